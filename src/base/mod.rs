@@ -1,0 +1,8 @@
+//! What every other module may lean on: time, cancellation, progress, the memory budget, mapped files.
+//! Knows nothing of traces.
+
+pub mod budget;
+pub mod cancel;
+pub mod mapped;
+pub mod progress;
+pub mod time;

@@ -1,0 +1,163 @@
+//! How far long work has come, written by the work and read by whoever shows it. Never blocks either side.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// What a load or an export is doing at the moment.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[repr(u8)]
+pub enum Stage {
+    /// The source is being opened and recognised.
+    Opening,
+    /// Bytes are parsed into chunks of events.
+    Parsing,
+    /// Chunks are merged, nested and written to the store.
+    Sorting,
+    /// The store is made durable and renamed into place.
+    Publishing,
+    /// A capture is being written.
+    Exporting,
+    /// The work is over.
+    Done,
+}
+
+impl Stage {
+    const ALL: [Self; 6] = [Self::Opening, Self::Parsing, Self::Sorting, Self::Publishing, Self::Exporting, Self::Done];
+
+    /// One word for a progress bar.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Opening => "Opening",
+            Self::Parsing => "Parsing",
+            Self::Sorting => "Sorting",
+            Self::Publishing => "Publishing",
+            Self::Exporting => "Exporting",
+            Self::Done => "Done",
+        }
+    }
+}
+
+/// Shared counters of one long piece of work. Clones count together.
+#[derive(Debug, Clone, Default)]
+pub struct Progress(Arc<Counters>);
+
+#[derive(Debug, Default)]
+struct Counters {
+    stage: AtomicU8,
+    done: AtomicU64,
+    total: AtomicU64,
+    bytes: AtomicU64,
+    events: AtomicU64,
+    started: OnceLock<Instant>,
+    stage_started_ms: AtomicU64,
+}
+
+/// One consistent-enough look at a [`Progress`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct ProgressView {
+    /// What is being done.
+    pub stage: Stage,
+    /// Units (bytes or events) finished in this stage.
+    pub done: u64,
+    /// Units in this stage; 0 while unknown.
+    pub total: u64,
+    /// Bytes of the source read so far, over all stages.
+    pub bytes: u64,
+    /// Events taken so far in this stage.
+    pub events: u64,
+    /// Time since the work began.
+    pub elapsed: Duration,
+    /// Time since this stage began.
+    pub stage_elapsed: Duration,
+}
+
+impl Progress {
+    /// Starts a stage of `total` units (0: unknown) and resets the units done and the events.
+    pub fn begin(&self, stage: Stage, total: u64) {
+        let started = *self.0.started.get_or_init(Instant::now);
+        let since_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+        self.0.stage_started_ms.store(since_ms, Ordering::Relaxed);
+        self.0.done.store(0, Ordering::Relaxed);
+        self.0.events.store(0, Ordering::Relaxed);
+        self.0.total.store(total, Ordering::Relaxed);
+        self.0.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// Adds finished units to the stage.
+    pub fn advance(&self, units: u64) {
+        self.0.done.fetch_add(units, Ordering::Relaxed);
+    }
+
+    /// Adds bytes of the source that were read.
+    pub fn add_bytes(&self, bytes: u64) {
+        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    /// Adds events that were taken.
+    pub fn add_events(&self, events: u64) {
+        self.0.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// The counters now.
+    #[must_use]
+    pub fn view(&self) -> ProgressView {
+        let elapsed = self.0.started.get().map(Instant::elapsed).unwrap_or_default();
+        let stage_started = Duration::from_millis(self.0.stage_started_ms.load(Ordering::Relaxed));
+        let stage = usize::from(self.0.stage.load(Ordering::Acquire));
+        ProgressView {
+            stage: Stage::ALL.get(stage).copied().unwrap_or(Stage::Done),
+            done: self.0.done.load(Ordering::Relaxed),
+            total: self.0.total.load(Ordering::Relaxed),
+            bytes: self.0.bytes.load(Ordering::Relaxed),
+            events: self.0.events.load(Ordering::Relaxed),
+            elapsed,
+            stage_elapsed: elapsed.saturating_sub(stage_started),
+        }
+    }
+}
+
+impl ProgressView {
+    /// The part of the stage that is done, if its size is known.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a progress bar has some hundred pixels")]
+    pub fn fraction(&self) -> Option<f32> {
+        (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
+    }
+
+    /// Events a second in this stage.
+    #[must_use]
+    #[expect(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]
+    pub fn events_per_second(&self) -> f64 {
+        let seconds = self.stage_elapsed.as_secs_f64();
+        if seconds > 0.0 { self.events as f64 / seconds } else { 0.0 }
+    }
+
+    /// Time left in this stage at its mean rate so far, once there is enough to judge by.
+    #[must_use]
+    pub fn time_left(&self) -> Option<Duration> {
+        let fraction = f64::from(self.fraction()?);
+        (fraction > 0.01).then(|| self.stage_elapsed.mul_f64((1.0 - fraction) / fraction))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_new_stage_starts_from_zero_and_keeps_the_bytes() {
+        let progress = Progress::default();
+        progress.begin(Stage::Parsing, 100);
+        progress.advance(40);
+        progress.add_bytes(40);
+        progress.add_events(7);
+        assert_eq!(progress.view().fraction(), Some(0.4));
+        progress.begin(Stage::Sorting, 0);
+        let view = progress.view();
+        assert_eq!((view.stage, view.done, view.events, view.bytes), (Stage::Sorting, 0, 0, 40));
+        assert_eq!(view.fraction(), None);
+        assert_eq!(view.time_left(), None);
+    }
+}

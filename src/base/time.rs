@@ -1,0 +1,62 @@
+//! Times and durations as text. Times are `i64` nanoseconds everywhere; nothing here goes through a float.
+
+/// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`.
+///
+/// Digits that do not fit are cut, never rounded up, so that a span is never said to be longer than it is.
+#[must_use]
+pub fn duration_text(dur_ns: u64) -> String {
+    const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
+    let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| dur_ns >= *unit_ns).unwrap_or((1, "ns"));
+    let whole = dur_ns / unit_ns;
+    let thousandths = u128::from(dur_ns % unit_ns) * 1000 / u128::from(unit_ns);
+    let grouped = grouped_digits(whole);
+    if unit_ns == 1 || thousandths == 0 {
+        return format!("{grouped} {unit}");
+    }
+    let fraction = format!("{thousandths:03}");
+    format!("{grouped}.{} {unit}", fraction.trim_end_matches('0'))
+}
+
+/// A signed time as seconds with all nine digits, such as `-0.000000001`.
+#[must_use]
+pub fn seconds_text(ts_ns: i64) -> String {
+    let sign = if ts_ns < 0 { "-" } else { "" };
+    let magnitude = ts_ns.unsigned_abs();
+    format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
+}
+
+/// A count with thin groups of three digits, such as `1 234 567`.
+#[must_use]
+pub fn grouped_digits(count: u64) -> String {
+    let digits = count.to_string();
+    let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
+    for (position, digit) in digits.chars().enumerate() {
+        if position > 0 && (digits.len() - position).is_multiple_of(3) {
+            grouped.push('\u{2009}');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn durations_take_the_largest_unit_that_is_not_below_one() {
+        assert_eq!(duration_text(0), "0 ns");
+        assert_eq!(duration_text(999), "999 ns");
+        assert_eq!(duration_text(1_000), "1 µs");
+        assert_eq!(duration_text(1_234_567), "1.234 ms");
+        assert_eq!(duration_text(1_999_999_999), "1.999 s");
+        assert_eq!(duration_text(u64::MAX), "18\u{2009}446\u{2009}744\u{2009}073.709 s");
+    }
+
+    #[test]
+    fn seconds_keep_every_nanosecond_at_both_ends_of_time() {
+        assert_eq!(seconds_text(-1), "-0.000000001");
+        assert_eq!(seconds_text(i64::MIN), "-9223372036.854775808");
+        assert_eq!(seconds_text(i64::MAX), "9223372036.854775807");
+    }
+}

@@ -1,0 +1,113 @@
+//! Readers of captures: bytes in, batches of events or sortable chunks out. Never sorts across chunks, never nests.
+//!
+//! A format is one folder with a `wire` (its bytes) and a `read` (its events), behind one of two traits:
+//! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
+//! fetched in any order because their headers say enough.
+
+use std::path::PathBuf;
+
+use crate::base::budget::Budget;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::Progress;
+use crate::model::{Batch, Chunk, Losses, Names, TrackTables};
+
+/// What a reader is given beside its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct ReadContext {
+    /// Asks the reader to stop between batches.
+    pub cancel: Cancel,
+    /// Told of bytes and events as they are read.
+    pub progress: Progress,
+    /// Bounds what is read ahead.
+    pub budget: Budget,
+    /// How many threads may parse at once, at least 1.
+    pub threads: usize,
+}
+
+/// Takes batches in the order of the capture.
+pub trait BatchSink {
+    /// Takes the next batch.
+    ///
+    /// # Errors
+    /// [`ReadError::Sink`] when the batch cannot be kept; the reader then stops.
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError>;
+}
+
+/// A format that is parsed from front to back.
+pub trait StreamReader: Send {
+    /// Reads the whole capture, handing on batches in its order. What is damaged is counted in their losses.
+    ///
+    /// # Errors
+    /// Only for what makes the capture unreadable as a whole, a failing sink, or a request to stop.
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
+}
+
+/// What is known of a chunk without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHead {
+    /// The smallest time in the chunk, as its header promises.
+    pub min_ts_ns: i64,
+    /// How many events it holds.
+    pub events: u32,
+    /// Bytes that it takes in memory once loaded, for the budget.
+    pub memory_bytes: u64,
+}
+
+/// Chunks that can be fetched in any order, from any thread. Names and tracks in them are rows of the source's tables.
+pub trait ChunkSource: Send + Sync {
+    /// What is known of each chunk, in capture order.
+    fn heads(&self) -> &[ChunkHead];
+
+    /// Fetches one chunk; its events need not be sorted.
+    ///
+    /// # Errors
+    /// [`ReadError::Malformed`] when the chunk is damaged: the caller counts it and goes on without it.
+    fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
+}
+
+/// A capture whose chunks can be fetched in any order, with the tables that they point into.
+pub struct ChunkedCapture {
+    /// The chunks.
+    pub source: Box<dyn ChunkSource>,
+    /// What [`crate::model::Event::name`] points into.
+    pub names: Names,
+    /// What [`crate::model::Event::track`] points into.
+    pub tracks: TrackTables,
+    /// What the capture itself says was lost, and what was found damaged while opening it.
+    pub losses: Losses,
+}
+
+/// An opened capture.
+pub enum Reader {
+    /// To be parsed from front to back.
+    Stream(Box<dyn StreamReader>),
+    /// To be fetched chunk by chunk.
+    Chunks(ChunkedCapture),
+}
+
+/// Why a capture, or one chunk of it, is unreadable.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum ReadError {
+    /// The system refuses.
+    #[error("{}: cannot read at byte {offset}: {source}", path.display())]
+    Io { path: PathBuf, offset: u64, source: std::io::Error },
+    /// The file holds no byte.
+    #[error("{}: the file is empty", path.display())]
+    Empty { path: PathBuf },
+    /// The path is a folder or a device.
+    #[error("{}: not a file", path.display())]
+    NotAFile { path: PathBuf },
+    /// No known format begins like this.
+    #[error("{}: byte 0: expected a capture in a known format, found {found}", path.display())]
+    Unrecognised { path: PathBuf, found: String },
+    /// The bytes contradict the format.
+    #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
+    Malformed { path: PathBuf, offset: u64, expected: String, found: String },
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// What was read could not be kept.
+    #[error("{0}")]
+    Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}

@@ -1,0 +1,6 @@
+//! Longspan: a viewer for trace timelines of a billion spans.
+pub mod base;
+pub mod formats;
+pub mod model;
+pub mod query;
+pub mod store;

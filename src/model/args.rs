@@ -1,0 +1,128 @@
+//! The arguments of events: JSON text as the capture had it, kept whole and parsed only when shown.
+//!
+//! Text and not a tree, because a capture has a billion of them and a person looks at one: keeping the text costs a copy,
+//! building a tree costs an allocation for each value. It is also exact for numbers that no `f64` can hold.
+
+use serde::{Deserialize, Serialize};
+
+/// What an event carries beside its fixed fields.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Detail<'a> {
+    /// The thread's own clock at the start, in nanoseconds, where the capture has one.
+    pub thread_ts_ns: Option<i64>,
+    /// The duration by the thread's own clock, in nanoseconds.
+    pub thread_dur_ns: Option<i64>,
+    /// One JSON object as valid JSON text, or empty.
+    pub args_json: &'a str,
+}
+
+/// The details of a chunk's events: blobs end to end, addressed by row.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Details {
+    /// `ends[k]` is where blob `k` ends in `bytes`.
+    pub ends: Vec<u32>,
+    /// The blobs, in the encoding of [`Detail::encode_into`].
+    pub bytes: Vec<u8>,
+}
+
+const HAS_THREAD_TS: u8 = 1;
+const HAS_THREAD_DUR: u8 = 2;
+
+impl<'a> Detail<'a> {
+    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the end.
+    pub fn encode_into(&self, bytes: &mut Vec<u8>) {
+        let mut flags = 0;
+        if self.thread_ts_ns.is_some() {
+            flags |= HAS_THREAD_TS;
+        }
+        if self.thread_dur_ns.is_some() {
+            flags |= HAS_THREAD_DUR;
+        }
+        bytes.push(flags);
+        for field in [self.thread_ts_ns, self.thread_dur_ns].into_iter().flatten() {
+            bytes.extend_from_slice(&field.to_le_bytes());
+        }
+        bytes.extend_from_slice(self.args_json.as_bytes());
+    }
+
+    /// Reads a blob. What does not fit the encoding reads as nothing: a damaged blob must not hide its span.
+    #[must_use]
+    pub fn decode(blob: &'a [u8]) -> Self {
+        let Some((&flags, mut rest)) = blob.split_first() else { return Self::default() };
+        let mut field = |flag: u8| -> Option<i64> {
+            if flags & flag == 0 {
+                return None;
+            }
+            let (bytes, tail) = rest.split_first_chunk::<8>()?;
+            rest = tail;
+            Some(i64::from_le_bytes(*bytes))
+        };
+        let thread_ts_ns = field(HAS_THREAD_TS);
+        let thread_dur_ns = field(HAS_THREAD_DUR);
+        Self { thread_ts_ns, thread_dur_ns, args_json: std::str::from_utf8(rest).unwrap_or("") }
+    }
+
+    /// Whether there is nothing to keep.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+}
+
+impl Details {
+    /// Adds a detail and returns what [`super::Event::detail`] holds for it: 0 if there is nothing to keep.
+    pub fn push(&mut self, detail: &Detail<'_>) -> u32 {
+        if detail.is_empty() {
+            return 0;
+        }
+        detail.encode_into(&mut self.bytes);
+        self.close()
+    }
+
+    /// Adds a blob that is already encoded.
+    pub fn push_blob(&mut self, blob: &[u8]) -> u32 {
+        self.bytes.extend_from_slice(blob);
+        self.close()
+    }
+
+    /// The blob behind [`super::Event::detail`]; empty for 0 and for a row that does not exist.
+    #[must_use]
+    pub fn blob(&self, detail: u32) -> &[u8] {
+        let Some(row) = (detail as usize).checked_sub(1) else { return &[] };
+        let start = match row.checked_sub(1) {
+            Some(before) => self.ends.get(before).copied().unwrap_or(0) as usize,
+            None => 0,
+        };
+        let end = self.ends.get(row).copied().unwrap_or(0) as usize;
+        self.bytes.get(start..end).unwrap_or(&[])
+    }
+
+    fn close(&mut self) -> u32 {
+        // A chunk's decoded size is bounded at 64 MiB, far below 4 GiB.
+        self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
+        u32::try_from(self.ends.len()).unwrap_or(0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn details_come_back_as_they_went_in() {
+        let mut details = Details::default();
+        let both = Detail { thread_ts_ns: Some(-5), thread_dur_ns: Some(7), args_json: r#"{"a":1}"# };
+        let one = Detail { thread_dur_ns: Some(9), ..Detail::default() };
+        let rows = [details.push(&both), details.push(&Detail::default()), details.push(&one)];
+        assert_eq!(rows, [1, 0, 2]);
+        assert_eq!(Detail::decode(details.blob(1)), both);
+        assert_eq!(Detail::decode(details.blob(0)), Detail::default());
+        assert_eq!(Detail::decode(details.blob(2)), one);
+        assert_eq!(details.blob(3), b"");
+    }
+
+    #[test]
+    fn a_cut_blob_reads_as_nothing_rather_than_panicking() {
+        assert_eq!(Detail::decode(&[HAS_THREAD_TS, 1, 2]).thread_ts_ns, None);
+    }
+}

@@ -1,0 +1,91 @@
+//! One record of a capture, in the fixed size that the sort moves. Text and arguments live beside it, in its chunk.
+
+use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
+
+use super::{NameIdx, TrackIdx};
+
+/// What an event says happened at its time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, NoUninit, CheckedBitPattern)]
+#[repr(u8)]
+pub enum EventKind {
+    /// A span with its duration in `value`, in nanoseconds.
+    Complete,
+    /// A span opens on its thread; an [`EventKind::End`] closes it.
+    Begin,
+    /// The innermost open span of the thread closes; with a name, the innermost of that name.
+    End,
+    /// A point in time.
+    Instant,
+    /// The counter of the track takes the value whose `f64` bits are in `value`.
+    Counter,
+    /// An asynchronous span opens under the async id in `value`.
+    AsyncBegin,
+    /// The innermost asynchronous span of the async id in `value` closes.
+    AsyncEnd,
+    /// A point in time within the async id in `value`.
+    AsyncInstant,
+    /// The async id in `value` enters a step: the step before it closes, and this one opens.
+    AsyncStepInto,
+    /// The async id in `value` has passed a step, which began at the step before it.
+    AsyncStepPast,
+    /// A flow with the id in `value` leaves this place.
+    FlowStart,
+    /// A flow with the id in `value` passes through this place.
+    FlowStep,
+    /// A flow with the id in `value` arrives at this place.
+    FlowEnd,
+}
+
+/// Rarely needed facts about an event, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Pod, Zeroable)]
+#[repr(transparent)]
+pub struct EventFlags(pub u8);
+
+impl EventFlags {
+    /// No flag.
+    pub const NONE: Self = Self(0);
+    /// A complete span whose end is not in the capture; `value` says how long it is drawn.
+    pub const UNFINISHED: Self = Self(1);
+    /// A flow that binds to the span around it rather than to the next one on its thread.
+    pub const BIND_ENCLOSING: Self = Self(2);
+    /// `depth` is already known: the event comes from a sorted capture and is not nested again.
+    pub const PLACED: Self = Self(4);
+    /// An end that carries no name and closes whatever is innermost.
+    pub const UNNAMED: Self = Self(8);
+
+    /// Whether every bit of `other` is set.
+    #[must_use]
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+
+    /// Both sets of bits.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+}
+
+/// One event: 32 bytes, so that two fit a cache line and a chunk of 64 Ki takes 2 MiB.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, NoUninit, CheckedBitPattern)]
+#[repr(C)]
+pub struct Event {
+    /// When, in nanoseconds of the capture's clock.
+    pub ts_ns: i64,
+    /// What `kind` says it is: a duration, the bits of a counter's value, an async id, a flow id.
+    pub value: u64,
+    /// Where it happened. In a [`super::Batch`]: a row of its own table of tracks.
+    pub track: TrackIdx,
+    /// Name and category. In a [`super::Batch`]: a row of its own table of names.
+    pub name: NameIdx,
+    /// Its arguments: 0 for none, else 1 + the row in the [`super::Details`] of its chunk.
+    pub detail: u32,
+    /// Which lane of its track, when [`EventFlags::PLACED`] is set.
+    pub depth: u16,
+    /// What happened.
+    pub kind: EventKind,
+    /// Rarely needed facts.
+    pub flags: EventFlags,
+}
+
+const _: () = assert!(size_of::<Event>() == 32, "no padding, and two to a cache line");

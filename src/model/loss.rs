@@ -1,0 +1,185 @@
+//! The one table of everything in a capture that could not be taken as it stood. A loss is counted, located and
+//! advised on; it never ends a load by itself.
+
+use std::collections::BTreeMap;
+
+use serde::{Deserialize, Serialize};
+
+/// Where in the capture a loss was found first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Place {
+    /// A byte offset in the (decompressed) capture.
+    Offset(u64),
+    /// A time, in nanoseconds of the capture's clock.
+    Time(i64),
+}
+
+impl std::fmt::Display for Place {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Offset(offset) => write!(f, "byte {offset}"),
+            Self::Time(ts_ns) => write!(f, "{ts_ns} ns"),
+        }
+    }
+}
+
+macro_rules! losses {
+    ($($(#[$doc:meta])* $kind:ident = $name:literal, $advice:literal;)*) => {
+        /// A kind of loss.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+        pub enum Loss {
+            $($(#[$doc])* $kind,)*
+        }
+
+        impl Loss {
+            /// Every kind, in the order of the table.
+            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+
+            /// The name that scripts see.
+            #[must_use]
+            pub fn name(self) -> &'static str {
+                match self { $(Self::$kind => $name,)* }
+            }
+
+            /// What it means and what can be done, for a person.
+            #[must_use]
+            pub fn advice(self) -> &'static str {
+                match self { $(Self::$kind => $advice,)* }
+            }
+        }
+    };
+}
+
+losses! {
+    /// A begin that no end closes.
+    UnmatchedBegin = "unmatched_begin", "A span has no end in the capture; it is shown unfinished, up to the end of its track.";
+    /// An end that closes nothing.
+    UnmatchedEnd = "unmatched_end", "An end has no begin in the capture, usually because recording began inside the span; it is not shown.";
+    /// An end whose name is not that of the innermost open span.
+    MismatchedEnd = "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
+    /// A span that an end of an outer span cut short.
+    TruncatedSpan = "truncated_span", "An outer span ended first; the span is shown up to that end.";
+    /// Spans on one thread that overlap without nesting.
+    Overlap = "overlap", "Spans of one thread overlap without nesting; the later one is shown whole on the next free lane.";
+    /// A number that is not one, or is out of range.
+    BadNumber = "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
+    /// A time that does not fit 64-bit nanoseconds.
+    BadTime = "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
+    /// A negative duration.
+    NegativeDuration = "negative_duration", "A duration is negative; the span is shown with no duration.";
+    /// Bytes that are not UTF-8.
+    BadUtf8 = "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
+    /// A raw control character inside JSON text.
+    ControlCharacter = "control_character", "Text holds raw control characters; they are shown as escapes.";
+    /// Text that was cut.
+    LongText = "long_text", "A name is longer than 64 KiB and was cut.";
+    /// A record that could not be parsed.
+    BadRecord = "bad_record", "A record is malformed and is not shown; everything before and after it is.";
+    /// A missing separator between records.
+    MissingComma = "missing_comma", "A separator between records is missing; both records are shown.";
+    /// The capture ends inside a record or a container.
+    Truncated = "truncated", "The capture ends early, usually because recording was interrupted; what came before is shown.";
+    /// An event of a kind that is not known.
+    UnknownPhase = "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
+    /// An event of a kind that is known and not shown.
+    IgnoredPhase = "ignored_phase", "Object, memory-dump and context events are counted and not shown.";
+    /// A metadata record that is not understood.
+    IgnoredMetadata = "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
+    /// A counter series whose value is not a number.
+    BadCounter = "bad_counter", "A counter value is not a number; that point is not shown.";
+    /// A flow event without a usable id.
+    BadFlow = "bad_flow", "A flow event has no id; it cannot be connected and is not shown.";
+    /// An asynchronous event without a usable id.
+    BadAsync = "bad_async", "An asynchronous event has no id; it is shown on its own.";
+    /// Nesting beyond the limit.
+    DeepNesting = "deep_nesting", "A record is nested more than 128 deep; it is not shown.";
+    /// A chunk of a native capture that is damaged.
+    BadChunk = "bad_chunk", "A chunk of the capture is damaged; its events are lost, all others are shown.";
+    /// An event before the minimum that its chunk promised.
+    LyingHeader = "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
+    /// Events that the recorder itself lost.
+    RecorderLost = "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
+    /// The capture was larger than a limit allows.
+    OverLimit = "over_limit", "Decompressed data exceed the limit for their size; what came before the limit is shown.";
+}
+
+/// What is known of one kind of loss.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LossEntry {
+    /// How often it happened.
+    pub count: u64,
+    /// Where it was seen first.
+    pub first: Place,
+}
+
+/// Losses by kind.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Losses(BTreeMap<Loss, LossEntry>);
+
+impl Losses {
+    /// Counts one loss.
+    pub fn add(&mut self, loss: Loss, place: Place) {
+        self.add_many(loss, place, 1);
+    }
+
+    /// Counts `count` losses, the first of them at `place`.
+    pub fn add_many(&mut self, loss: Loss, place: Place, count: u64) {
+        if count > 0 {
+            self.0.entry(loss).or_insert(LossEntry { count: 0, first: place }).count += count;
+        }
+    }
+
+    /// Adds the losses of a later part of the same capture.
+    pub fn merge(&mut self, later: &Self) {
+        for (&loss, entry) in &later.0 {
+            self.add_many(loss, entry.first, entry.count);
+        }
+    }
+
+    /// The kinds that happened, in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = (Loss, LossEntry)> + '_ {
+        self.0.iter().map(|(&loss, &entry)| (loss, entry))
+    }
+
+    /// How often `loss` happened.
+    #[must_use]
+    pub fn count(&self, loss: Loss) -> u64 {
+        self.0.get(&loss).map_or(0, |entry| entry.count)
+    }
+
+    /// How often anything happened.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.0.values().map(|entry| entry.count).sum()
+    }
+
+    /// Whether nothing was lost.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_place_stays_when_more_are_counted() {
+        let mut losses = Losses::default();
+        losses.add(Loss::Overlap, Place::Time(5));
+        let mut later = Losses::default();
+        later.add(Loss::Overlap, Place::Time(1));
+        later.add(Loss::Truncated, Place::Offset(9));
+        losses.merge(&later);
+        assert_eq!(losses.count(Loss::Overlap), 2);
+        assert_eq!(losses.iter().next().map(|(_, entry)| entry.first), Some(Place::Time(5)));
+        assert_eq!(losses.total(), 3);
+    }
+
+    #[test]
+    fn every_kind_has_a_name_of_its_own() {
+        let names: std::collections::BTreeSet<_> = Loss::ALL.iter().map(|loss| loss.name()).collect();
+        assert_eq!(names.len(), Loss::ALL.len());
+    }
+}

@@ -1,0 +1,152 @@
+//! The capture's table of names: text interned once, and (text, category) pairs that events point to.
+//!
+//! Name and category are one index because they go together in nearly every capture: a billion spans have a few thousand
+//! pairs, and the category then costs no byte a span.
+
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// A row of [`Names`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct NameIdx(pub u32);
+
+/// A row of the table of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct StrIdx(pub u32);
+
+impl NameIdx {
+    /// The empty name without a category.
+    pub const EMPTY: Self = Self(0);
+
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A category, or none. None is not the same as an empty one: an end without a category closes any span.
+pub type Category<T> = Option<T>;
+
+/// What a name index stands for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct NameRow<T> {
+    /// The text that is shown and hashed for the colour.
+    pub text: T,
+    /// The category.
+    pub category: Category<T>,
+}
+
+/// All names of a capture. Row 0 is the empty name without a category.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "NameTables", into = "NameTables")]
+pub struct Names {
+    texts: Vec<Box<str>>,
+    rows: Vec<NameRow<StrIdx>>,
+    text_index: FxHashMap<Box<str>, StrIdx>,
+    row_index: FxHashMap<NameRow<StrIdx>, NameIdx>,
+}
+
+/// [`Names`] as written: the tables without the look-ups that are made from them.
+#[derive(Clone, Serialize, Deserialize)]
+struct NameTables {
+    texts: Vec<Box<str>>,
+    rows: Vec<NameRow<StrIdx>>,
+}
+
+impl From<NameTables> for Names {
+    fn from(tables: NameTables) -> Self {
+        let indices = 0u32..;
+        let text_index = tables.texts.iter().cloned().zip(indices.clone().map(StrIdx)).collect::<FxHashMap<_, _>>();
+        let row_index = tables.rows.iter().copied().zip(indices.map(NameIdx)).collect();
+        Self { texts: tables.texts, rows: tables.rows, text_index, row_index }
+    }
+}
+
+impl From<Names> for NameTables {
+    fn from(names: Names) -> Self {
+        Self { texts: names.texts, rows: names.rows }
+    }
+}
+
+impl Default for Names {
+    fn default() -> Self {
+        let mut names = Self {
+            texts: Vec::new(),
+            rows: Vec::new(),
+            text_index: FxHashMap::default(),
+            row_index: FxHashMap::default(),
+        };
+        names.intern("", None);
+        names
+    }
+}
+
+impl Names {
+    /// The most bytes of one text; longer ones are cut by the reader and counted as [`super::Loss::LongText`].
+    pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+    /// The index of a name with its category, new or known.
+    pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
+        let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        *self.row_index.entry(row).or_insert_with(|| {
+            self.rows.push(row);
+            NameIdx(u32::try_from(self.rows.len() - 1).unwrap_or(0))
+        })
+    }
+
+    /// The index of a text, new or known.
+    pub fn intern_text(&mut self, text: &str) -> StrIdx {
+        if let Some(&known) = self.text_index.get(text) {
+            return known;
+        }
+        let index = StrIdx(u32::try_from(self.texts.len()).unwrap_or(0));
+        self.texts.push(text.into());
+        self.text_index.insert(text.into(), index);
+        index
+    }
+
+    /// The text of a row of texts; empty for a row that does not exist.
+    #[must_use]
+    pub fn text(&self, index: StrIdx) -> &str {
+        self.texts.get(index.0 as usize).map_or("", |text| text)
+    }
+
+    /// The name and category behind an index; empty for a row that does not exist.
+    #[must_use]
+    pub fn get(&self, name: NameIdx) -> NameRow<&str> {
+        let row = self.rows.get(name.index()).copied().unwrap_or_default();
+        NameRow { text: self.text(row.text), category: row.category.map(|category| self.text(category)) }
+    }
+
+    /// How many names there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Never: row 0 always exists.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.is_empty()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_same_pair_gets_the_same_index_and_no_category_is_not_an_empty_one() {
+        let mut names = Names::default();
+        let first = names.intern("a", Some("c"));
+        assert_eq!(names.intern("a", Some("c")), first);
+        assert_ne!(names.intern("a", None), names.intern("a", Some("")));
+        assert_eq!(names.get(first), NameRow { text: "a", category: Some("c") });
+        assert_eq!(names.intern("", None), NameIdx::EMPTY);
+        assert_eq!(names.get(NameIdx(u32::MAX)), NameRow::default());
+    }
+}

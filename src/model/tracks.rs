@@ -1,0 +1,259 @@
+//! Processes, threads and the tracks that a person recognises, as the capture names and orders them.
+
+use std::sync::Arc;
+
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+/// A row of [`TrackTables::tracks`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct TrackIdx(pub u32);
+
+/// A row of [`TrackTables::processes`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct ProcessIdx(pub u32);
+
+impl TrackIdx {
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl ProcessIdx {
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A process or thread id as the capture writes it. Never folded to 32 bits: two threads stay two.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
+pub enum Id {
+    /// The capture gives none.
+    #[default]
+    None,
+    /// A number.
+    Number(i64),
+    /// Any other text, or a number beyond 64 bits.
+    Text(Arc<str>),
+}
+
+impl std::fmt::Display for Id {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Number(number) => number.fmt(f),
+            Self::Text(text) => text.fmt(f),
+        }
+    }
+}
+
+/// What the rows of a track mean.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum TrackKind {
+    /// Events of the whole capture.
+    Global,
+    /// Events of a process.
+    Process,
+    /// Spans and instants of a thread.
+    Thread,
+    /// Asynchronous spans: in a [`Batch`](super::Batch) any of their category; sorted, one tree at a time of one name.
+    Async,
+    /// The values of a counter.
+    Counter,
+}
+
+/// What tells one track from another while a capture is read.
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct TrackKey {
+    /// What it is.
+    pub kind: TrackKind,
+    /// Its process.
+    pub pid: Id,
+    /// Its thread, for [`TrackKind::Thread`].
+    pub tid: Id,
+    /// The counter's or the async group's name; empty for the others, which [`Metadata`] names.
+    pub name: Box<str>,
+    /// Tells apart tracks that are otherwise alike: async trees of one name that run at the same time.
+    pub slot: u32,
+}
+
+/// A process.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct Process {
+    /// Its id.
+    pub pid: Id,
+    /// Its name; empty if the capture gives none.
+    pub name: Box<str>,
+    /// Labels that the capture puts beside the name.
+    pub labels: Box<str>,
+    /// Where the capture wants it among the processes.
+    pub sort_index: i64,
+}
+
+/// A track.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Track {
+    /// What tells it from the others.
+    pub key: TrackKey,
+    /// Its process.
+    pub process: ProcessIdx,
+    /// Its name: the thread's, the counter's, the async group's; empty if the capture gives none.
+    pub name: Box<str>,
+    /// Where the capture wants it among the tracks of its process.
+    pub sort_index: i64,
+}
+
+/// What a capture says about processes and threads, in capture order: the last word wins.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[expect(missing_docs, reason = "the fields are what the variants say")]
+pub enum Metadata {
+    /// The name of a process.
+    ProcessName { pid: Id, name: Box<str> },
+    /// Labels of a process.
+    ProcessLabels { pid: Id, labels: Box<str> },
+    /// The order of a process.
+    ProcessSortIndex { pid: Id, sort_index: i64 },
+    /// The name of a thread.
+    ThreadName { pid: Id, tid: Id, name: Box<str> },
+    /// The order of a thread.
+    ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
+}
+
+/// The finished tables.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrackTables {
+    /// In order of first appearance.
+    pub processes: Vec<Process>,
+    /// In order of first appearance; a track's process is always in `processes`.
+    pub tracks: Vec<Track>,
+}
+
+/// Collects processes and tracks while a capture is read, and gives each an index that stays.
+#[derive(Debug, Clone, Default)]
+pub struct Registry {
+    tables: TrackTables,
+    process_index: FxHashMap<Id, ProcessIdx>,
+    track_index: FxHashMap<TrackKey, TrackIdx>,
+    /// Metadata of threads that have had no event yet.
+    waiting: FxHashMap<(Id, Id), WaitingThread>,
+}
+
+/// What was said of a thread before its first event.
+#[derive(Debug, Clone, Default)]
+struct WaitingThread {
+    name: Option<Box<str>>,
+    sort_index: Option<i64>,
+}
+
+impl Registry {
+    /// A registry that goes on from finished tables.
+    #[must_use]
+    pub fn from_tables(tables: TrackTables) -> Self {
+        let process_index =
+            tables.processes.iter().map(|process| process.pid.clone()).zip((0..).map(ProcessIdx)).collect();
+        let track_index = tables.tracks.iter().map(|track| track.key.clone()).zip((0..).map(TrackIdx)).collect();
+        Self { tables, process_index, track_index, waiting: FxHashMap::default() }
+    }
+
+    /// The index of the track with this key, new or known.
+    pub fn track(&mut self, key: &TrackKey) -> TrackIdx {
+        if let Some(&known) = self.track_index.get(key) {
+            return known;
+        }
+        let process = self.process(&key.pid);
+        let index = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(u32::MAX));
+        let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
+        if key.kind == TrackKind::Thread
+            && let Some(said) = self.waiting.remove(&(key.pid.clone(), key.tid.clone()))
+        {
+            track.name = said.name.unwrap_or_default();
+            track.sort_index = said.sort_index.unwrap_or(0);
+        }
+        self.tables.tracks.push(track);
+        self.track_index.insert(key.clone(), index);
+        index
+    }
+
+    /// The index of the process with this id, new or known.
+    pub fn process(&mut self, pid: &Id) -> ProcessIdx {
+        if let Some(&known) = self.process_index.get(pid) {
+            return known;
+        }
+        let index = ProcessIdx(u32::try_from(self.tables.processes.len()).unwrap_or(u32::MAX));
+        self.tables.processes.push(Process { pid: pid.clone(), ..Process::default() });
+        self.process_index.insert(pid.clone(), index);
+        index
+    }
+
+    /// Takes what the capture says about a process or a thread.
+    pub fn apply(&mut self, metadata: &Metadata) {
+        match metadata {
+            Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),
+            Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
+            Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
+            Metadata::ThreadName { pid, tid, name } => match self.thread_mut(pid, tid) {
+                Some(track) => track.name = name.clone(),
+                None => self.waiting.entry((pid.clone(), tid.clone())).or_default().name = Some(name.clone()),
+            },
+            Metadata::ThreadSortIndex { pid, tid, sort_index } => match self.thread_mut(pid, tid) {
+                Some(track) => track.sort_index = *sort_index,
+                None => self.waiting.entry((pid.clone(), tid.clone())).or_default().sort_index = Some(*sort_index),
+            },
+        }
+    }
+
+    /// The tables so far.
+    #[must_use]
+    pub fn tables(&self) -> &TrackTables {
+        &self.tables
+    }
+
+    fn process_mut(&mut self, pid: &Id) -> &mut Process {
+        let index = self.process(pid).index();
+        &mut self.tables.processes[index]
+    }
+
+    fn thread_mut(&mut self, pid: &Id, tid: &Id) -> Option<&mut Track> {
+        let key =
+            TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
+        let index = self.track_index.get(&key)?.index();
+        self.tables.tracks.get_mut(index)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn thread(pid: i64, tid: i64) -> TrackKey {
+        TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Box::default(), slot: 0 }
+    }
+
+    #[test]
+    fn names_apply_whether_they_come_before_or_after_the_events_and_the_last_wins() {
+        let mut registry = Registry::default();
+        let name =
+            |tid, name: &str| Metadata::ThreadName { pid: Id::Number(1), tid: Id::Number(tid), name: name.into() };
+        registry.apply(&name(7, "early"));
+        let early = registry.track(&thread(1, 7));
+        let late = registry.track(&thread(1, 8));
+        registry.apply(&name(8, "late"));
+        registry.apply(&name(8, "last"));
+        assert_eq!(&*registry.tables().tracks[early.index()].name, "early");
+        assert_eq!(&*registry.tables().tracks[late.index()].name, "last");
+    }
+
+    #[test]
+    fn the_same_tid_in_two_processes_is_two_threads() {
+        let mut registry = Registry::default();
+        assert_ne!(registry.track(&thread(1, 7)), registry.track(&thread(2, 7)));
+        assert_eq!(registry.tables().processes.len(), 2);
+    }
+}

@@ -1,0 +1,108 @@
+//! Slices of time under pixel columns, aligned to powers of two in absolute time.
+//!
+//! Aligned to absolute time and not to the viewport's edge, so that the same span stands for the same bucket in every
+//! frame: nothing shimmers while dragging.
+
+use crate::model::NameIdx;
+
+/// A run of equally wide buckets. Bucket `b` covers `[b << width_log2, (b + 1) << width_log2)` nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Buckets {
+    /// The first bucket; may be negative, as times may.
+    pub first: i64,
+    /// How many.
+    pub count: u32,
+    /// The binary logarithm of the width in nanoseconds, at most 62.
+    pub width_log2: u32,
+}
+
+/// The longest span of each of a run of neighbouring buckets that all have the same answer.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Cell {
+    /// The first bucket of the run.
+    pub first_bucket: i64,
+    /// How many buckets give this answer.
+    pub bucket_count: u32,
+    /// The row of the lane.
+    pub row: u64,
+    /// Its start.
+    pub start_ns: i64,
+    /// Its end.
+    pub end_ns: i64,
+    /// Its name.
+    pub name: NameIdx,
+    /// Whether its end is not in the capture.
+    pub unfinished: bool,
+    /// How many rows start in the buckets of the run.
+    pub rows: u64,
+}
+
+/// The values that a counter takes within one bucket.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CounterCell {
+    /// The first bucket of the run.
+    pub first_bucket: i64,
+    /// How many buckets give this answer: more than one where no value starts.
+    pub bucket_count: u32,
+    /// The smallest value, that which holds from before included.
+    pub min: f64,
+    /// The largest value, that which holds from before included.
+    pub max: f64,
+    /// The value at the end.
+    pub last: f64,
+}
+
+impl Buckets {
+    /// The buckets that cover `[start_ns, end_ns)` at the smallest power-of-two width of at least `min_width_ns`.
+    ///
+    /// At least one bucket; `end_ns` below `start_ns` counts as `start_ns`.
+    #[must_use]
+    pub fn covering(start_ns: i64, end_ns: i64, min_width_ns: u64) -> Self {
+        let width_log2 = min_width_ns.max(1).checked_next_power_of_two().map_or(62, u64::trailing_zeros).min(62);
+        let first = start_ns >> width_log2;
+        let last = end_ns.saturating_sub(1).max(start_ns) >> width_log2;
+        let count = u32::try_from(i128::from(last) - i128::from(first) + 1).unwrap_or(u32::MAX);
+        Self { first, count, width_log2 }
+    }
+
+    /// The bucket in which `ts_ns` lies.
+    #[must_use]
+    pub fn bucket_at(&self, ts_ns: i64) -> i64 {
+        ts_ns >> self.width_log2
+    }
+
+    /// The first nanosecond of a bucket; saturates at the ends of time.
+    #[must_use]
+    pub fn start_ns(&self, bucket: i64) -> i64 {
+        i64::try_from(i128::from(bucket) << self.width_log2).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
+    }
+
+    /// The bucket after the last.
+    #[must_use]
+    pub fn end(&self) -> i64 {
+        self.first.saturating_add(i64::from(self.count))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buckets_do_not_move_when_the_view_does() {
+        let a = Buckets::covering(1000, 2000, 100);
+        let b = Buckets::covering(1001, 2001, 100);
+        assert_eq!((a.width_log2, a.first, a.count), (7, 7, 9));
+        assert_eq!((b.first, b.width_log2), (7, 7));
+    }
+
+    #[test]
+    fn buckets_cover_the_whole_of_time() {
+        let all = Buckets::covering(i64::MIN, i64::MAX, 1 << 62);
+        assert_eq!((all.first, all.count), (-2, 4));
+        assert_eq!(all.start_ns(-2), i64::MIN);
+        assert_eq!(all.start_ns(2), i64::MAX);
+        let before_zero = Buckets::covering(-5, -4, 1);
+        assert_eq!((before_zero.first, before_zero.count), (-5, 1));
+    }
+}

@@ -1,0 +1,85 @@
+//! The words of the store: lanes and the rows in them.
+
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+
+use crate::model::{NameIdx, TrackIdx};
+
+/// A row of the store's table of lanes. The lanes of one track are neighbours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct LaneIdx(pub u32);
+
+impl LaneIdx {
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// What the rows of a lane are. Within a track, lanes stand in this order, and span lanes by depth.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub enum LaneKind {
+    /// Points in time; durations are 0.
+    Instants,
+    /// The values of a counter, each until the next.
+    Counter,
+    /// Spans of one depth: sorted by start, never overlapping.
+    Spans,
+    /// Ends of flows: not drawn as rows.
+    Flows,
+}
+
+/// Where the arguments of a row are kept; 0: it has none.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct DetailRef(pub u64);
+
+/// One row of a lane of spans or instants.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Span {
+    /// Start, in nanoseconds of the capture's clock.
+    pub start_ns: i64,
+    /// Duration in nanoseconds; for an unfinished span, up to the end of its track.
+    pub dur_ns: u64,
+    /// Name and category.
+    pub name: NameIdx,
+    /// Arguments.
+    pub detail: DetailRef,
+    /// Whether its end is not in the capture.
+    pub unfinished: bool,
+}
+
+impl Span {
+    /// The first nanosecond after the span.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add_unsigned(self.dur_ns)
+    }
+}
+
+/// A row of a lane: what a click selects and a link jumps to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct RowIdx {
+    /// The lane.
+    pub lane: LaneIdx,
+    /// The row within it, from 0, in time order.
+    pub row: u64,
+}
+
+/// What is known of a lane without touching its rows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LaneInfo {
+    /// The track that it belongs to.
+    pub track: TrackIdx,
+    /// What its rows are.
+    pub kind: LaneKind,
+    /// The nesting depth, for spans.
+    pub depth: u16,
+    /// How many rows it has.
+    pub rows: u64,
+    /// The first start.
+    pub start_ns: i64,
+    /// The last end.
+    pub end_ns: i64,
+}
