@@ -55,12 +55,6 @@ impl Budget {
     /// Charges `bytes` if they fit under `share` of the limit, a part of one.
     #[must_use]
     pub fn try_charge(&self, bytes: u64, share: f64) -> Option<Charge> {
-        #[expect(
-            clippy::cast_precision_loss,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "a share of a limit needs no exact byte"
-        )]
         let limit = (self.0.limit_bytes as f64 * share) as u64;
         let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= limit);
         let before = self.0.used_bytes.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;

@@ -121,14 +121,12 @@ impl Progress {
 impl ProgressView {
     /// The part of the stage that is done, if its size is known.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a progress bar has some hundred pixels")]
     pub fn fraction(&self) -> Option<f32> {
         (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
     }
 
     /// Events a second in this stage.
     #[must_use]
-    #[expect(clippy::cast_precision_loss, reason = "a rate is shown with three digits")]
     pub fn events_per_second(&self) -> f64 {
         let seconds = self.stage_elapsed.as_secs_f64();
         if seconds > 0.0 { self.events as f64 / seconds } else { 0.0 }

@@ -31,6 +31,25 @@ pub enum LaneKind {
     Flows,
 }
 
+impl LaneKind {
+    /// The byte that stands for it in the file.
+    #[must_use]
+    pub fn code(self) -> u8 {
+        self as u8
+    }
+
+    /// What a byte in the file stands for; a byte that stands for nothing reads as flows, which are not drawn.
+    #[must_use]
+    pub fn from_code(code: u8) -> Self {
+        match code {
+            0 => Self::Instants,
+            1 => Self::Counter,
+            2 => Self::Spans,
+            _ => Self::Flows,
+        }
+    }
+}
+
 /// Where the arguments of a row are kept; 0: it has none.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
 pub struct DetailRef(pub u64);

@@ -1,0 +1,71 @@
+//! A file that only grows, written through one large buffer. Never reads, never seeks, never rewrites.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+
+/// How much is gathered before it is written: large enough that a billion spans take some ten thousand writes.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// The growing store file.
+#[derive(Debug)]
+pub struct AppendFile {
+    file: File,
+    buffer: Vec<u8>,
+    written: u64,
+}
+
+impl AppendFile {
+    /// Starts at the beginning of an empty file.
+    #[must_use]
+    pub fn new(file: File) -> Self {
+        Self { file, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
+    }
+
+    /// Where the next byte goes.
+    #[must_use]
+    pub fn position(&self) -> u64 {
+        self.written + self.buffer.len() as u64
+    }
+
+    /// Appends what `fill` adds to the buffer, at a position that is a multiple of 8, and returns that position.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn append_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush()?;
+        }
+        while !self.position().is_multiple_of(8) {
+            self.buffer.push(0);
+        }
+        let position = self.position();
+        fill(&mut self.buffer);
+        Ok(position)
+    }
+
+    /// Appends `bytes` at a position that is a multiple of 8, and returns that position.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+        self.append_with(|buffer| buffer.extend_from_slice(bytes))
+    }
+
+    /// Writes out what is gathered.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.file.write_all_at(&self.buffer, self.written)?;
+        self.written += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+
+    /// The file behind.
+    #[must_use]
+    pub fn file(&self) -> &File {
+        &self.file
+    }
+}

@@ -1,0 +1,143 @@
+//! Arguments in compressed side blocks: out of the way of the spans, which are read a thousand times more often.
+//!
+//! A [`DetailRef`] is one more than the position of a blob in the endless stream of all blobs, so that the references of
+//! neighbouring spans are close together and pack into few bits.
+
+use std::io;
+
+use bytemuck::{Pod, Zeroable};
+
+use super::append::AppendFile;
+use super::lane::DetailRef;
+
+/// Raw bytes in a block: enough for zstd to find repeats, little enough to decompress in some 100 µs for one tooltip.
+const BLOCK_BYTES: usize = 64 * 1024;
+
+/// The most raw bytes of a block: what one chunk of a capture may hold. A larger claim is damage.
+const BLOCK_BYTES_MAX: usize = 64 << 20;
+
+/// zstd's fastest regular level: arguments are written once for every span, and read for few.
+const ZSTD_LEVEL: i32 = 1;
+
+/// Where a block of details stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct DetailBlock {
+    /// Where its first byte stands in the stream of all blobs.
+    pub stream_start: u64,
+    /// Where it stands in the file.
+    pub offset: u64,
+    /// Its length in the file.
+    pub packed_bytes: u32,
+    /// Its length decompressed.
+    pub raw_bytes: u32,
+}
+
+/// Gathers blobs into blocks.
+#[derive(Debug, Default)]
+pub struct DetailWriter {
+    blocks: Vec<DetailBlock>,
+    raw: Vec<u8>,
+    stream_start: u64,
+}
+
+impl DetailWriter {
+    /// Adds a blob; an empty one needs no place.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
+        if blob.is_empty() {
+            return Ok(DetailRef(0));
+        }
+        if self.raw.len() + blob.len() + 4 > BLOCK_BYTES {
+            self.flush(file)?;
+        }
+        let reference = DetailRef(self.stream_start + self.raw.len() as u64 + 1);
+        self.raw.extend_from_slice(&u32::try_from(blob.len()).unwrap_or(u32::MAX).to_le_bytes());
+        self.raw.extend_from_slice(blob);
+        Ok(reference)
+    }
+
+    /// Writes the block that is being gathered.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn flush(&mut self, file: &mut AppendFile) -> io::Result<()> {
+        if self.raw.is_empty() {
+            return Ok(());
+        }
+        let packed = zstd::bulk::compress(&self.raw, ZSTD_LEVEL)?;
+        let offset = file.append(&packed)?;
+        let bytes = |length: usize| u32::try_from(length).map_err(io::Error::other);
+        self.blocks.push(DetailBlock {
+            stream_start: self.stream_start,
+            offset,
+            packed_bytes: bytes(packed.len())?,
+            raw_bytes: bytes(self.raw.len())?,
+        });
+        self.stream_start += self.raw.len() as u64;
+        self.raw.clear();
+        Ok(())
+    }
+
+    /// The blocks written so far.
+    #[must_use]
+    pub fn blocks(&self) -> &[DetailBlock] {
+        &self.blocks
+    }
+}
+
+/// Reads blobs back, keeping the last block decompressed: neighbours in time are neighbours here.
+#[derive(Debug, Default)]
+pub struct DetailReader {
+    block: Option<usize>,
+    raw: Vec<u8>,
+}
+
+impl DetailReader {
+    /// The blob behind `reference`, or nothing for 0 and for a block that is damaged.
+    pub fn blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], file: &[u8]) -> &[u8] {
+        self.try_blob(reference, blocks, file).unwrap_or(&[])
+    }
+
+    fn try_blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], file: &[u8]) -> Option<&[u8]> {
+        let position = reference.0.checked_sub(1)?;
+        let index = blocks.partition_point(|block| block.stream_start <= position).checked_sub(1)?;
+        let block = &blocks[index];
+        if self.block != Some(index) {
+            self.block = None;
+            let start = usize::try_from(block.offset).ok()?;
+            let packed = file.get(start..start.checked_add(block.packed_bytes as usize)?)?;
+            let raw_bytes = (block.raw_bytes as usize).min(BLOCK_BYTES_MAX);
+            self.raw = zstd::bulk::decompress(packed, raw_bytes).ok()?;
+            self.block = Some(index);
+        }
+        let at = usize::try_from(position - block.stream_start).ok()?;
+        let (length, rest) = self.raw.get(at..)?.split_first_chunk::<4>()?;
+        rest.get(..u32::from_le_bytes(*length) as usize)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::mapped::Mapped;
+
+    #[test]
+    fn blobs_of_any_size_come_back_in_any_order() {
+        let blobs: Vec<Vec<u8>> =
+            (0..300u32).map(|k| vec![k as u8; (k as usize * 37) % 5000 + usize::from(k == 7) * 200_000]).collect();
+        let mut file = AppendFile::new(tempfile::tempfile().unwrap());
+        let mut writer = DetailWriter::default();
+        let references: Vec<_> = blobs.iter().map(|blob| writer.push(blob, &mut file).unwrap()).collect();
+        writer.flush(&mut file).unwrap();
+        file.flush().unwrap();
+        let map = Mapped::of_store(file.file()).unwrap();
+        let mut reader = DetailReader::default();
+        for k in (0..blobs.len()).rev() {
+            assert_eq!(reader.blob(references[k], writer.blocks(), &map), blobs[k], "blob {k}");
+        }
+        assert_eq!(reader.blob(DetailRef(u64::MAX), writer.blocks(), &map), b"");
+    }
+}

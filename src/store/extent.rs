@@ -1,0 +1,216 @@
+//! A run of up to 64 blocks of one lane, written once and never changed: what the store file is made of.
+//!
+//! | part | bytes | what |
+//! |---|---|---|
+//! | header | 32 | [`ExtentHeader`] |
+//! | directory | 16 a block | [`BlockEntry`]: first start, where, first row |
+//! | forest | 8 or 16 a node | the lower levels of the lane's [`iforest`](super::iforest): one leaf a block |
+//! | blocks | varying | packed rows, [`block`](super::block) |
+//!
+//! A lane grows by whole extents, each twice as large as the one before up to the limit, so that a lane of ten spans takes
+//! hundreds of bytes, one of a hundred million has few extents, and neither is moved when it grows.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::block::{self, Block, Row};
+use super::iforest::{self, Aggregate};
+
+/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above them.
+pub const EXTENT_BLOCKS: usize = 64;
+
+const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
+
+/// The fixed start of an extent.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct ExtentHeader {
+    magic: u32,
+    blocks: u32,
+    rows: u32,
+    node_bytes: u32,
+    bytes: u64,
+    /// xxh3-64 of everything after the header.
+    checksum: u64,
+}
+
+/// Where one block stands in its extent.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct BlockEntry {
+    /// The start of its first row.
+    pub first_start_ns: i64,
+    /// Where it begins, in bytes from the start of the extent.
+    pub offset: u32,
+    /// Its first row, counted from the start of the extent.
+    pub first_row: u32,
+}
+
+/// What a lane remembers of an extent without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ExtentRecord {
+    /// Where it stands in the file.
+    pub offset: u64,
+    /// The start of its first row.
+    pub first_start_ns: i64,
+    /// Its first row, counted from the start of the lane.
+    pub first_row: u64,
+    /// How many rows it has.
+    pub rows: u32,
+    /// How long it is.
+    pub bytes: u32,
+}
+
+const _: () = assert!(size_of::<ExtentHeader>() == 32 && size_of::<BlockEntry>() == 16);
+const _: () = assert!(size_of::<ExtentRecord>() == 32);
+
+/// Packed blocks that wait to be written as one extent.
+#[derive(Debug, Default)]
+pub struct ExtentBuilder {
+    directory: Vec<BlockEntry>,
+    leaves: Vec<u64>,
+    packed: Vec<u8>,
+    rows: u32,
+}
+
+impl ExtentBuilder {
+    /// Packs `rows`, at most 64 and at least one, as the next block. `leaf` is their aggregate, as words.
+    pub fn push_block(&mut self, rows: &[Row], leaf: &[u64]) {
+        let Some(first) = rows.first() else { return };
+        // An extent holds 64 blocks of at most 64 * 28 bytes: its offsets and rows fit 32 bits by far.
+        let offset = u32::try_from(self.packed.len()).unwrap_or(u32::MAX);
+        self.directory.push(BlockEntry { first_start_ns: first.start_ns, offset, first_row: self.rows });
+        self.leaves.extend_from_slice(leaf);
+        self.rows += u32::try_from(rows.len()).unwrap_or(0);
+        block::encode(rows, &mut self.packed);
+    }
+
+    /// How many blocks wait.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.directory.len()
+    }
+
+    /// How many rows wait.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        self.rows
+    }
+
+    /// Bytes that are held.
+    #[must_use]
+    pub fn memory_bytes(&self) -> usize {
+        self.directory.capacity() * size_of::<BlockEntry>() + self.leaves.capacity() * 8 + self.packed.capacity()
+    }
+
+    /// The start of the first row that waits.
+    #[must_use]
+    pub fn first_start_ns(&self) -> Option<i64> {
+        self.directory.first().map(|entry| entry.first_start_ns)
+    }
+
+    /// Appends the extent to `out` and empties the builder. Returns the aggregate of the whole extent.
+    pub fn finish<A: Aggregate + Pod>(&mut self, out: &mut Vec<u8>) -> A {
+        let leaves: Vec<A> = self
+            .leaves
+            .chunks_exact(size_of::<A>() / 8)
+            .map(|words| bytemuck::pod_read_unaligned(bytemuck::cast_slice(words)))
+            .collect();
+        let mut nodes = Vec::with_capacity(iforest::node_count(leaves.len()));
+        leaves.iter().for_each(|&leaf| iforest::push(&mut nodes, leaf));
+        let blocks_at = size_of::<ExtentHeader>() + size_of_val(&*self.directory) + size_of_val(&*nodes);
+        for entry in &mut self.directory {
+            entry.offset += u32::try_from(blocks_at).unwrap_or(u32::MAX);
+        }
+        let start = out.len();
+        out.extend_from_slice(&[0; size_of::<ExtentHeader>()]);
+        out.extend_from_slice(bytemuck::cast_slice(&self.directory));
+        out.extend_from_slice(bytemuck::cast_slice(&nodes));
+        out.extend_from_slice(&self.packed);
+        let body = start + size_of::<ExtentHeader>();
+        let header = ExtentHeader {
+            magic: EXTENT_MAGIC,
+            blocks: u32::try_from(self.directory.len()).unwrap_or(u32::MAX),
+            rows: self.rows,
+            node_bytes: u32::try_from(size_of::<A>()).unwrap_or(0),
+            bytes: (out.len() - start) as u64,
+            checksum: xxhash_rust::xxh3::xxh3_64(&out[body..]),
+        };
+        out[start..body].copy_from_slice(bytemuck::bytes_of(&header));
+        *self = Self::default();
+        iforest::range(&nodes, 0..leaves.len())
+    }
+}
+
+/// An extent in the mapped file.
+#[derive(Debug, Clone, Copy)]
+pub struct Extent<'a> {
+    bytes: &'a [u8],
+    directory: &'a [BlockEntry],
+    nodes: &'a [u8],
+    rows: u32,
+}
+
+impl<'a> Extent<'a> {
+    /// Tells the parts of an extent apart; `None` if they contradict each other.
+    #[must_use]
+    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+        let header: &ExtentHeader = bytemuck::try_from_bytes(bytes.get(..size_of::<ExtentHeader>())?).ok()?;
+        if header.magic != EXTENT_MAGIC || header.blocks == 0 || header.rows == 0 {
+            return None;
+        }
+        let directory_end = size_of::<ExtentHeader>() + header.blocks as usize * size_of::<BlockEntry>();
+        let nodes_end = directory_end + iforest::node_count(header.blocks as usize) * header.node_bytes as usize;
+        let directory = bytes.get(size_of::<ExtentHeader>()..directory_end)?;
+        Some(Self {
+            bytes,
+            directory: bytemuck::try_cast_slice(directory).ok()?,
+            nodes: bytes.get(directory_end..nodes_end)?,
+            rows: header.rows,
+        })
+    }
+
+    /// Whether the bytes are those that were written.
+    #[must_use]
+    pub fn is_intact(bytes: &[u8]) -> bool {
+        let Some((header, body)) = bytes.split_at_checked(size_of::<ExtentHeader>()) else { return false };
+        bytemuck::try_from_bytes::<ExtentHeader>(header).is_ok_and(|header| {
+            header.magic == EXTENT_MAGIC
+                && header.bytes == bytes.len() as u64
+                && header.checksum == xxhash_rust::xxh3::xxh3_64(body)
+        })
+    }
+
+    /// How many blocks it has, at least 1.
+    #[must_use]
+    pub fn blocks(&self) -> usize {
+        self.directory.len()
+    }
+
+    /// Where its blocks stand.
+    #[must_use]
+    pub fn directory(&self) -> &'a [BlockEntry] {
+        self.directory
+    }
+
+    /// The lower levels of the lane's forest; empty if `A` is not what the lane aggregates.
+    #[must_use]
+    pub fn forest<A: Pod>(&self) -> &'a [A] {
+        bytemuck::try_cast_slice(self.nodes).unwrap_or(&[])
+    }
+
+    /// One of its blocks.
+    ///
+    /// # Panics
+    /// If there is no such block.
+    #[must_use]
+    pub fn block(&self, block: usize) -> Block<'a> {
+        let entry = self.directory[block];
+        let (end, end_row) = match self.directory.get(block + 1) {
+            Some(next) => (next.offset as usize, next.first_row),
+            None => (self.bytes.len(), self.rows),
+        };
+        let bytes = self.bytes.get(entry.offset as usize..end).unwrap_or(&[]);
+        Block::new(bytes, end_row.saturating_sub(entry.first_row) as usize, entry.first_start_ns)
+    }
+}

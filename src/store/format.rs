@@ -1,0 +1,197 @@
+//! The bytes of a store file: the one place that says what stands where.
+//!
+//! | part | what |
+//! |---|---|
+//! | 8 bytes | [`MAGIC`] |
+//! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
+//! | sections | overview, lanes, extents, forests, details, meta: tables that describe the body, in this order |
+//! | [`Trailer`] | where the sections stand, their checksums, the length of the file |
+//!
+//! All numbers are little-endian. The file is written front to back and has no trailer until everything else is durable,
+//! so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are made again.
+
+use bytemuck::{Pod, Zeroable};
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::overview::OverviewShape;
+use crate::model::{Losses, Names, TrackIdx, TrackTables};
+
+/// How a store file begins.
+pub const MAGIC: [u8; 8] = *b"LSSTORE\x01";
+
+/// Raised whenever the meaning of any byte changes.
+pub const VERSION: u32 = 1;
+
+/// The tables after the body, in file order.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// Pyramids of all lanes, one after the other.
+    Overview,
+    /// [`LaneRecord`]s, those of a track together.
+    Lanes,
+    /// [`ExtentRecord`](super::extent::ExtentRecord)s, those of a lane together.
+    Extents,
+    /// Words of the forests above the extents, those of a lane together.
+    Forests,
+    /// [`DetailBlock`](super::details::DetailBlock)s.
+    Details,
+    /// [`Meta`], as postcard.
+    Meta,
+}
+
+/// How many sections there are.
+pub const SECTIONS: usize = 6;
+
+/// Where a section stands.
+#[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C)]
+pub struct SectionRecord {
+    /// Its first byte.
+    pub offset: u64,
+    /// Its length in bytes.
+    pub bytes: u64,
+    /// xxh3-64 of its bytes.
+    pub checksum: u64,
+}
+
+/// The end of a store file.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct Trailer {
+    /// The tables, by [`Section`].
+    pub sections: [SectionRecord; SECTIONS],
+    /// The length of the file, this trailer included.
+    pub file_bytes: u64,
+    version: u32,
+    unused: u32,
+    magic: [u8; 8],
+    /// xxh3-64 of the trailer before this field.
+    checksum: u64,
+}
+
+impl Trailer {
+    /// A trailer for a file of `file_bytes` in all.
+    #[must_use]
+    pub fn new(sections: [SectionRecord; SECTIONS], file_bytes: u64) -> Self {
+        let mut trailer = Self { sections, file_bytes, version: VERSION, unused: 0, magic: MAGIC, checksum: 0 };
+        trailer.checksum = trailer.sum();
+        trailer
+    }
+
+    /// The trailer at the end of `file`, if it is whole and of this version.
+    #[must_use]
+    pub fn of(file: &[u8]) -> Option<Self> {
+        let start = file.len().checked_sub(size_of::<Self>())?;
+        let trailer: Self = bytemuck::pod_read_unaligned(&file[start..]);
+        let whole = trailer.magic == MAGIC
+            && trailer.version == VERSION
+            && trailer.file_bytes == file.len() as u64
+            && trailer.checksum == trailer.sum()
+            && file.starts_with(&MAGIC);
+        whole.then_some(trailer)
+    }
+
+    /// The bytes of a section, if they are those that were written.
+    #[must_use]
+    pub fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
+        let record = self.sections[section as usize];
+        let start = usize::try_from(record.offset).ok()?;
+        let bytes = file.get(start..start.checked_add(usize::try_from(record.bytes).ok()?)?)?;
+        (xxh3_64(bytes) == record.checksum).then_some(bytes)
+    }
+
+    fn sum(&self) -> u64 {
+        let bytes = bytemuck::bytes_of(self);
+        xxh3_64(&bytes[..bytes.len() - size_of::<u64>()])
+    }
+}
+
+/// What a lane is and where its parts stand in the tables.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+pub struct LaneRecord {
+    /// The track that it belongs to.
+    pub track: TrackIdx,
+    /// The nesting depth, for spans.
+    pub depth: u16,
+    /// The [`LaneKind`](super::lane::LaneKind), by its code.
+    pub kind: u8,
+    /// 1 if the last row has no end in the capture.
+    pub unfinished: u8,
+    /// How many rows it has.
+    pub rows: u64,
+    /// The first start.
+    pub start_ns: i64,
+    /// The last end.
+    pub end_ns: i64,
+    /// Its first row in the table of extents.
+    pub extent_first: u64,
+    /// Its first word in the forests.
+    pub forest_first: u64,
+    /// Its first bucket in the overview.
+    pub overview_first: u64,
+    /// Its pyramid; no bucket if it has none.
+    pub overview: OverviewShape,
+    /// How many extents it has.
+    pub extent_count: u64,
+}
+
+const _: () = assert!(size_of::<LaneRecord>() == 80);
+
+/// Everything else that a store knows.
+#[derive(Debug, Clone, Default, Serialize, Deserialize)]
+pub struct Meta {
+    /// Names and categories.
+    pub names: Names,
+    /// Processes and tracks.
+    pub tracks: TrackTables,
+    /// What was lost.
+    pub losses: Losses,
+    /// Counts of the whole.
+    pub summary: Summary,
+}
+
+/// What `info` says of a capture.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct Summary {
+    /// Spans shown.
+    pub spans: u64,
+    /// Instants shown.
+    pub instants: u64,
+    /// Counter values shown.
+    pub counters: u64,
+    /// Ends and steps of flows kept.
+    pub flows: u64,
+    /// Samples kept.
+    pub samples: u64,
+    /// The first time; 0 in a capture without events.
+    pub start_ns: i64,
+    /// The last end; 0 in a capture without events.
+    pub end_ns: i64,
+    /// The length of the capture as it lies on disk.
+    pub source_bytes: u64,
+    /// Events that stand after a later one in the capture.
+    pub late_events: u64,
+    /// The most that an event is late by.
+    pub max_lateness_ns: u64,
+    /// What the load took.
+    pub load: LoadStats,
+}
+
+/// What a load took: counts that repeat exactly, and the seconds.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+pub struct LoadStats {
+    /// Wall time from opening the capture to the published store.
+    pub seconds: f64,
+    /// The most bytes that were charged to the budget at once.
+    pub peak_budget_bytes: u64,
+    /// Chunks in the capture.
+    pub chunks: u64,
+    /// The most chunks that were open at once in the merge.
+    pub chunks_open_max: u64,
+    /// Moves in the head table.
+    pub head_moves: u64,
+    /// Bytes written to the spill file.
+    pub spilled_bytes: u64,
+}

@@ -1,0 +1,221 @@
+//! A small pyramid of time buckets per lane: the longest span that touches each, for views from far away.
+//!
+//! Zoomed fully out, an exact query per pixel touches a few cold cache lines of the forest each; the pyramid answers the
+//! same question from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the buckets of a
+//! level are unions of those of the level below and line up with a view's buckets.
+//!
+//! The slow answer: for each bucket, the longest of the spans that touch it, the first of equally long ones.
+
+use bytemuck::{Pod, Zeroable};
+
+use super::lane::Span;
+use crate::model::NameIdx;
+
+/// Buckets at the finest level of a large lane: two for each pixel column of a 1920 pixel view of the whole capture.
+const BUCKETS_MAX: usize = 4096;
+
+/// Rows for each bucket of a small lane: the pyramid then takes at most a quarter byte a row.
+const ROWS_PER_BUCKET: u64 = 256;
+
+/// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
+pub const ROWS_MIN: u64 = 64 * ROWS_PER_BUCKET;
+
+/// What one bucket says. Spans that touch it count in every bucket that they touch, rows in that where they start.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct OverviewBucket {
+    /// The start of the longest span.
+    pub start_ns: i64,
+    /// Its duration.
+    pub dur_ns: u64,
+    /// Its row in the lane; `u64::MAX` if no span touches the bucket.
+    pub row: u64,
+    /// Its name.
+    pub name: NameIdx,
+    /// How many spans start in the bucket; stays at the largest number once there.
+    pub rows: u32,
+}
+
+const EMPTY: OverviewBucket = OverviewBucket { start_ns: 0, dur_ns: 0, row: u64::MAX, name: NameIdx::EMPTY, rows: 0 };
+
+impl OverviewBucket {
+    /// Whether no span touches the bucket.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.row == u64::MAX
+    }
+
+    /// What both buckets together say; `later` covers later time.
+    #[must_use]
+    pub fn combine(self, later: Self) -> Self {
+        let rows = self.rows.saturating_add(later.rows);
+        let first_wins = later.is_empty() || (!self.is_empty() && self.dur_ns >= later.dur_ns);
+        Self { rows, ..if first_wins { self } else { later } }
+    }
+}
+
+/// Gathers the finest level while a lane grows, doubling the width of the buckets whenever they become too many.
+#[derive(Debug, Default)]
+pub struct OverviewBuilder {
+    buckets: Vec<OverviewBucket>,
+    first: i64,
+    width_log2: u32,
+    rows: u64,
+}
+
+impl OverviewBuilder {
+    /// Takes the next span of the lane, which starts no earlier than the one before.
+    pub fn push(&mut self, span: &Span) {
+        let row = self.rows;
+        self.rows += 1;
+        let last_ns = span.end_ns().saturating_sub(1).max(span.start_ns);
+        if self.buckets.is_empty() {
+            self.first = span.start_ns >> self.width_log2;
+        }
+        let limit = usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(BUCKETS_MAX).clamp(4, BUCKETS_MAX);
+        // Spans come in order, so the difference is not negative and fits 64 bits without a sign.
+        while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
+            self.halve();
+        }
+        let position = |ts_ns: i64| usize::try_from((ts_ns >> self.width_log2) - self.first).unwrap_or(0);
+        let (first, last) = (position(span.start_ns), position(last_ns));
+        if last >= self.buckets.len() {
+            self.buckets.resize(last + 1, EMPTY);
+        }
+        let touched = OverviewBucket { start_ns: span.start_ns, dur_ns: span.dur_ns, row, name: span.name, rows: 0 };
+        for bucket in &mut self.buckets[first..=last] {
+            *bucket = bucket.combine(touched);
+        }
+        self.buckets[first].rows = self.buckets[first].rows.saturating_add(1);
+    }
+
+    /// The finished pyramid, finest level first; nothing for a lane that is too small to need one.
+    #[must_use]
+    pub fn finish(self) -> Option<(OverviewShape, Vec<OverviewBucket>)> {
+        if self.rows < ROWS_MIN {
+            return None;
+        }
+        let shape = OverviewShape { first: self.first, width_log2: self.width_log2, count: self.buckets.len() as u32 };
+        let mut all = self.buckets;
+        let (mut start, mut first) = (0, shape.first);
+        // Two buckets may stay for ever: those before and after time 0 have no common parent.
+        while all.len() - start > 2 {
+            let level = coarser(&all[start..], first);
+            start = all.len();
+            first >>= 1;
+            all.extend(level);
+        }
+        Some((shape, all))
+    }
+
+    fn halve(&mut self) {
+        self.buckets = coarser(&self.buckets, self.first);
+        self.first >>= 1;
+        self.width_log2 += 1;
+    }
+}
+
+/// The level above `buckets`, the first of which has the number `first`.
+fn coarser(buckets: &[OverviewBucket], first: i64) -> Vec<OverviewBucket> {
+    let mut level = Vec::with_capacity(buckets.len() / 2 + 1);
+    // An odd first bucket is the right half of its parent.
+    let lead = usize::from(first & 1 == 1).min(buckets.len());
+    level.extend_from_slice(&buckets[..lead]);
+    level.extend(buckets[lead..].chunks(2).map(|pair| pair.iter().skip(1).fold(pair[0], |a, &b| a.combine(b))));
+    level
+}
+
+/// The finest level of a pyramid; the others follow from it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct OverviewShape {
+    /// The number of its first bucket.
+    pub first: i64,
+    /// The binary logarithm of its bucket width in nanoseconds.
+    pub width_log2: u32,
+    /// How many buckets it has.
+    pub count: u32,
+}
+
+/// One level of a pyramid in the mapped file.
+#[derive(Debug, Clone, Copy)]
+pub struct OverviewLevel<'a> {
+    /// The number of the first bucket.
+    pub first: i64,
+    /// The binary logarithm of the bucket width in nanoseconds.
+    pub width_log2: u32,
+    /// The buckets.
+    pub buckets: &'a [OverviewBucket],
+}
+
+impl OverviewShape {
+    /// The coarsest level whose buckets are not wider than `2^width_log2`, or `None` if even the finest is wider.
+    #[must_use]
+    pub fn level<'a>(&self, all: &'a [OverviewBucket], width_log2: u32) -> Option<OverviewLevel<'a>> {
+        if width_log2 < self.width_log2 {
+            return None;
+        }
+        let (mut start, mut first, mut count, mut width) = (0, self.first, self.count as usize, self.width_log2);
+        while width < width_log2 && count > 2 {
+            start += count;
+            let last = first + count as i64 - 1;
+            first >>= 1;
+            count = usize::try_from((last >> 1) - first + 1).ok()?;
+            width += 1;
+        }
+        Some(OverviewLevel { first, width_log2: width, buckets: all.get(start..start + count)? })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn scan(spans: &[Span], start_ns: i128, end_ns: i128) -> (Option<u64>, u32) {
+        let touches = |span: &&Span| {
+            let (from, to) = (i128::from(span.start_ns), i128::from(span.end_ns()));
+            (from < end_ns && to > start_ns) || (from >= start_ns && from < end_ns)
+        };
+        let longest = spans.iter().filter(touches).map(|span| span.dur_ns).max();
+        let starts = spans.iter().filter(|span| (start_ns..end_ns).contains(&i128::from(span.start_ns))).count();
+        (longest, starts as u32)
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(24))]
+        #[test]
+        fn every_bucket_of_every_level_equals_a_scan(
+            base in prop_oneof![Just(0i64), Just(-1_000_000), Just(i64::MAX / 2), Just(1_700_000_000_000_000_000)],
+            steps in proptest::collection::vec((0i64..2000, 0u64..3000), 400),
+        ) {
+            let mut spans = Vec::new();
+            let mut free_ns = base;
+            for k in 0..ROWS_MIN as usize + 100 {
+                let (gap, dur_ns) = steps[(k * k + k / 7) % steps.len()];
+                let start_ns = free_ns + if k % 500 == 0 { gap * 1000 } else { gap };
+                spans.push(Span { start_ns, dur_ns, name: NameIdx(k as u32), ..Span::default() });
+                free_ns = start_ns + dur_ns as i64;
+            }
+            let mut builder = OverviewBuilder::default();
+            spans.iter().for_each(|span| builder.push(span));
+            let (shape, all) = builder.finish().unwrap();
+            prop_assert!(shape.count as usize <= BUCKETS_MAX);
+            for width_log2 in [shape.width_log2, shape.width_log2 + 1, shape.width_log2 + 5, 62] {
+                let level = shape.level(&all, width_log2).unwrap();
+                for (k, bucket) in level.buckets.iter().enumerate().step_by(1 + level.buckets.len() / 40) {
+                    let start_ns = i128::from(level.first + k as i64) << level.width_log2;
+                    let (longest, starts) = scan(&spans, start_ns, start_ns + (1i128 << level.width_log2));
+                    prop_assert_eq!((!bucket.is_empty()).then_some(bucket.dur_ns), longest);
+                    prop_assert_eq!(bucket.rows, starts);
+                    if let Some(dur_ns) = longest {
+                        prop_assert_eq!(spans[bucket.row as usize].dur_ns, dur_ns);
+                        prop_assert_eq!(bucket.name, spans[bucket.row as usize].name);
+                    }
+                }
+            }
+            let finer = shape.width_log2.checked_sub(1).and_then(|width| shape.level(&all, width));
+            prop_assert!(finer.is_none());
+        }
+    }
+}

@@ -1,0 +1,215 @@
+//! A published store, mapped read-only: the tables in memory, the rows in the map. Never writes.
+
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+use bytemuck::Pod;
+
+use super::details::{DetailBlock, DetailReader};
+use super::extent::{Extent, ExtentRecord};
+use super::format::{LaneRecord, Meta, Section, Trailer};
+use super::iforest;
+use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
+use super::overview::{OverviewBucket, OverviewLevel};
+use crate::base::mapped::Mapped;
+use crate::model::TrackIdx;
+
+/// Why a store file cannot be used. It is a cache: the answer is to make it again.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum StoreError {
+    /// The system refuses.
+    #[error("{}: cannot open the store: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// The file is cut, altered, of another version, or not a store.
+    #[error("{}: not a whole store of this version: its {part} is damaged", path.display())]
+    Damaged { path: PathBuf, part: &'static str },
+}
+
+/// A store whose rows can be asked for.
+#[derive(Debug)]
+pub struct Store {
+    path: PathBuf,
+    map: Mapped,
+    lanes: Vec<LaneRecord>,
+    /// By track: its lanes in `lanes`.
+    track_lanes: Vec<Range<u32>>,
+    extents: Vec<ExtentRecord>,
+    forests: Vec<u64>,
+    details: Vec<DetailBlock>,
+    overview: Range<usize>,
+    meta: Meta,
+}
+
+impl Store {
+    /// Opens a published store and checks its tables. Work and memory go with the lanes and extents, not with the rows.
+    ///
+    /// # Errors
+    /// [`StoreError::Damaged`] for anything but a whole store of this version.
+    pub fn open(path: &Path) -> Result<Self, StoreError> {
+        let file = File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
+        Self::of_file(&file, path)
+    }
+
+    /// The same for a file that is open, and may have no name any more.
+    ///
+    /// # Errors
+    /// As [`Store::open`].
+    pub fn of_file(file: &File, path: &Path) -> Result<Self, StoreError> {
+        let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
+        let map = Mapped::of_store(file).map_err(|source| StoreError::Io { path: path.into(), source })?;
+        let trailer = Trailer::of(&map).ok_or_else(|| damaged("trailer"))?;
+        let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
+        let lanes = table::<LaneRecord>(section(Section::Lanes, "table of lanes")?);
+        let extents = table::<ExtentRecord>(section(Section::Extents, "table of extents")?);
+        let forests = table::<u64>(section(Section::Forests, "table of forests")?);
+        let details = table::<DetailBlock>(section(Section::Details, "table of details")?);
+        let overview_bytes = section(Section::Overview, "overview")?;
+        let meta: Meta =
+            postcard::from_bytes(section(Section::Meta, "table of names")?).map_err(|_| damaged("table of names"))?;
+        // A checksum proves that the bytes are those that were written, so what they point to is there as well.
+        let overview_start = overview_bytes.as_ptr() as usize - map.as_ptr() as usize;
+        let overview = overview_start..overview_start + overview_bytes.len();
+        let mut track_lanes = vec![0..0; meta.tracks.tracks.len()];
+        for (index, lane) in (0u32..).zip(&lanes) {
+            let range: &mut Range<u32> =
+                track_lanes.get_mut(lane.track.index()).ok_or_else(|| damaged("table of lanes"))?;
+            *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
+        }
+        Ok(Self { path: path.into(), map, lanes, track_lanes, extents, forests, details, overview, meta })
+    }
+
+    /// Where the store lies, or lay.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The length of the file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.map.len() as u64
+    }
+
+    /// Names, tracks, losses and counts.
+    #[must_use]
+    pub fn meta(&self) -> &Meta {
+        &self.meta
+    }
+
+    /// How many lanes there are.
+    #[must_use]
+    pub fn lane_count(&self) -> u32 {
+        u32::try_from(self.lanes.len()).unwrap_or(u32::MAX)
+    }
+
+    /// The lanes of a track.
+    #[must_use]
+    pub fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
+        self.track_lanes.get(track.index()).cloned().unwrap_or(0..0)
+    }
+
+    /// A lane.
+    ///
+    /// # Panics
+    /// If there is no such lane.
+    #[must_use]
+    pub fn lane(&self, lane: LaneIdx) -> Lane<'_> {
+        Lane { store: self, record: &self.lanes[lane.index()] }
+    }
+
+    /// The blob of a detail, through a reader that keeps the last block.
+    pub fn detail<'r>(&self, reference: DetailRef, reader: &'r mut DetailReader) -> &'r [u8] {
+        reader.blob(reference, &self.details, &self.map)
+    }
+
+    /// Reads every extent and says how many are not as they were written.
+    #[must_use]
+    pub fn damaged_extents(&self) -> usize {
+        self.extents
+            .iter()
+            .filter(|record| self.extent_bytes(record).is_none_or(|bytes| !Extent::is_intact(bytes)))
+            .count()
+    }
+
+    fn extent_bytes(&self, record: &ExtentRecord) -> Option<&[u8]> {
+        let start = usize::try_from(record.offset).ok()?;
+        self.map.get(start..start.checked_add(record.bytes as usize)?)
+    }
+}
+
+fn table<T: Pod>(bytes: &[u8]) -> Vec<T> {
+    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
+}
+
+/// One lane of a store.
+#[derive(Debug, Clone, Copy)]
+pub struct Lane<'a> {
+    store: &'a Store,
+    record: &'a LaneRecord,
+}
+
+impl<'a> Lane<'a> {
+    /// What is known without touching the rows.
+    #[must_use]
+    pub fn info(&self) -> LaneInfo {
+        LaneInfo {
+            track: self.record.track,
+            kind: LaneKind::from_code(self.record.kind),
+            depth: self.record.depth,
+            rows: self.record.rows,
+            start_ns: self.record.start_ns,
+            end_ns: self.record.end_ns,
+        }
+    }
+
+    /// How many rows it has.
+    #[must_use]
+    pub fn rows(&self) -> u64 {
+        self.record.rows
+    }
+
+    /// Whether the last row has no end in the capture.
+    #[must_use]
+    pub fn is_unfinished(&self, row: u64) -> bool {
+        self.record.unfinished != 0 && row + 1 == self.record.rows
+    }
+
+    /// Its extents, in order of time.
+    #[must_use]
+    pub fn extents(&self) -> &'a [ExtentRecord] {
+        slice(&self.store.extents, self.record.extent_first, self.record.extent_count)
+    }
+
+    /// One of its extents; `None` if there is none of that number, or it is damaged.
+    #[must_use]
+    pub fn extent(&self, extent: usize) -> Option<Extent<'a>> {
+        Extent::new(self.store.extent_bytes(self.extents().get(extent)?)?)
+    }
+
+    /// The forest above its extents: one leaf an extent.
+    #[must_use]
+    pub fn forest<A: Pod>(&self) -> &'a [A] {
+        let words = iforest::node_count(self.extents().len()) * (size_of::<A>() / size_of::<u64>());
+        bytemuck::cast_slice(slice(&self.store.forests, self.record.forest_first, words as u64))
+    }
+
+    /// The coarsest level of its pyramid whose buckets are not wider than `2^width_log2`, if there is one.
+    #[must_use]
+    pub fn overview(&self, width_log2: u32) -> Option<OverviewLevel<'a>> {
+        if self.record.overview.count == 0 {
+            return None;
+        }
+        let bytes = self.store.map.get(self.store.overview.clone())?;
+        let all: &[OverviewBucket] = bytemuck::try_cast_slice(bytes).ok()?;
+        self.record.overview.level(all.get(usize::try_from(self.record.overview_first).ok()?..)?, width_log2)
+    }
+}
+
+/// A part of a table; empty rather than out of bounds.
+fn slice<T>(table: &[T], first: u64, count: u64) -> &[T] {
+    let range = usize::try_from(first).ok().zip(usize::try_from(count).ok());
+    range.and_then(|(first, count)| table.get(first..first.checked_add(count)?)).unwrap_or(&[])
+}
