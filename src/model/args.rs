@@ -62,10 +62,43 @@ impl<'a> Detail<'a> {
         Self { thread_ts_ns, thread_dur_ns, args_json: std::str::from_utf8(rest).unwrap_or("") }
     }
 
+    /// The blob for a span that begins with `self` and ends with `end`: the arguments of both, where the end's win.
+    #[must_use]
+    pub fn ended_by(&self, end: &Detail<'_>) -> Vec<u8> {
+        let merged_args;
+        let thread_dur_ns = match (self.thread_ts_ns, end.thread_ts_ns) {
+            (Some(start_ns), Some(end_ns)) => end_ns.checked_sub(start_ns),
+            _ => self.thread_dur_ns,
+        };
+        let args_json = match (self.args_json, end.args_json) {
+            (args, "") | ("", args) => args,
+            (begun, ended) => {
+                merged_args = merge_objects(begun, ended);
+                &merged_args
+            }
+        };
+        let mut blob = Vec::new();
+        Detail { thread_ts_ns: self.thread_ts_ns, thread_dur_ns, args_json }.encode_into(&mut blob);
+        blob
+    }
+
     /// Whether there is nothing to keep.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         *self == Self::default()
+    }
+}
+
+/// One JSON object with the members of both; text that is no object is kept as it is.
+fn merge_objects(begun: &str, ended: &str) -> String {
+    type Object = serde_json::Map<String, serde_json::Value>;
+    match (serde_json::from_str::<Object>(begun), serde_json::from_str::<Object>(ended)) {
+        (Ok(mut merged), Ok(ended)) => {
+            merged.extend(ended);
+            serde_json::Value::Object(merged).to_string()
+        }
+        (Err(_), Ok(_)) => ended.to_owned(),
+        _ => begun.to_owned(),
     }
 }
 
@@ -119,6 +152,15 @@ mod tests {
         assert_eq!(Detail::decode(details.blob(0)), Detail::default());
         assert_eq!(Detail::decode(details.blob(2)), one);
         assert_eq!(details.blob(3), b"");
+    }
+
+    #[test]
+    fn the_end_adds_its_arguments_and_the_threads_own_duration() {
+        let begun = Detail { thread_ts_ns: Some(10), thread_dur_ns: None, args_json: r#"{"a":1,"b":2}"# };
+        let ended = Detail { thread_ts_ns: Some(25), thread_dur_ns: None, args_json: r#"{"b":3.10}"# };
+        let blob = begun.ended_by(&ended);
+        let expected = Detail { thread_ts_ns: Some(10), thread_dur_ns: Some(15), args_json: r#"{"a":1,"b":3.10}"# };
+        assert_eq!(Detail::decode(&blob), expected);
     }
 
     #[test]

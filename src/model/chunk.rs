@@ -1,6 +1,6 @@
 //! A batch of events as a reader made it, and as the sort wants it. Sorts within itself; knows nothing of other chunks.
 
-use super::{Details, Event, Losses, Metadata, NameRow, TrackKey};
+use super::{Details, Event, EventFlags, Losses, Metadata, NameRow, TrackKey};
 
 /// Events in capture order or sorted by time, with the details that they point to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -9,6 +9,8 @@ pub struct Chunk {
     pub events: Vec<Event>,
     /// What [`Event::detail`] points into.
     pub details: Details,
+    /// The most that an event stood after a later one, in nanoseconds; set by [`Chunk::sort`].
+    pub max_lateness_ns: u64,
 }
 
 /// What a reader hands on: a chunk whose names and tracks are rows of the batch's own tables.
@@ -33,8 +35,20 @@ impl Chunk {
     /// Sorts by time, keeping the capture's order at equal times.
     ///
     /// Events of real captures are nearly sorted; the standard stable sort finds and merges the runs that are there.
+    /// Events that stood after a later one are flagged [`EventFlags::LATE`], so that disorder can still be told.
     pub fn sort(&mut self) {
-        if !self.events.is_sorted_by_key(|event| event.ts_ns) {
+        let Some(first) = self.events.first() else { return };
+        let (mut newest_ns, mut sorted) = (first.ts_ns, true);
+        for event in &mut self.events {
+            if event.ts_ns < newest_ns {
+                event.flags = event.flags.with(EventFlags::LATE);
+                self.max_lateness_ns = self.max_lateness_ns.max(newest_ns.abs_diff(event.ts_ns));
+                sorted = false;
+            } else {
+                newest_ns = event.ts_ns;
+            }
+        }
+        if !sorted {
             self.events.sort_by_key(|event| event.ts_ns);
         }
     }

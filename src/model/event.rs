@@ -52,6 +52,8 @@ impl EventFlags {
     pub const PLACED: Self = Self(4);
     /// An end that carries no name and closes whatever is innermost.
     pub const UNNAMED: Self = Self(8);
+    /// The event stood after a later one in its chunk; set by [`super::Chunk::sort`].
+    pub const LATE: Self = Self(16);
 
     /// Whether every bit of `other` is set.
     #[must_use]

@@ -99,6 +99,8 @@ losses! {
     LyingHeader = "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
     /// Events that the recorder itself lost.
     RecorderLost = "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
+    /// There is nothing to show.
+    NoEvents = "no_events", "The capture is in a known format and holds no event.";
     /// The capture was larger than a limit allows.
     OverLimit = "over_limit", "Decompressed data exceed the limit for their size; what came before the limit is shown.";
 }

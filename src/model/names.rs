@@ -122,6 +122,12 @@ impl Names {
         NameRow { text: self.text(row.text), category: row.category.map(|category| self.text(category)) }
     }
 
+    /// The row of texts behind a name: equal for names that differ in their category only.
+    #[must_use]
+    pub fn text_index(&self, name: NameIdx) -> StrIdx {
+        self.rows.get(name.index()).map_or(StrIdx(0), |row| row.text)
+    }
+
     /// How many names there are.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -8,8 +8,10 @@
 
 pub mod append;
 pub mod block;
+pub mod cache;
 pub mod details;
 pub mod extent;
+pub mod flow;
 pub mod format;
 pub mod iforest;
 pub mod lane;

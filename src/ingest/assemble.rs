@@ -1,0 +1,46 @@
+//! Maps the batches of a reader to the capture's tables, in the order of the capture, so that indices do not depend on
+//! which worker parsed what.
+
+use super::kept::KeptChunks;
+use crate::base::progress::Progress;
+use crate::formats::{BatchSink, ReadError};
+use crate::model::{Batch, Event, Losses, NameIdx, Names, Registry, TrackIdx};
+
+/// Takes batches and keeps their chunks.
+pub struct Assembler<'a> {
+    /// All names so far.
+    pub names: Names,
+    /// All processes and tracks so far.
+    pub registry: Registry,
+    /// All losses so far.
+    pub losses: Losses,
+    /// All chunks so far.
+    pub chunks: KeptChunks,
+    progress: &'a Progress,
+}
+
+impl<'a> Assembler<'a> {
+    /// Starts with empty tables.
+    #[must_use]
+    pub fn new(chunks: KeptChunks, progress: &'a Progress) -> Self {
+        Self { names: Names::default(), registry: Registry::default(), losses: Losses::default(), chunks, progress }
+    }
+}
+
+impl BatchSink for Assembler<'_> {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        let Batch { mut chunk, names, tracks, metadata, losses } = batch;
+        let names: Vec<NameIdx> =
+            names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())).collect();
+        let tracks: Vec<TrackIdx> = tracks.iter().map(|key| self.registry.track(key)).collect();
+        let maps = |event: &mut Event| {
+            event.name = names.get(event.name.index()).copied().unwrap_or(NameIdx::EMPTY);
+            event.track = tracks.get(event.track.index()).copied().unwrap_or_default();
+        };
+        chunk.events.iter_mut().for_each(maps);
+        metadata.iter().for_each(|metadata| self.registry.apply(metadata));
+        self.losses.merge(&losses);
+        self.progress.add_events(chunk.events.len() as u64);
+        self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))
+    }
+}

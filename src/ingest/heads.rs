@@ -1,0 +1,216 @@
+//! The head table of the deferred merge: which open chunk goes on next, and how far it may run.
+//!
+//! Entries are kept sorted, so the first is known at once, and one that has moved on usually swaps with its neighbour or
+//! stays: captures are nearly sorted. A loser tree would cost its logarithm for each of a billion events; the array costs a
+//! comparison for each *run* of events. After "Efficiently sorting gigabytes" by Jelle van der Beek (Superluminal), with
+//! the chunks that are not open yet left out of the table: their heads never move, so a sorted list with a cursor is enough.
+//!
+//! Never loads anything: it orders what it is given.
+
+use crate::model::{Chunk, Details, Event};
+
+use super::spill::SpilledRun;
+use crate::base::budget::Charge;
+
+/// Where an event stands in the sorted order: by time, then by chunk of the capture, then by position in the chunk.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Key {
+    /// The time.
+    pub ts_ns: i64,
+    /// The chunk of the capture.
+    pub chunk: u32,
+}
+
+/// Sorted events that are being emitted: a loaded chunk, or the current block of a run in the spill file.
+#[derive(Debug)]
+pub struct OpenRun {
+    /// The events and their details.
+    pub chunk: Chunk,
+    /// Which chunk of the capture each event comes from.
+    pub origin: Origin,
+    /// The next event to emit.
+    pub next: usize,
+    /// Where the run goes on when the chunk is used up.
+    pub rest: Option<SpilledRun>,
+    /// What this holds of the budget.
+    pub charge: Charge,
+}
+
+/// Which chunk of the capture events come from; ties in time are resolved by it.
+#[derive(Debug)]
+pub enum Origin {
+    /// All from one.
+    One(u32),
+    /// By event.
+    Each(Vec<u32>),
+}
+
+impl OpenRun {
+    fn key(&self) -> Option<Key> {
+        self.key_at(self.next)
+    }
+
+    fn key_at(&self, position: usize) -> Option<Key> {
+        let ts_ns = self.chunk.events.get(position)?.ts_ns;
+        Some(Key { ts_ns, chunk: self.origin_at(position) })
+    }
+
+    /// Which chunk of the capture an event comes from.
+    #[must_use]
+    pub fn origin_at(&self, position: usize) -> u32 {
+        match &self.origin {
+            Origin::One(chunk) => *chunk,
+            Origin::Each(chunks) => chunks.get(position).copied().unwrap_or(0),
+        }
+    }
+
+    /// The first position from `next` on whose key is not below `limit`.
+    ///
+    /// Gallops, since a run may be one event in a random capture and the whole chunk in a sorted one.
+    fn end_below(&self, limit: Key) -> usize {
+        let below = |position: usize| self.key_at(position).is_some_and(|key| key < limit);
+        let (mut start, mut step) = (self.next, 1);
+        while below(start + step - 1) {
+            start += step;
+            step *= 2;
+        }
+        // All before `start` are below; the first that is not lies within the last step.
+        let end = (start + step - 1).min(self.chunk.events.len());
+        first_not(start..end, below)
+    }
+}
+
+/// The first position in `range` that is not `below`; all that are stand before it.
+fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> usize {
+    let (mut start, mut end) = (range.start, range.end);
+    while start < end {
+        let middle = usize::midpoint(start, end);
+        if below(middle) { start = middle + 1 } else { end = middle }
+    }
+    start
+}
+
+/// The open runs in order of their heads.
+#[derive(Debug, Default)]
+pub struct HeadTable {
+    /// Last to first, so that the first is dropped without moving the others.
+    heads: Vec<(Key, usize)>,
+    runs: Vec<Option<OpenRun>>,
+    free: Vec<usize>,
+    moves: u64,
+    open_max: usize,
+}
+
+/// A stretch of sorted events to emit.
+#[derive(Debug)]
+pub struct Stretch<'a> {
+    /// The events.
+    pub events: &'a [Event],
+    /// What they point into.
+    pub details: &'a Details,
+    /// Which chunk of the capture each comes from, by offset in `events`.
+    run: &'a OpenRun,
+    start: usize,
+}
+
+impl Stretch<'_> {
+    /// Which chunk of the capture event `offset` comes from.
+    #[must_use]
+    pub fn origin(&self, offset: usize) -> u32 {
+        self.run.origin_at(self.start + offset)
+    }
+}
+
+impl HeadTable {
+    /// Adds a run; one without events is dropped.
+    pub fn insert(&mut self, run: OpenRun) {
+        let Some(key) = run.key() else { return };
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.runs.push(None);
+            self.runs.len() - 1
+        });
+        self.runs[slot] = Some(run);
+        let place = self.heads.partition_point(|&(head, _)| head > key);
+        self.heads.insert(place, (key, slot));
+        self.open_max = self.open_max.max(self.heads.len());
+    }
+
+    /// The smallest head.
+    #[must_use]
+    pub fn first(&self) -> Option<Key> {
+        self.heads.last().map(|&(key, _)| key)
+    }
+
+    /// How many runs are open.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.heads.len()
+    }
+
+    /// The most runs that were open at once.
+    #[must_use]
+    pub fn open_max(&self) -> usize {
+        self.open_max
+    }
+
+    /// How often an entry changed its place.
+    #[must_use]
+    pub fn moves(&self) -> u64 {
+        self.moves
+    }
+
+    /// Emits the first run as far as it stays first and below `limit`, and puts it in its new place.
+    ///
+    /// `emit` sees the events; what it returns is passed on. Returns the run if its events are used up.
+    pub fn advance<R>(
+        &mut self,
+        limit: Option<Key>,
+        emit: impl FnOnce(Stretch<'_>) -> R,
+    ) -> Option<(R, Option<OpenRun>)> {
+        let &(_, slot) = self.heads.last()?;
+        let second = self.heads.len().checked_sub(2).map(|place| self.heads[place].0);
+        let limit = second.into_iter().chain(limit).min();
+        let run = self.runs[slot].as_mut()?;
+        let end = limit.map_or(run.chunk.events.len(), |limit| run.end_below(limit));
+        // The first head may equal the limit only if both are one event; it is emitted, so that there is always progress.
+        let end = end.max(run.next + 1);
+        let start = run.next;
+        let result = emit(Stretch { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
+        run.next = end;
+        match run.key() {
+            Some(key) => {
+                self.replace_first(key, slot);
+                Some((result, None))
+            }
+            None => {
+                self.heads.pop();
+                self.free.push(slot);
+                Some((result, self.runs[slot].take()))
+            }
+        }
+    }
+
+    /// Takes all runs out.
+    pub fn drain(&mut self) -> Vec<OpenRun> {
+        self.heads.clear();
+        self.free.clear();
+        std::mem::take(&mut self.runs).into_iter().flatten().collect()
+    }
+
+    fn replace_first(&mut self, key: Key, slot: usize) {
+        let last = self.heads.len() - 1;
+        let mut place = last;
+        // One or two swaps are the rule.
+        while place > 0 && self.heads[place - 1].0 < key && last - place < 4 {
+            self.heads[place] = self.heads[place - 1];
+            place -= 1;
+        }
+        if place > 0 && self.heads[place - 1].0 < key {
+            let far = self.heads[..place].partition_point(|&(head, _)| head > key);
+            self.heads.copy_within(far..place, far + 1);
+            place = far;
+        }
+        self.moves += (last - place) as u64;
+        self.heads[place] = (key, slot);
+    }
+}

@@ -1,0 +1,250 @@
+//! The deferred merge sort: chunks in, one stream of events in order of time out. Never nests, never parses.
+//!
+//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when the merge
+//! reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass through with a few
+//! chunks in memory. When the open ones outgrow the budget, what is left of them is merged into one run in the spill file
+//! and read back block by block, as an external merge sort does: in the worst case each event is spilled once.
+
+use std::io;
+use std::thread;
+
+use super::heads::{HeadTable, Key, OpenRun, Origin, Stretch};
+use super::prefetch::Prefetch;
+use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
+use crate::base::budget::Budget;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::formats::{ChunkHead, ChunkSource, ReadError};
+use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
+
+/// The part of the budget that open chunks may take before they are spilled.
+const OPEN_SHARE: f64 = 0.5;
+
+/// What the merge is given.
+#[derive(Debug)]
+pub struct MergeContext<'a> {
+    /// Asks it to stop.
+    pub cancel: &'a Cancel,
+    /// Bounds the open chunks.
+    pub budget: &'a Budget,
+    /// Takes what does not fit.
+    pub spill: &'a SpillFile,
+    /// How many threads load and sort chunks, at least 1.
+    pub threads: usize,
+}
+
+/// What the merge did.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct MergeStats {
+    /// The most runs that were open at once.
+    pub open_max: u64,
+    /// Moves in the head table.
+    pub head_moves: u64,
+    /// Events that stand after a later one in the capture.
+    pub late_events: u64,
+    /// The most that an event is late by.
+    pub max_lateness_ns: u64,
+    /// What was found wrong with chunks.
+    pub losses: Losses,
+}
+
+/// Why a merge ended early.
+#[derive(Debug, thiserror::Error)]
+pub enum MergeError<E> {
+    /// What takes the events failed.
+    #[error("{0}")]
+    Sink(E),
+    /// The spill file failed.
+    #[error("cannot use the temporary file for sorting: {0}")]
+    Spill(#[source] io::Error),
+    /// The capture became unreadable.
+    #[error(transparent)]
+    Read(ReadError),
+    /// It was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// A chunk holds events earlier than its header promised and than what was already emitted. The merge must be done
+    /// again with the true heads, which [`true_heads`] finds.
+    #[error("chunk {chunk} holds events earlier than its header says")]
+    HeaderLied {
+        /// The chunk.
+        chunk: usize,
+    },
+}
+
+/// Merges all chunks of `source`, whose smallest times are in `heads`, and hands stretches of sorted events to `sink`.
+///
+/// Events at the same time come in order of chunk and position. The result does not depend on `context.threads`.
+///
+/// # Errors
+/// See [`MergeError`]. Damaged chunks are no error: they are counted.
+pub fn merge<E>(
+    source: &dyn ChunkSource,
+    heads: &[ChunkHead],
+    context: &MergeContext<'_>,
+    mut sink: impl FnMut(&Stretch<'_>) -> Result<(), E>,
+) -> Result<MergeStats, MergeError<E>> {
+    let mut order: Vec<usize> = (0..heads.len()).collect();
+    order.sort_by_key(|&chunk| (heads[chunk].min_ts_ns, chunk));
+    let newest_before = newest_before(heads);
+
+    thread::scope(|scope| {
+        let ahead = context.threads + 1;
+        let mut prefetch = Prefetch::start(scope, source, order.clone(), context.threads, ahead);
+        let mut unopened = order.iter().copied().peekable();
+        let mut table = HeadTable::default();
+        let mut stats = MergeStats::default();
+        let mut emitted_ns = i64::MIN;
+        loop {
+            let promised = unopened.peek().map(|&chunk| key_of(heads, chunk));
+            match (table.first(), promised) {
+                (None, None) => break,
+                (first, Some(promised)) if first.is_none_or(|first| promised < first) => {
+                    context.cancel.check()?;
+                    unopened.next();
+                    let chunk_index = promised.chunk as usize;
+                    let Some(loaded) = prefetch.next() else { break };
+                    let chunk = match loaded {
+                        Ok(chunk) => chunk,
+                        Err(ReadError::Malformed { offset, .. }) => {
+                            let events = u64::from(heads[chunk_index].events.max(1));
+                            stats.losses.add_many(Loss::BadChunk, Place::Offset(offset), events);
+                            continue;
+                        }
+                        Err(error) => return Err(MergeError::Read(error)),
+                    };
+                    count_disorder(&chunk, newest_before[chunk_index], &mut stats);
+                    let liars = chunk.events.partition_point(|event| event.ts_ns < promised.ts_ns);
+                    if let Some(earliest) = chunk.events[..liars].first() {
+                        if earliest.ts_ns < emitted_ns {
+                            return Err(MergeError::HeaderLied { chunk: chunk_index });
+                        }
+                        stats.losses.add_many(Loss::LyingHeader, Place::Time(earliest.ts_ns), liars as u64);
+                    }
+                    let memory_bytes = chunk.memory_bytes();
+                    if table.len() > 0 && context.budget.try_charge(memory_bytes, OPEN_SHARE).is_none() {
+                        let run = spill_all(&mut table, context).map_err(MergeError::Spill)?;
+                        table.insert(run);
+                    }
+                    let charge = context.budget.charge(memory_bytes);
+                    let origin = Origin::One(promised.chunk);
+                    table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
+                }
+                _ => {
+                    let emit = |stretch: Stretch<'_>| {
+                        emitted_ns = stretch.events.last().map_or(emitted_ns, |event| event.ts_ns);
+                        sink(&stretch)
+                    };
+                    let Some((result, finished)) = table.advance(promised, emit) else { break };
+                    result.map_err(MergeError::Sink)?;
+                    if let Some(next) = finished.and_then(|run| reopen(run, context).transpose()) {
+                        context.cancel.check()?;
+                        table.insert(next.map_err(MergeError::Spill)?);
+                    }
+                }
+            }
+        }
+        stats.open_max = table.open_max() as u64;
+        stats.head_moves = table.moves();
+        Ok(stats)
+    })
+}
+
+/// The heads as the chunks themselves say, by loading each once: for captures whose headers lie. Counts the lies.
+///
+/// # Errors
+/// [`Cancelled`] on request. Unreadable chunks keep their promised heads: the merge deals with them.
+pub fn true_heads(source: &dyn ChunkSource, cancel: &Cancel, losses: &mut Losses) -> Result<Vec<ChunkHead>, Cancelled> {
+    let mut heads = source.heads().to_vec();
+    for (index, head) in heads.iter_mut().enumerate() {
+        cancel.check()?;
+        let Ok(chunk) = source.load(index) else { continue };
+        let Some(min_ts_ns) = chunk.min_ts_ns() else { continue };
+        let liars = chunk.events.iter().filter(|event| event.ts_ns < head.min_ts_ns).count();
+        losses.add_many(Loss::LyingHeader, Place::Time(min_ts_ns), liars as u64);
+        head.min_ts_ns = min_ts_ns;
+    }
+    Ok(heads)
+}
+
+fn key_of(heads: &[ChunkHead], chunk: usize) -> Key {
+    // A capture of 2^32 chunks of 64 Ki events would take a petabyte.
+    Key { ts_ns: heads[chunk].min_ts_ns, chunk: u32::try_from(chunk).unwrap_or(u32::MAX) }
+}
+
+/// For each chunk, the newest time in the chunks before it: what stands after a later event is late.
+fn newest_before(heads: &[ChunkHead]) -> Vec<i64> {
+    let newest = heads.iter().scan(i64::MIN, |newest, head| {
+        let before = *newest;
+        *newest = (*newest).max(head.max_ts_ns);
+        Some(before)
+    });
+    newest.collect()
+}
+
+fn count_disorder(chunk: &Chunk, newest_before_ns: i64, stats: &mut MergeStats) {
+    let Some(first) = chunk.events.first() else { return };
+    let late = chunk.events.partition_point(|event| event.ts_ns < newest_before_ns);
+    let late_within = chunk.events[late..].iter().filter(|event| event.flags.has(EventFlags::LATE)).count();
+    stats.late_events += (late + late_within) as u64;
+    let behind_ns = if late > 0 { newest_before_ns.abs_diff(first.ts_ns) } else { 0 };
+    stats.max_lateness_ns = stats.max_lateness_ns.max(chunk.max_lateness_ns).max(behind_ns);
+}
+
+/// The run goes on with its next block, if it has one.
+fn reopen(run: OpenRun, context: &MergeContext<'_>) -> io::Result<Option<OpenRun>> {
+    let OpenRun { rest: Some(mut rest), charge, .. } = run else { return Ok(None) };
+    drop(charge);
+    let Some(block) = rest.0.next() else { return Ok(None) };
+    open_block(block, rest, context).map(Some)
+}
+
+fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>) -> io::Result<OpenRun> {
+    let (chunk, origins) = context.spill.read(block)?;
+    let charge = context.budget.charge(chunk.memory_bytes() + origins.len() as u64 * 4);
+    Ok(OpenRun { chunk, origin: Origin::Each(origins), next: 0, rest: Some(rest), charge })
+}
+
+/// Merges what is left of the loaded chunks into one run in the spill file, and opens its first block. Runs that are
+/// already spilled stay as they are: they hold one block each.
+fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
+    let mut loaded = HeadTable::default();
+    for run in table.drain() {
+        if run.rest.is_none() { loaded.insert(run) } else { table.insert(run) }
+    }
+    let mut blocks = Vec::new();
+    let (mut block, mut origins) = (Chunk::default(), Vec::new());
+    while loaded.len() > 0 {
+        loaded
+            .advance(None, |stretch| {
+                for (offset, event) in stretch.events.iter().enumerate() {
+                    let detail = match event.detail {
+                        0 => 0,
+                        detail => block.details.push_blob(stretch.details.blob(detail)),
+                    };
+                    block.events.push(crate::model::Event { detail, ..*event });
+                    origins.push(stretch.origin(offset));
+                    if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
+                        blocks.push(context.spill.write(&block, &origins)?);
+                        block = Chunk::default();
+                        origins.clear();
+                    }
+                }
+                io::Result::Ok(())
+            })
+            .map_or(Ok(()), |(written, _)| written)?;
+    }
+    if !block.events.is_empty() {
+        blocks.push(context.spill.write(&block, &origins)?);
+    }
+    let mut rest = SpilledRun(blocks.into_iter());
+    match rest.0.next() {
+        Some(first) => open_block(first, rest, context),
+        None => Ok(OpenRun {
+            chunk: Chunk::default(),
+            origin: Origin::Each(Vec::new()),
+            next: 0,
+            rest: None,
+            charge: context.budget.charge(0),
+        }),
+    }
+}

@@ -1,0 +1,20 @@
+//! Captures in, published stores out: the deferred merge sort and the nesting of spans. Runs on background threads.
+//!
+//! [`pipeline`] puts the parts together: a reader's batches are mapped to common tables by [`assemble`] and kept by
+//! [`kept`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
+//! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
+//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]) and writes them to the store.
+
+pub mod assemble;
+pub mod asyncs;
+pub mod heads;
+pub mod kept;
+pub mod lanes;
+pub mod merge;
+pub mod nest;
+pub mod pipeline;
+pub mod prefetch;
+pub mod spill;
+pub mod ties;
+
+pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, open};

@@ -1,0 +1,454 @@
+//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their own.
+//!
+//! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot be
+//! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
+//! [`ties`](super::ties), all others come in order.
+
+use std::io;
+
+use super::asyncs::AsyncTrees;
+use super::heads::Stretch;
+use super::lanes::OpenLanes;
+use super::ties;
+use crate::model::args::Detail;
+use crate::model::{
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StrIdx, TrackIdx, TrackTables,
+};
+use crate::store::{DetailRef, LaneIdx, LaneKind, Row, StoreWriter, Summary, flow};
+
+/// Takes sorted events and writes lanes.
+pub struct Nester<'a> {
+    writer: &'a mut StoreWriter,
+    names: &'a Names,
+    registry: Registry,
+    tracks: Vec<TrackState>,
+    asyncs: AsyncTrees,
+    tied: Vec<Tied>,
+    tied_blobs: Vec<u8>,
+    losses: Losses,
+    summary: Summary,
+}
+
+/// What nesting found, beside the rows it wrote.
+pub struct Nested {
+    /// The processes and tracks of the capture, with those of asynchronous trees added.
+    pub tracks: TrackTables,
+    /// What could not be taken as it stood.
+    pub losses: Losses,
+    /// Counts and time range.
+    pub summary: Summary,
+}
+
+/// An event that waits for the others of its time.
+struct Tied {
+    event: Event,
+    blob: std::ops::Range<usize>,
+}
+
+#[derive(Default)]
+struct TrackState {
+    /// By depth.
+    spans: Vec<Option<LaneIdx>>,
+    instants: Option<LaneIdx>,
+    counter: Option<LaneIdx>,
+    flows: Option<LaneIdx>,
+    open: OpenLanes<OpenBegin>,
+    end_ns: Option<i64>,
+}
+
+/// A begin whose end has not come.
+struct OpenBegin {
+    start_ns: i64,
+    name: NameIdx,
+    text: StrIdx,
+    blob: Box<[u8]>,
+    /// A complete span without a duration: no end closes it.
+    endless: bool,
+}
+
+impl<'a> Nester<'a> {
+    /// Starts on an empty store.
+    pub fn new(writer: &'a mut StoreWriter, names: &'a Names, registry: Registry) -> Self {
+        Self {
+            writer,
+            names,
+            registry,
+            tracks: Vec::new(),
+            asyncs: AsyncTrees::default(),
+            tied: Vec::new(),
+            tied_blobs: Vec::new(),
+            losses: Losses::default(),
+            summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
+        }
+    }
+
+    /// Takes the next events, none of them earlier than those before.
+    ///
+    /// # Errors
+    /// What the system says to a write of the store.
+    pub fn take(&mut self, stretch: &Stretch<'_>) -> io::Result<()> {
+        let mut events = stretch.events.iter().peekable();
+        while let Some(event) = events.next() {
+            let blob = if event.detail == 0 { &[] } else { stretch.details.blob(event.detail) };
+            if self.tied.first().is_some_and(|tied| tied.event.ts_ns != event.ts_ns) {
+                self.take_tied()?;
+            }
+            let alone = events.peek().is_some_and(|next| next.ts_ns != event.ts_ns);
+            if self.tied.is_empty() && (alone || event.flags.has(EventFlags::PLACED)) {
+                self.event(event, blob)?;
+            } else {
+                let start = self.tied_blobs.len();
+                self.tied_blobs.extend_from_slice(blob);
+                self.tied.push(Tied { event: *event, blob: start..self.tied_blobs.len() });
+            }
+        }
+        Ok(())
+    }
+
+    /// Closes what is still open.
+    ///
+    /// # Errors
+    /// What the system says to a write of the store.
+    pub fn finish(mut self) -> io::Result<Nested> {
+        self.take_tied()?;
+        for track in 0..self.tracks.len() {
+            self.finish_track(TrackIdx(track as u32))?;
+        }
+        if self.summary.start_ns > self.summary.end_ns {
+            (self.summary.start_ns, self.summary.end_ns) = (0, 0);
+        }
+        Ok(Nested { tracks: self.registry.tables().clone(), losses: self.losses, summary: self.summary })
+    }
+
+    fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {
+        let state = &mut self.tracks[track.index()];
+        let end_ns = state.end_ns.unwrap_or(i64::MIN);
+        let open: Vec<_> = state.open.drain().collect();
+        for (lane, begin) in open {
+            if !begin.endless {
+                self.losses.add(Loss::UnmatchedBegin, Place::Time(begin.start_ns));
+            }
+            let lane = self.span(track, lane, &begin, end_ns, &Detail::default())?;
+            self.writer.mark_unfinished(lane);
+        }
+        Ok(())
+    }
+
+    fn take_tied(&mut self) -> io::Result<()> {
+        let mut tied = std::mem::take(&mut self.tied);
+        let blobs = std::mem::take(&mut self.tied_blobs);
+        if tied.len() > 1 {
+            tied.sort_by_key(|tied| tied.event.track);
+        }
+        let mut rest = tied.drain(..).peekable();
+        let mut of_track = Vec::new();
+        while let Some(first) = rest.next() {
+            let track = first.event.track;
+            of_track.push(first);
+            while let Some(next) = rest.next_if(|next| next.event.track == track) {
+                of_track.push(next);
+            }
+            ties::order(&mut of_track, |tied| &tied.event);
+            for tied in of_track.drain(..) {
+                self.event(&tied.event, &blobs[tied.blob])?;
+            }
+        }
+        drop(rest);
+        // Keeps what was allocated.
+        self.tied = tied;
+        self.tied_blobs = blobs;
+        self.tied_blobs.clear();
+        Ok(())
+    }
+
+    fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        match event.kind {
+            EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
+            EventKind::Complete => self.complete(event, blob),
+            EventKind::Begin => self.begin(event.track, event, blob, false),
+            EventKind::End => self.end(event.track, event, blob),
+            EventKind::Instant => self.instant(event.track, event, blob),
+            EventKind::Counter => self.counter(event, blob),
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
+            EventKind::AsyncBegin
+            | EventKind::AsyncEnd
+            | EventKind::AsyncInstant
+            | EventKind::AsyncStepInto
+            | EventKind::AsyncStepPast => self.asynchronous(event, blob),
+        }
+    }
+
+    fn complete(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if event.flags.has(EventFlags::UNFINISHED) {
+            return self.begin(event.track, event, blob, true);
+        }
+        let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
+        let row = Row {
+            start_ns: event.ts_ns,
+            // An end beyond the end of time is cut to it.
+            value: end_ns.abs_diff(event.ts_ns),
+            detail: self.detail(blob)?,
+            name: event.name.0,
+        };
+        self.complete_row(event.track, row, end_ns)
+    }
+
+    fn complete_row(&mut self, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
+        let state = self.track(track);
+        state.open.close_ended(row.start_ns);
+        let nothing = OpenBegin::nothing();
+        let Some(placed) = state.open.place(Some(end_ns), nothing) else {
+            self.losses.add(Loss::DeepNesting, Place::Time(row.start_ns));
+            return Ok(());
+        };
+        if placed.overlaps {
+            self.losses.add(Loss::Overlap, Place::Time(row.start_ns));
+        }
+        self.push_span(track, placed.lane, row, end_ns)?;
+        Ok(())
+    }
+
+    /// A span of a sorted capture, which knows its lane.
+    fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let lane = self.span_lane(event.track, event.depth);
+        if event.ts_ns < self.writer.lane_end_ns(lane) {
+            // The capture contradicts itself; the span is placed as if it came unsorted.
+            return self.complete(event, blob);
+        }
+        let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
+        let row = Row {
+            start_ns: event.ts_ns,
+            value: end_ns.abs_diff(event.ts_ns),
+            detail: self.detail(blob)?,
+            name: event.name.0,
+        };
+        self.push_span(event.track, event.depth, row, end_ns)?;
+        if event.flags.has(EventFlags::UNFINISHED) {
+            self.writer.mark_unfinished(lane);
+        }
+        Ok(())
+    }
+
+    fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> io::Result<()> {
+        let begin = OpenBegin {
+            start_ns: event.ts_ns,
+            name: event.name,
+            text: self.names.text_index(event.name),
+            blob: blob.into(),
+            endless,
+        };
+        let state = self.track(track);
+        state.open.close_ended(event.ts_ns);
+        state.saw(event.ts_ns);
+        if state.open.place(None, begin).is_none() {
+            self.losses.add(Loss::DeepNesting, Place::Time(event.ts_ns));
+        }
+        self.saw(event.ts_ns);
+        Ok(())
+    }
+
+    /// Closes the innermost open begin, or the innermost of the name that the end gives.
+    fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let text = (!event.flags.has(EventFlags::UNNAMED)).then(|| self.names.text_index(event.name));
+        let open = &self.track(track).open;
+        let innermost = open.innermost_where(|begin| !begin.endless);
+        let Some(mut closed) = innermost else {
+            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+            return Ok(());
+        };
+        if let Some(text) = text
+            && open.get(closed).text != text
+        {
+            closed = open.innermost_where(|begin| !begin.endless && begin.text == text).unwrap_or(closed);
+            self.losses.add(Loss::MismatchedEnd, Place::Time(event.ts_ns));
+        }
+        self.close(track, closed, event.ts_ns, &Detail::decode(blob))
+    }
+
+    /// Closes the open begin at `position`, and those inside of it, at `ts_ns`.
+    fn close(&mut self, track: TrackIdx, position: usize, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
+        loop {
+            let open = &mut self.track(track).open;
+            let Some(innermost) = open.innermost_where(|begin| !begin.endless) else { return Ok(()) };
+            let (lane, begin) = open.take(innermost.max(position));
+            if innermost <= position {
+                self.span(track, lane, &begin, ts_ns, end)?;
+                return Ok(());
+            }
+            self.losses.add(Loss::TruncatedSpan, Place::Time(begin.start_ns));
+            self.span(track, lane, &begin, ts_ns, &Detail::default())?;
+        }
+    }
+
+    /// Writes a begin that ends at `end_ns`, with what its end adds to its details.
+    fn span(
+        &mut self,
+        track: TrackIdx,
+        lane: u16,
+        begin: &OpenBegin,
+        end_ns: i64,
+        end: &Detail<'_>,
+    ) -> io::Result<LaneIdx> {
+        let detail = if end.is_empty() {
+            self.detail(&begin.blob)?
+        } else {
+            let merged = Detail::decode(&begin.blob).ended_by(end);
+            self.detail(&merged)?
+        };
+        let end_ns = end_ns.max(begin.start_ns);
+        let row = Row { start_ns: begin.start_ns, value: end_ns.abs_diff(begin.start_ns), detail, name: begin.name.0 };
+        self.push_span(track, lane, row, end_ns)
+    }
+
+    fn instant(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let state = self.track(track);
+        state.open.close_ended(event.ts_ns);
+        state.saw(event.ts_ns);
+        // A sorted capture has it already; else it stands below the spans that are open around it.
+        let depth = if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.len() as u64 };
+        let known = state.instants;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
+        self.track(track).instants = Some(lane);
+        self.summary.instants += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
+    }
+
+    fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let known = self.track(event.track).counter;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0));
+        self.track(event.track).counter = Some(lane);
+        self.summary.counters += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: event.name.0 })
+    }
+
+    fn flow(&mut self, event: &Event) -> io::Result<()> {
+        let state = self.track(event.track);
+        state.open.close_ended(event.ts_ns);
+        let around = state.open.len().checked_sub(1).map(|depth| depth as u16);
+        let point = if event.flags.has(EventFlags::PLACED) {
+            flow::FlowPoint::of_event(event, event.depth.checked_sub(1))
+        } else {
+            flow::FlowPoint::of_event(event, around)
+        };
+        let known = state.flows;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
+        self.track(event.track).flows = Some(lane);
+        self.summary.flows += 1;
+        self.saw(event.ts_ns);
+        let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
+        self.writer.push(lane, row)
+    }
+
+    /// Translates an event of an async id to one of the track that its tree has.
+    fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let id = event.value;
+        let known = self.asyncs.track_of(id);
+        if known.is_none() && event.kind == EventKind::AsyncEnd {
+            // Recording began inside the span; what is known is that it ended here.
+            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+        }
+        let track = match known {
+            Some(track) => track,
+            None => self.asyncs.open(id, event, self.names, &mut self.registry),
+        };
+        match event.kind {
+            EventKind::AsyncBegin => self.begin(track, event, blob, false)?,
+            EventKind::AsyncEnd if known.is_some() => {
+                if self.asyncs.leave_step(id) {
+                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
+                }
+                self.end(track, event, blob)?;
+            }
+            EventKind::AsyncStepInto => {
+                if self.asyncs.leave_step(id) {
+                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
+                }
+                self.asyncs.enter_step(id);
+                self.begin(track, event, blob, false)?;
+            }
+            EventKind::AsyncStepPast => {
+                let start_ns = self.asyncs.pass_step(id, event.ts_ns);
+                let row = Row {
+                    start_ns,
+                    value: event.ts_ns.abs_diff(start_ns),
+                    detail: self.detail(blob)?,
+                    name: event.name.0,
+                };
+                let mut lane = self.track(track).open.len().min(1) as u16;
+                while self.span_lane_end_ns(track, lane) > start_ns {
+                    lane = lane.saturating_add(1);
+                }
+                self.push_span(track, lane, row, event.ts_ns)?;
+            }
+            _ => self.instant(track, event, blob)?,
+        }
+        if self.track(track).open.innermost().is_none() {
+            self.asyncs.close(id);
+        }
+        Ok(())
+    }
+
+    fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> i64 {
+        let lane = self.span_lane(track, depth);
+        self.writer.lane_end_ns(lane)
+    }
+
+    fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
+        let lane = self.span_lane(track, depth);
+        self.tracks[track.index()].saw(end_ns);
+        self.summary.spans += 1;
+        self.saw(row.start_ns);
+        self.summary.end_ns = self.summary.end_ns.max(end_ns);
+        self.writer.push(lane, row)?;
+        Ok(lane)
+    }
+
+    fn span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
+        let state = self.track(track);
+        let depth_index = usize::from(depth);
+        if let Some(&Some(lane)) = state.spans.get(depth_index) {
+            return lane;
+        }
+        let lane = self.writer.add_lane(track, LaneKind::Spans, depth);
+        let state = self.track(track);
+        if state.spans.len() <= depth_index {
+            state.spans.resize(depth_index + 1, None);
+        }
+        state.spans[depth_index] = Some(lane);
+        lane
+    }
+
+    fn track(&mut self, track: TrackIdx) -> &mut TrackState {
+        if self.tracks.len() <= track.index() {
+            self.tracks.resize_with(track.index() + 1, TrackState::default);
+        }
+        &mut self.tracks[track.index()]
+    }
+
+    fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {
+        let DetailRef(reference) = self.writer.push_detail(blob)?;
+        Ok(reference)
+    }
+
+    fn saw(&mut self, ts_ns: i64) {
+        self.summary.start_ns = self.summary.start_ns.min(ts_ns);
+        self.summary.end_ns = self.summary.end_ns.max(ts_ns);
+    }
+}
+
+impl TrackState {
+    fn saw(&mut self, ts_ns: i64) {
+        self.end_ns = Some(self.end_ns.map_or(ts_ns, |end_ns| end_ns.max(ts_ns)));
+    }
+}
+
+impl OpenBegin {
+    /// What stands for a complete span, which is already written.
+    fn nothing() -> Self {
+        Self { start_ns: 0, name: NameIdx::EMPTY, text: StrIdx(0), blob: Box::default(), endless: true }
+    }
+}

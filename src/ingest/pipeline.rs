@@ -1,0 +1,285 @@
+//! From a path to an opened store: the kept one if the capture has not changed, else a new one. Meant for a background
+//! thread: it blocks, tells its progress, and stops on request.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::assemble::Assembler;
+use super::kept::KeptChunks;
+use super::merge::{MergeContext, MergeError, merge, true_heads};
+use super::nest::Nester;
+use super::spill::SpillFile;
+use crate::base::budget::Budget;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::formats::{self, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader};
+use crate::model::{Loss, Losses, Names, Place, Registry};
+use crate::store::cache::{Cache, CacheKey};
+use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
+
+/// Where stores are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CachePolicy {
+    /// In this folder, for the next time.
+    Folder(PathBuf),
+    /// Nowhere: the store has no name and is gone when it is closed.
+    None,
+}
+
+/// How to load.
+#[derive(Debug, Clone)]
+pub struct LoadOptions {
+    /// The most memory that the load may hold.
+    pub budget_bytes: u64,
+    /// How many threads may work at once, at least 1.
+    pub threads: usize,
+    /// Where the store is kept.
+    pub cache: CachePolicy,
+}
+
+impl Default for LoadOptions {
+    fn default() -> Self {
+        Self {
+            budget_bytes: Budget::DEFAULT_BYTES,
+            threads: std::thread::available_parallelism().map_or(2, usize::from),
+            cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
+        }
+    }
+}
+
+/// An opened store and how it came to be.
+#[derive(Debug, Clone)]
+pub struct Loaded {
+    /// The store.
+    pub store: Arc<Store>,
+    /// What happened on the way.
+    pub report: LoadReport,
+}
+
+/// What happened on the way to a store.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct LoadReport {
+    /// Whether a kept store was used.
+    pub cached: bool,
+    /// Wall time, from the call to the opened store.
+    pub seconds: f64,
+    /// What the user should know, such as that the store could not be kept.
+    pub note: Option<String>,
+}
+
+/// Why a capture could not be loaded.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum LoadError {
+    /// The capture is unreadable.
+    #[error(transparent)]
+    Read(#[from] ReadError),
+    /// The store cannot be written.
+    #[error("{}: cannot write the sorted store: {source}", folder.display())]
+    Write { folder: PathBuf, source: io::Error },
+    /// The store that was just written cannot be opened.
+    #[error(transparent)]
+    Store(#[from] StoreError),
+    /// The load was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// Headers of the capture still contradict its events after they were all read.
+    #[error("{}: chunk {chunk} changed while it was read", path.display())]
+    Changing { path: PathBuf, chunk: usize },
+}
+
+/// Opens a capture as a store.
+///
+/// # Errors
+/// See [`LoadError`]. What is damaged in part is no error: the store counts it among its losses.
+pub fn open(path: &Path, options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> Result<Loaded, LoadError> {
+    let started = Instant::now();
+    progress.begin(Stage::Opening, 0);
+    let context = ReadContext {
+        cancel: cancel.clone(),
+        progress: progress.clone(),
+        budget: Budget::new(options.budget_bytes),
+        threads: options.threads.max(1),
+    };
+    let place = StorePlace::choose(path, &options.cache)?;
+    let (store, cached) = match place.kept() {
+        Some(store) => (store, true),
+        None => (load(path, &place, &context, started)?, false),
+    };
+    progress.begin(Stage::Done, 0);
+    let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note: place.note };
+    Ok(Loaded { store: Arc::new(store), report })
+}
+
+/// Where the store of one capture goes.
+struct StorePlace {
+    cache: Option<(Cache, CacheKey)>,
+    /// For files without a name.
+    folder: PathBuf,
+    note: Option<String>,
+}
+
+impl StorePlace {
+    fn choose(path: &Path, policy: &CachePolicy) -> Result<Self, LoadError> {
+        let temporary = std::env::temp_dir();
+        let CachePolicy::Folder(folder) = policy else {
+            return Ok(Self { cache: None, folder: temporary, note: None });
+        };
+        let key =
+            CacheKey::of_capture(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?;
+        Ok(match Cache::open(folder) {
+            Ok(cache) => Self { folder: folder.clone(), cache: Some((cache, key)), note: None },
+            Err(error) => {
+                let note = format!(
+                    "The cache folder {} cannot be used ({error}): the sorted store is in {} until it is closed.",
+                    folder.display(),
+                    temporary.display()
+                );
+                Self { cache: None, folder: temporary, note: Some(note) }
+            }
+        })
+    }
+
+    fn kept(&self) -> Option<Store> {
+        let (cache, key) = self.cache.as_ref()?;
+        cache.get(key)
+    }
+}
+
+/// A store that only lacks its tables.
+struct Sorted {
+    writer: StoreWriter,
+    meta: Meta,
+}
+
+/// What the merge needs: chunks, and the tables that they point into.
+struct Capture {
+    source: Box<dyn ChunkSource>,
+    names: Names,
+    registry: Registry,
+    losses: Losses,
+}
+
+fn load(path: &Path, place: &StorePlace, context: &ReadContext, started: Instant) -> Result<Store, LoadError> {
+    let write_error = |source| LoadError::Write { folder: place.folder.clone(), source };
+    let source_bytes =
+        fs::metadata(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?.len();
+    let reader = formats::detect::open(path, context)?;
+    let spill = Arc::new(SpillFile::create(&place.folder).map_err(write_error)?);
+    let mut capture = read(reader, source_bytes, &spill, context)?;
+
+    let mut heads = capture.source.heads().to_vec();
+    let mut corrected = false;
+    loop {
+        let building = match &place.cache {
+            Some((cache, key)) => Some(cache.build(key).map_err(write_error)?),
+            None => None,
+        };
+        let file = match &building {
+            Some(building) => building.file(),
+            None => tempfile::tempfile_in(&place.folder),
+        };
+        let file = file.map_err(write_error)?;
+        let merged = sort_into(&capture, &heads, &file, &spill, context);
+        match merged {
+            Ok(Sorted { writer, mut meta }) => {
+                context.progress.begin(Stage::Publishing, 0);
+                meta.summary.source_bytes = source_bytes;
+                meta.summary.load.seconds = started.elapsed().as_secs_f64();
+                writer.finish(&meta).map_err(write_error)?;
+                let path = match (&place.cache, building) {
+                    (Some((cache, key)), Some(building)) => cache.publish(building, key).map_err(write_error)?,
+                    _ => place.folder.clone(),
+                };
+                return Ok(Store::of_file(&file, &path)?);
+            }
+            Err(MergeError::HeaderLied { chunk }) if corrected => {
+                return Err(LoadError::Changing { path: path.into(), chunk });
+            }
+            Err(MergeError::HeaderLied { .. }) => {
+                // Rare and hostile: worth a pass over all chunks, so that every event still goes to its place.
+                heads = true_heads(&*capture.source, &context.cancel, &mut capture.losses)?;
+                corrected = true;
+            }
+            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(write_error(error)),
+            Err(MergeError::Read(error)) => return Err(error.into()),
+            Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
+        }
+    }
+}
+
+fn read(
+    reader: Reader,
+    source_bytes: u64,
+    spill: &Arc<SpillFile>,
+    context: &ReadContext,
+) -> Result<Capture, ReadError> {
+    Ok(match reader {
+        Reader::Stream(mut reader) => {
+            context.progress.begin(Stage::Parsing, source_bytes);
+            let kept = KeptChunks::new(context.budget.clone(), Arc::clone(spill));
+            let mut assembler = Assembler::new(kept, &context.progress);
+            reader.read(&mut assembler, context)?;
+            let Assembler { names, registry, losses, chunks, .. } = assembler;
+            Capture { source: Box::new(chunks), names, registry, losses }
+        }
+        Reader::Chunks(ChunkedCapture { source, names, tracks, losses }) => {
+            Capture { source, names, registry: Registry::from_tables(tracks), losses }
+        }
+    })
+}
+
+/// Sorts and nests all events into `file`, up to its tables.
+fn sort_into(
+    capture: &Capture,
+    heads: &[formats::ChunkHead],
+    file: &File,
+    spill: &SpillFile,
+    context: &ReadContext,
+) -> Result<Sorted, MergeError<io::Error>> {
+    /// Events between two reports of progress.
+    const REPORT_EVENTS: u64 = 1 << 16;
+    let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
+    context.progress.begin(Stage::Sorting, events);
+    // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
+    let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
+    let file = file.try_clone().map_err(MergeError::Sink)?;
+    let mut writer = StoreWriter::new(file, held_bytes).map_err(MergeError::Sink)?;
+    let mut nester = Nester::new(&mut writer, &capture.names, capture.registry.clone());
+    let mut unreported = 0;
+    let merge_context =
+        MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
+    let stats = merge(&*capture.source, heads, &merge_context, |stretch| {
+        unreported += stretch.events.len() as u64;
+        if unreported >= REPORT_EVENTS {
+            context.progress.advance(unreported);
+            context.progress.add_events(unreported);
+            unreported = 0;
+        }
+        nester.take(stretch)
+    })?;
+    let nested = nester.finish().map_err(MergeError::Sink)?;
+    context.progress.advance(unreported);
+    let mut losses = capture.losses.clone();
+    losses.merge(&stats.losses);
+    losses.merge(&nested.losses);
+    if heads.is_empty() && losses.is_empty() {
+        losses.add(Loss::NoEvents, Place::Offset(0));
+    }
+    let mut summary = nested.summary;
+    summary.late_events = stats.late_events;
+    summary.max_lateness_ns = stats.max_lateness_ns;
+    summary.load = LoadStats {
+        seconds: 0.0,
+        peak_budget_bytes: context.budget.peak_bytes(),
+        chunks: heads.len() as u64,
+        chunks_open_max: stats.open_max,
+        head_moves: stats.head_moves,
+        spilled_bytes: spill.bytes(),
+    };
+    let meta = Meta { names: capture.names.clone(), tracks: nested.tracks, losses, summary };
+    Ok(Sorted { writer, meta })
+}

@@ -1,0 +1,66 @@
+//! Loads and sorts chunks on other threads, in the order in which the merge will open them. Never merges.
+
+use std::collections::VecDeque;
+use std::thread::Scope;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use crate::formats::{ChunkSource, ReadError};
+use crate::model::Chunk;
+
+/// Chunks on their way, in order.
+pub struct Prefetch {
+    requests: Sender<(usize, Sender<Loaded>)>,
+    waiting: VecDeque<Receiver<Loaded>>,
+    order: std::vec::IntoIter<usize>,
+    ahead: usize,
+}
+
+type Loaded = Result<Chunk, ReadError>;
+
+impl Prefetch {
+    /// Starts `threads` loaders that fetch chunks of `source` in `order`, each sorted, at most `ahead` before they are
+    /// asked for.
+    pub fn start<'scope, 'env>(
+        scope: &'scope Scope<'scope, 'env>,
+        source: &'env dyn ChunkSource,
+        order: Vec<usize>,
+        threads: usize,
+        ahead: usize,
+    ) -> Self {
+        let (requests, queue) = unbounded::<(usize, Sender<Loaded>)>();
+        for _ in 0..threads.max(1) {
+            let queue = queue.clone();
+            scope.spawn(move || {
+                for (chunk, reply) in queue {
+                    let mut loaded = source.load(chunk);
+                    if let Ok(chunk) = &mut loaded {
+                        chunk.sort();
+                    }
+                    reply.send(loaded).ok(); // the merge has stopped
+                }
+            });
+        }
+        let mut prefetch = Self { requests, waiting: VecDeque::new(), order: order.into_iter(), ahead: ahead.max(1) };
+        prefetch.request();
+        prefetch
+    }
+
+    /// The next chunk of the order, once it is there.
+    pub fn next(&mut self) -> Option<Loaded> {
+        let reply = self.waiting.pop_front()?;
+        self.request();
+        // A loader that panicked drops its sender; its chunk is then as good as unreadable.
+        Some(reply.recv().unwrap_or_else(|gone| Err(ReadError::Sink(Box::new(gone)))))
+    }
+
+    fn request(&mut self) {
+        while self.waiting.len() < self.ahead
+            && let Some(chunk) = self.order.next()
+        {
+            let (reply, receiver) = bounded(1);
+            self.requests.send((chunk, reply)).ok(); // without loaders, `next` says so
+            self.waiting.push_back(receiver);
+        }
+    }
+}

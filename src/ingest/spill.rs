@@ -1,0 +1,80 @@
+//! Sorted events that do not fit the memory budget, in one temporary file, read back block by block in order.
+//!
+//! The file has no name, so nothing of it is left behind however the program ends.
+
+use std::fs::File;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crate::formats::native::columns;
+use crate::model::Chunk;
+
+/// Events in a block of a spilled run: some 256 KiB in memory, so that a thousand runs can be open within a budget of
+/// 1 GiB, and still large enough to read at the speed of the disk.
+pub const BLOCK_EVENTS: usize = 8 * 1024;
+
+/// Bytes of details that end a block early: one event may have a megabyte of arguments.
+pub const BLOCK_DETAIL_BYTES: usize = 4 << 20;
+
+/// The temporary file.
+#[derive(Debug)]
+pub struct SpillFile {
+    file: File,
+    end: AtomicU64,
+}
+
+/// Where a block stands in the file.
+#[derive(Debug, Clone, Copy)]
+pub struct SpilledBlock {
+    offset: u64,
+    chunk_bytes: u32,
+    origins: u32,
+}
+
+/// The blocks of a run that are still to be read, first to last.
+#[derive(Debug)]
+pub struct SpilledRun(pub std::vec::IntoIter<SpilledBlock>);
+
+impl SpillFile {
+    /// An empty file without a name in `folder`.
+    ///
+    /// # Errors
+    /// What the system says, such as a folder that cannot be written.
+    pub fn create(folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: tempfile::tempfile_in(folder)?, end: AtomicU64::new(0) })
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.end.load(Ordering::Relaxed)
+    }
+
+    /// Writes a chunk, and which chunk of the capture each of its events comes from, if not all from one.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn write(&self, chunk: &Chunk, origins: &[u32]) -> io::Result<SpilledBlock> {
+        let mut bytes = columns::encode(chunk).map_err(io::Error::other)?;
+        let chunk_bytes = u32::try_from(bytes.len()).map_err(io::Error::other)?;
+        bytes.extend_from_slice(bytemuck::cast_slice(origins));
+        let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
+        self.file.write_all_at(&bytes, offset)?;
+        Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
+    }
+
+    /// Reads a block back.
+    ///
+    /// # Errors
+    /// What the system says to a read; a block that is not as it was written.
+    pub fn read(&self, block: SpilledBlock) -> io::Result<(Chunk, Vec<u32>)> {
+        let mut bytes = vec![0; block.chunk_bytes as usize];
+        self.file.read_exact_at(&mut bytes, block.offset)?;
+        let chunk = columns::decode(&bytes).map_err(io::Error::other)?;
+        let mut origins = vec![0u32; block.origins as usize];
+        self.file.read_exact_at(bytemuck::cast_slice_mut(&mut origins), block.offset + u64::from(block.chunk_bytes))?;
+        Ok((chunk, origins))
+    }
+}

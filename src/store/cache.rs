@@ -1,0 +1,310 @@
+//! The folder of finished stores: one file per capture, named by what the capture is on disk, made by rename only.
+//!
+//! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without a
+//! lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
+
+use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::SystemTime;
+
+use super::format::VERSION;
+use super::read::{Store, StoreError};
+
+const STORE_EXTENSION: &str = "lsstore";
+const BUILDING_EXTENSION: &str = "building";
+
+/// What a capture is on disk. Any change of the file changes it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheKey(String);
+
+impl CacheKey {
+    /// The key of the capture at `path` as it is now.
+    ///
+    /// # Errors
+    /// What the system says of a path that does not exist or cannot be resolved.
+    pub fn of_capture(path: &Path) -> io::Result<Self> {
+        let path = fs::canonicalize(path)?;
+        let meta = fs::metadata(&path)?;
+        let mut bytes = path.as_os_str().as_encoded_bytes().to_vec();
+        bytes.push(0);
+        let numbers = [meta.dev(), meta.ino(), meta.len(), u64::from(VERSION)];
+        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+        bytes.extend(numbers.into_iter().chain(times.map(i64::cast_unsigned)).flat_map(u64::to_le_bytes));
+        Ok(Self(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))))
+    }
+}
+
+/// The folder.
+#[derive(Debug, Clone)]
+pub struct Cache {
+    folder: PathBuf,
+}
+
+/// A kept store.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CacheEntry {
+    /// Its file.
+    pub path: PathBuf,
+    /// Its length.
+    pub bytes: u64,
+    /// When it was opened last.
+    pub used: SystemTime,
+}
+
+/// A store that is being made in the folder; removed when dropped unless it was published.
+#[derive(Debug)]
+pub struct Building {
+    file: File,
+    path: PathBuf,
+    published: bool,
+}
+
+impl Cache {
+    /// The user's usual folder for caches, with `longspan` in it.
+    #[must_use]
+    pub fn default_folder() -> Option<PathBuf> {
+        dirs::cache_dir().map(|folder| folder.join("longspan"))
+    }
+
+    /// Uses `folder`, which is made if it is not there.
+    ///
+    /// # Errors
+    /// If it cannot be made, is a link or no folder, or belongs to another user.
+    pub fn open(folder: &Path) -> io::Result<Self> {
+        if let Some(parent) = folder.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        match DirBuilder::new().mode(0o700).create(folder) {
+            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+            _ => {}
+        }
+        // A link planted in a shared folder would let its owner choose where stores go.
+        let meta = fs::symlink_metadata(folder)?;
+        if !meta.is_dir() {
+            let message = format!("{} is not a folder of its own", folder.display());
+            return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+        }
+        if meta.mode() & 0o022 != 0 {
+            let message = format!("{} can be written by others", folder.display());
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
+        }
+        Ok(Self { folder: folder.into() })
+    }
+
+    /// The folder.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
+    }
+
+    /// The kept store of a capture, if it is there and whole. One that is damaged is removed.
+    #[must_use]
+    pub fn get(&self, key: &CacheKey) -> Option<Store> {
+        let path = self.path_of(key);
+        match Store::open(&path) {
+            Ok(store) => {
+                // Read-only folders still serve; what was used last is then not known.
+                File::open(&path).and_then(|file| file.set_modified(SystemTime::now())).ok();
+                Some(store)
+            }
+            Err(StoreError::Damaged { .. }) => {
+                fs::remove_file(&path).ok(); // the new store replaces it anyway
+                None
+            }
+            Err(StoreError::Io { .. }) => None,
+        }
+    }
+
+    /// Starts a new store, locked for as long as this process lives.
+    ///
+    /// # Errors
+    /// If the folder cannot be written.
+    pub fn build(&self, key: &CacheKey) -> io::Result<Building> {
+        // One process may load the same capture twice at once.
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        self.remove_abandoned();
+        let count = COUNT.fetch_add(1, Ordering::Relaxed);
+        let path = self.folder.join(format!("{}-{}-{count}.{BUILDING_EXTENSION}", key.0, std::process::id()));
+        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
+        let building = Building { file, path, published: false };
+        building.file.try_lock().map_err(io::Error::from)?;
+        Ok(building)
+    }
+
+    /// Gives a finished store its name, in place of one that may be there.
+    ///
+    /// # Errors
+    /// What the system says to the rename, or to making it durable.
+    pub fn publish(&self, mut building: Building, key: &CacheKey) -> io::Result<PathBuf> {
+        let path = self.path_of(key);
+        fs::rename(&building.path, &path)?;
+        building.published = true;
+        File::open(&self.folder)?.sync_all()?;
+        Ok(path)
+    }
+
+    /// The kept stores, the one used last first.
+    ///
+    /// # Errors
+    /// If the folder cannot be read.
+    pub fn entries(&self) -> io::Result<Vec<CacheEntry>> {
+        let mut entries = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let path = entry.path();
+            if path.extension().is_some_and(|extension| extension == STORE_EXTENSION)
+                && let Ok(meta) = entry.metadata()
+            {
+                entries.push(CacheEntry { path, bytes: meta.len(), used: meta.modified()? });
+            }
+        }
+        entries.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
+        Ok(entries)
+    }
+
+    /// Removes all kept stores and returns what they took. Stores that are open stay readable until they are closed.
+    ///
+    /// # Errors
+    /// If the folder or a store cannot be removed.
+    pub fn clear(&self) -> io::Result<u64> {
+        self.remove_abandoned();
+        self.shrink_to(0)
+    }
+
+    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns what they took.
+    ///
+    /// # Errors
+    /// If the folder or a store cannot be removed.
+    pub fn shrink_to(&self, bytes_max: u64) -> io::Result<u64> {
+        let (mut kept_bytes, mut removed_bytes) = (0u64, 0);
+        for entry in self.entries()? {
+            if kept_bytes + entry.bytes <= bytes_max {
+                kept_bytes += entry.bytes;
+            } else {
+                fs::remove_file(&entry.path)?;
+                removed_bytes += entry.bytes;
+            }
+        }
+        Ok(removed_bytes)
+    }
+
+    /// Removes what killed loads have left: files of a load that nobody holds a lock on.
+    fn remove_abandoned(&self) {
+        let Ok(entries) = fs::read_dir(&self.folder) else { return };
+        for path in entries.flatten().map(|entry| entry.path()) {
+            if path.extension().is_some_and(|extension| extension == BUILDING_EXTENSION)
+                && File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
+            {
+                fs::remove_file(&path).ok(); // another process may have been faster
+            }
+        }
+    }
+
+    fn path_of(&self, key: &CacheKey) -> PathBuf {
+        self.folder.join(format!("{}.{STORE_EXTENSION}", key.0))
+    }
+}
+
+impl Building {
+    /// The file to write to.
+    ///
+    /// # Errors
+    /// If the system has no file handle left.
+    pub fn file(&self) -> io::Result<File> {
+        self.file.try_clone()
+    }
+}
+
+impl Drop for Building {
+    fn drop(&mut self) {
+        if !self.published {
+            fs::remove_file(&self.path).ok(); // the next load removes what stays
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::{Meta, StoreWriter};
+
+    fn build_empty(cache: &Cache, key: &CacheKey) -> PathBuf {
+        let building = cache.build(key).unwrap();
+        StoreWriter::new(building.file().unwrap(), 1 << 20).unwrap().finish(&Meta::default()).unwrap();
+        cache.publish(building, key).unwrap()
+    }
+
+    #[test]
+    fn a_changed_capture_has_another_key() {
+        let folder = tempfile::tempdir().unwrap();
+        let capture = folder.path().join("capture");
+        fs::write(&capture, "a").unwrap();
+        let before = CacheKey::of_capture(&capture).unwrap();
+        assert_eq!(CacheKey::of_capture(&capture).unwrap(), before);
+        fs::write(&capture, "ab").unwrap();
+        assert_ne!(CacheKey::of_capture(&capture).unwrap(), before);
+    }
+
+    #[test]
+    fn a_store_that_is_cut_or_altered_is_removed_and_not_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let key = CacheKey("k".into());
+        let path = build_empty(&cache, &key);
+        assert!(cache.get(&key).is_some());
+        let whole = fs::read(&path).unwrap();
+        for damage in 0..whole.len() {
+            let mut altered = whole.clone();
+            altered[damage] ^= 1;
+            fs::write(&path, &altered).unwrap();
+            // Padding between the sections is the only part that no checksum covers, and that nothing reads.
+            assert!(cache.get(&key).is_none() || whole[damage] == 0, "byte {damage}");
+            fs::write(&path, &whole[..damage]).unwrap();
+            assert!(cache.get(&key).is_none(), "cut at {damage}");
+            assert!(!path.exists());
+        }
+    }
+
+    #[test]
+    fn an_abandoned_load_is_removed_and_a_running_one_is_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let abandoned = cache.folder().join("x-1-0.building");
+        fs::write(&abandoned, "half").unwrap();
+        let running = cache.build(&CacheKey("a".into())).unwrap();
+        let other = cache.build(&CacheKey("a".into())).unwrap();
+        assert!(!abandoned.exists());
+        assert!(running.path.exists() && other.path.exists());
+        let path = other.path.clone();
+        drop(other);
+        assert!(!path.exists());
+    }
+
+    #[test]
+    fn the_store_used_longest_ago_goes_first() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let keys = ["a", "b", "c"].map(|name| CacheKey(name.into()));
+        for (age, key) in keys.iter().enumerate() {
+            let path = build_empty(&cache, key);
+            let used = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(age as u64);
+            File::open(path).unwrap().set_modified(used).unwrap();
+        }
+        let bytes = cache.entries().unwrap()[0].bytes;
+        assert_eq!(cache.shrink_to(bytes * 2).unwrap(), bytes);
+        assert!(cache.get(&keys[0]).is_none());
+        assert!(cache.get(&keys[1]).is_some());
+        assert_eq!(cache.clear().unwrap(), bytes * 2);
+    }
+
+    #[test]
+    fn a_planted_link_is_not_followed() {
+        let folder = tempfile::tempdir().unwrap();
+        let link = folder.path().join("longspan");
+        std::os::unix::fs::symlink(folder.path(), &link).unwrap();
+        assert!(Cache::open(&link).is_err());
+    }
+}
