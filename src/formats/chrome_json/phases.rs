@@ -1,0 +1,51 @@
+//! What each phase letter means: the one table of phases.
+
+use crate::model::EventKind;
+
+/// What a record says by its `ph`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Phase {
+    /// A span of a thread, whole or one end of it.
+    Span(EventKind),
+    /// A point in time; `s` says whether it is of the thread, the process or the whole capture.
+    Instant,
+    /// A counter: one series for each argument.
+    Counter,
+    /// Nestable asynchronous: told apart by category or scope, and id.
+    Async(EventKind),
+    /// Asynchronous as old Chrome and node write it: told apart by the name as well; steps are named by `args.step`.
+    OldAsync(EventKind),
+    /// A flow.
+    Flow(EventKind),
+    /// What processes and threads are called, and their order.
+    Metadata,
+    /// Known, and not something that a timeline shows: samples, objects, memory dumps, clock syncs, contexts.
+    Ignored,
+    /// Nothing that is known.
+    Unknown,
+}
+
+/// The meaning of `ph`. Only a single letter has one.
+pub(super) fn phase(ph: &[u8]) -> Phase {
+    let &[letter] = ph else { return Phase::Unknown };
+    match letter {
+        b'B' => Phase::Span(EventKind::Begin),
+        b'E' => Phase::Span(EventKind::End),
+        b'X' => Phase::Span(EventKind::Complete),
+        b'I' | b'i' | b'R' => Phase::Instant,
+        b'C' => Phase::Counter,
+        b'b' => Phase::Async(EventKind::AsyncBegin),
+        b'n' => Phase::Async(EventKind::AsyncInstant),
+        b'e' => Phase::Async(EventKind::AsyncEnd),
+        b'S' => Phase::OldAsync(EventKind::AsyncBegin),
+        b'T' => Phase::OldAsync(EventKind::AsyncStepInto),
+        b'p' => Phase::OldAsync(EventKind::AsyncStepPast),
+        b'F' => Phase::OldAsync(EventKind::AsyncEnd),
+        b's' => Phase::Flow(EventKind::FlowStart),
+        b't' => Phase::Flow(EventKind::FlowStep),
+        b'f' => Phase::Flow(EventKind::FlowEnd),
+        b'M' => Phase::Metadata,
+        b'P' | b'N' | b'O' | b'D' | b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
+        _ => Phase::Unknown,
+    }
+}

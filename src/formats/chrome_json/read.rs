@@ -1,0 +1,266 @@
+//! Reads a capture: pieces are parsed on all threads at once, and handed on in the order of the capture.
+//!
+//! A piece's result counts only if the piece before it ended exactly where this one begins; else its bytes are parsed
+//! again from where the reading truly stands. So the batches hold the same events whatever the pieces and threads.
+
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+use super::envelope::{Envelope, Follows, NoCapture};
+use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
+use super::split::{PIECE_BYTES, Piece, Splitter};
+use crate::base::budget::Charge;
+use crate::formats::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Batch, Loss, Losses, Place};
+
+/// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
+const READ_AHEAD_SHARE: u64 = 8;
+
+/// Makes a reader of Chrome JSON.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    open_in_pieces(source, PIECE_BYTES)
+}
+
+/// The same with pieces of a given size.
+pub(super) fn open_in_pieces(source: Source, piece_bytes: usize) -> Reader {
+    Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
+}
+
+/// A capture in the JSON of Chrome's trace event format.
+struct ChromeJson {
+    source: Option<Source>,
+    piece_bytes: usize,
+}
+
+/// A piece in the order of the capture, parsed or on its way to be.
+enum Ticket {
+    Parsed(Receiver<(Piece, Outcome)>, Charge),
+    Unparsed(Piece, Charge),
+    Failed(ReadError),
+    /// Behind the last piece: where the source turned out to be cut short.
+    End(Option<u64>),
+}
+
+/// A piece to parse, and who waits for it.
+struct Job {
+    piece: Piece,
+    begins: Position,
+    reply: Sender<(Piece, Outcome)>,
+}
+
+impl StreamReader for ChromeJson {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let workers = context.threads.max(1);
+        // A piece and its batch take about three times its bytes.
+        let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
+        let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
+        let splitter = Splitter::new(source, self.piece_bytes);
+        let read = thread::scope(|scope| {
+            let (tickets, in_order) = bounded(pieces_ahead);
+            let (jobs, waiting) = unbounded();
+            for _ in 0..workers {
+                let waiting = waiting.clone();
+                scope.spawn(move || work(&waiting));
+            }
+            scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
+            Follower::new(sink, context).follow(&in_order)
+        });
+        read.map_err(|stop| match stop {
+            Stop::Read(error) => error,
+            Stop::NoCapture(NoCapture { offset, expected, found }) => {
+                ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
+            }
+        })
+    }
+}
+
+/// Parses pieces until there are no more.
+fn work(waiting: &Receiver<Job>) {
+    for Job { piece, begins, reply } in waiting {
+        let outcome = parse(&piece.bytes, piece.offset, begins, false);
+        // Nobody waits once the reading was stopped.
+        reply.send((piece, outcome)).ok();
+    }
+}
+
+/// Cuts the source into pieces and gives each a place in the order before it is parsed.
+fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>, context: &ReadContext) {
+    loop {
+        let ticket = match splitter.next_piece() {
+            Err(error) => Ticket::Failed(error),
+            Ok(None) => Ticket::End(splitter.cut_at()),
+            Ok(Some(piece)) => {
+                let charge = context.budget.charge(3 * piece.bytes.len() as u64);
+                match piece.begins {
+                    None => Ticket::Unparsed(piece, charge),
+                    Some(begins) => {
+                        let (reply, outcome) = bounded(1);
+                        let ticket = Ticket::Parsed(outcome, charge);
+                        if tickets.send(ticket).is_err() || jobs.send(Job { piece, begins, reply }).is_err() {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+            }
+        };
+        let is_last = matches!(ticket, Ticket::Failed(_) | Ticket::End(_));
+        if tickets.send(ticket).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Why the reading ends early.
+enum Stop {
+    Read(ReadError),
+    NoCapture(NoCapture),
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<NoCapture> for Stop {
+    fn from(error: NoCapture) -> Self {
+        Self::NoCapture(error)
+    }
+}
+
+/// Knows where the reading truly stands, and takes the pieces in order.
+struct Follower<'a> {
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+    envelope: Envelope,
+    /// Where in the event array one stands; `None` outside of it.
+    position: Option<Position>,
+    /// Bytes that were not enough for anything yet, and those behind them.
+    carry: Vec<u8>,
+    /// Where the carry stands in the capture.
+    offset: u64,
+    /// The carry is looked at again once it has this many bytes: doubled each time, so that a large record is not
+    /// scanned again for each piece of it.
+    enough_bytes: usize,
+    truncated: bool,
+}
+
+impl<'a> Follower<'a> {
+    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext) -> Self {
+        Self {
+            sink,
+            context,
+            envelope: Envelope::new(),
+            position: None,
+            carry: Vec::new(),
+            offset: 0,
+            enough_bytes: 0,
+            truncated: false,
+        }
+    }
+
+    fn follow(mut self, in_order: &Receiver<Ticket>) -> Result<(), Stop> {
+        for ticket in in_order {
+            self.context.cancel.check().map_err(ReadError::from)?;
+            match ticket {
+                Ticket::Failed(error) => return Err(error.into()),
+                Ticket::End(cut_at) => return self.end(cut_at),
+                Ticket::Unparsed(piece, _charge) => self.take_bytes(piece.bytes)?,
+                Ticket::Parsed(outcome, _charge) => {
+                    // A worker answers unless it panicked, and then the scope passes that on.
+                    let Ok((piece, outcome)) = outcome.recv() else { continue };
+                    if self.carry.is_empty() && self.position == piece.begins {
+                        self.carry = piece.bytes;
+                        self.take_outcome(outcome)?;
+                        self.advance(false)?;
+                    } else {
+                        self.take_bytes(piece.bytes)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn take_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
+        if self.carry.is_empty() {
+            self.carry = bytes;
+        } else {
+            self.carry.extend_from_slice(&bytes);
+        }
+        if self.carry.len() >= self.enough_bytes { self.advance(false) } else { Ok(()) }
+    }
+
+    /// Goes on through the carry as far as it can.
+    fn advance(&mut self, at_end: bool) -> Result<(), Stop> {
+        loop {
+            let before = (self.carry.len(), self.position.is_some());
+            if let Some(position) = self.position {
+                let outcome = parse(&self.carry, self.offset, position, at_end);
+                self.take_outcome(outcome)?;
+            } else {
+                let mut losses = Losses::default();
+                let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
+                self.consume(taken);
+                if follows == Follows::Records {
+                    self.position = Some(Position::Between { comma_due: false });
+                }
+                self.accept(Batch { losses, ..Batch::default() })?;
+            }
+            if self.carry.is_empty() || before == (self.carry.len(), self.position.is_some()) {
+                break;
+            }
+        }
+        if self.position.is_none() && self.carry.len() >= RECORD_BYTES_MAX {
+            let found = "a longer one".to_owned();
+            return Err(NoCapture { offset: self.offset, expected: "a key below 64 MiB", found }.into());
+        }
+        self.enough_bytes = (2 * self.carry.len()).min(RECORD_BYTES_MAX);
+        Ok(())
+    }
+
+    fn take_outcome(&mut self, outcome: Outcome) -> Result<(), Stop> {
+        self.consume(outcome.consumed);
+        self.position = if outcome.position == Position::Behind {
+            self.envelope.array_closed();
+            None
+        } else {
+            Some(outcome.position)
+        };
+        self.accept(outcome.batch)
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.carry.drain(..len);
+        self.offset += len as u64;
+    }
+
+    fn accept(&mut self, batch: Batch) -> Result<(), Stop> {
+        if batch.chunk.events.is_empty() && batch.metadata.is_empty() && batch.losses.is_empty() {
+            return Ok(());
+        }
+        self.truncated |= batch.losses.count(Loss::Truncated) > 0;
+        self.context.progress.add_events(batch.chunk.events.len() as u64);
+        Ok(self.sink.accept(batch)?)
+    }
+
+    /// Takes what is left, and counts an early end once, whichever of its signs there are.
+    fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
+        self.advance(true)?;
+        let end = self.offset + self.carry.len() as u64;
+        self.envelope.at_end(end)?;
+        let is_whole = cut_at.is_none() && self.envelope.may_end();
+        if !is_whole && !self.truncated {
+            let mut losses = Losses::default();
+            losses.add(Loss::Truncated, Place::Offset(cut_at.unwrap_or(end)));
+            self.accept(Batch { losses, ..Batch::default() })?;
+        }
+        Ok(())
+    }
+}

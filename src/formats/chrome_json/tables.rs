@@ -1,0 +1,165 @@
+//! Raw JSON bytes of names, categories and ids -> rows of a batch's tables. Decodes each distinct text once.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::scan::{Shape, Value};
+use super::text::{Repairs, decode};
+use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
+
+/// A row that was found, and what its text cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<T> {
+    pub(super) row: T,
+    pub(super) repairs: Repairs,
+}
+
+/// The names and tracks of one batch, looked up by the bytes that stand in the capture.
+///
+/// Two spellings of one text get two rows; the ingest gives both the same index.
+#[derive(Debug)]
+pub(super) struct Tables<'a> {
+    pub(super) names: Vec<NameRow<Box<str>>>,
+    pub(super) tracks: Vec<TrackKey>,
+    name_rows: FxHashMap<Box<[u8]>, Found<NameIdx>>,
+    track_rows: FxHashMap<Box<[u8]>, Found<TrackIdx>>,
+    /// The thread of the event before: neighbours in a capture are mostly of one thread.
+    last_thread: Option<(Value<'a>, Value<'a>, Found<TrackIdx>)>,
+    key: Vec<u8>,
+}
+
+impl Default for Tables<'_> {
+    fn default() -> Self {
+        Self {
+            names: vec![NameRow::default()],
+            tracks: Vec::new(),
+            name_rows: FxHashMap::default(),
+            track_rows: FxHashMap::default(),
+            last_thread: None,
+            key: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Tables<'a> {
+    /// The row of a name with its category.
+    pub(super) fn name(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+        self.key.clear();
+        push_part(&mut self.key, name);
+        push_part(&mut self.key, category);
+        if let Some(&found) = self.name_rows.get(&self.key[..]) {
+            return found;
+        }
+        let mut repairs = Repairs::default();
+        let text = bounded_text(name, &mut repairs);
+        let category = (!category.is_absent()).then(|| bounded_text(category, &mut repairs));
+        let found = if text.is_empty() && category.is_none() {
+            Found { row: NameIdx::EMPTY, repairs }
+        } else {
+            let row = NameIdx(u32::try_from(self.names.len()).unwrap_or(0));
+            self.names.push(NameRow { text, category });
+            Found { row, repairs }
+        };
+        self.name_rows.insert(self.key.as_slice().into(), found);
+        found
+    }
+
+    /// The row of a thread. Without a thread id it is the one that has the process's id.
+    pub(super) fn thread(&mut self, pid: &Value<'a>, tid: &Value<'a>) -> Found<TrackIdx> {
+        let tid = if tid.is_absent() { pid } else { tid };
+        if let Some((last_pid, last_tid, found)) = &self.last_thread
+            && same(last_pid, pid)
+            && same(last_tid, tid)
+        {
+            return *found;
+        }
+        let found = self.track(TrackKind::Thread, pid, tid, &[]);
+        self.last_thread = Some((*pid, *tid, found));
+        found
+    }
+
+    /// The row of a track. Its name is made of `parts`, as [`counter_name`] and [`async_name`] say.
+    pub(super) fn track(
+        &mut self,
+        kind: TrackKind,
+        pid: &Value<'a>,
+        tid: &Value<'a>,
+        parts: &[Value<'a>],
+    ) -> Found<TrackIdx> {
+        self.key.clear();
+        self.key.push(kind as u8);
+        push_part(&mut self.key, pid);
+        push_part(&mut self.key, tid);
+        for part in parts {
+            push_part(&mut self.key, part);
+        }
+        if let Some(&found) = self.track_rows.get(&self.key[..]) {
+            return found;
+        }
+        let mut repairs = Repairs::default();
+        let (pid, tid) = (id(pid, &mut repairs), id(tid, &mut repairs));
+        let mut texts = parts.iter().map(|part| (!part.is_absent()).then(|| bounded_text(part, &mut repairs)));
+        let mut next = || texts.next().flatten();
+        let name = match kind {
+            TrackKind::Counter => counter_name(next(), next(), next()),
+            TrackKind::Async => next().unwrap_or_default(),
+            TrackKind::Global | TrackKind::Process | TrackKind::Thread => Box::default(),
+        };
+        let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
+        self.tracks.push(TrackKey { kind, pid, tid, name, slot: 0 });
+        let found = Found { row, repairs };
+        self.track_rows.insert(self.key.as_slice().into(), found);
+        found
+    }
+}
+
+/// The name of a counter's series: `name series`, or `name[id] series` where the counter has an id.
+fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box<str>>) -> Box<str> {
+    let mut text = name.unwrap_or_default().into_string();
+    if let Some(id) = id {
+        text = format!("{text}[{id}]");
+    }
+    if let Some(series) = series.filter(|series| !series.is_empty()) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&series);
+    }
+    text.into()
+}
+
+/// A process or thread id: a whole number is one, all else is text.
+pub(super) fn id(value: &Value<'_>, repairs: &mut Repairs) -> Id {
+    if value.is_absent() {
+        return Id::None;
+    }
+    let number = std::str::from_utf8(value.text).ok().and_then(|text| text.parse().ok());
+    match number {
+        Some(number) if value.shape == Shape::Scalar => Id::Number(number),
+        _ => Id::Text(Arc::from(bounded_text(value, repairs))),
+    }
+}
+
+/// The text of a value, at most [`Names::TEXT_BYTES_MAX`] of it.
+pub(super) fn bounded_text(value: &Value<'_>, repairs: &mut Repairs) -> Box<str> {
+    let text = decode(value, repairs);
+    if text.len() <= Names::TEXT_BYTES_MAX {
+        return text.into();
+    }
+    repairs.add(Repairs::CUT);
+    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+}
+
+fn same(a: &Value<'_>, b: &Value<'_>) -> bool {
+    a.shape == b.shape && a.text == b.text
+}
+
+/// Appends a value to a key so that no two lists of values give the same key.
+pub(super) fn push_part(key: &mut Vec<u8>, value: &Value<'_>) {
+    let shape = [value.shape as u8];
+    // A record is bounded far below 4 GiB.
+    let len = u32::try_from(value.text.len()).unwrap_or(u32::MAX).to_le_bytes();
+    key.extend_from_slice(&[shape[0], len[0], len[1], len[2], len[3]]);
+    key.extend_from_slice(value.text);
+}

@@ -1,0 +1,118 @@
+//! Captures that real tracers wrote, against a plain reading of the same bytes by `serde_json`.
+
+use serde_json::Value;
+
+use super::*;
+
+/// A record by the plain reading: phase, name, category, start, duration.
+type Plain = (String, String, Option<String>, i64, Option<i64>);
+
+/// Nanoseconds of decimal microseconds, digit by digit; real captures have no exponents but JAX's `e-07`.
+fn plain_nanos(value: &Value) -> i64 {
+    let text = value.to_string();
+    if text.contains('e') {
+        return 0; // 9.9999999999999995e-07 µs
+    }
+    let (whole, fraction) = text.split_once('.').unwrap_or((&text, ""));
+    let places: String = fraction.chars().chain(std::iter::repeat('0')).take(4).collect();
+    let tenths: i128 = format!("{whole}{places}").parse().expect("digits");
+    i64::try_from((tenths + 5) / 10).expect("in range")
+}
+
+fn plain_records(bytes: &[u8]) -> Vec<Plain> {
+    let json: Value = serde_json::from_slice(bytes).expect("strict JSON");
+    let records = json.get("traceEvents").unwrap_or(&json).as_array().expect("events");
+    let text = |record: &Value, key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    let mut plain: Vec<Plain> = records
+        .iter()
+        .filter(|record| record.get("ph").is_some_and(|ph| ph != "M" && ph != "C"))
+        .map(|record| {
+            let dur_ns = (record["ph"] == "X").then(|| plain_nanos(&record["dur"]));
+            let name = text(record, "name").unwrap_or_default();
+            (text(record, "ph").unwrap_or_default(), name, text(record, "cat"), plain_nanos(&record["ts"]), dur_ns)
+        })
+        .collect();
+    plain.sort_by_key(|record| record.3);
+    plain
+}
+
+fn letter(kind: EventKind) -> &'static str {
+    match kind {
+        EventKind::Complete => "X",
+        EventKind::Begin => "B",
+        EventKind::End => "E",
+        EventKind::Instant => "i",
+        EventKind::AsyncBegin => "b",
+        EventKind::AsyncEnd => "e",
+        EventKind::FlowStart => "s",
+        EventKind::FlowStep => "t",
+        _ => "?",
+    }
+}
+
+fn check(file: &str, counters: usize, metadata: usize, lost: &[(Loss, u64)]) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
+    let reading = read_path(&path).expect("a capture");
+    let mut bytes = Vec::new();
+    let mut source = Source::open(&path, &context(1)).expect("a file");
+    std::io::Read::read_to_end(&mut source, &mut bytes).expect("read");
+    let seen: Vec<Plain> = reading
+        .events
+        .iter()
+        .filter(|event| event.kind != EventKind::Counter)
+        .map(|event| {
+            let dur_ns = (event.kind == EventKind::Complete).then(|| i64::try_from(event.value).expect("in range"));
+            (letter(event.kind).to_owned(), event.name.clone(), event.category.clone(), event.ts_ns, dur_ns)
+        })
+        .collect();
+    let mut plain = plain_records(&bytes);
+    plain.iter_mut().filter(|record| record.0 == "I").for_each(|record| record.0 = "i".to_owned());
+    assert_eq!(seen.len(), plain.len(), "{file}");
+    for (seen, plain) in seen.iter().zip(&plain) {
+        assert_eq!(seen, plain, "{file}");
+    }
+    assert_eq!(reading.events.iter().filter(|event| event.kind == EventKind::Counter).count(), counters, "{file}");
+    assert_eq!(reading.metadata.len(), metadata, "{file}");
+    assert_eq!(reading.lost(), lost, "{file}");
+    for piece_bytes in [1000, 70_000, 300_000] {
+        assert_eq!(read_in_pieces(&bytes, piece_bytes).expect("a capture"), reading, "{file} in {piece_bytes}");
+    }
+}
+
+#[test]
+fn go_execution_trace() {
+    check("go_trace.json", 2801, 16, &[]);
+}
+
+#[test]
+fn pyspy_with_47_bit_thread_ids() {
+    check("pyspy_chrome.json", 0, 0, &[]);
+}
+
+#[test]
+fn tracing_chrome_async_spans() {
+    check("tracing_chrome_async.json.gz", 0, 4, &[]);
+}
+
+#[test]
+fn tracing_chrome_spans_on_threads() {
+    check("tracing_chrome_threads.json.gz", 0, 4, &[]);
+}
+
+#[test]
+fn viztracer_with_source_code_in_strings() {
+    check("viztracer_ring.json.gz", 0, 6, &[]);
+}
+
+#[test]
+fn jax_with_17_digits_and_an_empty_record() {
+    check("jax.trace.json.gz", 0, 10, &[]);
+}
+
+#[test]
+fn threads_of_pyspy_stay_apart() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pyspy_chrome.json");
+    let reading = read_path(&path).expect("a capture");
+    let tids: std::collections::BTreeSet<_> = reading.events.iter().map(|event| event.tid.clone()).collect();
+    assert_eq!(tids.len(), 4);
+}

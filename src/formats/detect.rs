@@ -1,0 +1,53 @@
+//! Which format a capture is in, by its content and not by its name. One table; the first row that fits wins.
+
+use std::path::Path;
+
+use super::source::{Source, excerpt};
+use super::{ReadContext, ReadError, Reader, chrome_json};
+
+/// A format that can be read.
+#[derive(Debug)]
+pub struct Format {
+    /// Its name, for a person.
+    pub name: &'static str,
+    /// Usual endings of its files, for the file dialog.
+    pub extensions: &'static [&'static str],
+    /// Whether a (decompressed) capture that begins so is probably one.
+    pub sniff: fn(head: &[u8]) -> bool,
+    /// Opens it. A format that reads by position opens the path anew and leaves the source.
+    pub open: fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>,
+}
+
+/// Every format, the most certain first.
+pub const FORMATS: &[Format] = &[
+    // Format {
+    //     name: "Longspan capture",
+    //     extensions: &["longspan"],
+    //     sniff: |head| head.starts_with(&super::native::wire::MAGIC),
+    //     open: |source, context| super::native::read::open(source.path(), context).map(Reader::Chunks),
+    // },
+    Format {
+        name: "Chrome JSON",
+        extensions: &["json", "json.gz", "json.zst"],
+        sniff: looks_like_json,
+        open: |source, _| Ok(chrome_json::read::open(source)),
+    },
+];
+
+/// Opens a capture in whatever known format it is.
+///
+/// # Errors
+/// When it cannot be opened, or begins like no known format.
+pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
+    let source = Source::open(path, context)?;
+    match FORMATS.iter().find(|format| (format.sniff)(source.head())) {
+        Some(format) => (format.open)(source, context),
+        None => Err(ReadError::Unrecognised { path: path.to_owned(), found: excerpt(source.head()) }),
+    }
+}
+
+/// An array or object, after a byte order mark and white space perhaps.
+fn looks_like_json(head: &[u8]) -> bool {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
+    matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
+}
