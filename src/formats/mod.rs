@@ -4,6 +4,8 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
+pub mod native;
+
 use std::path::PathBuf;
 
 use crate::base::budget::Budget;
