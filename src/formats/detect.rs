@@ -20,12 +20,12 @@ pub struct Format {
 
 /// Every format, the most certain first.
 pub const FORMATS: &[Format] = &[
-    // Format {
-    //     name: "Longspan capture",
-    //     extensions: &["longspan"],
-    //     sniff: |head| head.starts_with(&super::native::wire::MAGIC),
-    //     open: |source, context| super::native::read::open(source.path(), context).map(Reader::Chunks),
-    // },
+    Format {
+        name: "Longspan capture",
+        extensions: &["longspan"],
+        sniff: |head| head.starts_with(&super::native::wire::MAGIC),
+        open: |source, context| super::native::read::open(source.path(), context).map(Reader::Chunks),
+    },
     Format {
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],

@@ -6,6 +6,7 @@
 
 pub mod chrome_json;
 pub mod detect;
+pub mod native;
 pub mod source;
 
 use std::path::PathBuf;

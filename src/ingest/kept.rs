@@ -24,7 +24,7 @@ pub struct KeptChunks {
 #[derive(Debug)]
 enum Kept {
     Memory(Chunk, #[expect(dead_code, reason = "gives its bytes back when the chunk goes")] Charge),
-    Spilled(SpilledBlock),
+    Spilled { block: SpilledBlock, max_lateness_ns: u64 },
     Taken,
 }
 
@@ -50,7 +50,10 @@ impl KeptChunks {
         });
         let kept = match self.budget.try_charge(memory_bytes, MEMORY_SHARE) {
             Some(charge) => Kept::Memory(chunk, charge),
-            None => Kept::Spilled(self.spill.write(&chunk, &[])?),
+            None => Kept::Spilled {
+                block: self.spill.write(&chunk, &[])?,
+                max_lateness_ns: chunk.max_lateness_ns,
+            },
         };
         self.chunks.push(Mutex::new(kept));
         Ok(())
@@ -70,8 +73,8 @@ impl ChunkSource for KeptChunks {
         };
         match kept {
             Kept::Memory(chunk, _) => Ok(chunk),
-            Kept::Spilled(block) => match self.spill.read(block) {
-                Ok((chunk, _)) => Ok(chunk),
+            Kept::Spilled { block, max_lateness_ns } => match self.spill.read(block) {
+                Ok((chunk, _)) => Ok(Chunk { max_lateness_ns, ..chunk }),
                 Err(error) => Err(ReadError::Sink(Box::new(error))),
             },
             Kept::Taken => Ok(Chunk::default()),

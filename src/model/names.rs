@@ -98,6 +98,15 @@ impl Names {
         })
     }
 
+    /// Adds a row even if the name is known, for tables whose rows must keep their places. Finds the name from then on.
+    pub fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
+        let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        self.rows.push(row);
+        self.row_index.entry(row).or_insert(index);
+        index
+    }
+
     /// The index of a text, new or known.
     pub fn intern_text(&mut self, text: &str) -> StrIdx {
         if let Some(&known) = self.text_index.get(text) {

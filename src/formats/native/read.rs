@@ -1,0 +1,235 @@
+//! Opens a native capture: the directory where it is whole, or else by hopping from header to header. Fetches chunks by
+//! `pread` from any thread; never maps the file, which may be cut while it is read. Does not sort, and does not check
+//! what a header says about times: the sort finds events before their chunk's minimum.
+
+use std::fs::File;
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+
+use super::columns::{self, DECODED_BYTES_MAX};
+use super::recover;
+use super::tables::{TablesPatch, TablesRead};
+use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
+use crate::base::progress::Progress;
+use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
+use crate::model::{Chunk, Loss, Losses, Place};
+
+/// Whether these first bytes of a file are those of a native capture.
+#[must_use]
+pub fn detect(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(&MAGIC)
+}
+
+/// Opens a capture: reads its directory and its tables, not its events.
+///
+/// # Errors
+/// For a file that cannot be read, is no native capture, or is one of another version. Damage behind the file's header
+/// is no error: it is counted in the losses.
+pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
+    let file = CaptureFile::open(path)?;
+    let mut losses = Losses::default();
+    read_file_header(&file, &mut losses)?;
+    let entries = match directory(&file) {
+        Some(entries) => entries,
+        None => recover::hop(&file, context, &mut losses)?,
+    };
+
+    let mut tables = TablesRead::default();
+    let mut damaged = Losses::default();
+    let mut chunks = Vec::with_capacity(entries.len());
+    for entry in entries {
+        context.cancel.check()?;
+        if entry.header.lost_before > 0 {
+            losses.add_many(Loss::RecorderLost, Place::Time(entry.header.start_min_ns), entry.header.lost_before);
+        }
+        match entry.header.kind() {
+            Some(ChunkKind::Events) if entry.header.event_count > 0 => chunks.push(entry),
+            Some(ChunkKind::Events | ChunkKind::Directory) => {}
+            Some(ChunkKind::Tables) => {
+                if file.patch(&entry).and_then(|patch| tables.apply(patch).ok()).is_none() {
+                    damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
+                }
+            }
+            None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
+        }
+    }
+    losses.merge(&damaged);
+    let (names, tracks, recorded) = tables.finish();
+    losses.merge(&recorded);
+
+    let heads = chunks.iter().map(|entry| ChunkHead {
+        min_ts_ns: entry.header.start_min_ns,
+        max_ts_ns: entry.header.start_max_ns,
+        events: entry.header.event_count,
+        memory_bytes: u64::from(entry.header.memory_bytes),
+    });
+    let source = NativeSource {
+        heads: heads.collect(),
+        chunks,
+        file,
+        names: names.len(),
+        tracks: tracks.tracks.len(),
+        progress: context.progress.clone(),
+    };
+    Ok(ChunkedCapture { source: Box::new(source), names, tracks, losses })
+}
+
+/// The chunks of an opened capture.
+#[derive(Debug)]
+struct NativeSource {
+    file: CaptureFile,
+    heads: Vec<ChunkHead>,
+    chunks: Vec<DirectoryEntry>,
+    names: usize,
+    tracks: usize,
+    progress: Progress,
+}
+
+impl ChunkSource for NativeSource {
+    fn heads(&self) -> &[ChunkHead] {
+        &self.heads
+    }
+
+    fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
+        let Some(entry) = self.chunks.get(chunk) else {
+            return Err(self.file.malformed(0, format!("chunk {chunk}"), format!("{} chunks", self.chunks.len())));
+        };
+        let damaged = |expected: &str, found: String| self.file.malformed(entry.offset, expected.into(), found);
+        let payload = self.file.payload(entry)?;
+        self.progress.add_bytes(entry.header.stride_bytes());
+        let chunk = columns::decode(&payload).map_err(|error| damaged("a chunk of events", error.to_string()))?;
+        if chunk.events.len() != entry.header.event_count as usize {
+            let (expected, found) = (entry.header.event_count, chunk.events.len());
+            return Err(damaged(&format!("{expected} events"), found.to_string()));
+        }
+        // What points beyond the tables would have to be checked at every later use.
+        for event in &chunk.events {
+            if event.name.index() >= self.names || event.track.index() >= self.tracks {
+                let found = format!("name {} and track {}", event.name.0, event.track.0);
+                return Err(damaged(&format!("{} names and {} tracks", self.names, self.tracks), found));
+            }
+        }
+        Ok(chunk)
+    }
+}
+
+/// A capture with its name, for errors.
+#[derive(Debug)]
+pub(super) struct CaptureFile {
+    file: File,
+    path: PathBuf,
+    /// Bytes of the file when it was opened: what it grows by later is not read.
+    pub(super) bytes: u64,
+}
+
+impl CaptureFile {
+    fn open(path: &Path) -> Result<Self, ReadError> {
+        let io = |source| ReadError::Io { path: path.into(), offset: 0, source };
+        let file = File::open(path).map_err(io)?;
+        let metadata = file.metadata().map_err(io)?;
+        if !metadata.is_file() {
+            return Err(ReadError::NotAFile { path: path.into() });
+        }
+        if metadata.len() == 0 {
+            return Err(ReadError::Empty { path: path.into() });
+        }
+        Ok(Self { file, path: path.into(), bytes: metadata.len() })
+    }
+
+    /// Fills `buffer` from `offset` on.
+    pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
+        let io = |source| ReadError::Io { path: self.path.clone(), offset, source };
+        self.file.read_exact_at(buffer, offset).map_err(io)
+    }
+
+    /// A fixed-size record, or nothing if the file ends before its end.
+    pub(super) fn record<T: bytemuck::Pod>(&self, offset: u64) -> Result<Option<T>, ReadError> {
+        if offset.checked_add(size_of::<T>() as u64).is_none_or(|end| end > self.bytes) {
+            return Ok(None);
+        }
+        let mut record = T::zeroed();
+        self.read_at(offset, bytemuck::bytes_of_mut(&mut record))?;
+        Ok(Some(record))
+    }
+
+    /// The payload behind a header, as it was written.
+    fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
+        let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
+        self.read_at(entry.offset, &mut chunk)?;
+        let payload = chunk.split_off(size_of::<ChunkHeader>());
+        if chunk != bytemuck::bytes_of(&entry.header) {
+            return Err(self.malformed(entry.offset, "the header in the directory".into(), "another".into()));
+        }
+        let found = checksum(&payload);
+        if found != entry.header.payload_checksum {
+            let expected = format!("checksum {:016x}", entry.header.payload_checksum);
+            return Err(self.malformed(entry.offset, expected, format!("{found:016x}")));
+        }
+        Ok(payload)
+    }
+
+    /// The decompressed payload of a chunk of tables or of a directory.
+    fn decompressed(&self, entry: &DirectoryEntry) -> Option<Vec<u8>> {
+        let payload = self.payload(entry).ok()?;
+        let bytes = zstd::bulk::decompress(&payload, entry.header.memory_bytes as usize).ok()?;
+        (bytes.len() == entry.header.memory_bytes as usize).then_some(bytes)
+    }
+
+    fn patch(&self, entry: &DirectoryEntry) -> Option<TablesPatch> {
+        postcard::from_bytes(&self.decompressed(entry)?).ok()
+    }
+
+    /// Whether a header can be followed: nothing about it has changed, and its chunk lies within the file.
+    pub(super) fn holds(&self, entry: &DirectoryEntry) -> bool {
+        entry.header.is_whole()
+            && u64::from(entry.header.memory_bytes) <= DECODED_BYTES_MAX
+            && entry.offset.checked_add(entry.header.stride_bytes()).is_some_and(|end| end <= self.bytes)
+    }
+
+    fn malformed(&self, offset: u64, expected: String, found: String) -> ReadError {
+        ReadError::Malformed { path: self.path.clone(), offset, expected, found }
+    }
+}
+
+/// Checks the file's header. One that is damaged behind its magic is counted: the chunks speak for themselves.
+fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadError> {
+    let Some(header) = file.record::<FileHeader>(0)? else {
+        return Err(file.malformed(file.bytes, format!("{} bytes of header", FileHeader::BYTES), "the end".into()));
+    };
+    if header.magic != MAGIC {
+        let found = header.magic.escape_ascii().to_string();
+        return Err(file.malformed(0, "the first bytes of a native capture".into(), found));
+    }
+    if !header.is_whole() {
+        losses.add(Loss::BadRecord, Place::Offset(0));
+    } else if header.version != VERSION {
+        return Err(file.malformed(8, format!("version {VERSION}"), format!("version {}", header.version)));
+    }
+    Ok(())
+}
+
+/// The directory at the end of a file that was finished, if it and all that it says of places is whole.
+fn directory(file: &CaptureFile) -> Option<Vec<DirectoryEntry>> {
+    let trailer_offset = file.bytes.checked_sub(Trailer::BYTES)?;
+    let trailer = file.record::<Trailer>(trailer_offset).ok()??;
+    let header = file.record::<ChunkHeader>(trailer.directory_offset).ok()??;
+    let directory = DirectoryEntry { offset: trailer.directory_offset, header };
+    let fits = trailer.is_whole()
+        && file.holds(&directory)
+        && header.kind() == Some(ChunkKind::Directory)
+        && directory.offset + header.stride_bytes() == trailer_offset;
+    if !fits {
+        return None;
+    }
+    let bytes = file.decompressed(&directory)?;
+    let entries: Vec<DirectoryEntry> =
+        bytes.chunks_exact(size_of::<DirectoryEntry>()).map(bytemuck::pod_read_unaligned).collect();
+    let mut offset = FileHeader::BYTES;
+    for entry in &entries {
+        if entry.offset != offset || !file.holds(entry) {
+            return None;
+        }
+        offset += entry.header.stride_bytes();
+    }
+    (offset == directory.offset).then_some(entries)
+}

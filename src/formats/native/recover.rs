@@ -1,0 +1,97 @@
+//! Finds the chunks of a capture whose directory is missing or damaged, by hopping from header to header; after a
+//! damaged one, by searching for the next that is whole. Counts what it had to pass over.
+
+use super::read::CaptureFile;
+use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, Trailer};
+use crate::formats::{ReadContext, ReadError};
+use crate::model::{Loss, Losses, Place};
+
+/// Bytes looked through at a time: large enough that the disk reads in one go.
+const WINDOW_BYTES: usize = 1 << 20;
+
+/// All chunks that can be found, in the order of the file.
+///
+/// # Errors
+/// When the system refuses to read, or on a request to stop.
+pub(super) fn hop(
+    file: &CaptureFile,
+    context: &ReadContext,
+    losses: &mut Losses,
+) -> Result<Vec<DirectoryEntry>, ReadError> {
+    let mut entries: Vec<DirectoryEntry> = Vec::new();
+    let mut offset = FileHeader::BYTES;
+    // Where the last chunk that was passed over begins, until the next whole one tells how many they were.
+    let mut gap: Option<u64> = None;
+    let mut expected_sequence = 0;
+    let mut last_kind = None;
+    while offset < file.bytes {
+        context.cancel.check()?;
+        let header = file.record::<ChunkHeader>(offset)?;
+        let entry = header.map(|header| DirectoryEntry { offset, header });
+        let follows = |entry: &DirectoryEntry| entry.header.sequence >= expected_sequence && file.holds(entry);
+        if let Some(entry) = entry.filter(follows) {
+            let missing = u64::from(entry.header.sequence - expected_sequence);
+            match gap.take() {
+                Some(first) => losses.add_many(Loss::BadChunk, Place::Offset(first), missing.max(1)),
+                None => losses.add_many(Loss::BadChunk, Place::Offset(offset), missing),
+            }
+            expected_sequence = entry.header.sequence.saturating_add(1);
+            last_kind = entry.header.kind();
+            offset += entry.header.stride_bytes();
+            entries.push(entry);
+            continue;
+        }
+        if last_kind == Some(ChunkKind::Directory) && file.bytes - offset <= Trailer::BYTES {
+            break;
+        }
+        gap = Some(offset);
+        match search(file, context, offset + ALIGNMENT, follows)? {
+            Some(found) => offset = found,
+            None => break,
+        }
+    }
+    // A directory is the last chunk of a finished file: without it, writing was cut off.
+    let finished = last_kind == Some(ChunkKind::Directory);
+    match gap {
+        Some(first) if !finished => losses.add(Loss::Truncated, Place::Offset(first)),
+        Some(first) => losses.add(Loss::BadChunk, Place::Offset(first)),
+        None if !finished => losses.add(Loss::Truncated, Place::Offset(file.bytes)),
+        // The chunks are all there, so it is the directory or the trailer that is damaged.
+        None if losses.is_empty() => losses.add(Loss::BadRecord, Place::Offset(offset)),
+        None => {}
+    }
+    entries.retain(|entry| entry.header.kind() != Some(ChunkKind::Directory));
+    Ok(entries)
+}
+
+/// Where the next header stands, from `offset` on, that is whole and `follows` on what was found before.
+///
+/// Every candidate is judged within the window, so that a file full of magics costs no more reads than any other.
+fn search(
+    file: &CaptureFile,
+    context: &ReadContext,
+    mut offset: u64,
+    follows: impl Fn(&DirectoryEntry) -> bool,
+) -> Result<Option<u64>, ReadError> {
+    let mut window = vec![0; WINDOW_BYTES];
+    while offset.saturating_add(ChunkHeader::BYTES) <= file.bytes {
+        context.cancel.check()?;
+        let bytes = (file.bytes - offset).min(WINDOW_BYTES as u64);
+        let window = &mut window[..bytes as usize];
+        file.read_at(offset, window)?;
+        // Windows overlap by less than a header: one that is cut by the end of this window stands whole in the next.
+        let starts = (0..window.len() + 1 - size_of::<ChunkHeader>()).step_by(ALIGNMENT as usize);
+        for start in starts.clone() {
+            let bytes = &window[start..start + size_of::<ChunkHeader>()];
+            if bytes.starts_with(&CHUNK_MAGIC.to_le_bytes()) {
+                let entry =
+                    DirectoryEntry { offset: offset + start as u64, header: bytemuck::pod_read_unaligned(bytes) };
+                if follows(&entry) {
+                    return Ok(Some(entry.offset));
+                }
+            }
+        }
+        offset += starts.len() as u64 * ALIGNMENT;
+    }
+    Ok(None)
+}

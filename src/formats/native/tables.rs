@@ -1,0 +1,263 @@
+//! Names, processes, tracks and losses as a capture grows: each tables chunk holds what is new or changed since the one
+//! before. So a capture that was cut has the tables of everything before the cut, and none is written twice. Refuses a
+//! patch that contradicts itself; rows that are missing because a chunk was damaged get a name that says so.
+
+use serde::{Deserialize, Serialize};
+
+use crate::model::{
+    Id, Losses, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+};
+
+/// The most rows that may be missing before a patch: far above what one patch holds, far below what memory does.
+const MISSING_ROWS_MAX: usize = 1 << 20;
+
+/// Text after which a patch is closed and another begun, far enough below the 64 MiB that a reader accepts.
+const PATCH_TEXT_BYTES: usize = 8 << 20;
+
+/// What changed in the tables.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub struct TablesPatch {
+    /// The row of the first of `names`.
+    pub first_name: u32,
+    /// New names.
+    pub names: Vec<NameRow<Box<str>>>,
+    /// New and changed processes with their rows.
+    pub processes: Vec<(ProcessIdx, Process)>,
+    /// New and changed tracks with their rows.
+    pub tracks: Vec<(TrackIdx, Track)>,
+    /// Losses since the patch before.
+    pub losses: Losses,
+}
+
+/// Remembers what was written of the tables.
+#[derive(Debug, Default)]
+pub struct TablesWritten {
+    names: usize,
+    tracks: TrackTables,
+}
+
+impl TablesWritten {
+    /// The patches that bring a reader from what was written before to these tables. Counts them as written.
+    pub fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
+        let mut patches = vec![TablesPatch::default()];
+        let mut text_bytes = 0;
+        // Row 0 is the empty name, which every table has.
+        for row in self.names.max(1)..names.len() {
+            let index = NameIdx(u32::try_from(row).unwrap_or(u32::MAX));
+            let NameRow { text, category } = names.get(index);
+            let patch = open_patch(&mut patches, &mut text_bytes, text.len() + category.map_or(0, str::len));
+            if patch.names.is_empty() {
+                patch.first_name = index.0;
+            }
+            patch.names.push(NameRow { text: text.into(), category: category.map(Into::into) });
+        }
+        for (row, process) in (0..).map(ProcessIdx).zip(&tracks.processes) {
+            if self.tracks.processes.get(row.index()) != Some(process) {
+                let text = process.name.len() + process.labels.len();
+                open_patch(&mut patches, &mut text_bytes, text).processes.push((row, process.clone()));
+            }
+        }
+        for (row, track) in (0..).map(TrackIdx).zip(&tracks.tracks) {
+            if self.tracks.tracks.get(row.index()) != Some(track) {
+                let text = track.name.len() + track.key.name.len();
+                open_patch(&mut patches, &mut text_bytes, text).tracks.push((row, track.clone()));
+            }
+        }
+        self.names = names.len();
+        self.tracks.clone_from(tracks);
+        patches.retain(|patch| *patch != TablesPatch::default());
+        patches
+    }
+}
+
+/// The patch that takes the next row.
+fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row_bytes: usize) -> &'a mut TablesPatch {
+    // 64 bytes a row beside its text, so that a great many empty rows are cut up as well.
+    *text_bytes += row_bytes + 64;
+    if *text_bytes > PATCH_TEXT_BYTES {
+        *text_bytes = row_bytes + 64;
+        patches.push(TablesPatch::default());
+    }
+    let last = patches.len() - 1;
+    &mut patches[last]
+}
+
+/// Why a patch cannot be taken.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum PatchError {
+    /// It begins too far behind the rows that are there.
+    #[error("a patch of {table} that begins at row {first} where {have} are known")]
+    TooFar { table: &'static str, first: usize, have: usize },
+    /// It holds names that are already known.
+    #[error("a patch of names that begins at row {first} where {have} are known")]
+    Known { first: usize, have: usize },
+}
+
+/// Puts patches together.
+#[derive(Debug, Default)]
+pub struct TablesRead {
+    /// The names so far.
+    pub names: Names,
+    /// The processes and tracks so far.
+    pub tracks: TrackTables,
+    /// The losses so far.
+    pub losses: Losses,
+}
+
+impl TablesRead {
+    /// Takes the next patch.
+    ///
+    /// # Errors
+    /// A [`PatchError`] for a patch that does not follow on what is there; then nothing of it is taken.
+    pub fn apply(&mut self, patch: TablesPatch) -> Result<(), PatchError> {
+        let first_name = patch.first_name as usize;
+        if !patch.names.is_empty() && first_name < self.names.len() {
+            return Err(PatchError::Known { first: first_name, have: self.names.len() });
+        }
+        let named = if patch.names.is_empty() { self.names.len() } else { first_name };
+        check_distance("names", named, self.names.len())?;
+        let last_process = patch.processes.iter().map(|(row, _)| row.index());
+        let last_process = last_process.chain(patch.tracks.iter().map(|(_, track)| track.process.index())).max();
+        check_distance("processes", last_process.unwrap_or(0), self.tracks.processes.len() + patch.processes.len())?;
+        let last_track = patch.tracks.iter().map(|(row, _)| row.index()).max();
+        check_distance("tracks", last_track.unwrap_or(0), self.tracks.tracks.len() + patch.tracks.len())?;
+
+        while self.names.len() < named {
+            let lost = format!("(lost name {})", self.names.len());
+            self.names.push(&lost, None);
+        }
+        for NameRow { text, category } in &patch.names {
+            self.names.push(text, category.as_deref());
+        }
+        let processes = &mut self.tracks.processes;
+        while last_process.is_some_and(|last| last >= processes.len()) {
+            let pid = Id::Text(format!("(lost process {})", processes.len()).into());
+            processes.push(Process { pid, ..Process::default() });
+        }
+        for (row, process) in patch.processes {
+            processes[row.index()] = process;
+        }
+        let tracks = &mut self.tracks.tracks;
+        while last_track.is_some_and(|last| last >= tracks.len()) {
+            tracks.push(lost_track(tracks.len()));
+        }
+        for (row, track) in patch.tracks {
+            tracks[row.index()] = track;
+        }
+        self.losses.merge(&patch.losses);
+        Ok(())
+    }
+
+    /// The tables, whole: every track has a process, even where that was lost.
+    #[must_use]
+    pub fn finish(mut self) -> (Names, TrackTables, Losses) {
+        if !self.tracks.tracks.is_empty() && self.tracks.processes.is_empty() {
+            self.tracks.processes.push(Process::default());
+        }
+        (self.names, self.tracks, self.losses)
+    }
+}
+
+fn check_distance(table: &'static str, first: usize, have: usize) -> Result<(), PatchError> {
+    let fits = first <= have.saturating_add(MISSING_ROWS_MAX);
+    if fits { Ok(()) } else { Err(PatchError::TooFar { table, first, have }) }
+}
+
+fn lost_track(row: usize) -> Track {
+    let name: Box<str> = format!("(lost track {row})").into();
+    let tid = Id::Text(name.as_ref().into());
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
+    Track { key, process: ProcessIdx(0), name, sort_index: 0 }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn track(tid: i64, name: &str) -> Track {
+        let key = TrackKey {
+            kind: TrackKind::Thread,
+            pid: Id::Number(1),
+            tid: Id::Number(tid),
+            name: Box::default(),
+            slot: 0,
+        };
+        Track { key, process: ProcessIdx(0), name: name.into(), sort_index: 0 }
+    }
+
+    fn tables(tracks: &[Track]) -> TrackTables {
+        TrackTables { processes: vec![Process::default()], tracks: tracks.to_vec() }
+    }
+
+    fn read(patches: impl IntoIterator<Item = TablesPatch>) -> (Names, TrackTables, Losses) {
+        let mut read = TablesRead::default();
+        patches.into_iter().for_each(|patch| read.apply(patch).unwrap());
+        read.finish()
+    }
+
+    #[test]
+    fn a_thread_that_is_renamed_later_has_its_last_name() {
+        let mut written = TablesWritten::default();
+        let mut names = Names::default();
+        names.intern("a", Some("c"));
+        let mut patches = written.advance(&names, &tables(&[track(1, "early")]));
+        names.intern("b", None);
+        let last = tables(&[track(1, "late"), track(2, "new")]);
+        patches.extend(written.advance(&names, &last));
+        assert_eq!(written.advance(&names, &last), []);
+        let (read_names, read_tracks, _) = read(patches);
+        assert_eq!(read_tracks, last);
+        assert_eq!(read_names.len(), 3);
+        assert_eq!(read_names.get(NameIdx(2)).text, "b");
+    }
+
+    #[test]
+    fn a_lost_patch_moves_no_row_of_the_others() {
+        let mut written = TablesWritten::default();
+        let mut names = Names::default();
+        names.intern("a", None);
+        let lost = written.advance(&names, &tables(&[track(1, "a")]));
+        assert_eq!(lost.len(), 1);
+        names.intern("b", None);
+        let kept = written.advance(&names, &tables(&[track(1, "a"), track(2, "b")]));
+        let (read_names, read_tracks, _) = read(kept);
+        assert_eq!(read_names.get(NameIdx(1)).text, "(lost name 1)");
+        assert_eq!(read_names.get(NameIdx(2)).text, "b");
+        assert_eq!(&*read_tracks.tracks[0].name, "(lost track 0)");
+        assert_eq!(read_tracks.tracks[1], track(2, "b"));
+        assert_eq!(read_tracks.processes.len(), 1);
+    }
+
+    #[test]
+    fn a_patch_that_asks_for_a_billion_missing_rows_is_refused_and_changes_nothing() {
+        let mut read = TablesRead::default();
+        let far = u32::MAX;
+        let name = vec![NameRow { text: "x".into(), category: None }];
+        let names = TablesPatch { first_name: far, names: name.clone(), ..TablesPatch::default() };
+        let processes =
+            TablesPatch { processes: vec![(ProcessIdx(far), Process::default())], ..TablesPatch::default() };
+        let tracks = TablesPatch { tracks: vec![(TrackIdx(far), track(1, ""))], ..TablesPatch::default() };
+        let owner = Track { process: ProcessIdx(far), ..track(1, "") };
+        let owners = TablesPatch { tracks: vec![(TrackIdx(0), owner)], ..TablesPatch::default() };
+        let known = TablesPatch { first_name: 0, names: name, ..TablesPatch::default() };
+        for patch in [names, processes, tracks, owners, known] {
+            assert!(read.apply(patch).is_err());
+        }
+        assert_eq!((read.names.len(), read.tracks), (1, TrackTables::default()));
+    }
+
+    #[test]
+    fn many_names_are_cut_into_patches_that_a_reader_accepts() {
+        let mut names = Names::default();
+        let long = "x".repeat(60_000);
+        for row in 0..300 {
+            names.intern(&format!("{row}{long}"), None);
+        }
+        let patches = TablesWritten::default().advance(&names, &TrackTables::default());
+        assert!(patches.len() > 1);
+        let text_bytes = |patch: &TablesPatch| patch.names.iter().map(|row| row.text.len()).sum::<usize>();
+        assert!(patches.iter().all(|patch| text_bytes(patch) <= PATCH_TEXT_BYTES));
+        assert_eq!(read(patches).0.len(), 301);
+    }
+}

@@ -1,0 +1,214 @@
+//! Whole files: written and read back, cut at every byte, and with every bit of a header flipped.
+
+use std::io::Write;
+use std::path::Path;
+
+use super::wire::{ChunkHeader, FileHeader, Trailer};
+use super::write::{EncodedChunk, NativeWriter};
+use super::{read, wire};
+use crate::formats::{ChunkedCapture, ReadContext, ReadError};
+use crate::model::args::Detail;
+use crate::model::{
+    Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Place, Registry, TrackIdx, TrackKey,
+    TrackKind, TrackTables,
+};
+
+const CHUNKS: usize = 4;
+const EVENTS_IN_CHUNK: usize = 20;
+
+/// A small capture whose tables grow between its chunks.
+struct Sample {
+    chunks: Vec<Chunk>,
+    names: Names,
+    tracks: TrackTables,
+    losses: Losses,
+    bytes: Vec<u8>,
+    /// Where each events chunk begins and ends.
+    places: Vec<std::ops::Range<u64>>,
+}
+
+fn sample() -> Sample {
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
+    let (mut chunks, mut places) = (Vec::new(), Vec::new());
+    for number in 0..CHUNKS {
+        let key = TrackKey {
+            kind: TrackKind::Thread,
+            pid: Id::Number(1),
+            tid: Id::Number(number as i64),
+            name: Box::default(),
+            slot: 0,
+        };
+        let track = registry.track(&key);
+        let name = names.intern(&format!("name {number}"), Some("category"));
+        let mut chunk = Chunk::default();
+        for row in 0..EVENTS_IN_CHUNK {
+            let args_json = format!("{{\"row\":{row}}}");
+            let detail = chunk.details.push(&Detail { args_json: &args_json, ..Detail::default() });
+            let ts_ns = (number * 1000) as i64 - (row * 7 % 5) as i64;
+            let kind = EventKind::Complete;
+            let flags = EventFlags::NONE;
+            chunk.events.push(Event { ts_ns, value: row as u64, track, name, detail, depth: 0, kind, flags });
+        }
+        writer.write_tables(&names, registry.tables()).unwrap();
+        let start = writer.written_bytes();
+        writer.write_chunk(&chunk).unwrap();
+        places.push(start..writer.written_bytes());
+        chunks.push(chunk);
+    }
+    let mut losses = Losses::default();
+    losses.add_many(Loss::Overlap, Place::Time(5), 3);
+    let bytes = writer.finish(&losses).unwrap();
+    Sample { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
+}
+
+fn open(bytes: &[u8]) -> Result<ChunkedCapture, ReadError> {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(bytes).unwrap();
+    read::open(file.path(), &ReadContext::default())
+}
+
+/// Every chunk that loads, and how many do not.
+fn load_all(capture: &ChunkedCapture) -> (Vec<Chunk>, usize) {
+    let chunks: Vec<_> = (0..capture.source.heads().len()).map(|chunk| capture.source.load(chunk)).collect();
+    let failed = chunks.iter().filter(|chunk| chunk.is_err()).count();
+    (chunks.into_iter().flatten().collect(), failed)
+}
+
+#[test]
+fn a_capture_comes_back_as_it_was_written() {
+    let sample = sample();
+    let capture = open(&sample.bytes).unwrap();
+    assert_eq!(load_all(&capture), (sample.chunks.clone(), 0));
+    assert_eq!(capture.tracks, sample.tracks);
+    assert_eq!(capture.losses, sample.losses);
+    assert_eq!(capture.names.len(), sample.names.len());
+    for (head, chunk) in capture.source.heads().iter().zip(&sample.chunks) {
+        assert_eq!((Some(head.min_ts_ns), head.events), (chunk.min_ts_ns(), EVENTS_IN_CHUNK as u32));
+        for event in &chunk.events {
+            assert_eq!(capture.names.get(event.name), sample.names.get(event.name));
+        }
+    }
+}
+
+#[test]
+fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
+    let sample = sample();
+    for cut in 0..sample.bytes.len() {
+        let opened = open(&sample.bytes[..cut]);
+        if cut < FileHeader::BYTES as usize {
+            assert!(matches!(opened, Err(ReadError::Empty { .. } | ReadError::Malformed { .. })), "{cut}");
+            continue;
+        }
+        let capture = opened.unwrap();
+        // The padding behind a payload may be cut without harm, but its chunk then counts as cut.
+        let whole = sample.places.iter().filter(|place| place.end <= cut as u64).count();
+        assert_eq!(load_all(&capture), (sample.chunks[..whole].to_vec(), 0), "{cut}");
+        assert!(!capture.losses.is_empty(), "{cut}: a cut must be counted");
+        for event in sample.chunks[..whole].iter().flat_map(|chunk| &chunk.events) {
+            assert_eq!(capture.names.get(event.name), sample.names.get(event.name), "{cut}");
+            assert_eq!(
+                capture.tracks.tracks[event.track.index()].key,
+                sample.tracks.tracks[event.track.index()].key,
+                "{cut}"
+            );
+        }
+    }
+}
+
+/// With and without the directory, a chunk whose header is damaged is missed and counted, and all others are there.
+#[test]
+fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
+    let sample = sample();
+    let place = &sample.places[1];
+    let without_directory = sample.bytes.len() - Trailer::BYTES as usize;
+    for bit in 0..ChunkHeader::BYTES * 8 {
+        for end in [sample.bytes.len(), without_directory] {
+            let mut bytes = sample.bytes[..end].to_vec();
+            bytes[(place.start + bit / 8) as usize] ^= 1 << (bit % 8);
+            let capture = open(&bytes).unwrap();
+            let (chunks, failed) = load_all(&capture);
+            let mut expected = sample.chunks.clone();
+            expected.remove(1);
+            assert_eq!(chunks, expected, "bit {bit}");
+            assert_eq!(failed as u64 + capture.losses.count(Loss::BadChunk), 1, "bit {bit}");
+        }
+    }
+}
+
+#[test]
+fn a_flipped_bit_anywhere_is_an_error_or_counted_and_never_changes_an_event() {
+    let sample = sample();
+    for byte in 0..sample.bytes.len() {
+        for bit in 0..8 {
+            let mut bytes = sample.bytes.clone();
+            bytes[byte] ^= 1 << bit;
+            let Ok(capture) = open(&bytes) else {
+                assert!(byte < 12, "byte {byte}: only the magic and the version make a file unreadable");
+                continue;
+            };
+            let (chunks, failed) = load_all(&capture);
+            assert!(chunks.len() + failed >= CHUNKS - 1, "byte {byte}");
+            assert!(chunks.iter().all(|chunk| sample.chunks.contains(chunk)), "byte {byte}");
+            let padding = bytes[byte] == 1 << bit && chunks == sample.chunks;
+            assert!(padding || failed > 0 || capture.losses != sample.losses, "byte {byte}: a loss must be counted");
+        }
+    }
+}
+
+#[test]
+fn a_version_from_the_future_is_refused_by_number() {
+    let mut header = FileHeader::new(0);
+    header.version = 2;
+    // Sealed as its own writer would.
+    let sum = xxhash_rust::xxh3::xxh3_64(&bytemuck::bytes_of(&header)[..16]);
+    header.checksum = sum;
+    let error = open(bytemuck::bytes_of(&header)).err().unwrap().to_string();
+    assert!(error.ends_with("byte 8: expected version 1, found version 2"), "{error}");
+}
+
+#[test]
+fn a_file_full_of_magics_is_searched_once() {
+    let mut bytes = bytemuck::bytes_of(&FileHeader::new(0)).to_vec();
+    for _ in 0..1_000_000 {
+        bytes.extend_from_slice(&wire::CHUNK_MAGIC.to_le_bytes());
+        bytes.extend_from_slice(&[0; 4]);
+    }
+    let capture = open(&bytes).unwrap();
+    assert_eq!(capture.losses.count(Loss::Truncated), 1);
+    assert!(capture.source.heads().is_empty());
+}
+
+#[test]
+fn what_the_recorder_lost_is_told() {
+    let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
+    let sample = sample();
+    writer.write_tables(&sample.names, &sample.tracks).unwrap();
+    writer.write_encoded(&EncodedChunk::new(&sample.chunks[0]).unwrap().with_lost_before(9)).unwrap();
+    let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+    assert_eq!(capture.losses.count(Loss::RecorderLost), 9);
+}
+
+#[test]
+fn an_event_that_points_beyond_the_tables_makes_its_chunk_malformed() {
+    let sample = sample();
+    for (name, track) in [(NameIdx(1000), TrackIdx(0)), (NameIdx(0), TrackIdx(1000))] {
+        let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
+        writer.write_tables(&sample.names, &sample.tracks).unwrap();
+        let mut chunk = sample.chunks[0].clone();
+        chunk.events[3].name = name;
+        chunk.events[3].track = track;
+        writer.write_chunk(&chunk).unwrap();
+        let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+        assert!(matches!(capture.source.load(0), Err(ReadError::Malformed { .. })));
+        assert!(capture.source.load(1).is_err(), "there is no second chunk");
+    }
+}
+
+#[test]
+fn a_folder_and_a_missing_file_are_errors() {
+    let folder = tempfile::tempdir().unwrap();
+    let open = |path: &Path| read::open(path, &ReadContext::default());
+    assert!(matches!(open(folder.path()), Err(ReadError::NotAFile { .. })));
+    assert!(matches!(open(&folder.path().join("none")), Err(ReadError::Io { .. })));
+}

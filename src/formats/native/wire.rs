@@ -1,0 +1,225 @@
+//! The bytes of a native capture, written once: what a file, a chunk and a directory begin and end with. Turns these
+//! to and from bytes and checks that they are whole; reads no file and knows nothing of what a payload holds.
+//!
+//! | part | bytes |
+//! |---|---|
+//! | [`FileHeader`] | 24 |
+//! | chunks: a [`ChunkHeader`], its payload, zeros up to a multiple of 8 | 80 + payload |
+//! | the directory: a chunk of kind [`ChunkKind::Directory`] that repeats every header with its place | |
+//! | [`Trailer`]: where the directory begins | 24 |
+//!
+//! All numbers are little-endian. Everything after the file header can be found again without the directory: a chunk's
+//! header says how long its payload is, and headers stand at multiples of 8 and begin with a magic, so that a reader
+//! hops from one to the next, and after a damaged one searches for the next that is whole. A file that was cut while it
+//! was being written loses the chunk that was cut and nothing else.
+//!
+//! The header of a chunk tells what a reader wants to know before it spends time on the payload: `start_min_ns` drives
+//! the merge of chunks, `start_max_ns` and `end_max_ns` tell whether a chunk matters for a time range (a tracer that
+//! logs a span when it ends writes the outermost spans last), `watermark_ns` how far the recording is complete, and
+//! `lost_before` how many events the recorder had to give up.
+
+use bytemuck::{Pod, Zeroable};
+use xxhash_rust::xxh3::xxh3_64;
+
+/// What a native capture begins with. The first byte is no text, so no text format is taken for one; the line ends
+/// break when a transfer translates them.
+pub const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
+/// The version of the layout in this file. A reader refuses any other.
+pub const VERSION: u32 = 1;
+/// What a chunk begins with: the word `CHNK`.
+pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
+/// What a whole file ends with.
+pub const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
+/// Headers stand at multiples of this, so that the search for one need not look at every byte.
+pub const ALIGNMENT: u64 = 8;
+/// A watermark that promises nothing.
+pub const NO_WATERMARK: i64 = i64::MIN;
+
+/// What a file begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct FileHeader {
+    /// [`MAGIC`].
+    pub magic: [u8; 8],
+    /// [`VERSION`].
+    pub version: u32,
+    /// Bits: [`FileHeader::SORTED`].
+    pub flags: u32,
+    /// Of the bytes before it.
+    pub checksum: u64,
+}
+
+/// What a chunk begins with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct ChunkHeader {
+    /// [`CHUNK_MAGIC`].
+    pub magic: u32,
+    /// A [`ChunkKind`].
+    pub kind: u8,
+    /// Bits: [`ChunkHeader::SORTED`], [`ChunkHeader::PLACED`].
+    pub flags: u8,
+    /// Zero.
+    pub reserved: u16,
+    /// The place of the chunk among all of the file, from 0: tells how many are missing.
+    pub sequence: u32,
+    /// How many events the payload holds.
+    pub event_count: u32,
+    /// Bytes of the payload as stored.
+    pub payload_bytes: u32,
+    /// Bytes of the payload in memory.
+    pub memory_bytes: u32,
+    /// Events that the recorder lost between the chunk before and this one.
+    pub lost_before: u64,
+    /// The smallest time of the events.
+    pub start_min_ns: i64,
+    /// The largest time of the events.
+    pub start_max_ns: i64,
+    /// The largest end of the events.
+    pub end_max_ns: i64,
+    /// No later chunk holds an event before this; [`NO_WATERMARK`] where the writer cannot promise one.
+    pub watermark_ns: i64,
+    /// Of the payload as stored.
+    pub payload_checksum: u64,
+    /// Of the bytes before it.
+    pub header_checksum: u64,
+}
+
+/// One row of the directory: a chunk's header and where it stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct DirectoryEntry {
+    /// The byte at which the header begins.
+    pub offset: u64,
+    /// A copy of the header.
+    pub header: ChunkHeader,
+}
+
+/// What a whole file ends with.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
+#[repr(C)]
+pub struct Trailer {
+    /// The byte at which the directory's header begins.
+    pub directory_offset: u64,
+    /// Of the bytes before it.
+    pub checksum: u64,
+    /// [`TRAILER_MAGIC`].
+    pub magic: [u8; 8],
+}
+
+const _: () = assert!(size_of::<FileHeader>() == 24, "the table above says so, and no field is padded");
+const _: () = assert!(size_of::<ChunkHeader>() == 80, "the table above says so, and no field is padded");
+const _: () = assert!(size_of::<DirectoryEntry>() == 88, "no field is padded");
+const _: () = assert!(size_of::<Trailer>() == 24, "the table above says so, and no field is padded");
+const _: () = assert!((size_of::<FileHeader>() as u64).is_multiple_of(ALIGNMENT), "the first chunk is aligned");
+const _: () = assert!((size_of::<ChunkHeader>() as u64).is_multiple_of(ALIGNMENT), "payloads are aligned");
+
+/// What a payload holds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ChunkKind {
+    /// Events, as [`super::columns`] writes them.
+    Events,
+    /// Names, processes, tracks and losses that are new or changed, as [`super::tables`] writes them.
+    Tables,
+    /// A [`DirectoryEntry`] for each chunk of the file before it, compressed with zstd.
+    Directory,
+}
+
+impl ChunkKind {
+    const ALL: [Self; 3] = [Self::Events, Self::Tables, Self::Directory];
+
+    /// The byte that stands for it.
+    #[must_use]
+    pub fn byte(self) -> u8 {
+        match self {
+            Self::Events => 1,
+            Self::Tables => 2,
+            Self::Directory => 3,
+        }
+    }
+}
+
+impl FileHeader {
+    /// The bytes that it takes.
+    pub const BYTES: u64 = size_of::<Self>() as u64;
+    /// A flag: all chunks are sorted and no chunk begins before the one before it ends.
+    pub const SORTED: u32 = 1;
+
+    /// A whole header.
+    #[must_use]
+    pub fn new(flags: u32) -> Self {
+        let mut header = Self { magic: MAGIC, version: VERSION, flags, checksum: 0 };
+        header.checksum = header.expected_checksum();
+        header
+    }
+
+    /// Whether the checksum is right.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.checksum == self.expected_checksum()
+    }
+
+    fn expected_checksum(&self) -> u64 {
+        xxh3_64(&bytemuck::bytes_of(self)[..size_of::<Self>() - 8])
+    }
+}
+
+impl ChunkHeader {
+    /// The bytes that it takes.
+    pub const BYTES: u64 = size_of::<Self>() as u64;
+    /// A flag: the events are in order of time.
+    pub const SORTED: u8 = 1;
+    /// A flag: the depths of the spans are known.
+    pub const PLACED: u8 = 2;
+
+    /// What the payload holds, if that is known.
+    #[must_use]
+    pub fn kind(&self) -> Option<ChunkKind> {
+        ChunkKind::ALL.into_iter().find(|kind| kind.byte() == self.kind)
+    }
+
+    /// Puts the checksum over the other fields.
+    pub fn seal(&mut self) {
+        self.header_checksum = self.expected_checksum();
+    }
+
+    /// Whether this is a header, and not a bit of it has changed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.magic == CHUNK_MAGIC && self.header_checksum == self.expected_checksum()
+    }
+
+    /// Bytes from the start of this header to the start of the next.
+    #[must_use]
+    pub fn stride_bytes(&self) -> u64 {
+        Self::BYTES + u64::from(self.payload_bytes).next_multiple_of(ALIGNMENT)
+    }
+
+    fn expected_checksum(&self) -> u64 {
+        xxh3_64(&bytemuck::bytes_of(self)[..size_of::<Self>() - 8])
+    }
+}
+
+impl Trailer {
+    /// The bytes that it takes.
+    pub const BYTES: u64 = size_of::<Self>() as u64;
+
+    /// A whole trailer.
+    #[must_use]
+    pub fn new(directory_offset: u64) -> Self {
+        let checksum = xxh3_64(&directory_offset.to_le_bytes());
+        Self { directory_offset, checksum, magic: TRAILER_MAGIC }
+    }
+
+    /// Whether not a bit of it has changed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        *self == Self::new(self.directory_offset)
+    }
+}
+
+/// The checksum of a payload.
+#[must_use]
+pub fn checksum(payload: &[u8]) -> u64 {
+    xxh3_64(payload)
+}

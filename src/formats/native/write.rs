@@ -1,0 +1,196 @@
+//! Writes a native capture front to back to anything that takes bytes, so that what is written before a crash can be
+//! read after it. Never seeks, never sorts, keeps no event: memory is the tables and 88 bytes a chunk.
+
+use std::io::{self, Write};
+
+use super::columns::{self, ColumnsError, DECODED_BYTES_MAX};
+use super::tables::{TablesPatch, TablesWritten};
+use super::wire::{
+    ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, NO_WATERMARK, Trailer, checksum,
+};
+use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, TrackTables};
+
+/// Events in a chunk where the writer may choose: 2 MiB in memory, some 300 KiB in the file, which is small enough to
+/// fetch at a whim and large enough that neither the header nor the seek matters.
+pub const CHUNK_EVENTS: usize = 64 * 1024;
+
+/// Names and tracks compress well at any level, and the directory is small.
+const ZSTD_LEVEL: i32 = 1;
+
+/// Why a capture could not be written.
+#[derive(Debug, thiserror::Error)]
+pub enum WriteError {
+    /// The system refuses.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// A chunk is too large.
+    #[error(transparent)]
+    Chunk(#[from] ColumnsError),
+    /// The tables do not turn into bytes.
+    #[error("names and tracks cannot be written: {0}")]
+    Tables(#[from] postcard::Error),
+}
+
+/// A chunk ready to be written: made on any thread, so that compression need not wait for the disk.
+#[derive(Debug, Clone)]
+pub struct EncodedChunk {
+    header: ChunkHeader,
+    payload: Vec<u8>,
+}
+
+impl EncodedChunk {
+    /// Encodes a chunk. Its events may be in any order, but not empty.
+    ///
+    /// # Errors
+    /// [`ColumnsError::TooLarge`] for a chunk that no reader would take.
+    pub fn new(chunk: &Chunk) -> Result<Self, ColumnsError> {
+        let payload = columns::encode(chunk)?;
+        let memory = columns::decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
+        let mut header = chunk_header(ChunkKind::Events, &payload, memory)?;
+        header.event_count = u32::try_from(chunk.events.len()).unwrap_or(u32::MAX);
+        let times = || chunk.events.iter().map(|event| event.ts_ns);
+        header.start_min_ns = times().min().unwrap_or(0);
+        header.start_max_ns = times().max().unwrap_or(0);
+        let ends = chunk.events.iter().map(|event| match event.kind {
+            EventKind::Complete => event.ts_ns.saturating_add_unsigned(event.value),
+            _ => event.ts_ns,
+        });
+        header.end_max_ns = ends.max().unwrap_or(0);
+        if times().is_sorted() {
+            header.flags |= ChunkHeader::SORTED;
+        }
+        if chunk.events.iter().all(|event| event.flags.has(EventFlags::PLACED)) {
+            header.flags |= ChunkHeader::PLACED;
+        }
+        Ok(Self { header, payload })
+    }
+
+    /// Says that the recorder lost events between the chunk before and this one.
+    #[must_use]
+    pub fn with_lost_before(mut self, events: u64) -> Self {
+        self.header.lost_before = events;
+        self
+    }
+
+    /// Promises that no later chunk holds an event before `watermark_ns`.
+    #[must_use]
+    pub fn with_watermark(mut self, watermark_ns: i64) -> Self {
+        self.header.watermark_ns = watermark_ns;
+        self
+    }
+
+    /// Bytes that the chunk takes in a file.
+    #[must_use]
+    pub fn file_bytes(&self) -> u64 {
+        self.header.stride_bytes()
+    }
+}
+
+/// Writes a capture.
+#[derive(Debug)]
+pub struct NativeWriter<W> {
+    out: W,
+    offset: u64,
+    directory: Vec<DirectoryEntry>,
+    tables: TablesWritten,
+}
+
+impl<W: Write> NativeWriter<W> {
+    /// Begins a capture. `sorted` promises that all events are in order of time, within chunks and across.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(mut out: W, sorted: bool) -> Result<Self, WriteError> {
+        let header = FileHeader::new(if sorted { FileHeader::SORTED } else { 0 });
+        out.write_all(bytemuck::bytes_of(&header))?;
+        Ok(Self { out, offset: FileHeader::BYTES, directory: Vec::new(), tables: TablesWritten::default() })
+    }
+
+    /// Writes what is new or changed in the tables. Must come before the first chunk that points to it.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_tables(&mut self, names: &Names, tracks: &TrackTables) -> Result<(), WriteError> {
+        self.tables.advance(names, tracks).iter().try_for_each(|patch| self.write_patch(patch))
+    }
+
+    /// Writes a chunk. One without events is left out.
+    ///
+    /// # Errors
+    /// What the system says, and [`WriteError::Chunk`] for a chunk above the limit on size.
+    pub fn write_chunk(&mut self, chunk: &Chunk) -> Result<(), WriteError> {
+        self.write_encoded(&EncodedChunk::new(chunk)?)
+    }
+
+    /// Writes a chunk that was encoded elsewhere. One without events is left out.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
+        if chunk.header.event_count == 0 && chunk.header.lost_before == 0 {
+            return Ok(());
+        }
+        self.append(chunk.header, &chunk.payload)
+    }
+
+    /// Ends the capture: the losses, then the directory. What was written before can be read without.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self, losses: &Losses) -> Result<W, WriteError> {
+        if !losses.is_empty() {
+            self.write_patch(&TablesPatch { losses: losses.clone(), ..TablesPatch::default() })?;
+        }
+        let entries: &[u8] = bytemuck::cast_slice(&self.directory);
+        // A directory that no reader would take (of more than 700,000 chunks) is left out: the reader hops instead.
+        if entries.len() as u64 <= DECODED_BYTES_MAX {
+            let payload = zstd::bulk::compress(entries, ZSTD_LEVEL)?;
+            let header = chunk_header(ChunkKind::Directory, &payload, entries.len() as u64)?;
+            let trailer = Trailer::new(self.offset);
+            self.append(header, &payload)?;
+            self.out.write_all(bytemuck::bytes_of(&trailer))?;
+        }
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Bytes written so far.
+    #[must_use]
+    pub fn written_bytes(&self) -> u64 {
+        self.offset
+    }
+
+    fn write_patch(&mut self, patch: &TablesPatch) -> Result<(), WriteError> {
+        let bytes = postcard::to_stdvec(patch)?;
+        let payload = zstd::bulk::compress(&bytes, ZSTD_LEVEL)?;
+        let header = chunk_header(ChunkKind::Tables, &payload, bytes.len() as u64)?;
+        self.append(header, &payload)
+    }
+
+    fn append(&mut self, mut header: ChunkHeader, payload: &[u8]) -> Result<(), WriteError> {
+        header.sequence = u32::try_from(self.directory.len()).unwrap_or(u32::MAX);
+        header.seal();
+        self.out.write_all(bytemuck::bytes_of(&header))?;
+        self.out.write_all(payload)?;
+        let padding = payload.len().next_multiple_of(ALIGNMENT as usize) - payload.len();
+        self.out.write_all(&[0; ALIGNMENT as usize][..padding])?;
+        self.directory.push(DirectoryEntry { offset: self.offset, header });
+        self.offset += header.stride_bytes();
+        Ok(())
+    }
+}
+
+/// A header without its place, its times and its seal.
+fn chunk_header(kind: ChunkKind, payload: &[u8], memory_bytes: u64) -> Result<ChunkHeader, ColumnsError> {
+    let too_large = |bytes: u64| ColumnsError::TooLarge { bytes, limit: DECODED_BYTES_MAX };
+    let within = |bytes: u64| u32::try_from(bytes).ok().filter(|_| bytes <= DECODED_BYTES_MAX);
+    Ok(ChunkHeader {
+        magic: CHUNK_MAGIC,
+        kind: kind.byte(),
+        payload_bytes: u32::try_from(payload.len()).map_err(|_| too_large(payload.len() as u64))?,
+        memory_bytes: within(memory_bytes).ok_or_else(|| too_large(memory_bytes))?,
+        watermark_ns: NO_WATERMARK,
+        payload_checksum: checksum(payload),
+        ..bytemuck::Zeroable::zeroed()
+    })
+}
