@@ -63,6 +63,14 @@ impl Budget {
     }
 }
 
+impl Charge {
+    /// How much is charged.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 impl Default for Budget {
     fn default() -> Self {
         Self::new(Self::DEFAULT_BYTES)

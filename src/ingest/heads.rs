@@ -114,6 +114,12 @@ pub struct Stretch<'a> {
 }
 
 impl Stretch<'_> {
+    /// Where its last event stands in the sorted order.
+    #[must_use]
+    pub fn last_key(&self) -> Option<Key> {
+        self.run.key_at((self.start + self.events.len()).checked_sub(1)?)
+    }
+
     /// Which chunk of the capture event `offset` comes from.
     #[must_use]
     pub fn origin(&self, offset: usize) -> u32 {

@@ -50,10 +50,7 @@ impl KeptChunks {
         });
         let kept = match self.budget.try_charge(memory_bytes, MEMORY_SHARE) {
             Some(charge) => Kept::Memory(chunk, charge),
-            None => Kept::Spilled {
-                block: self.spill.write(&chunk, &[])?,
-                max_lateness_ns: chunk.max_lateness_ns,
-            },
+            None => Kept::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns },
         };
         self.chunks.push(Mutex::new(kept));
         Ok(())

@@ -93,7 +93,7 @@ pub fn merge<E>(
         let mut unopened = order.iter().copied().peekable();
         let mut table = HeadTable::default();
         let mut stats = MergeStats::default();
-        let mut emitted_ns = i64::MIN;
+        let mut emitted: Option<Key> = None;
         loop {
             let promised = unopened.peek().map(|&chunk| key_of(heads, chunk));
             match (table.first(), promised) {
@@ -115,7 +115,8 @@ pub fn merge<E>(
                     count_disorder(&chunk, newest_before[chunk_index], &mut stats);
                     let liars = chunk.events.partition_point(|event| event.ts_ns < promised.ts_ns);
                     if let Some(earliest) = chunk.events[..liars].first() {
-                        if earliest.ts_ns < emitted_ns {
+                        let earliest_key = Key { ts_ns: earliest.ts_ns, chunk: promised.chunk };
+                        if emitted.is_some_and(|emitted| earliest_key < emitted) {
                             return Err(MergeError::HeaderLied { chunk: chunk_index });
                         }
                         stats.losses.add_many(Loss::LyingHeader, Place::Time(earliest.ts_ns), liars as u64);
@@ -131,7 +132,7 @@ pub fn merge<E>(
                 }
                 _ => {
                     let emit = |stretch: Stretch<'_>| {
-                        emitted_ns = stretch.events.last().map_or(emitted_ns, |event| event.ts_ns);
+                        emitted = stretch.last_key();
                         sink(&stretch)
                     };
                     let Some((result, finished)) = table.advance(promised, emit) else { break };
@@ -175,7 +176,9 @@ fn key_of(heads: &[ChunkHead], chunk: usize) -> Key {
 fn newest_before(heads: &[ChunkHead]) -> Vec<i64> {
     let newest = heads.iter().scan(i64::MIN, |newest, head| {
         let before = *newest;
-        *newest = (*newest).max(head.max_ts_ns);
+        if head.events > 0 {
+            *newest = before.max(head.max_ts_ns);
+        }
         Some(before)
     });
     newest.collect()
@@ -205,12 +208,15 @@ fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>)
 }
 
 /// Merges what is left of the loaded chunks into one run in the spill file, and opens its first block. Runs that are
-/// already spilled stay as they are: they hold one block each.
+/// already spilled stay as they are, since each holds one block only, until those blocks outweigh the loaded chunks: then
+/// they are merged too, so that their number stays bounded (the further passes of an external merge sort).
 fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
     let mut loaded = HeadTable::default();
-    for run in table.drain() {
-        if run.rest.is_none() { loaded.insert(run) } else { table.insert(run) }
-    }
+    let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());
+    let bytes = |runs: &[OpenRun]| runs.iter().map(|run| run.charge.bytes()).sum::<u64>();
+    let merge_runs = bytes(&runs) > bytes(&chunks);
+    chunks.into_iter().for_each(|chunk| loaded.insert(chunk));
+    runs.into_iter().for_each(|run| if merge_runs { loaded.insert(run) } else { table.insert(run) });
     let mut blocks = Vec::new();
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
     while loaded.len() > 0 {

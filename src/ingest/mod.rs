@@ -18,3 +18,9 @@ pub mod spill;
 pub mod ties;
 
 pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, open};
+
+#[cfg(test)]
+mod merge_tests;
+
+#[cfg(test)]
+mod nest_tests;

@@ -2,3 +2,17 @@
 //! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
 
 pub mod buckets;
+pub mod cursor;
+pub mod describe;
+pub mod pick;
+pub mod pixels;
+pub mod rows;
+pub mod snapshot;
+
+pub use buckets::{Buckets, Cell, CounterCell};
+pub use cursor::ReadCount;
+pub use describe::Description;
+pub use snapshot::Snapshot;
+
+#[cfg(test)]
+mod tests;

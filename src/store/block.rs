@@ -95,6 +95,12 @@ impl<'a> Block<'a> {
         self.rows
     }
 
+    /// How many bytes it takes in the file.
+    #[must_use]
+    pub fn bytes(&self) -> usize {
+        HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
+    }
+
     /// Decodes all starts into `starts`.
     pub fn starts(&self, starts: &mut [i64; BLOCK_ROWS]) {
         let mut steps = [0; BLOCK_ROWS];

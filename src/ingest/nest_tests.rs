@@ -1,0 +1,312 @@
+//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from the start for every question.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::heads::{HeadTable, OpenRun, Origin};
+use super::nest::{Nested, Nester};
+use crate::base::budget::Budget;
+use crate::model::args::Detail;
+use crate::model::{
+    Chunk, Details, Event, EventFlags, EventKind, Id, Loss, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind,
+};
+use crate::store::block::Row;
+use crate::store::{LaneIdx, LaneKind, Meta, Store, StoreWriter};
+
+const TRACKS: u32 = 3;
+
+/// One span as a test sees it: track, depth, start, duration, name, whether unfinished.
+type Seen = (u32, u16, i64, u64, u32, bool);
+
+struct Result {
+    nested: Nested,
+    store: Store,
+}
+
+impl Result {
+    fn rows(&self, kind: LaneKind) -> Vec<(TrackIdx, u16, Row, bool)> {
+        let mut all = Vec::new();
+        for index in 0..self.store.lane_count() {
+            let lane = self.store.lane(LaneIdx(index));
+            let info = lane.info();
+            let mut rows = Vec::new();
+            for extent in 0..lane.extents().len() {
+                let extent = lane.extent(extent).unwrap();
+                (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut rows));
+            }
+            assert_eq!(rows.len() as u64, info.rows);
+            if info.kind == kind {
+                let unfinished = |row: usize| lane.is_unfinished(row as u64);
+                all.extend(rows.iter().enumerate().map(|(k, &row)| (info.track, info.depth, row, unfinished(k))));
+            }
+        }
+        all
+    }
+
+    fn spans(&self) -> Vec<Seen> {
+        let seen = |(track, depth, row, unfinished): (TrackIdx, u16, Row, bool)| {
+            (track.0, depth, row.start_ns, row.value, row.name, unfinished)
+        };
+        let mut spans: Vec<_> = self.rows(LaneKind::Spans).into_iter().map(seen).collect();
+        spans.sort_unstable();
+        spans
+    }
+}
+
+fn nest(mut events: Vec<Event>, details: Details, kind: TrackKind) -> Result {
+    events.sort_by_key(|event| event.ts_ns);
+    let mut names = Names::default();
+    for name in 1..9 {
+        names.intern(&format!("n{name}"), None);
+    }
+    let mut registry = Registry::default();
+    for track in 0..TRACKS {
+        let tid = Id::Number(i64::from(track));
+        registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Box::default(), slot: 0 });
+    }
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+    let mut nester = Nester::new(&mut writer, &names, registry);
+    let mut table = HeadTable::default();
+    // In two halves, so that events of one time may come in two stretches.
+    let half = events.len() / 2;
+    let rest = events.split_off(half);
+    for (index, events) in [events, rest].into_iter().enumerate() {
+        let chunk = Chunk { events, details: details.clone(), max_lateness_ns: 0 };
+        let (origin, charge) = (Origin::One(index as u32), Budget::default().charge(0));
+        table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
+    }
+    while table.len() > 0 {
+        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+    }
+    let nested = nester.finish().unwrap();
+    writer.finish(&Meta { tracks: nested.tracks.clone(), ..Meta::default() }).unwrap();
+    Result { nested, store: Store::of_file(&file, "test".as_ref()).unwrap() }
+}
+
+fn event(kind: EventKind, ts_ns: i64, value: u64, track: u32, name: u32) -> Event {
+    let flags = if name == 0 && kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };
+    Event { ts_ns, value, track: TrackIdx(track), name: NameIdx(name), detail: 0, depth: 0, kind, flags }
+}
+
+fn complete(ts_ns: i64, dur_ns: u64, name: u32) -> Event {
+    event(EventKind::Complete, ts_ns, dur_ns, 0, name)
+}
+
+fn begin(ts_ns: i64, name: u32) -> Event {
+    event(EventKind::Begin, ts_ns, 0, 0, name)
+}
+
+fn end(ts_ns: i64, name: u32) -> Event {
+    event(EventKind::End, ts_ns, 0, 0, name)
+}
+
+fn spans_of(events: Vec<Event>) -> (Vec<Seen>, Nested) {
+    let result = nest(events, Details::default(), TrackKind::Thread);
+    (result.spans(), result.nested)
+}
+
+/// The lanes of complete spans, the slow way: below the deepest that contains it, on the first lane that is free.
+fn complete_oracle(spans: &mut [(i64, i64, u32)]) -> Vec<(u16, i64, i64, u32)> {
+    spans.sort_by_key(|&(start, end, _)| (start, std::cmp::Reverse(end - start)));
+    let mut placed: Vec<(u16, i64, i64, u32)> = Vec::new();
+    for &(start, end, name) in spans.iter() {
+        let open = |lane: u16| placed.iter().find(|other| other.0 == lane && other.2 > start).copied();
+        let deepest = (0..200).rev().find(|&lane| open(lane).is_some_and(|other| other.2 >= end));
+        let first = deepest.map_or(0, |lane| lane + 1);
+        let lane = (first..).find(|&lane| open(lane).is_none()).unwrap();
+        placed.push((lane, start, end, name));
+    }
+    placed.sort_unstable();
+    placed
+}
+
+proptest! {
+    #[test]
+    fn complete_spans_take_the_lanes_that_a_scan_finds(
+        raw in proptest::collection::vec((0i64..60, 0i64..25, 0u32..TRACKS, 1u32..6), 0..120),
+    ) {
+        let events =
+            raw.iter().map(|&(start, dur, track, name)| event(EventKind::Complete, start, dur as u64, track, name)).collect();
+        let (seen, nested) = spans_of(events);
+        prop_assert_eq!(nested.summary.spans, raw.len() as u64);
+        for track in 0..TRACKS {
+            let mut spans: Vec<_> = raw.iter().filter(|span| span.2 == track).map(|&(start, dur, _, name)| (start, start + dur, name)).collect();
+            let of_track = seen.iter().filter(|seen| seen.0 == track);
+            let found: Vec<_> = of_track.map(|&(_, depth, start, dur, name, _)| (depth, start, start + dur as i64, name)).collect();
+            let mut found = found;
+            found.sort_unstable();
+            prop_assert_eq!(found, complete_oracle(&mut spans));
+        }
+    }
+
+    #[test]
+    fn begins_and_ends_pair_up_as_with_a_stack(
+        raw in proptest::collection::vec((1i64..4, prop_oneof![3 => Just(true), 2 => Just(false)], 0u32..TRACKS, 1u32..4, any::<bool>()), 0..150),
+    ) {
+        // Distinct times, so that the order of the capture is the order of time.
+        let mut ts_ns = 0;
+        let mut stacks: BTreeMap<u32, Vec<(i64, u32)>> = BTreeMap::new();
+        let mut last: BTreeMap<u32, i64> = BTreeMap::new();
+        let mut expected: Vec<Seen> = Vec::new();
+        let (mut unmatched_ends, mut mismatched, mut truncated) = (0, 0, 0);
+        let mut events = Vec::new();
+        for (step, is_begin, track, name, is_named) in raw {
+            ts_ns += step;
+            let stack = stacks.entry(track).or_default();
+            if is_begin {
+                events.push(event(EventKind::Begin, ts_ns, 0, track, name));
+                stack.push((ts_ns, name));
+                last.insert(track, ts_ns);
+                continue;
+            }
+            let name = if is_named { name } else { 0 };
+            events.push(event(EventKind::End, ts_ns, 0, track, name));
+            let Some(top) = stack.len().checked_sub(1) else {
+                unmatched_ends += 1;
+                continue;
+            };
+            last.insert(track, ts_ns);
+            let mut closed = top;
+            if name != 0 && stack[top].1 != name {
+                mismatched += 1;
+                closed = (0..=top).rev().find(|&k| stack[k].1 == name).unwrap_or(top);
+            }
+            truncated += top - closed;
+            for depth in (closed..=top).rev() {
+                let (start, name) = stack.remove(depth);
+                expected.push((track, depth as u16, start, (ts_ns - start) as u64, name, false));
+            }
+        }
+        for (&track, stack) in &stacks {
+            for (depth, &(start, name)) in stack.iter().enumerate() {
+                expected.push((track, depth as u16, start, (last[&track] - start) as u64, name, true));
+            }
+        }
+        expected.sort_unstable();
+        let unfinished = expected.iter().filter(|seen| seen.5).count() as u64;
+        let (seen, nested) = spans_of(events);
+        prop_assert_eq!(seen, expected);
+        prop_assert_eq!(nested.losses.count(Loss::UnmatchedBegin), unfinished);
+        prop_assert_eq!(nested.losses.count(Loss::UnmatchedEnd), unmatched_ends);
+        prop_assert_eq!(nested.losses.count(Loss::MismatchedEnd), mismatched);
+        prop_assert_eq!(nested.losses.count(Loss::TruncatedSpan), truncated as u64);
+    }
+}
+
+#[test]
+fn a_parent_that_is_written_after_its_child_still_nests_right() {
+    let (seen, _) = spans_of(vec![complete(10, 5, 1), complete(10, 20, 2)]);
+    assert_eq!(seen, [(0, 0, 10, 20, 2, false), (0, 1, 10, 5, 1, false)]);
+}
+
+#[test]
+fn an_end_goes_before_a_begin_of_the_same_time() {
+    let (seen, nested) = spans_of(vec![begin(0, 1), begin(10, 2), end(10, 1), end(20, 2)]);
+    assert_eq!(seen, [(0, 0, 0, 10, 1, false), (0, 0, 10, 10, 2, false)]);
+    assert!(nested.losses.is_empty());
+}
+
+#[test]
+fn a_complete_span_without_a_duration_is_not_closed_by_an_end() {
+    let endless = Event { flags: EventFlags::UNFINISHED, ..complete(5, 0, 1) };
+    let (seen, nested) = spans_of(vec![begin(0, 2), endless, end(8, 2), complete(9, 3, 3)]);
+    assert_eq!(seen, [(0, 0, 0, 8, 2, false), (0, 1, 5, 7, 1, true), (0, 2, 9, 3, 3, false)]);
+    assert_eq!(nested.losses.count(Loss::UnmatchedBegin), 0, "the reader has counted it");
+}
+
+#[test]
+fn spans_at_the_ends_of_time_neither_wrap_nor_panic() {
+    let (seen, nested) =
+        spans_of(vec![complete(i64::MIN, u64::MAX, 1), complete(i64::MAX, 5, 2), complete(0, 1 << 63, 3)]);
+    assert_eq!(
+        seen,
+        [(0, 0, i64::MIN, u64::MAX, 1, false), (0, 0, i64::MAX, 0, 2, false), (0, 1, 0, i64::MAX as u64, 3, false)]
+    );
+    assert_eq!((nested.summary.start_ns, nested.summary.end_ns), (i64::MIN, i64::MAX));
+}
+
+#[test]
+fn a_million_open_begins_are_shown_or_counted() {
+    let count = 100_000;
+    let (seen, nested) = spans_of((0..count).map(|k| begin(k, 1)).collect());
+    assert_eq!(seen.len() as u64 + nested.losses.count(Loss::DeepNesting), count as u64);
+    assert!(seen.len() > 65_000);
+}
+
+#[test]
+fn asynchronous_trees_that_run_at_once_get_tracks_of_their_own_and_share_them_over_time() {
+    let b = |ts_ns, id, name| event(EventKind::AsyncBegin, ts_ns, id, 0, name);
+    let e = |ts_ns, id, name| event(EventKind::AsyncEnd, ts_ns, id, 0, name);
+    // Ids 7 and 8 overlap; 9 comes after both and takes the first track again. A child of 7 nests below it.
+    let events = vec![
+        b(0, 7, 1),
+        b(1, 8, 1),
+        b(2, 7, 2),
+        e(3, 7, 2),
+        e(4, 7, 1),
+        e(5, 8, 1),
+        b(6, 9, 1),
+        e(7, 9, 1),
+        e(8, 9, 1),
+    ];
+    let result = nest(events, Details::default(), TrackKind::Async);
+    let named = |track: u32| {
+        let key = &result.nested.tracks.tracks[track as usize].key;
+        (key.name.to_string(), key.slot)
+    };
+    let seen: Vec<_> =
+        result.spans().into_iter().map(|(track, depth, start, dur, ..)| (named(track), depth, start, dur)).collect();
+    let n1 = |slot| ("n1".to_string(), slot);
+    assert_eq!(seen, [(n1(0), 0, 0, 4), (n1(0), 0, 6, 1), (n1(0), 1, 2, 1), (n1(1), 0, 1, 4)]);
+    assert_eq!(result.nested.losses.count(Loss::UnmatchedEnd), 1);
+    assert_eq!(result.nested.summary.instants, 1, "an end without a begin is kept as an instant");
+}
+
+#[test]
+fn steps_of_old_asynchronous_spans_become_spans_below_them() {
+    let at = |kind, ts_ns, name| event(kind, ts_ns, 7, 0, name);
+    let into = vec![
+        at(EventKind::AsyncBegin, 0, 1),
+        at(EventKind::AsyncStepInto, 2, 2),
+        at(EventKind::AsyncStepInto, 5, 3),
+        at(EventKind::AsyncEnd, 9, 1),
+    ];
+    let spans = |events| -> Vec<_> {
+        let seen = nest(events, Details::default(), TrackKind::Async).spans();
+        seen.into_iter().map(|(_, depth, start, dur, name, _)| (depth, start, dur, name)).collect()
+    };
+    assert_eq!(spans(into), [(0, 0, 9, 1), (1, 2, 3, 2), (1, 5, 4, 3)]);
+    let past = vec![
+        at(EventKind::AsyncBegin, 0, 1),
+        at(EventKind::AsyncStepPast, 2, 2),
+        at(EventKind::AsyncStepPast, 5, 3),
+        at(EventKind::AsyncEnd, 9, 1),
+    ];
+    assert_eq!(spans(past), [(0, 0, 9, 1), (1, 0, 2, 2), (1, 2, 3, 3)]);
+}
+
+#[test]
+fn the_arguments_of_begin_and_end_both_stay() {
+    let mut details = Details::default();
+    let mut with_args =
+        |event: Event, args_json| Event { detail: details.push(&Detail { args_json, ..Detail::default() }), ..event };
+    let events = vec![with_args(begin(0, 1), r#"{"a":1}"#), with_args(end(5, 1), r#"{"b":2}"#)];
+    let result = nest(events, details, TrackKind::Thread);
+    let (_, _, row, _) = result.rows(LaneKind::Spans)[0];
+    let mut reader = crate::store::details::DetailReader::default();
+    let blob = result.store.detail(crate::store::DetailRef(row.detail), &mut reader);
+    assert_eq!(Detail::decode(blob).args_json, r#"{"a":1,"b":2}"#);
+}
+
+#[test]
+fn a_sorted_capture_keeps_its_lanes_and_one_that_contradicts_itself_loses_nothing() {
+    let placed =
+        |ts_ns, dur_ns, depth, name| Event { depth, flags: EventFlags::PLACED, ..complete(ts_ns, dur_ns, name) };
+    let (seen, _) = spans_of(vec![placed(0, 0, 0, 1), placed(0, 0, 3, 2), placed(0, 9, 0, 3), placed(4, 9, 0, 4)]);
+    let expected = [(0, 0, 0, 0, 1, false), (0, 0, 0, 9, 3, false), (0, 0, 4, 9, 4, false), (0, 3, 0, 0, 2, false)];
+    assert_eq!(seen.len(), 4);
+    assert_eq!(seen[..2], expected[..2]);
+    assert!(seen.contains(&(0, 3, 0, 0, 2, false)));
+}

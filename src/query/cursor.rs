@@ -1,0 +1,373 @@
+//! Reads the rows of one lane, keeping the few blocks that were decoded last: questions of a frame come in order of time,
+//! and the end of one bucket is the start of the next. Counts what it reads, so that tests can bound it.
+
+use crate::model::NameIdx;
+use crate::store::block::{BLOCK_ROWS, Block};
+use crate::store::extent::{BlockEntry, Extent};
+use crate::store::iforest::{self, Aggregate, LongestNs, MinMax};
+use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span};
+
+use super::snapshot::Snapshot;
+
+/// Work that answers took: repeats exactly for the same questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ReadCount {
+    /// Range queries answered.
+    pub queries: u64,
+    /// Blocks decoded.
+    pub blocks: u64,
+    /// Bytes of the store that were touched: blocks, directories searched, forest nodes.
+    pub bytes: u64,
+}
+
+impl ReadCount {
+    /// The sum of both.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            queries: self.queries + other.queries,
+            blocks: self.blocks + other.blocks,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// A place between rows: the row that follows, or the end of the lane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Position {
+    extent: usize,
+    block: usize,
+    slot: usize,
+    /// The row that follows, counted from the start of the lane.
+    pub row: u64,
+}
+
+impl Position {
+    /// The extent, the block in it, and the row in that.
+    #[must_use]
+    pub fn parts(self) -> (usize, usize, usize) {
+        (self.extent, self.block, self.slot)
+    }
+}
+
+/// Blocks that stay decoded: a bucket reads the blocks at its two edges and that of its longest span, and the next bucket
+/// begins where this one ends.
+const DECODED_BLOCKS: usize = 4;
+
+/// A block with its times and values told.
+struct Decoded<'a> {
+    extent: usize,
+    block: usize,
+    packed: Block<'a>,
+    /// Its first row, counted from the start of the lane.
+    first_row: u64,
+    /// How many blocks its extent has.
+    extent_blocks: usize,
+    starts: [i64; BLOCK_ROWS],
+    values: [u64; BLOCK_ROWS],
+}
+
+impl Decoded<'_> {
+    fn starts(&self) -> &[i64] {
+        &self.starts[..self.packed.rows()]
+    }
+
+    fn values(&self) -> &[u64] {
+        &self.values[..self.packed.rows()]
+    }
+
+    /// The place before the first row that starts at or after `ts_ns`, which is in this block or right after it.
+    fn position_from(&self, ts_ns: i64) -> Position {
+        let Self { extent, block, .. } = *self;
+        let slot = self.starts().partition_point(|&start_ns| start_ns < ts_ns);
+        let row = self.first_row + slot as u64;
+        if slot < self.packed.rows() {
+            Position { extent, block, slot, row }
+        } else if block + 1 < self.extent_blocks {
+            Position { extent, block: block + 1, slot: 0, row }
+        } else {
+            Position { extent: extent + 1, block: 0, slot: 0, row }
+        }
+    }
+}
+
+/// Reads one lane.
+pub struct LaneCursor<'a> {
+    lane: Lane<'a>,
+    kind: LaneKind,
+    extent: Option<(usize, Extent<'a>)>,
+    decoded: [Option<Decoded<'a>>; DECODED_BLOCKS],
+    /// Which of `decoded` is replaced next.
+    oldest: usize,
+    /// What it has read so far.
+    pub count: ReadCount,
+}
+
+impl<'a> LaneCursor<'a> {
+    /// Starts on a lane; reads nothing yet.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot, lane: LaneIdx) -> Self {
+        let lane = snapshot.store().lane(lane);
+        Self {
+            lane,
+            kind: lane.info().kind,
+            extent: None,
+            decoded: [const { None }; DECODED_BLOCKS],
+            oldest: 0,
+            count: ReadCount::default(),
+        }
+    }
+
+    /// The lane.
+    #[must_use]
+    pub fn lane(&self) -> Lane<'a> {
+        self.lane
+    }
+
+    /// The place before the first row that starts at or after `ts_ns`.
+    pub fn first_from(&mut self, ts_ns: i64) -> Position {
+        // The next bucket usually begins in a block that is decoded.
+        let holds = |decoded: &&Decoded<'_>| {
+            let starts = decoded.starts();
+            starts[0] < ts_ns && starts[starts.len() - 1] >= ts_ns
+        };
+        if let Some(decoded) = self.decoded.iter().flatten().find(holds) {
+            return decoded.position_from(ts_ns);
+        }
+        let extents = self.lane.extents();
+        let after = extents.partition_point(|extent| extent.first_start_ns < ts_ns);
+        let Some(extent) = after.checked_sub(1) else {
+            return Position { extent: 0, block: 0, slot: 0, row: 0 };
+        };
+        let Some(directory) = self.directory(extent) else { return self.start_of(extent + 1) };
+        let after = directory.partition_point(|entry| entry.first_start_ns < ts_ns);
+        self.count.bytes += 16 * u64::from(usize::BITS - directory.len().leading_zeros());
+        let block = after.saturating_sub(1);
+        match self.decode(extent, block) {
+            Some(decoded) => decoded.position_from(ts_ns),
+            None => self.start_of(extent + 1),
+        }
+    }
+
+    /// The place before a row.
+    pub fn position_of(&mut self, row: u64) -> Position {
+        let extents = self.lane.extents();
+        if row >= self.lane.rows() {
+            return self.start_of(extents.len());
+        }
+        let extent = extents.partition_point(|extent| extent.first_row <= row).saturating_sub(1);
+        let Some(directory) = self.directory(extent) else { return self.start_of(extent + 1) };
+        let within = row - extents[extent].first_row;
+        let block = directory.partition_point(|entry| u64::from(entry.first_row) <= within).saturating_sub(1);
+        Position { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
+    }
+
+    /// A row as it is kept.
+    pub fn row(&mut self, row: u64) -> Option<Row> {
+        let position = self.position_of(row);
+        self.row_at(position)
+    }
+
+    /// The row that follows a place as it is kept.
+    pub fn row_at(&mut self, position: Position) -> Option<Row> {
+        if position.row >= self.lane.rows() {
+            return None;
+        }
+        let decoded = self.decode(position.extent, position.block)?;
+        Some(Row {
+            start_ns: *decoded.starts().get(position.slot)?,
+            value: *decoded.values().get(position.slot)?,
+            detail: decoded.packed.detail(position.slot),
+            name: decoded.packed.name(position.slot),
+        })
+    }
+
+    /// A row as a span.
+    pub fn span(&mut self, row: u64) -> Option<Span> {
+        self.row(row).map(|kept| self.span_of(kept, row))
+    }
+
+    /// A kept row as a span.
+    #[must_use]
+    pub fn span_of(&self, kept: Row, row: u64) -> Span {
+        Span {
+            start_ns: kept.start_ns,
+            dur_ns: if self.kind == LaneKind::Spans { kept.value } else { 0 },
+            name: NameIdx(kept.name),
+            detail: DetailRef(kept.detail),
+            unfinished: self.lane.is_unfinished(row),
+        }
+    }
+
+    /// The row of the first of the longest spans between two places, and its duration.
+    ///
+    /// The slow answer: `(from.row..to.row).max_by_key(dur)`, the first of equals.
+    pub fn longest(&mut self, from: Position, to: Position) -> Option<(u64, u64)> {
+        if from.row >= to.row {
+            return None;
+        }
+        if (from.extent, from.block) == (to.extent, to.block) {
+            return self.longest_in_block(from, to.slot);
+        }
+        let mut best = self.longest_in_block(from, BLOCK_ROWS);
+        let mut better = |found: Option<(u64, u64)>| {
+            if let Some((row, dur_ns)) = found
+                && best.is_none_or(|(_, longest)| dur_ns > longest)
+            {
+                best = Some((row, dur_ns));
+            }
+        };
+        if from.extent == to.extent {
+            let inner = self.longest_block(from.extent, from.block + 1, to.block, 0);
+            better(inner);
+        } else {
+            let first = self.longest_block(from.extent, from.block + 1, usize::MAX, 0);
+            better(first);
+            let nodes = self.lane.forest::<LongestNs>();
+            let whole = from.extent + 1..to.extent.min(self.lane.extents().len());
+            if !whole.is_empty() && nodes.len() >= iforest::node_count(whole.end) {
+                self.count.bytes += 8 * u64::from(usize::BITS - whole.len().leading_zeros());
+                let longest = iforest::range(nodes, whole.clone());
+                if let Some(extent) = iforest::first_at_least(nodes, whole, longest) {
+                    let found = self.longest_block(extent, 0, usize::MAX, longest.0);
+                    better(found);
+                }
+            }
+            if to.block > 0 {
+                let last = self.longest_block(to.extent, 0, to.block, 0);
+                better(last);
+            }
+        }
+        if to.slot > 0 {
+            let start = Position { slot: 0, row: to.row - to.slot as u64, ..to };
+            let last = self.longest_in_block(start, to.slot);
+            better(last);
+        }
+        best
+    }
+
+    /// The smallest and largest counter value between two places.
+    pub fn min_max(&mut self, from: Position, to: Position) -> MinMax {
+        let mut total = MinMax::IDENTITY;
+        if from.row >= to.row {
+            return total;
+        }
+        let same_block = (from.extent, from.block) == (to.extent, to.block);
+        total = total.combine(self.min_max_in_block(from, if same_block { to.slot } else { BLOCK_ROWS }));
+        if same_block {
+            return total;
+        }
+        if from.extent == to.extent {
+            total = total.combine(self.min_max_of_blocks(from.extent, from.block + 1, to.block));
+        } else {
+            total = total.combine(self.min_max_of_blocks(from.extent, from.block + 1, usize::MAX));
+            let nodes = self.lane.forest::<MinMax>();
+            let whole = from.extent + 1..to.extent.min(self.lane.extents().len());
+            if nodes.len() >= iforest::node_count(whole.end) {
+                total = total.combine(iforest::range(nodes, whole));
+            }
+            total = total.combine(self.min_max_of_blocks(to.extent, 0, to.block));
+        }
+        if to.slot > 0 {
+            total = total.combine(self.min_max_in_block(Position { slot: 0, ..to }, to.slot));
+        }
+        total
+    }
+
+    /// The longest span of whole blocks; `at_least` is a duration that is known to be among them, or 0.
+    fn longest_block(&mut self, extent: usize, from: usize, to: usize, at_least: u64) -> Option<(u64, u64)> {
+        let found = self.extent(extent)?;
+        let to = to.min(found.blocks());
+        if from >= to {
+            return None;
+        }
+        let nodes = found.forest::<LongestNs>();
+        if nodes.len() < iforest::node_count(to) {
+            return None;
+        }
+        self.count.bytes += 8 * u64::from(usize::BITS - (to - from).leading_zeros());
+        let longest = if at_least > 0 { LongestNs(at_least) } else { iforest::range(nodes, from..to) };
+        let block = iforest::first_at_least(nodes, from..to, longest)?;
+        let row = self.lane.extents()[extent].first_row + u64::from(found.directory()[block].first_row);
+        self.longest_in_block(Position { extent, block, slot: 0, row }, BLOCK_ROWS)
+    }
+
+    fn min_max_of_blocks(&mut self, extent: usize, from: usize, to: usize) -> MinMax {
+        let Some(found) = self.extent(extent) else { return MinMax::IDENTITY };
+        let to = to.min(found.blocks());
+        let nodes = found.forest::<MinMax>();
+        if from >= to || nodes.len() < iforest::node_count(to) {
+            return MinMax::IDENTITY;
+        }
+        self.count.bytes += 16 * u64::from(usize::BITS - (to - from).leading_zeros());
+        iforest::range(nodes, from..to)
+    }
+
+    fn longest_in_block(&mut self, from: Position, to_slot: usize) -> Option<(u64, u64)> {
+        let values = self.decode(from.extent, from.block)?.values();
+        let values = values.get(from.slot..to_slot.min(values.len()))?;
+        let mut best: Option<(usize, u64)> = None;
+        for (offset, &dur_ns) in values.iter().enumerate() {
+            if best.is_none_or(|(_, longest)| dur_ns > longest) {
+                best = Some((offset, dur_ns));
+            }
+        }
+        best.map(|(offset, dur_ns)| (from.row + offset as u64, dur_ns))
+    }
+
+    fn min_max_in_block(&mut self, from: Position, to_slot: usize) -> MinMax {
+        let Some(decoded) = self.decode(from.extent, from.block) else { return MinMax::IDENTITY };
+        let values = decoded.values().get(from.slot..to_slot.min(decoded.values().len())).unwrap_or(&[]);
+        values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::of(f64::from_bits(bits))))
+    }
+
+    fn start_of(&self, extent: usize) -> Position {
+        let row = self.lane.extents().get(extent).map_or(self.lane.rows(), |extent| extent.first_row);
+        Position { extent, block: 0, slot: 0, row }
+    }
+
+    fn directory(&mut self, extent: usize) -> Option<&'a [BlockEntry]> {
+        self.extent(extent).map(|extent| extent.directory())
+    }
+
+    fn extent(&mut self, extent: usize) -> Option<Extent<'a>> {
+        if let Some((known, found)) = self.extent
+            && known == extent
+        {
+            return Some(found);
+        }
+        let found = self.lane.extent(extent)?;
+        self.extent = Some((extent, found));
+        Some(found)
+    }
+
+    /// A block decoded, unless it still is.
+    fn decode(&mut self, extent: usize, block: usize) -> Option<&Decoded<'a>> {
+        let is_known = |decoded: &Option<Decoded<'_>>| {
+            decoded.as_ref().is_some_and(|decoded| (decoded.extent, decoded.block) == (extent, block))
+        };
+        if let Some(known) = self.decoded.iter().position(is_known) {
+            return self.decoded[known].as_ref();
+        }
+        let found = self.extent(extent)?;
+        let entry = found.directory().get(block)?;
+        let packed = found.block(block);
+        let first_row = self.lane.extents()[extent].first_row + u64::from(entry.first_row);
+        self.count.blocks += 1;
+        self.count.bytes += packed.bytes() as u64;
+        let place = self.oldest;
+        self.oldest = (place + 1) % DECODED_BLOCKS;
+        let decoded = self.decoded[place].insert(Decoded {
+            extent,
+            block,
+            packed,
+            first_row,
+            extent_blocks: found.blocks(),
+            starts: [0; BLOCK_ROWS],
+            values: [0; BLOCK_ROWS],
+        });
+        packed.starts(&mut decoded.starts);
+        packed.values(&mut decoded.values);
+        Some(decoded)
+    }
+}

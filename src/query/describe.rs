@@ -1,0 +1,133 @@
+//! Everything about one row that a panel or a tooltip shows.
+
+use super::cursor::LaneCursor;
+use super::snapshot::Snapshot;
+use crate::model::args::Detail;
+use crate::model::{Id, TrackIdx};
+use crate::store::details::DetailReader;
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// What is known of a row.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Description {
+    /// The name.
+    pub name: String,
+    /// The category, if it has one.
+    pub category: Option<String>,
+    /// When it starts.
+    pub start_ns: i64,
+    /// How long it takes; 0 for instants.
+    pub dur_ns: u64,
+    /// Whether its end is not in the capture.
+    pub unfinished: bool,
+    /// The part of its duration in which no child of it runs; `None` where that would take too long to tell.
+    pub self_ns: Option<u64>,
+    /// The name of its process; empty if the capture gives none.
+    pub process_name: String,
+    /// The id of its process.
+    pub pid: Id,
+    /// The name of its track.
+    pub track_name: String,
+    /// The id of its thread.
+    pub tid: Id,
+    /// Its track.
+    pub track: TrackIdx,
+    /// Its nesting depth.
+    pub depth: u16,
+    /// The thread's own clock at its start.
+    pub thread_ts_ns: Option<i64>,
+    /// Its duration by the thread's own clock.
+    pub thread_dur_ns: Option<i64>,
+    /// Its arguments: one JSON object, or empty.
+    pub args_json: String,
+    /// The spans around it on its track, outermost first.
+    pub ancestors: Vec<RowIdx>,
+}
+
+/// Describes a row; `None` if there is no such row.
+#[must_use]
+pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
+    let store = snapshot.store();
+    let info = store.lane(row.lane).info();
+    let mut cursor = LaneCursor::new(snapshot, row.lane);
+    let kept = cursor.row(row.row)?;
+    let span = cursor.span_of(kept, row.row);
+    let name = snapshot.names().get(span.name);
+    let track = snapshot.track(info.track);
+    let process = &snapshot.tracks().processes[track.process.index()];
+    let mut reader = DetailReader::default();
+    let detail = Detail::decode(store.detail(span.detail, &mut reader));
+    let is_span = info.kind == LaneKind::Spans;
+    let depth = if info.kind == LaneKind::Instants { kept.value as u16 } else { info.depth };
+    Some(Description {
+        name: name.text.to_owned(),
+        category: name.category.map(str::to_owned),
+        start_ns: span.start_ns,
+        dur_ns: span.dur_ns,
+        unfinished: span.unfinished,
+        self_ns: if is_span { self_ns(snapshot, row) } else { None },
+        process_name: process.name.to_string(),
+        pid: process.pid.clone(),
+        track_name: track.name.to_string(),
+        tid: track.key.tid.clone(),
+        track: info.track,
+        depth,
+        thread_ts_ns: detail.thread_ts_ns,
+        thread_dur_ns: detail.thread_dur_ns,
+        args_json: detail.args_json.to_owned(),
+        ancestors: ancestors(snapshot, info.track, depth, span.start_ns, span.end_ns()),
+    })
+}
+
+/// The spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
+#[must_use]
+pub fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
+    let mut found = Vec::new();
+    for lane in snapshot.lanes_of(track).map(LaneIdx) {
+        let info = snapshot.lane(lane);
+        if info.kind != LaneKind::Spans || info.depth >= depth {
+            continue;
+        }
+        if let Some(row) = containing(snapshot, lane, start_ns, end_ns) {
+            found.push(row);
+        }
+    }
+    found
+}
+
+fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) -> Option<RowIdx> {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let after = cursor.first_from(start_ns.saturating_add(1));
+    let row = after.row.checked_sub(1)?;
+    let span = cursor.span(row)?;
+    (span.end_ns() >= end_ns && span.start_ns <= start_ns).then_some(RowIdx { lane, row })
+}
+
+/// The duration of a span less that of its children: the spans of the lane below that lie within it.
+///
+/// Children that are very many are not summed: a tooltip must not take longer than a frame.
+#[must_use]
+pub fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
+    /// A thousand blocks of 64: about a millisecond.
+    const CHILDREN_MAX: u64 = 64 * 1024;
+    let info = snapshot.lane(row.lane);
+    let span = snapshot.row(row);
+    let below = snapshot.lanes_of(info.track).map(LaneIdx).find(|&lane| {
+        let other = snapshot.lane(lane);
+        other.kind == LaneKind::Spans && info.depth.checked_add(1) == Some(other.depth)
+    });
+    let Some(below) = below else { return Some(span.dur_ns) };
+    let mut cursor = LaneCursor::new(snapshot, below);
+    let from = cursor.first_from(span.start_ns);
+    let to = cursor.first_from(span.end_ns());
+    if to.row - from.row > CHILDREN_MAX {
+        return None;
+    }
+    let end_ns = span.end_ns();
+    let mut children_ns = 0u64;
+    for child in from.row..to.row {
+        let child = cursor.span(child)?;
+        children_ns += child.end_ns().min(end_ns).abs_diff(child.start_ns);
+    }
+    Some(span.dur_ns.saturating_sub(children_ns))
+}

@@ -1,0 +1,27 @@
+//! What is under a point of the timeline.
+
+use super::cursor::LaneCursor;
+use super::snapshot::Snapshot;
+use crate::store::{LaneIdx, RowIdx};
+
+/// The row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`: spans of less than a pixel can be picked too.
+///
+/// Of spans that lie within the tolerance and not under the point, the longest: it is the one that is drawn.
+#[must_use]
+pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let after = cursor.first_from(ts_ns.saturating_add(1));
+    let under = after.row.checked_sub(1);
+    if let Some(row) = under
+        && cursor.span(row).is_some_and(|span| span.end_ns() > ts_ns || span.start_ns == ts_ns)
+    {
+        return Some(RowIdx { lane, row });
+    }
+    let from = cursor.first_from(ts_ns.saturating_sub_unsigned(tolerance_ns));
+    let to = cursor.first_from(ts_ns.saturating_add_unsigned(tolerance_ns).saturating_add(1));
+    let near = cursor.longest(from, to).map(|(row, _)| row);
+    let reaching = under.filter(|&row| {
+        cursor.span(row).is_some_and(|span| span.end_ns().saturating_add_unsigned(tolerance_ns) > ts_ns)
+    });
+    near.or(reaching).map(|row| RowIdx { lane, row })
+}

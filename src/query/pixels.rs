@@ -1,0 +1,180 @@
+//! The longest span, or the range of a counter, for each bucket of a view: what a frame draws.
+//!
+//! The slow answer for spans: for each bucket, among the spans that touch it, the longest, the first of equals. A span
+//! touches a bucket if it shares time with it or starts in it. Zoomed out this is read from the lane's pyramid, zoomed in it
+//! is asked of the forest; both give the same answer. Work is bounded by the buckets, whatever the lane holds.
+
+use super::buckets::{Buckets, Cell, CounterCell};
+use super::cursor::{LaneCursor, ReadCount};
+use super::snapshot::Snapshot;
+use crate::store::overview::OverviewBucket;
+use crate::store::{LaneIdx, LaneKind, Span};
+
+/// Appends the longest span of each bucket, in order of time; buckets without a span have no cell, and neighbouring buckets
+/// with the same answer share one. For lanes of instants: the first instant of each bucket.
+///
+/// Returns the work it took.
+pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    if !from_overview(&mut cursor, buckets, cells) {
+        from_forest(&mut cursor, buckets, cells);
+    }
+    cursor.count
+}
+
+/// The same as [`longest`], asked of the forest even where the pyramid would do: for tests and measurements.
+pub fn longest_from_forest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    from_forest(&mut cursor, buckets, cells);
+    cursor.count
+}
+
+/// Appends the values that a counter takes in each bucket, in order of time, from the bucket of its first value on.
+/// Buckets in which no value starts share a cell with that before if nothing else differs.
+///
+/// Returns the work it took.
+pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut from = cursor.first_from(buckets.start_ns(buckets.first));
+    let mut held = from.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
+    let mut bucket = buckets.first;
+    while bucket < buckets.end() {
+        let next = cursor.row_at(from);
+        // Up to the bucket of the next value, nothing changes.
+        let next_bucket = next.map_or(buckets.end(), |row| buckets.bucket_at(row.start_ns).min(buckets.end()));
+        if next_bucket > bucket {
+            if let Some(value) = held {
+                let bucket_count = (next_bucket - bucket) as u32;
+                cells.push(CounterCell { first_bucket: bucket, bucket_count, min: value, max: value, last: value });
+            }
+            bucket = next_bucket;
+            continue;
+        }
+        let to = first_in(&mut cursor, buckets, bucket + 1);
+        let range = cursor.min_max(from, to);
+        let last = to.row.checked_sub(1).and_then(|row| cursor.row(row)).map_or(0.0, |row| f64::from_bits(row.value));
+        let held_value = held.unwrap_or(f64::NAN);
+        cells.push(CounterCell {
+            first_bucket: bucket,
+            bucket_count: 1,
+            min: range.min.min(held_value),
+            max: range.max.max(held_value),
+            last,
+        });
+        cursor.count.queries += 1;
+        held = Some(last);
+        from = to;
+        bucket += 1;
+    }
+    cursor.count
+}
+
+/// The place before the first row that starts in `bucket` or later; beyond the end of time, the end of the lane.
+fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> super::cursor::Position {
+    if i128::from(bucket) << buckets.width_log2 > i128::from(i64::MAX) {
+        let rows = cursor.lane().rows();
+        return cursor.position_of(rows);
+    }
+    cursor.first_from(buckets.start_ns(bucket))
+}
+
+/// Answers from the pyramid; returns false if the lane has none that is fine enough.
+fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) -> bool {
+    let Some(level) = cursor.lane().overview(buckets.width_log2) else { return false };
+    let shift = buckets.width_log2 - level.width_log2;
+    let first = (buckets.first << shift).max(level.first);
+    let end = i64::try_from(i128::from(buckets.end()) << shift).unwrap_or(i64::MAX);
+    let end = end.min(level.first + level.buckets.len() as i64);
+    if first >= end {
+        return true;
+    }
+    let range = (first - level.first) as usize..(end - level.first) as usize;
+    cursor.count.bytes += size_of_val(&level.buckets[range.clone()]) as u64;
+    let mut number = first;
+    while number < end {
+        // Above the coarsest level, a view's bucket takes what is left of the level's.
+        let bucket = number >> shift;
+        let next = ((bucket + 1) << shift).min(end);
+        let of_bucket = &level.buckets[(number - level.first) as usize..(next - level.first) as usize];
+        let found = of_bucket.iter().copied().reduce(OverviewBucket::combine);
+        if let Some(found) = found.filter(|found| !found.is_empty()) {
+            let span = Span { start_ns: found.start_ns, dur_ns: found.dur_ns, name: found.name, ..Span::default() };
+            let unfinished = cursor.lane().is_unfinished(found.row);
+            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, u64::from(found.rows));
+        }
+        cursor.count.queries += 1;
+        number = next;
+    }
+    true
+}
+
+fn from_forest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) {
+    let is_spans = cursor.lane().info().kind == LaneKind::Spans;
+    let mut from = cursor.first_from(buckets.start_ns(buckets.first));
+    // The one span that starts before and may reach in: lanes do not overlap, so it is the row before.
+    let mut before = previous(cursor, from.row);
+    let mut bucket = buckets.first;
+    while bucket < buckets.end() {
+        let next_bucket = match cursor.row_at(from) {
+            Some(row) => buckets.bucket_at(row.start_ns).min(buckets.end()),
+            None => buckets.end(),
+        };
+        if next_bucket > bucket {
+            // No span starts before `next_bucket`: all that can be there is the one from before.
+            if let Some((row, span)) = &before
+                && span.end_ns() > buckets.start_ns(bucket)
+            {
+                let covered_to = (buckets.bucket_at(span.end_ns() - 1) + 1).min(next_bucket);
+                push(cells, bucket, (covered_to - bucket) as u32, *row, span, 0);
+                cursor.count.queries += 1;
+            }
+            bucket = next_bucket;
+            continue;
+        }
+        let to = first_in(cursor, buckets, bucket + 1);
+        let started = if is_spans { cursor.longest(from, to) } else { Some((from.row, 0)) };
+        cursor.count.queries += 1;
+        let reaching = before.filter(|(_, span)| span.end_ns() > buckets.start_ns(bucket));
+        let rows = to.row - from.row;
+        match (started, reaching) {
+            (Some((_, dur_ns)), Some((row, span))) if span.dur_ns >= dur_ns => push(cells, bucket, 1, row, &span, rows),
+            (Some((row, _)), _) => {
+                if let Some(span) = cursor.span(row) {
+                    push(cells, bucket, 1, row, &span, rows);
+                }
+            }
+            (None, Some((row, span))) => push(cells, bucket, 1, row, &span, rows),
+            (None, None) => {}
+        }
+        before = previous(cursor, to.row);
+        from = to;
+        bucket += 1;
+    }
+}
+
+fn previous(cursor: &mut LaneCursor<'_>, row: u64) -> Option<(u64, Span)> {
+    let row = row.checked_sub(1)?;
+    cursor.span(row).map(|span| (row, span))
+}
+
+/// Adds an answer, to the last cell if that is its neighbour and has the same.
+fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: u64) {
+    if let Some(last) = cells.last_mut()
+        && last.row == row
+        && last.first_bucket + i64::from(last.bucket_count) == bucket
+    {
+        last.bucket_count += bucket_count;
+        last.rows += rows;
+        return;
+    }
+    cells.push(Cell {
+        first_bucket: bucket,
+        bucket_count,
+        row,
+        start_ns: span.start_ns,
+        end_ns: span.end_ns(),
+        name: span.name,
+        unfinished: span.unfinished,
+        rows,
+    });
+}

@@ -1,0 +1,124 @@
+//! A store as the view and the command line see it: tables, lanes in the order of display, rows by index.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::model::{Losses, Names, Track, TrackIdx, TrackTables};
+use crate::store::{LaneIdx, LaneInfo, RowIdx, Span, Store, Summary};
+
+use super::cursor::LaneCursor;
+
+/// A store that can be asked from any thread. Clones are cheap and see the same.
+#[derive(Debug, Clone)]
+pub struct Snapshot(Arc<Inner>);
+
+#[derive(Debug)]
+struct Inner {
+    store: Arc<Store>,
+    display_order: Vec<TrackIdx>,
+}
+
+impl Snapshot {
+    /// A view of a store.
+    #[must_use]
+    pub fn new(store: Arc<Store>) -> Self {
+        let display_order = display_order(&store);
+        Self(Arc::new(Inner { store, display_order }))
+    }
+
+    /// The store behind.
+    #[must_use]
+    pub fn store(&self) -> &Store {
+        &self.0.store
+    }
+
+    /// Processes and tracks.
+    #[must_use]
+    pub fn tracks(&self) -> &TrackTables {
+        &self.store().meta().tracks
+    }
+
+    /// One track.
+    ///
+    /// # Panics
+    /// If there is no such track.
+    #[must_use]
+    pub fn track(&self, track: TrackIdx) -> &Track {
+        &self.tracks().tracks[track.index()]
+    }
+
+    /// Names and categories.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.store().meta().names
+    }
+
+    /// What was lost.
+    #[must_use]
+    pub fn losses(&self) -> &Losses {
+        &self.store().meta().losses
+    }
+
+    /// Counts of the whole.
+    #[must_use]
+    pub fn summary(&self) -> &Summary {
+        &self.store().meta().summary
+    }
+
+    /// The first time.
+    #[must_use]
+    pub fn start_ns(&self) -> i64 {
+        self.summary().start_ns
+    }
+
+    /// The last end.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.summary().end_ns
+    }
+
+    /// The tracks that have something to show: by process as the capture orders them, then by track.
+    #[must_use]
+    pub fn display_order(&self) -> &[TrackIdx] {
+        &self.0.display_order
+    }
+
+    /// The lanes of a track: instants, counter, spans by depth, flows.
+    #[must_use]
+    pub fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
+        self.store().lanes_of(track)
+    }
+
+    /// What is known of a lane without touching its rows.
+    #[must_use]
+    pub fn lane(&self, lane: LaneIdx) -> LaneInfo {
+        self.store().lane(lane).info()
+    }
+
+    /// One row, as a span; the duration of anything but a span is 0.
+    #[must_use]
+    pub fn row(&self, row: RowIdx) -> Span {
+        LaneCursor::new(self, row.lane).span(row.row).unwrap_or_default()
+    }
+}
+
+/// Sorted by what the capture asks for; the kind decides among tracks that the capture does not order, so that the
+/// counters of a process stand together above its threads, and the order of first appearance decides last.
+fn display_order(store: &Store) -> Vec<TrackIdx> {
+    let tables = &store.meta().tracks;
+    let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
+        .map(|track| TrackIdx(track as u32))
+        .filter(|&track| !store.lanes_of(track).is_empty())
+        .collect();
+    order.sort_by_cached_key(|&index| {
+        let track = &tables.tracks[index.index()];
+        let process_order = tables.processes[track.process.index()].sort_index;
+        // The tracks of an async group stand together where its first one appeared.
+        let (name, slot) = match track.key.kind {
+            crate::model::TrackKind::Async => (&*track.name, track.key.slot),
+            _ => ("", 0),
+        };
+        (process_order, track.process, track.sort_index, track.key.kind, name, slot, index)
+    });
+    order
+}

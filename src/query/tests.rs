@@ -1,0 +1,246 @@
+//! Questions beside their oracles: scans over all rows of a lane.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+
+use super::cursor::LaneCursor;
+use super::pick::row_at;
+use super::pixels::{counter, longest, longest_from_forest};
+use super::rows::SortedRows;
+use super::{Buckets, Cell, CounterCell, Snapshot};
+use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+
+fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snapshot {
+    let mut registry = Registry::default();
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 };
+    registry.track(&key);
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    for (depth, (kind, rows)) in lanes.iter().enumerate() {
+        let lane = writer.add_lane(TrackIdx(0), *kind, depth as u16);
+        for (k, row) in rows.iter().enumerate() {
+            writer.push(lane, *row).unwrap();
+            if write_held_every > 0 && k % write_held_every == 0 {
+                writer.write_held().unwrap();
+            }
+        }
+    }
+    let end_ns = |row: &Row| row.start_ns.saturating_add_unsigned(row.value);
+    let rows = || lanes.iter().flat_map(|(_, rows)| rows);
+    let summary = Summary {
+        start_ns: rows().map(|row| row.start_ns).min().unwrap_or(0),
+        end_ns: rows().map(end_ns).max().unwrap_or(0),
+        ..Summary::default()
+    };
+    writer.finish(&Meta { tracks: registry.tables().clone(), summary, ..Meta::default() }).unwrap();
+    Snapshot::new(Arc::new(Store::of_file(&file, "test".as_ref()).unwrap()))
+}
+
+/// Spans that do not overlap, with gaps, bursts and some without length.
+fn rows_of(base: i64, steps: &[(u16, u16)], count: usize) -> Vec<Row> {
+    let mut free_ns = base;
+    let row = |k: usize| {
+        let (gap, dur) = steps[(k * 31 + k * k / 17) % steps.len()];
+        let gap = if k % 211 == 5 { i64::from(gap) * 50 } else { i64::from(gap) };
+        let start_ns = free_ns + gap;
+        free_ns = start_ns + i64::from(dur);
+        Row { start_ns, value: u64::from(dur), detail: 0, name: k as u32 }
+    };
+    (0..count).map(row).collect()
+}
+
+/// For each bucket, the longest of the spans that touch it, the first of equals.
+fn scan(rows: &[Row], buckets: Buckets) -> Vec<Option<(u64, u64)>> {
+    let answer = |bucket: i64| {
+        let (start, end) = (i128::from(bucket) << buckets.width_log2, (i128::from(bucket) + 1) << buckets.width_log2);
+        let touches = |row: &Row| {
+            let (from, to) = (i128::from(row.start_ns), i128::from(row.start_ns) + i128::from(row.value));
+            (from < end && to > start) || (start..end).contains(&from)
+        };
+        let mut best: Option<(u64, u64)> = None;
+        for (index, row) in rows.iter().enumerate() {
+            if touches(row) && best.is_none_or(|(_, longest)| row.value > longest) {
+                best = Some((index as u64, row.value));
+            }
+        }
+        best
+    };
+    (buckets.first..buckets.end()).map(answer).collect()
+}
+
+fn spread(cells: &[Cell], buckets: Buckets) -> Vec<Option<(u64, u64)>> {
+    let mut answers = vec![None; buckets.count as usize];
+    for cell in cells {
+        for bucket in cell.first_bucket..cell.first_bucket + i64::from(cell.bucket_count) {
+            let place = &mut answers[(bucket - buckets.first) as usize];
+            assert!(place.is_none(), "two answers for bucket {bucket}");
+            *place = Some((cell.row, cell.end_ns.abs_diff(cell.start_ns)));
+        }
+    }
+    answers
+}
+
+fn any_steps() -> impl Strategy<Value = Vec<(u16, u16)>> {
+    proptest::collection::vec((0u16..40, prop_oneof![3 => 0u16..30, 1 => 0u16..2000, 1 => Just(0)]), 1..60)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(60))]
+
+    #[test]
+    fn the_longest_span_of_each_bucket_equals_a_scan(
+        base in prop_oneof![Just(0i64), Just(-40_000), Just(1_700_000_000_000_000_000), Just(i64::MIN)],
+        steps in any_steps(),
+        count in prop_oneof![Just(0usize), 1usize..200, 4000usize..9000],
+        width_log2 in 0u32..24,
+        first in 0.0f64..1.0,
+        bucket_count in 1u32..80,
+        write_held_every in prop_oneof![Just(0usize), 1usize..500],
+    ) {
+        let rows = rows_of(base, &steps, count);
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], write_held_every);
+        if rows.is_empty() {
+            prop_assert_eq!(snapshot.store().lane_count(), 0);
+            return Ok(());
+        }
+        let span_ns = rows.last().unwrap().start_ns.abs_diff(base) + 2000;
+        // Views that begin before the first row and end after the last are among these.
+        let start_ns = base.saturating_add_unsigned((span_ns as f64 * first) as u64).saturating_sub(100);
+        let buckets = Buckets { first: start_ns >> width_log2, count: bucket_count, width_log2 };
+        let mut cells = Vec::new();
+        let count = longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut cells);
+        prop_assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
+        prop_assert!(count.blocks <= 5 * u64::from(bucket_count) + 4, "{:?}", count);
+        let inside = rows.iter().filter(|row| (buckets.first..buckets.end()).contains(&(row.start_ns >> width_log2)));
+        prop_assert_eq!(cells.iter().map(|cell| cell.rows).sum::<u64>(), inside.count() as u64);
+    }
+
+    #[test]
+    fn the_range_of_a_counter_equals_a_scan(
+        steps in any_steps(),
+        count in prop_oneof![1usize..200, 4000usize..6000],
+        width_log2 in 0u32..16,
+        first in -0.1f64..1.0,
+        bucket_count in 1u32..60,
+    ) {
+        let mut rows = rows_of(-500, &steps, count);
+        rows.iter_mut().for_each(|row| row.value = (f64::from(row.name).sin() * 100.0).to_bits());
+        let snapshot = snapshot_of(&[(LaneKind::Counter, rows.clone())], 0);
+        let span_ns = rows.last().unwrap().start_ns.abs_diff(-500) as f64;
+        let buckets = Buckets { first: ((span_ns * first) as i64 - 500) >> width_log2, count: bucket_count, width_log2 };
+        let mut cells = Vec::new();
+        counter(&snapshot, LaneIdx(0), buckets, &mut cells);
+        let mut found: Vec<Option<(f64, f64, f64)>> = vec![None; bucket_count as usize];
+        for CounterCell { first_bucket, bucket_count, min, max, last } in cells {
+            (0..i64::from(bucket_count)).for_each(|k| found[(first_bucket + k - buckets.first) as usize] = Some((min, max, last)));
+        }
+        for bucket in buckets.first..buckets.end() {
+            let value = |row: &Row| f64::from_bits(row.value);
+            let held = rows.iter().rev().find(|row| row.start_ns >> width_log2 < bucket).map(value);
+            let inside = rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).map(value);
+            let values: Vec<f64> = held.into_iter().chain(inside).collect();
+            let expected = values.last().map(|&last| {
+                (values.iter().copied().fold(f64::INFINITY, f64::min), values.iter().copied().fold(f64::NEG_INFINITY, f64::max), last)
+            });
+            prop_assert_eq!(found[(bucket - buckets.first) as usize], expected);
+        }
+    }
+
+    #[test]
+    fn what_is_under_a_point_equals_a_scan(steps in any_steps(), count in 1usize..300, at in 0.0f64..1.0, tolerance_ns in 0u64..50) {
+        let rows = rows_of(0, &steps, count);
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
+        let ts_ns = (rows.last().unwrap().start_ns as f64 * at) as i64;
+        let picked = row_at(&snapshot, LaneIdx(0), ts_ns, tolerance_ns).map(|row| &rows[row.row as usize]);
+        let under = rows.iter().rev().find(|row| row.start_ns == ts_ns || (row.start_ns <= ts_ns && row.start_ns + row.value as i64 > ts_ns));
+        match under {
+            Some(under) => prop_assert_eq!(picked, Some(under)),
+            None => {
+                let distance = |row: &Row| {
+                    if row.start_ns > ts_ns { row.start_ns - ts_ns } else { ts_ns - (row.start_ns + row.value as i64) }
+                };
+                prop_assert!(picked.is_none_or(|row| distance(row) <= tolerance_ns as i64));
+                let starts_near = rows.iter().any(|row| row.start_ns.abs_diff(ts_ns) <= tolerance_ns);
+                prop_assert!(picked.is_some() || !starts_near);
+            }
+        }
+    }
+
+    #[test]
+    fn the_place_of_every_time_equals_a_scan(steps in any_steps(), count in 1usize..5000, write_held_every in 0usize..300) {
+        let rows = rows_of(7, &steps, count);
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], write_held_every);
+        let mut cursor = LaneCursor::new(&snapshot, LaneIdx(0));
+        for k in 0..200 {
+            let ts_ns = rows[(k * 7919) % rows.len()].start_ns + [0, 1, -1, 500, i64::MAX / 2][k % 5];
+            let place = cursor.first_from(ts_ns);
+            prop_assert_eq!(place.row, rows.partition_point(|row| row.start_ns < ts_ns) as u64);
+            prop_assert_eq!(cursor.row_at(place), rows.get(place.row as usize).copied());
+            prop_assert_eq!(cursor.position_of(place.row), place);
+        }
+    }
+
+    #[test]
+    fn rows_of_all_lanes_come_in_one_order(a in any_steps(), b in any_steps(), from in 0i64..3000, length in 0i64..5000) {
+        let lanes = [(LaneKind::Spans, rows_of(0, &a, 700)), (LaneKind::Spans, rows_of(3, &b, 300))];
+        let snapshot = snapshot_of(&lanes, 0);
+        let sorted: Vec<_> = SortedRows::new(&snapshot, [LaneIdx(0), LaneIdx(1)], from, from + length)
+            .map(|row| (row.row.start_ns, row.index.lane.0, row.index.row))
+            .collect();
+        let mut expected = Vec::new();
+        for (lane, (_, rows)) in lanes.iter().enumerate() {
+            for (index, row) in rows.iter().enumerate() {
+                if row.start_ns < from + length && (row.start_ns >= from || row.start_ns + row.value as i64 > from) {
+                    expected.push((row.start_ns, lane as u32, index as u64));
+                }
+            }
+        }
+        expected.sort_unstable();
+        prop_assert_eq!(sorted, expected);
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(12))]
+
+    #[test]
+    fn the_pyramid_and_the_forest_give_the_same_answer(
+        base in prop_oneof![Just(0i64), Just(-3_000_000), Just(1_700_000_000_000_000_000)],
+        steps in any_steps(),
+        coarser in 0u32..30,
+        first in 0.0f64..1.0,
+    ) {
+        let rows = rows_of(base, &steps, 40_000);
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
+        let lane = snapshot.store().lane(LaneIdx(0));
+        let finest = (0..63).find(|&width_log2| lane.overview(width_log2).is_some()).unwrap();
+        let span_ns = rows.last().unwrap().start_ns.abs_diff(base);
+        let start_ns = base + (span_ns as f64 * first) as i64 - 1000;
+        for width_log2 in [finest, finest + 1, (finest + coarser).min(62)] {
+            let buckets = Buckets { first: start_ns >> width_log2, count: 3000, width_log2 };
+            let (mut from_overview, mut from_forest) = (Vec::new(), Vec::new());
+            let count = longest(&snapshot, LaneIdx(0), buckets, &mut from_overview);
+            longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut from_forest);
+            prop_assert_eq!(count.blocks, 0);
+            prop_assert_eq!(&from_overview, &from_forest);
+        }
+    }
+}
+
+#[test]
+fn a_view_of_the_whole_of_time_is_answered() {
+    let rows = vec![
+        Row { start_ns: i64::MIN, value: 10, detail: 0, name: 1 },
+        Row { start_ns: 0, value: i64::MAX as u64, detail: 0, name: 2 },
+        Row { start_ns: i64::MAX, value: 0, detail: 0, name: 3 },
+    ];
+    let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
+    for width_log2 in [62, 60, 50] {
+        let buckets = Buckets::covering(i64::MIN, i64::MAX, 1 << width_log2);
+        let mut cells = Vec::new();
+        longest(&snapshot, LaneIdx(0), buckets, &mut cells);
+        assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
+    }
+}
