@@ -135,8 +135,10 @@ impl<'a> Scanner<'a> {
             }
             _ => {
                 let text = self.scalar()?;
-                let shape = if text == b"null" { Shape::Absent } else { Shape::Scalar };
-                Ok(Value { text, shape, quirks: Quirks::default() })
+                if text == b"null" {
+                    return Ok(Value::default());
+                }
+                Ok(Value { text, shape: Shape::Scalar, quirks: Quirks::default() })
             }
         }
     }
