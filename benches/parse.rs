@@ -134,7 +134,9 @@ fn generate(events: u64, with_args: bool) -> tempfile::NamedTempFile {
     let mut random = 1u64;
     for k in 0..events {
         random = random.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        let (name, late, dur_ns) = (random >> 60, (random >> 50) % 97, (random >> 40) % 9973);
+        // One in a hundred is a stray, up to a hundred events late.
+        let late = if (random >> 50).is_multiple_of(100) { (random >> 30) % 97 } else { 0 };
+        let (name, dur_ns) = (random >> 60, (random >> 40) % 9973);
         let ts_ns = 1_700_000_000_000_000 + k * 1013 - late * 1000;
         let comma = if k == 0 { "" } else { ",\n" };
         write!(

@@ -153,12 +153,12 @@ fn flows_bind_as_catapult_binds_them() {
 
 #[test]
 fn a_span_with_a_bind_id_is_also_a_flow() {
+    use EventKind::{Begin, Complete, End, FlowEnd, FlowStart, FlowStep};
     let events = clean(
         r#"{"ph":"X","name":"a","ts":1,"dur":1,"bind_id":"0x9","flow_out":true},{"ph":"X","name":"b","ts":2,"dur":1,"bind_id":"0x9","flow_in":true,"flow_out":true},
            {"ph":"B","name":"c","ts":3,"bind_id":"0x9","flow_in":true,"flow_out":false},{"ph":"E","ts":4,"bind_id":"0x9","flow_in":true}"#,
     );
     let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
-    use EventKind::{Begin, Complete, End, FlowEnd, FlowStart, FlowStep};
     assert_eq!(kinds, [Complete, FlowStart, Complete, FlowStep, Begin, FlowEnd, End]);
     assert_eq!(events[1].value, events[5].value);
     assert!(events[1].flags.has(EventFlags::BIND_ENCLOSING));
