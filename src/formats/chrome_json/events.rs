@@ -29,7 +29,17 @@ struct Spot {
     name: NameIdx,
 }
 
+/// Bytes of a common record: room for that many events is made at once.
+const RECORD_BYTES: usize = 128;
+
 impl<'a> BatchBuilder<'a> {
+    /// A batch of what stands in so many bytes.
+    pub(super) fn for_bytes(len: usize) -> Self {
+        let mut builder = Self::default();
+        builder.chunk.events.reserve(len / RECORD_BYTES);
+        builder
+    }
+
     /// Sorts what was collected and hands it on.
     pub(super) fn finish(self) -> Batch {
         let mut chunk = self.chunk;
@@ -268,7 +278,7 @@ impl<'a> BatchBuilder<'a> {
         let mut repairs = Repairs::default();
         let mut args = match record.args.shape {
             Shape::Absent => "".into(),
-            Shape::Object if members(&record.args).next().is_none() => "".into(),
+            Shape::Object if is_empty_object(record.args.text) => "".into(),
             Shape::Object => valid_json(&record.args, &mut repairs),
             _ => format!("{{\"args\":{}}}", valid_json(&record.args, &mut repairs)).into(),
         };
@@ -339,6 +349,11 @@ fn local_or_global<'a>(id2: &Value<'a>) -> (Value<'a>, bool) {
 fn step_name<'a>(record: &Record<'a>) -> Value<'a> {
     let step = member(&record.args, b"step");
     if step.is_absent() { record.name } else { step }
+}
+
+/// Whether an object, with its braces, has no members.
+fn is_empty_object(json: &[u8]) -> bool {
+    json.get(1..).is_some_and(|rest| rest.trim_ascii_start() == b"}")
 }
 
 fn is_set(flag: &Value<'_>) -> bool {

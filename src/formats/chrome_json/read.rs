@@ -59,7 +59,8 @@ impl StreamReader for ChromeJson {
         // A piece and its batch take about three times its bytes.
         let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
         let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
-        let splitter = Splitter::new(source, self.piece_bytes);
+        let (spare, spares) = bounded(pieces_ahead);
+        let splitter = Splitter::new(source, self.piece_bytes, spares);
         let read = thread::scope(|scope| {
             let (tickets, in_order) = bounded(pieces_ahead);
             let (jobs, waiting) = unbounded();
@@ -68,7 +69,7 @@ impl StreamReader for ChromeJson {
                 scope.spawn(move || work(&waiting));
             }
             scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
-            Follower::new(sink, context).follow(&in_order)
+            Follower::new(sink, context, spare).follow(&in_order)
         });
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
@@ -149,11 +150,14 @@ struct Follower<'a> {
     /// scanned again for each piece of it.
     enough_bytes: usize,
     truncated: bool,
+    /// Takes back the buffers of pieces that are done.
+    spare: Sender<Vec<u8>>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext) -> Self {
+    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext, spare: Sender<Vec<u8>>) -> Self {
         Self {
+            spare,
             sink,
             context,
             envelope: Envelope::new(),
@@ -176,9 +180,7 @@ impl<'a> Follower<'a> {
                     // A worker answers unless it panicked, and then the scope passes that on.
                     let Ok((piece, outcome)) = outcome.recv() else { continue };
                     if self.carry.is_empty() && self.position == piece.begins {
-                        self.carry = piece.bytes;
-                        self.take_outcome(outcome)?;
-                        self.advance(false)?;
+                        self.take_parsed(piece, outcome)?;
                     } else {
                         self.take_bytes(piece.bytes)?;
                     }
@@ -186,6 +188,17 @@ impl<'a> Follower<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Takes a piece that was parsed from where the reading truly stands.
+    fn take_parsed(&mut self, piece: Piece, outcome: Outcome) -> Result<(), Stop> {
+        let bytes = piece.bytes;
+        self.carry.extend_from_slice(&bytes[outcome.consumed..]);
+        self.offset += outcome.consumed as u64;
+        // Nobody may want it any more, or there are enough.
+        self.spare.try_send(bytes).ok();
+        self.take_batch(outcome.position, outcome.batch)?;
+        if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
     }
 
     fn take_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
@@ -203,7 +216,8 @@ impl<'a> Follower<'a> {
             let before = (self.carry.len(), self.position.is_some());
             if let Some(position) = self.position {
                 let outcome = parse(&self.carry, self.offset, position, at_end);
-                self.take_outcome(outcome)?;
+                self.consume(outcome.consumed);
+                self.take_batch(outcome.position, outcome.batch)?;
             } else {
                 let mut losses = Losses::default();
                 let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
@@ -225,15 +239,14 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    fn take_outcome(&mut self, outcome: Outcome) -> Result<(), Stop> {
-        self.consume(outcome.consumed);
-        self.position = if outcome.position == Position::Behind {
+    fn take_batch(&mut self, position: Position, batch: Batch) -> Result<(), Stop> {
+        self.position = if position == Position::Behind {
             self.envelope.array_closed();
             None
         } else {
-            Some(outcome.position)
+            Some(position)
         };
-        self.accept(outcome.batch)
+        self.accept(batch)
     }
 
     fn consume(&mut self, len: usize) {

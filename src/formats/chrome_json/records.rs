@@ -7,7 +7,7 @@
 use super::events::BatchBuilder;
 use super::scan::Broken;
 use super::skip::Skip;
-use super::wire::{Record, record};
+use super::wire::{Record, read_record};
 use crate::model::{Batch, Loss, Place};
 
 /// The most bytes of one record. Real ones reach 600 KB; what is larger is stepped over without being held.
@@ -37,7 +37,8 @@ pub(super) struct Outcome {
 
 /// Parses what is whole in `bytes`, which stand at `offset` of the capture; `at_end`: nothing follows them.
 pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: bool) -> Outcome {
-    let mut batch = BatchBuilder::default();
+    let mut batch = BatchBuilder::for_bytes(bytes.len());
+    let mut record = Record::default();
     let mut pos = 0;
     let offset_at = |pos: usize| offset.saturating_add(pos as u64);
     loop {
@@ -55,8 +56,8 @@ pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: b
                 }
                 Some(b'{') => {
                     let place = Place::Offset(offset_at(pos));
-                    match record(bytes, pos) {
-                        Ok((record, end)) => {
+                    match read_record(&mut record, bytes, pos) {
+                        Ok(end) => {
                             if comma_due {
                                 batch.losses.add(Loss::MissingComma, place);
                             }
@@ -100,10 +101,9 @@ pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: b
                 }
             },
             Position::Damaged { before } => match next_event(bytes, pos, before, at_end) {
-                Next::Event { start, record, end, .. } => {
-                    batch.take(&record, offset_at(start));
-                    pos = end;
-                    position = Position::Between { comma_due: true };
+                Next::Event { start, .. } => {
+                    pos = start;
+                    position = Position::Between { comma_due: false };
                 }
                 Next::Unclear { start, before } => {
                     pos = start;
@@ -116,20 +116,19 @@ pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: b
                     break;
                 }
             },
-            Position::Skipping(mut skip) => match skip.advance(&bytes[pos..]) {
-                Some(len) => {
+            Position::Skipping(mut skip) => {
+                if let Some(len) = skip.advance(&bytes[pos..]) {
                     pos += len;
                     position = Position::Between { comma_due: true };
-                }
-                None => {
-                    if at_end {
-                        batch.losses.add(Loss::Truncated, Place::Offset(offset_at(bytes.len())));
-                    }
+                } else {
                     pos = bytes.len();
                     position = Position::Skipping(skip);
+                    if at_end {
+                        batch.losses.add(Loss::Truncated, Place::Offset(offset_at(pos)));
+                    }
                     break;
                 }
-            },
+            }
             Position::Behind => break,
         }
     }
@@ -137,9 +136,9 @@ pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: b
 }
 
 /// What stands next behind damage.
-pub(super) enum Next<'a> {
-    /// An event at `start`; `before` is the last byte before it that is not white space.
-    Event { start: usize, before: u8, record: Record<'a>, end: usize },
+pub(super) enum Next {
+    /// An event from `start` to `end`; `before` is the last byte before it that is not white space.
+    Event { start: usize, before: u8, end: usize },
     /// Perhaps an event at `start`: the bytes end within it.
     Unclear { start: usize, before: u8 },
     /// No event.
@@ -147,7 +146,8 @@ pub(super) enum Next<'a> {
 }
 
 /// Finds the next object from `pos` that is an event.
-pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: bool) -> Next<'_> {
+pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: bool) -> Next {
+    let mut record = Record::default();
     loop {
         let brace = memchr::memchr(b'{', &bytes[pos..]).map(|distance| pos + distance);
         let gap = &bytes[pos..brace.unwrap_or(bytes.len())];
@@ -155,8 +155,8 @@ pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: b
         let Some(start) = brace else { return Next::Nothing { before } };
         // Behind a colon it is the value of a member, such as the arguments of the damaged record.
         if before != b':' {
-            match record(bytes, start) {
-                Ok((record, end)) if record.is_event() => return Next::Event { start, before, record, end },
+            match read_record(&mut record, bytes, start) {
+                Ok(end) if record.is_event() => return Next::Event { start, before, end },
                 Err(Broken::Incomplete) if !at_end && bytes.len() - start < RECORD_BYTES_MAX => {
                     return Next::Unclear { start, before };
                 }

@@ -135,8 +135,10 @@ impl<'a> Scanner<'a> {
             }
             _ => {
                 let text = self.scalar()?;
-                let shape = if text == b"null" { Shape::Absent } else { Shape::Scalar };
-                Ok(Value { text, shape, quirks: Quirks::default() })
+                if text == b"null" {
+                    return Ok(Value::default());
+                }
+                Ok(Value { text, shape: Shape::Scalar, quirks: Quirks::default() })
             }
         }
     }
@@ -144,6 +146,20 @@ impl<'a> Scanner<'a> {
     /// Steps to behind the closing quote; the opening one is already taken.
     #[inline]
     fn rest_of_string(&mut self) -> Result<Value<'a>, Broken> {
+        // Keys and most short values end within eight plain bytes.
+        if let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
+            let hits = special_bytes(u64::from_le_bytes(*word));
+            let len = hits.trailing_zeros() as usize / 8;
+            if word.get(len) == Some(&b'"') && word[..len].is_ascii() {
+                let text = &self.bytes[self.pos..self.pos + len];
+                self.pos += len + 1;
+                return Ok(Value { text, shape: Shape::String, quirks: Quirks::default() });
+            }
+        }
+        self.rest_of_long_string()
+    }
+
+    fn rest_of_long_string(&mut self) -> Result<Value<'a>, Broken> {
         let start = self.pos;
         let mut quirks = Quirks::default();
         loop {
@@ -175,17 +191,11 @@ impl<'a> Scanner<'a> {
     /// Steps to the next quote, backslash or control character, eight bytes at a time.
     #[inline]
     fn skip_plain(&mut self, quirks: &mut Quirks) -> Result<(), Broken> {
-        const ONES: u64 = u64::from_ne_bytes([1; 8]);
-        const HIGH: u64 = ONES << 7;
-        let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH;
         while let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
             let word = u64::from_le_bytes(*word);
-            // The lowest bit set is exact: borrows only reach bytes above a true hit.
-            let hits = below(word ^ (ONES * u64::from(b'"')), 1)
-                | below(word ^ (ONES * u64::from(b'\\')), 1)
-                | below(word, u64::from(b' '));
+            let hits = special_bytes(word);
             let before_hit = hits.wrapping_sub(1) & !hits;
-            if word & HIGH & before_hit != 0 {
+            if word & HIGH_BITS & before_hit != 0 {
                 quirks.add(Quirks::NON_ASCII);
             }
             if hits != 0 {
@@ -280,6 +290,20 @@ impl<'a> Scanner<'a> {
             }
         }
     }
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH_BITS: u64 = ONES << 7;
+
+/// The high bit of each byte that is a quote, a backslash or a control character.
+///
+/// Only the lowest bit set is exact: a subtraction borrows from the bytes above a true hit, never from those below it.
+#[inline]
+fn special_bytes(word: u64) -> u64 {
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH_BITS;
+    below(word ^ (ONES * u64::from(b'"')), 1)
+        | below(word ^ (ONES * u64::from(b'\\')), 1)
+        | below(word, u64::from(b' '))
 }
 
 /// Whether what follows `\u` is four hexadecimal digits that are no half of a surrogate pair.

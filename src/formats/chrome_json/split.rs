@@ -4,6 +4,8 @@
 //! all bytes on one core. So it looks for one whole event near the end of each piece and cuts before that. Whoever
 //! parses the piece before finds out for certain, and a wrong guess costs time, never a record.
 
+use crossbeam_channel::Receiver;
+
 use super::records::{Next, Position, next_event};
 use crate::formats::ReadError;
 use crate::formats::source::Source;
@@ -29,12 +31,14 @@ pub(super) struct Splitter {
     source: Source,
     piece_bytes: usize,
     next: Piece,
+    /// Buffers of pieces that are done, to be filled again: fresh ones would have to be cleared page by page.
+    spare: Receiver<Vec<u8>>,
     ended: bool,
 }
 
 impl Splitter {
-    pub(super) fn new(source: Source, piece_bytes: usize) -> Self {
-        Self { source, piece_bytes: piece_bytes.max(1), next: Piece::default(), ended: false }
+    pub(super) fn new(source: Source, piece_bytes: usize, spare: Receiver<Vec<u8>>) -> Self {
+        Self { source, piece_bytes: piece_bytes.max(1), next: Piece::default(), spare, ended: false }
     }
 
     /// The next piece, or `None` at the end.
@@ -45,7 +49,14 @@ impl Splitter {
         let mut piece = std::mem::take(&mut self.next);
         let held = piece.bytes.len();
         let wanted = self.piece_bytes.max(held + 1);
-        piece.bytes.resize(wanted, 0);
+        if let Ok(mut spare) = self.spare.try_recv() {
+            // Only what is written is kept, so what the buffer still holds need not be cleared.
+            spare.resize(wanted, 0);
+            spare[..held].copy_from_slice(&piece.bytes);
+            piece.bytes = spare;
+        } else {
+            piece.bytes.resize(wanted, 0);
+        }
         let read = self.source.fill(&mut piece.bytes[held..])?;
         piece.bytes.truncate(held + read);
         self.ended = piece.bytes.len() < wanted;

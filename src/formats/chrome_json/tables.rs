@@ -15,6 +15,16 @@ pub(super) struct Found<T> {
     pub(super) repairs: Repairs,
 }
 
+/// Two values that were looked up together, and their row.
+#[derive(Debug, Clone, Copy)]
+struct Recent<'a, T> {
+    values: [Value<'a>; 2],
+    found: Found<T>,
+}
+
+/// A hundred functions take most of the time of most programs.
+const RECENT_SLOTS: usize = 128;
+
 /// The names and tracks of one batch, looked up by the bytes that stand in the capture.
 ///
 /// Two spellings of one text get two rows; the ingest gives both the same index.
@@ -24,8 +34,9 @@ pub(super) struct Tables<'a> {
     pub(super) tracks: Vec<TrackKey>,
     name_rows: FxHashMap<Box<[u8]>, Found<NameIdx>>,
     track_rows: FxHashMap<Box<[u8]>, Found<TrackIdx>>,
-    /// The thread of the event before: neighbours in a capture are mostly of one thread.
-    last_thread: Option<(Value<'a>, Value<'a>, Found<TrackIdx>)>,
+    /// The names and threads met last, each at the slot of its text: they are asked for again and again.
+    recent_names: [Option<Recent<'a, NameIdx>>; RECENT_SLOTS],
+    recent_threads: [Option<Recent<'a, TrackIdx>>; RECENT_SLOTS],
     key: Vec<u8>,
 }
 
@@ -36,7 +47,8 @@ impl Default for Tables<'_> {
             tracks: Vec::new(),
             name_rows: FxHashMap::default(),
             track_rows: FxHashMap::default(),
-            last_thread: None,
+            recent_names: [None; RECENT_SLOTS],
+            recent_threads: [None; RECENT_SLOTS],
             key: Vec::new(),
         }
     }
@@ -45,6 +57,16 @@ impl Default for Tables<'_> {
 impl<'a> Tables<'a> {
     /// The row of a name with its category.
     pub(super) fn name(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+        let slot = slot(name);
+        if let Some(found) = recent(self.recent_names[slot].as_ref(), name, category) {
+            return found;
+        }
+        let found = self.name_row(name, category);
+        self.recent_names[slot] = Some(Recent { values: [*name, *category], found });
+        found
+    }
+
+    fn name_row(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
         self.key.clear();
         push_part(&mut self.key, name);
         push_part(&mut self.key, category);
@@ -68,14 +90,12 @@ impl<'a> Tables<'a> {
     /// The row of a thread. Without a thread id it is the one that has the process's id.
     pub(super) fn thread(&mut self, pid: &Value<'a>, tid: &Value<'a>) -> Found<TrackIdx> {
         let tid = if tid.is_absent() { pid } else { tid };
-        if let Some((last_pid, last_tid, found)) = &self.last_thread
-            && same(last_pid, pid)
-            && same(last_tid, tid)
-        {
-            return *found;
+        let slot = slot(tid);
+        if let Some(found) = recent(self.recent_threads[slot].as_ref(), pid, tid) {
+            return found;
         }
         let found = self.track(TrackKind::Thread, pid, tid, &[]);
-        self.last_thread = Some((*pid, *tid, found));
+        self.recent_threads[slot] = Some(Recent { values: [*pid, *tid], found });
         found
     }
 
@@ -149,6 +169,17 @@ pub(super) fn bounded_text(value: &Value<'_>, repairs: &mut Repairs) -> Box<str>
     }
     repairs.add(Repairs::CUT);
     text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+}
+
+/// The slot of a text: its length and its last bytes, which differ where `f1` and `f2`, or two thread ids, do.
+fn slot(value: &Value<'_>) -> usize {
+    let last = value.text.iter().rev().take(3).fold(0usize, |sum, &byte| sum * 11 + usize::from(byte));
+    (value.text.len() * 31 + last) % RECENT_SLOTS
+}
+
+#[inline]
+fn recent<T: Copy>(recent: Option<&Recent<'_, T>>, first: &Value<'_>, second: &Value<'_>) -> Option<Found<T>> {
+    recent.filter(|recent| same(&recent.values[0], first) && same(&recent.values[1], second)).map(|recent| recent.found)
 }
 
 fn same(a: &Value<'_>, b: &Value<'_>) -> bool {

@@ -31,14 +31,16 @@ pub(super) struct Record<'a> {
     pub(super) is_empty: bool,
 }
 
-/// Reads the record whose opening brace is at `start`; returns it and the position behind its closing brace.
-pub(super) fn record(bytes: &[u8], start: usize) -> Result<(Record<'_>, usize), Broken> {
+/// Reads the record whose opening brace is at `start` and returns the position behind its closing brace.
+///
+/// Into a record that is there already: it is 480 bytes, and moving it costs as much as filling it.
+pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
     let mut scanner = Scanner::new(bytes, start);
-    let mut record = Record::default();
+    *record = Record::default();
     scanner.expect(b'{')?;
     if scanner.peek()? == b'}' {
         record.is_empty = true;
-        return Ok((record, scanner.pos + 1));
+        return Ok(scanner.pos + 1);
     }
     loop {
         let key = scanner.key()?;
@@ -67,7 +69,7 @@ pub(super) fn record(bytes: &[u8], start: usize) -> Result<(Record<'_>, usize), 
         }
         match scanner.peek()? {
             b',' => scanner.pos += 1,
-            b'}' => return Ok((record, scanner.pos + 1)),
+            b'}' => return Ok(scanner.pos + 1),
             _ => return Err(Broken::Malformed(scanner.pos)),
         }
     }

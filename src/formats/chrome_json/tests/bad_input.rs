@@ -1,1 +1,222 @@
+//! Captures that are damaged, hostile, or none: an error that says what was found, or all but the damaged part.
 
+use std::io::Write as _;
+
+use super::*;
+
+fn spans(count: usize) -> Vec<String> {
+    (0..count).map(|k| format!(r#"{{"name":"s{k}","ph":"X","ts":{k},"dur":1,"pid":1,"tid":1}}"#)).collect()
+}
+
+fn error_of(bytes: &[u8]) -> String {
+    let file = file_of(bytes);
+    let error = read_path(file.path()).expect_err("no capture").to_string();
+    error.replace(&file.path().display().to_string(), "FILE")
+}
+
+#[test]
+fn what_is_no_capture_is_refused_with_what_was_found() {
+    assert_eq!(error_of(b""), "FILE: the file is empty");
+    assert_eq!(error_of(b"\x7fELF\x02"), "FILE: byte 0: expected a capture in a known format, found 7f 45 4c 46 02");
+    assert_eq!(error_of(b"hello"), "FILE: byte 0: expected a capture in a known format, found \"hello\"");
+    assert_eq!(error_of(b"[1,2,3]"), "FILE: byte 1: expected an object for each event, found \"1,2,3]\"");
+    assert_eq!(
+        error_of(br#"{"a":1,"b":[{"ph":"X"}]}"#),
+        "FILE: byte 24: expected an array of events, or an object with the key traceEvents, found an object with the keys a, b"
+    );
+    assert_eq!(error_of(br#"{"traceEvents":[4]}"#), "FILE: byte 16: expected an object for each event, found \"4]}\"");
+    assert_eq!(error_of(b"{nonsense"), "FILE: byte 1: expected a key and its value, found \"nonsense\"");
+    assert!(matches!(read_path(Path::new("/")), Err(ReadError::NotAFile { .. })));
+    assert!(matches!(read_path(Path::new("/dev/zero")), Err(ReadError::NotAFile { .. })));
+    assert!(matches!(read_path(Path::new("/does/not/exist")), Err(ReadError::Io { .. })));
+}
+
+#[test]
+fn empty_captures_are_captures() {
+    for text in ["[]", "{}", "\u{feff} []", "[", r#"{"traceEvents":[]}"#, "[{}]", "[,]", "[]\n\n"] {
+        assert_eq!(read(text), Reading::default(), "{text}");
+    }
+}
+
+#[test]
+fn the_object_form_finds_its_events_wherever_the_key_stands() {
+    let before = r#""stackFrames":{"1":{"name":"}],{\""}},"displayTimeUnit":"ns","#;
+    let after = r#","samples":[{"ph":"X"}],"systemTraceEvents":"[{\"ph\":1}]","otherData":null,"traceEvents":[{"ph":"i","ts":9}] "#;
+    let reading = read(&format!("\u{feff}\n{{{before}\"traceEvents\" : [{}]{after}}}\n", spans(2).join(",")));
+    assert_eq!(reading.names(), ["s0", "s1", ""]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredPhase, 1)]);
+}
+
+#[test]
+fn an_open_array_is_whole_and_an_open_object_is_not() {
+    let all = spans(3).join(",\n");
+    assert_eq!(read(&format!("[{all}")).lost(), []);
+    assert_eq!(read(&format!("[{all},\n")).lost(), []);
+    let object = read(&format!(r#"{{"traceEvents":[{all},"#));
+    assert_eq!((object.names(), object.lost()), (vec!["s0", "s1", "s2"], vec![(Loss::Truncated, 1)]));
+    let cut = read(&format!(r#"[{all},{{"name":"half","#));
+    assert_eq!((cut.names(), cut.lost()), (vec!["s0", "s1", "s2"], vec![(Loss::Truncated, 1)]));
+    assert_eq!(
+        cut.losses.iter().next().map(|(_, entry)| entry.first),
+        Some(crate::model::Place::Offset(all.len() as u64 + 2))
+    );
+    let in_metadata = read(&format!(r#"{{"traceEvents":[{all}],"otherData":{{"a":"#));
+    assert_eq!(in_metadata.lost(), [(Loss::Truncated, 1)]);
+}
+
+#[test]
+fn missing_and_trailing_commas_lose_nothing() {
+    let reading = read(&format!("[{}\n,,\n{} ,]", spans(2).join(" \n"), r#"{"ph":"i","ts":9}"#));
+    assert_eq!(reading.events.len(), 3);
+    assert_eq!(reading.lost(), [(Loss::MissingComma, 1)]);
+}
+
+#[test]
+fn braces_and_commas_and_line_breaks_in_strings_are_text() {
+    let name = "},{\"ph\":\"X\",\n\\";
+    let json = serde_json::to_string(name).expect("text").replace("\\n", "\n");
+    let reading = read(&format!(r#"[{{"ph":"i","ts":1,"name":{json}}},{{"ph":"i","ts":2,"args":{{"k":"}},{{ 	"}}}}]"#));
+    assert_eq!(reading.names(), [name, ""]);
+    assert_eq!(reading.events[1].args, r#"{"k":"},{ \t"}"#);
+    assert_eq!(reading.lost(), [(Loss::ControlCharacter, 2)]);
+}
+
+#[test]
+fn an_unterminated_string_costs_its_own_record_alone() {
+    let broken = [
+        r#"{"name":"open,"ph":"X","ts":1,"dur":1}"#,
+        r#"{"ph":"X","ts":1,"dur":1,"name":"open}"#,
+        r#"{"ph":"X","ts":1,"name":"cut"#,
+        r#"{"ph":"X","ts":1,"args":{"a":["#,
+        r#"{"ph":"X","ts":1,"args":{"a":[1,"#,
+        r#"{"ph":"X","ts":1 "dur":1}"#,
+        r#"{"ph":"X",,"ts":1}"#,
+        r#"{"ph":"X","ts":'1'}"#,
+        r#""text""#,
+        "12",
+        "}",
+        ":",
+    ];
+    for broken in broken {
+        let all = spans(6);
+        let text = format!("[{},{broken},\n{}]", all[..3].join(","), all[3..].join(","));
+        let reading = read(&text);
+        assert_eq!(reading.names(), ["s0", "s1", "s2", "s3", "s4", "s5"], "{broken}");
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "{broken}");
+        for piece_bytes in 1..60 {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{broken}");
+        }
+    }
+}
+
+#[test]
+fn bad_times_and_durations_are_counted_and_what_can_be_shown_is() {
+    let reading = read(
+        r#"[{"ph":"i","name":"nan","ts":NaN},{"ph":"i","name":"huge","ts":1e400},{"ph":"i","name":"none"},{"ph":"i","name":"null","ts":null},
+            {"ph":"i","name":"obj","ts":{}},{"ph":"i","name":"late","ts":9223372036854775.808},{"ph":"i","name":"early","ts":-9223372036854775.808},
+            {"ph":"X","name":"nodur","ts":1},{"ph":"X","name":"nulldur","ts":2,"dur":null},{"ph":"X","name":"baddur","ts":3,"dur":"x"},
+            {"ph":"X","name":"negative","ts":4,"dur":-1},{"ph":"X","name":"long","ts":9223372036854775,"dur":1},{"ph":"X","name":"fine","ts":"5","dur":1e0}]"#,
+    );
+    assert_eq!(reading.names(), ["early", "nodur", "nulldur", "baddur", "negative", "fine", "long"]);
+    let lost = [(Loss::BadNumber, 4), (Loss::BadTime, 6), (Loss::NegativeDuration, 1)];
+    assert_eq!(reading.lost(), lost);
+    let values: Vec<_> = reading.events.iter().map(|event| (event.value, event.flags)).collect();
+    let unfinished = (0, EventFlags::UNFINISHED);
+    let none = EventFlags::NONE;
+    assert_eq!(values, [(0, none), unfinished, unfinished, unfinished, (0, none), (1000, none), (807, none)]);
+}
+
+#[test]
+fn text_that_is_not_utf8_or_is_too_long_is_kept_repaired() {
+    let mut bytes = b"[{\"ph\":\"i\",\"ts\":1,\"name\":\"a\xff\xfeb\",\"args\":{\"k\":\"\xc3\"}}".to_vec();
+    let long = "é".repeat(40_000);
+    bytes.extend_from_slice(
+        format!(r#",{{"ph":"i","ts":2,"name":"{long}"}},{{"ph":"i","ts":3,"name":"\ud83d\ude00\ud800"}}"#).as_bytes(),
+    );
+    bytes.extend_from_slice(",{\"ph\":\"i\",\"ts\":4,\"name\":\"\u{202e}bidi\\u0007\"}]".as_bytes());
+    let reading = read_bytes(&bytes).expect("a capture");
+    assert_eq!(reading.events[0].name, "a\u{fffd}\u{fffd}b");
+    assert_eq!(reading.events[0].args, "{\"k\":\"\u{fffd}\"}");
+    assert_eq!(reading.events[1].name.len(), 64 * 1024);
+    assert_eq!(reading.events[2].name, "😀\u{fffd}");
+    assert_eq!(reading.events[3].name, "\u{202e}bidi\u{7}");
+    assert_eq!(reading.lost(), [(Loss::BadUtf8, 3), (Loss::LongText, 1)]);
+}
+
+#[test]
+fn a_million_brackets_neither_overflow_the_stack_nor_hide_what_follows() {
+    for (open, close) in [("[", "]"), (r#"{"a":"#, "}")] {
+        let deep = format!("{}1{}", open.repeat(1_000_000), close.repeat(1_000_000));
+        let all = spans(2);
+        let reading = read(&format!(r#"[{},{{"ph":"i","ts":1,"args":{deep}}},{}]"#, all[0], all[1]));
+        assert_eq!((reading.names(), reading.lost()), (vec!["s0", "s1"], vec![(Loss::DeepNesting, 1)]));
+        let open_end = read(&format!(r#"[{},{{"ph":"i","args":{}"#, all[0], open.repeat(1_000_000)));
+        assert_eq!(
+            open_end.lost(),
+            [(Loss::DeepNesting, 1), (Loss::Truncated, 1)].map(|loss| loss).into_iter().rev().collect::<Vec<_>>()
+        );
+    }
+    assert!(error_of("[".repeat(1_000_000).as_bytes()).contains("expected an object for each event"));
+    let at_limit = format!(r#"{{"ph":"i","ts":1,"args":{}1{}}}"#, "[".repeat(127), "]".repeat(127));
+    assert_eq!(read(&format!("[{at_limit}]")).lost(), []);
+}
+
+#[test]
+fn a_capture_inside_of_arguments_is_not_mistaken_for_the_capture() {
+    let inner = spans(50).join(",");
+    let text = format!(r#"[{},{{"ph":"i","ts":7,"args":{{"trace":[{inner}]}}}},{}]"#, spans(1)[0], spans(1)[0]);
+    let reading = read(&text);
+    assert_eq!((reading.events.len(), reading.lost()), (3, vec![]));
+    for piece_bytes in [1, 64, 500, 1000, 2000] {
+        assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+    }
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).expect("memory");
+    gzip.finish().expect("memory")
+}
+
+#[test]
+fn compressed_captures_read_as_plain_ones_and_a_cut_one_keeps_what_came_out() {
+    let text = format!("[{}]", spans(5000).join(","));
+    let plain = read(&text);
+    let (first, second) = text.as_bytes().split_at(text.len() / 3);
+    let members = [gzip(first), gzip(second)].concat();
+    let zstd = |bytes: &[u8]| zstd::encode_all(bytes, 1).expect("memory");
+    let frames = [zstd(first), zstd(second)].concat();
+    for packed in [&members, &frames, &gzip(&frames), &zstd(&members)] {
+        assert_eq!(read_bytes(packed).expect("a capture"), plain);
+    }
+    for packed in [&gzip(text.as_bytes()), &zstd(text.as_bytes())] {
+        let cut = read_bytes(&packed[..packed.len() * 2 / 3]).expect("a capture");
+        assert!(!cut.events.is_empty() && plain.events.starts_with(&cut.events));
+        assert_eq!(cut.lost(), [(Loss::Truncated, 1)]);
+    }
+    assert!(error_of(&gzip(&gzip(&gzip(text.as_bytes())))).contains("found 1f 8b"), "three layers");
+    assert!(error_of(&[0x1f, 0x8b, 8, 1, 2]).contains("none that can be decompressed"));
+    assert_eq!(error_of(&gzip(b"")), "FILE: the file is empty");
+}
+
+/// A gzip of `mib` MiB of one byte between a head and a tail.
+fn bomb(head: &[u8], filler: u8, mib: usize, tail: &[u8]) -> Vec<u8> {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    let block = vec![filler; 1 << 20];
+    gzip.write_all(head).expect("memory");
+    (0..mib).for_each(|_| gzip.write_all(&block).expect("memory"));
+    gzip.write_all(tail).expect("memory");
+    gzip.finish().expect("memory")
+}
+
+#[test]
+fn a_bomb_is_refused_or_stepped_over_in_bounded_memory() {
+    assert!(error_of(&bomb(b"", 0, 1024, b"")).contains("found 00 00"));
+    let all = spans(2);
+    let head = format!(r#"[{},{{"ph":"i","ts":1,"name":""#, all[0]);
+    let tail = format!(r#""}},{}]"#, all[1]);
+    let reading = read_bytes(&bomb(head.as_bytes(), b'a', 256, tail.as_bytes())).expect("a capture");
+    assert_eq!((reading.names(), reading.lost()), (vec!["s0", "s1"], vec![(Loss::OverLimit, 1)]));
+    let key = bomb(b"{\"", b'k', 128, b"\":1}");
+    assert!(error_of(&key).contains("expected a key below 64 MiB"));
+}

@@ -1,1 +1,217 @@
+//! What each phase becomes.
 
+use super::*;
+
+/// Reads records of one capture and demands that nothing was lost.
+fn clean(records: &str) -> Vec<Seen> {
+    let reading = read(&format!("[{records}]"));
+    assert!(reading.losses.is_empty(), "{:?}", reading.losses);
+    reading.events
+}
+
+fn kinds(records: &str) -> Vec<EventKind> {
+    clean(records).into_iter().map(|event| event.kind).collect()
+}
+
+#[test]
+fn a_complete_span_has_all_its_fields() {
+    let events = clean(
+        r#"{"name":"f","cat":"c,d","ph":"X","ts":1.5,"dur":"2","pid":7,"tid":8,"tts":3,"tdur":0.25,"args":{"a" : [1]}}"#,
+    );
+    let expected = Seen {
+        ts_ns: 1500,
+        kind: EventKind::Complete,
+        name: "f".into(),
+        category: Some("c,d".into()),
+        track: TrackKind::Thread,
+        pid: Id::Number(7),
+        tid: Id::Number(8),
+        track_name: String::new(),
+        value: 2000,
+        flags: EventFlags::NONE,
+        thread_ts_ns: Some(3000),
+        thread_dur_ns: Some(250),
+        args: r#"{"a" : [1]}"#.into(),
+    };
+    assert_eq!(events, [expected]);
+}
+
+#[test]
+fn begins_ends_and_instants_go_to_their_tracks() {
+    let events = clean(
+        r#"{"name":"a","ph":"B","ts":1,"pid":1,"tid":2},{"ph":"E","ts":2,"pid":1,"tid":2},{"ph":"E","ts":3,"name":"","pid":1},
+           {"ph":"i","ts":4,"s":"g","pid":1,"tid":2},{"ph":"I","ts":5,"s":"p","pid":1,"tid":2},{"ph":"R","ts":6,"pid":1,"tid":2},
+           {"ph":"i","ts":7,"s":"nonsense","pid":1,"tid":2}"#,
+    );
+    let seen: Vec<_> = events.iter().map(|event| (event.kind, event.track, event.flags)).collect();
+    let none = EventFlags::NONE;
+    assert_eq!(
+        seen,
+        [
+            (EventKind::Begin, TrackKind::Thread, none),
+            (EventKind::End, TrackKind::Thread, EventFlags::UNNAMED),
+            (EventKind::End, TrackKind::Thread, none),
+            (EventKind::Instant, TrackKind::Global, none),
+            (EventKind::Instant, TrackKind::Process, none),
+            (EventKind::Instant, TrackKind::Thread, none),
+            (EventKind::Instant, TrackKind::Thread, none),
+        ]
+    );
+    assert_eq!(events[2].tid, Id::Number(1), "without a thread id, that of the process");
+    assert_eq!((&events[3].pid, &events[4].tid), (&Id::None, &Id::None));
+}
+
+#[test]
+fn ids_are_never_folded() {
+    let events = clean(
+        r#"{"ph":"B","ts":1,"pid":-1,"tid":140354353736576},{"ph":"B","ts":2,"pid":"1","tid":99999999999999999999},
+           {"ph":"B","ts":3},{"ph":"B","ts":4,"tid":5},{"ph":"B","ts":5,"pid":null,"tid":1.0},{"ph":"B","ts":6,"pid":1,"tid":"\u0041"}"#,
+    );
+    let ids: Vec<_> = events.into_iter().map(|event| (event.pid, event.tid)).collect();
+    let text = |text: &str| Id::Text(text.into());
+    assert_eq!(
+        ids,
+        [
+            (Id::Number(-1), Id::Number(140_354_353_736_576)),
+            (text("1"), text("99999999999999999999")),
+            (Id::None, Id::None),
+            (Id::None, Id::Number(5)),
+            (Id::None, text("1.0")),
+            (Id::Number(1), text("A")),
+        ]
+    );
+}
+
+#[test]
+fn each_numeric_series_of_a_counter_is_a_track_and_ids_keep_counters_apart() {
+    let reading = read(
+        r#"[{"ph":"C","name":"mem","ts":1,"pid":1,"args":{"used":1.5,"free":"2","x":true,"y":null,"z":1e400}},
+           {"ph":"C","name":"mem","id":1,"ts":2,"pid":1,"args":{"used":3}},{"ph":"C","name":"mem","id":"0x1","ts":3,"pid":1,"args":{"used":4}},
+           {"ph":"C","name":"empty","ts":4,"pid":1,"args":{}},{"ph":"C","name":"none","ts":5,"pid":1}]"#,
+    );
+    let seen: Vec<_> =
+        reading.events.iter().map(|event| (event.track_name.as_str(), f64::from_bits(event.value))).collect();
+    assert_eq!(seen, [("mem used", 1.5), ("mem free", 2.0), ("mem[1] used", 3.0), ("mem[0x1] used", 4.0)]);
+    assert_eq!(reading.lost(), [(Loss::BadCounter, 5)]);
+    assert!(reading.events.iter().all(|event| event.track == TrackKind::Counter && event.name == "mem"));
+}
+
+#[test]
+fn async_ids_follow_category_scope_and_process() {
+    let value = |fields: &str| {
+        let events = clean(&format!(r#"{{"ph":"b","ts":1,"cat":"c","name":"n",{fields}}}"#));
+        assert_eq!((events[0].track, events[0].track_name.as_str()), (TrackKind::Async, "c"));
+        events[0].value
+    };
+    let base = value(r#""id":1,"pid":1"#);
+    assert_eq!(value(r#""id":"1","pid":2,"name":"other""#), base, "global, and whatever the name");
+    assert_ne!(value(r#""id":"0x1","pid":1"#), base);
+    assert_eq!(value(r#""id2":{"global":"1"},"pid":9"#), base);
+    assert_ne!(value(r#""id2":{"local":"1"},"pid":1"#), base);
+    assert_ne!(value(r#""id2":{"local":"1"},"pid":1"#), value(r#""id2":{"local":"1"},"pid":2"#));
+    assert_ne!(value(r#""id":1,"pid":1,"scope":"s""#), base);
+    let all = r#"{"ph":"b","id":1,"ts":1},{"ph":"n","id":1,"ts":2},{"ph":"e","id":1,"ts":3}"#;
+    assert_eq!(kinds(all), [EventKind::AsyncBegin, EventKind::AsyncInstant, EventKind::AsyncEnd]);
+}
+
+#[test]
+fn old_async_steps_carry_the_name_of_the_step_and_share_the_id_of_their_span() {
+    let events = clean(
+        r#"{"ph":"S","cat":"c","name":"load","id":1,"ts":1},{"ph":"T","cat":"c","name":"load","id":1,"ts":2,"args":{"step":"dns"}},
+           {"ph":"p","cat":"c","name":"load","id":1,"ts":3,"args":{"step":"tcp"}},{"ph":"F","cat":"c","name":"load","id":1,"ts":4}"#,
+    );
+    let seen: Vec<_> = events.iter().map(|event| (event.kind, event.name.as_str())).collect();
+    let expected = [
+        (EventKind::AsyncBegin, "load"),
+        (EventKind::AsyncStepInto, "dns"),
+        (EventKind::AsyncStepPast, "tcp"),
+        (EventKind::AsyncEnd, "load"),
+    ];
+    assert_eq!(seen, expected);
+    assert!(events.iter().all(|event| event.value == events[0].value));
+}
+
+#[test]
+fn an_async_event_without_an_id_is_shown_on_its_thread_and_counted() {
+    let reading = read(r#"[{"ph":"b","name":"n","cat":"c","ts":1,"pid":1,"tid":2}]"#);
+    assert_eq!((reading.events[0].kind, reading.events[0].track), (EventKind::Instant, TrackKind::Thread));
+    assert_eq!(reading.lost(), [(Loss::BadAsync, 1)]);
+}
+
+#[test]
+fn flows_bind_as_catapult_binds_them() {
+    let events = clean(
+        r#"{"ph":"s","cat":"c","name":"n","id":1,"ts":1},{"ph":"t","cat":"c","name":"n","id":"1","ts":2},{"ph":"f","cat":"c","name":"n","id":1,"ts":3},
+           {"ph":"f","bp":"e","cat":"c","name":"n","id":1,"ts":4},{"ph":"f","cat":"disabled-input","name":"n","id":1,"ts":5}"#,
+    );
+    let binds: Vec<_> = events.iter().map(|event| event.flags.has(EventFlags::BIND_ENCLOSING)).collect();
+    assert_eq!(binds, [true, true, false, true, true]);
+    assert!(events[..4].iter().all(|event| event.value == events[0].value));
+    assert_ne!(events[4].value, events[0].value, "another category");
+    assert_eq!(read(r#"[{"ph":"s","name":"n","ts":1}]"#).lost(), [(Loss::BadFlow, 1)]);
+}
+
+#[test]
+fn a_span_with_a_bind_id_is_also_a_flow() {
+    use EventKind::{Begin, Complete, End, FlowEnd, FlowStart, FlowStep};
+    let events = clean(
+        r#"{"ph":"X","name":"a","ts":1,"dur":1,"bind_id":"0x9","flow_out":true},{"ph":"X","name":"b","ts":2,"dur":1,"bind_id":"0x9","flow_in":true,"flow_out":true},
+           {"ph":"B","name":"c","ts":3,"bind_id":"0x9","flow_in":true,"flow_out":false},{"ph":"E","ts":4,"bind_id":"0x9","flow_in":true}"#,
+    );
+    let kinds: Vec<_> = events.iter().map(|event| event.kind).collect();
+    assert_eq!(kinds, [Complete, FlowStart, Complete, FlowStep, Begin, FlowEnd, End]);
+    assert_eq!(events[1].value, events[5].value);
+    assert!(events[1].flags.has(EventFlags::BIND_ENCLOSING));
+}
+
+#[test]
+fn metadata_needs_no_time_and_unknown_kinds_are_counted() {
+    let reading = read(
+        r#"[{"ph":"M","name":"process_name","pid":1,"args":{"name":"p"}},{"ph":"M","name":"thread_name","pid":1,"tid":2,"ts":null,"args":{"name":"t\u00e9"}},
+           {"ph":"M","name":"thread_name","pid":3,"args":{"name":"main"}},{"ph":"M","name":"process_sort_index","pid":1,"args":{"sort_index":-5}},
+           {"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":"7"}},{"ph":"M","name":"process_labels","pid":1,"args":{"labels":"a,b"}},
+           {"ph":"M","name":"num_cpus","pid":1,"args":{"number":4}},{"ph":"M","name":"process_name","pid":1}]"#,
+    );
+    let (one, two, three) = (Id::Number(1), Id::Number(2), Id::Number(3));
+    let expected = [
+        Metadata::ProcessName { pid: one.clone(), name: "p".into() },
+        Metadata::ThreadName { pid: one.clone(), tid: two.clone(), name: "té".into() },
+        Metadata::ThreadName { pid: three.clone(), tid: three, name: "main".into() },
+        Metadata::ProcessSortIndex { pid: one.clone(), sort_index: -5 },
+        Metadata::ThreadSortIndex { pid: one.clone(), tid: two, sort_index: 7 },
+        Metadata::ProcessLabels { pid: one, labels: "a,b".into() },
+    ];
+    assert_eq!(reading.metadata, expected);
+    assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 2)]);
+}
+
+#[test]
+fn phases_that_no_timeline_shows_are_counted() {
+    let ignored =
+        ["P", "N", "O", "D", "v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
+    let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
+    let reading = read(&format!("[{ignored},{unknown}]"));
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 9)]);
+    assert!(reading.events.is_empty());
+}
+
+#[test]
+fn arguments_that_are_no_object_and_dotted_keys_are_kept() {
+    let args = |fields: &str| clean(&format!(r#"{{"ph":"i","ts":1,{fields}}}"#)).remove(0).args;
+    assert_eq!(args(r#""args":"text""#), r#"{"args":"text"}"#);
+    assert_eq!(args(r#""args":[1,{"a":2}]"#), r#"{"args":[1,{"a":2}]}"#);
+    assert_eq!(args(r#""args":{ }"#), "");
+    assert_eq!(args(r#""args":null"#), "");
+    assert_eq!(args(r#""other":1,"sf":2"#), "");
+    assert_eq!(args(r#"".file":"m.rs",".line":3,"args":{"a":1}"#), r#"{"a":1,".file":"m.rs",".line":3}"#);
+    assert_eq!(args(r#"".file":"m.rs""#), r#"{".file":"m.rs"}"#);
+}
+
+#[test]
+fn names_that_are_no_text_show_their_json_and_duplicate_keys_take_the_last() {
+    let events = clean(
+        r#"{"ph":"i","ts":1,"name":42},{"ph":"i","ts":2,"name":{"a":1}},{"ph":"i","ts":3,"name":null},{"name":"a","ph":"X","name":"b","ts":9,"ts":4,"ph":"i"}"#,
+    );
+    let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["42", "{\"a\":1}", "", "b"]);
+}
