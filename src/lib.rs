@@ -4,3 +4,4 @@ pub mod formats;
 pub mod model;
 pub mod query;
 pub mod store;
+pub mod synth;
