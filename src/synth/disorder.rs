@@ -1,0 +1,172 @@
+//! Puts events where a capture would have them: most in order of time, some later than they belong, a few much later.
+//! Holds what it has yet to let go and one chunk, whatever the length of the capture.
+
+use std::cmp::Reverse;
+use std::collections::binary_heap::{BinaryHeap, PeekMut};
+
+use super::random::Random;
+use crate::formats::native::write::CHUNK_EVENTS;
+use crate::model::{Chunk, Event};
+
+/// Of the strays, one in so many is far: most tracers delay an event until a span ends, few until a buffer is full.
+const FAR_ONE_IN: u64 = 32;
+/// How many events a near stray may be late by, as powers of two.
+const NEAR_LOG2: std::ops::Range<u64> = 2..12;
+/// The same for a far one: up to two million, thirty chunks.
+const FAR_LOG2: std::ops::Range<u64> = 16..21;
+
+/// Takes events in order of time and hands on chunks in the order of a capture.
+#[derive(Debug)]
+pub struct Disorder {
+    random: Random,
+    /// An event strays if 32 random bits are below this.
+    threshold: u64,
+    /// How many events came in.
+    position: u64,
+    strays: BinaryHeap<Reverse<Stray>>,
+    chunk: Chunk,
+}
+
+/// An event on its way to a later place.
+#[derive(Debug)]
+struct Stray {
+    release: u64,
+    /// Orders strays that are let go at the same place.
+    number: u64,
+    event: Event,
+    blob: Box<[u8]>,
+}
+
+impl Disorder {
+    /// `fraction` of the events, from 0 to 1, stray.
+    #[must_use]
+    pub fn new(seed: u64, fraction: f64) -> Self {
+        let threshold = (fraction.clamp(0.0, 1.0) * 2f64.powi(32)) as u64;
+        let random = Random::new(seed, u64::MAX);
+        Self { random, threshold, position: 0, strays: BinaryHeap::new(), chunk: Chunk::default() }
+    }
+
+    /// Takes the next event with the blob of its details, and hands on the chunk that it may fill.
+    #[must_use]
+    pub fn push(&mut self, event: Event, blob: &[u8]) -> Option<Chunk> {
+        self.position += 1;
+        let bits = self.random.next();
+        if bits >> 32 < self.threshold {
+            let powers = if (bits & 0xffff).is_multiple_of(FAR_ONE_IN) { FAR_LOG2 } else { NEAR_LOG2 };
+            let distance = 1 << (powers.start + self.random.below(powers.end - powers.start));
+            let release = self.position + distance + self.random.below(distance);
+            self.strays.push(Reverse(Stray { release, number: self.position, event, blob: blob.into() }));
+        } else {
+            self.let_go(event, blob);
+        }
+        while self.chunk.events.len() < CHUNK_EVENTS
+            && let Some(stray) = self.released()
+        {
+            self.let_go(stray.event, &stray.blob);
+        }
+        (self.chunk.events.len() >= CHUNK_EVENTS).then(|| self.take_chunk())
+    }
+
+    /// Hands on what is left.
+    #[must_use]
+    pub fn finish(mut self) -> Vec<Chunk> {
+        let mut chunks = Vec::new();
+        while let Some(Reverse(stray)) = self.strays.pop() {
+            self.let_go(stray.event, &stray.blob);
+            if self.chunk.events.len() >= CHUNK_EVENTS {
+                chunks.push(self.take_chunk());
+            }
+        }
+        if !self.chunk.events.is_empty() {
+            chunks.push(self.chunk);
+        }
+        chunks
+    }
+
+    fn released(&mut self) -> Option<Stray> {
+        let stray = self.strays.peek_mut()?;
+        (stray.0.release <= self.position).then(|| PeekMut::pop(stray).0)
+    }
+
+    fn take_chunk(&mut self) -> Chunk {
+        let mut chunk = Chunk::default();
+        chunk.events.reserve_exact(CHUNK_EVENTS);
+        std::mem::replace(&mut self.chunk, chunk)
+    }
+
+    fn let_go(&mut self, mut event: Event, blob: &[u8]) {
+        event.detail = if blob.is_empty() { 0 } else { self.chunk.details.push_blob(blob) };
+        self.chunk.events.push(event);
+    }
+}
+
+impl Stray {
+    fn order(&self) -> (u64, u64) {
+        (self.release, self.number)
+    }
+}
+
+impl PartialEq for Stray {
+    fn eq(&self, other: &Self) -> bool {
+        self.order() == other.order()
+    }
+}
+
+impl Eq for Stray {}
+
+impl PartialOrd for Stray {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Stray {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.order().cmp(&other.order())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
+
+    fn shuffle(count: i64, fraction: f64) -> Vec<i64> {
+        let mut disorder = Disorder::new(1, fraction);
+        let mut chunks = Vec::new();
+        for ts_ns in 0..count {
+            let (kind, flags) = (EventKind::Instant, EventFlags::NONE);
+            let event =
+                Event { ts_ns, value: 0, track: TrackIdx(0), name: NameIdx(0), detail: 0, depth: 0, kind, flags };
+            chunks.extend(disorder.push(event, &ts_ns.to_le_bytes()));
+            assert!(disorder.strays.len() < 200_000, "what is held does not grow with the capture");
+        }
+        chunks.extend(disorder.finish());
+        assert!(chunks.iter().rev().skip(1).all(|chunk| chunk.events.len() == CHUNK_EVENTS));
+        for chunk in &chunks {
+            assert!(chunk.events.iter().all(|event| chunk.details.blob(event.detail) == event.ts_ns.to_le_bytes()));
+        }
+        chunks.iter().flat_map(|chunk| &chunk.events).map(|event| event.ts_ns).collect()
+    }
+
+    #[test]
+    fn every_event_comes_out_once_whatever_the_disorder() {
+        for fraction in [0.0, 0.01, 1.0] {
+            let mut order = shuffle(300_000, fraction);
+            order.sort_unstable();
+            assert!(order.into_iter().eq(0..300_000), "{fraction}");
+        }
+    }
+
+    #[test]
+    fn so_many_stray_as_were_asked_for_and_without_disorder_none() {
+        let late = |order: &[i64]| {
+            let latest =
+                order.iter().scan(i64::MIN, |latest, &ts_ns| Some(std::mem::replace(latest, ts_ns.max(*latest))));
+            order.iter().zip(latest).filter(|&(&ts_ns, latest)| ts_ns < latest).count()
+        };
+        assert_eq!(late(&shuffle(100_000, 0.0)), 0);
+        let strays = late(&shuffle(1_000_000, 0.01));
+        assert!((9_000..11_000).contains(&strays), "{strays}");
+    }
+}

@@ -1,0 +1,241 @@
+//! Captures made from a seed, of any size: frames, workers, nested calls, bursts, idle gaps, log-normal durations and a
+//! few thousand names, as real programs have them, with as many events out of place as one asks for. The same seed
+//! gives the same capture, to the byte, on every machine. Memory does not grow with the capture.
+
+mod disorder;
+mod extras;
+mod program;
+mod random;
+mod thread;
+pub mod write;
+
+use disorder::Disorder;
+use extras::Extras;
+use program::Program;
+use thread::{MadeSpan, Thread};
+
+use crate::model::args::Detail;
+use crate::model::{Chunk, Event, EventFlags, EventKind, NameIdx, Names, TrackIdx, TrackTables};
+
+/// What is generated beside the spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Flavour {
+    /// Nothing: complete spans alone, exactly as many as were asked for.
+    Spans,
+    /// One of everything a capture can hold: counters, flows, instants, asynchronous spans, arguments, and threads that
+    /// log begins and ends; a few more spans than were asked for.
+    Demo,
+}
+
+/// What to generate.
+#[derive(Debug, Clone, PartialEq)]
+pub struct SynthOptions {
+    /// How many spans.
+    pub spans: u64,
+    /// On how many threads, at least 1.
+    pub threads: u32,
+    /// How deep spans nest at most, at least 1.
+    pub depth: u16,
+    /// Which part of the events stands later in the capture than its time says, from 0 to 1.
+    pub disorder: f64,
+    /// What everything follows from.
+    pub seed: u64,
+    /// What there is beside the spans.
+    pub flavour: Flavour,
+}
+
+impl Default for SynthOptions {
+    fn default() -> Self {
+        Self { spans: 1_000_000, threads: 16, depth: 10, disorder: 0.01, seed: 1, flavour: Flavour::Spans }
+    }
+}
+
+impl SynthOptions {
+    /// The capture that `longspan demo` shows: two million spans, which takes a second to make and has all there is.
+    #[must_use]
+    pub fn demo() -> Self {
+        Self { spans: 2_000_000, threads: 24, depth: 12, flavour: Flavour::Demo, ..Self::default() }
+    }
+}
+
+/// A capture that can be generated.
+#[derive(Debug)]
+pub struct Synth {
+    options: SynthOptions,
+    program: Program,
+    extras: Option<Extras>,
+}
+
+/// Events that are put in order at once: 4 MiB, so that they stay in the cache while they are sorted.
+const ROUND_EVENTS: u64 = 128 * 1024;
+/// The time that the first round covers; each next one follows from how many events the one before had.
+const FIRST_ROUND_NS: u64 = 1_000_000;
+
+impl Synth {
+    /// Plans the program that is traced; generates nothing yet.
+    #[must_use]
+    pub fn new(options: SynthOptions) -> Self {
+        let mut program = Program::new(options.seed, options.threads.max(1));
+        let extras = (options.flavour == Flavour::Demo).then(|| Extras::new(options.seed, &mut program));
+        Self { options, program, extras }
+    }
+
+    /// What [`Event::name`] points into.
+    #[must_use]
+    pub fn names(&self) -> &Names {
+        &self.program.names
+    }
+
+    /// What [`Event::track`] points into.
+    #[must_use]
+    pub fn tracks(&self) -> &TrackTables {
+        self.program.tracks()
+    }
+
+    /// Generates the capture, chunk by chunk in its order. Chunks hold 64 Ki events; the last may hold fewer.
+    ///
+    /// # Errors
+    /// The first error of `sink`, which ends the generation.
+    pub fn generate<E>(&self, sink: &mut dyn FnMut(Chunk) -> Result<(), E>) -> Result<(), E> {
+        let SynthOptions { seed, depth, disorder, spans, .. } = self.options;
+        let mut extras = self.extras.clone();
+        let mut threads: Vec<Tracer> = self
+            .program
+            .threads()
+            .iter()
+            .map(|&plan| {
+                let style = match (&extras, plan.place) {
+                    (None, _) => Style::Complete,
+                    (Some(_), 2) => Style::BeginEnd,
+                    (Some(_), _) => Style::CompleteWithArgs,
+                };
+                Tracer { thread: Thread::new(seed, plan, depth), style, open: Vec::new() }
+            })
+            .collect();
+        let mut disorder = Disorder::new(seed, disorder);
+        let mut round = Chunk::default();
+        let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
+        let mut made = 0;
+        while made < spans {
+            until_ns = until_ns.saturating_add_unsigned(round_ns);
+            round.events.clear();
+            round.details.ends.clear();
+            round.details.bytes.clear();
+            for tracer in &mut threads {
+                made += tracer.trace(&self.program, until_ns, &mut round);
+            }
+            if let Some(extras) = &mut extras {
+                extras.trace(until_ns, &mut round);
+            }
+            let events = round.events.len() as u64;
+            round_ns = next_round_ns(round_ns, events);
+            if made >= spans && extras.is_some() {
+                threads.iter_mut().for_each(|tracer| tracer.close(i64::MAX, &mut round));
+                extras.iter_mut().for_each(|extras| extras.finish(&mut round));
+            }
+            round.sort();
+            if extras.is_none() {
+                // Every event is a span: the last ones in time go, so that no more are left than were asked for.
+                let over = usize::try_from(made.saturating_sub(spans)).unwrap_or(usize::MAX);
+                round.events.truncate(round.events.len().saturating_sub(over));
+            }
+            for event in &round.events {
+                if let Some(chunk) = disorder.push(*event, round.details.blob(event.detail)) {
+                    sink(chunk)?;
+                }
+            }
+        }
+        disorder.finish().into_iter().try_for_each(sink)
+    }
+}
+
+/// The time that the next round covers, so that it has about [`ROUND_EVENTS`]; never more than double or half.
+fn next_round_ns(round_ns: u64, events: u64) -> u64 {
+    let fitting = u128::from(round_ns) * u128::from(ROUND_EVENTS) / u128::from(events.max(1));
+    u64::try_from(fitting).unwrap_or(u64::MAX).clamp(round_ns.div_ceil(2), round_ns.saturating_mul(2)).min(1 << 40)
+}
+
+/// How a thread logs its spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Style {
+    Complete,
+    CompleteWithArgs,
+    BeginEnd,
+}
+
+/// A thread with what it logs.
+#[derive(Debug)]
+struct Tracer {
+    thread: Thread,
+    style: Style,
+    /// Ends and names of spans whose end is not logged yet, for [`Style::BeginEnd`].
+    open: Vec<(i64, NameIdx)>,
+}
+
+impl Tracer {
+    /// Logs what begins (and what ends) before `until_ns`; returns the number of spans that begin.
+    fn trace(&mut self, program: &Program, until_ns: i64, round: &mut Chunk) -> u64 {
+        let before = round.events.len();
+        let mut ends = 0;
+        while let Some(span) = self.thread.next_before(program, until_ns) {
+            let name = program.name(span.function);
+            match self.style {
+                Style::Complete => round.events.push(self.complete(&span, name, 0)),
+                Style::CompleteWithArgs => {
+                    let detail = args_of(&span).map_or(0, |args_json| {
+                        round.details.push(&Detail { args_json: &args_json, ..Detail::default() })
+                    });
+                    round.events.push(self.complete(&span, name, detail));
+                }
+                Style::BeginEnd => {
+                    while self.open.len() > span.depth.into() {
+                        ends += self.end_innermost(round);
+                    }
+                    let event = self.complete(&span, name, 0);
+                    round.events.push(Event { kind: EventKind::Begin, value: 0, ..event });
+                    self.open.push((span.start_ns.saturating_add_unsigned(span.dur_ns), name));
+                }
+            }
+        }
+        let begins = (round.events.len() - before) as u64 - ends;
+        self.close(until_ns, round);
+        begins
+    }
+
+    /// Logs the ends of the spans that end before `until_ns`.
+    fn close(&mut self, until_ns: i64, round: &mut Chunk) {
+        while self.open.last().is_some_and(|&(end_ns, _)| end_ns < until_ns) {
+            self.end_innermost(round);
+        }
+    }
+
+    /// Logs the end of the innermost open span; returns how many ends that were.
+    fn end_innermost(&mut self, round: &mut Chunk) -> u64 {
+        let Some((end_ns, name)) = self.open.pop() else { return 0 };
+        round.events.push(event(EventKind::End, end_ns, self.thread.plan().track, name));
+        1
+    }
+
+    fn complete(&self, span: &MadeSpan, name: NameIdx, detail: u32) -> Event {
+        let event = event(EventKind::Complete, span.start_ns, self.thread.plan().track, name);
+        Event { value: span.dur_ns, detail, ..event }
+    }
+}
+
+/// An event without value, arguments or flags.
+fn event(kind: EventKind, ts_ns: i64, track: TrackIdx, name: NameIdx) -> Event {
+    Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
+}
+
+/// The arguments of a span, which few have: roots, and one in 32 of the others.
+fn args_of(span: &MadeSpan) -> Option<String> {
+    let mixed = span.start_ns.cast_unsigned().wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32;
+    if span.depth == 0 {
+        return Some(format!(r#"{{"items":{},"culled":{}}}"#, mixed % 2000, mixed % 37));
+    }
+    (mixed % 32 == 0)
+        .then(|| format!(r#"{{"path":"assets/level{}/{:06x}.bin","bytes":{}}}"#, mixed % 9, mixed >> 8, mixed))
+}
+
+#[cfg(test)]
+mod tests;
