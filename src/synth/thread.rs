@@ -193,7 +193,7 @@ mod tests {
                 let end_ns = span.start_ns + span.dur_ns as i64;
                 assert!(span.start_ns >= last_start_ns);
                 parents.truncate(span.depth.into());
-                assert_eq!(parents.len(), span.depth.into(), "no level is left out");
+                assert_eq!(parents.len(), usize::from(span.depth), "no level is left out");
                 if let Some(&(start_ns, parent_end_ns)) = parents.last() {
                     assert!(start_ns <= span.start_ns && end_ns <= parent_end_ns);
                 }
