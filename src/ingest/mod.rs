@@ -17,7 +17,7 @@ pub mod prefetch;
 pub mod spill;
 pub mod ties;
 
-pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, open};
+pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, PreviewSink, open, open_with_previews};
 
 #[cfg(test)]
 mod merge_tests;

@@ -5,6 +5,7 @@
 //! [`ties`](super::ties), all others come in order.
 
 use std::io;
+use std::sync::Arc;
 
 use super::asyncs::AsyncTrees;
 use super::heads::Stretch;
@@ -14,7 +15,7 @@ use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StrIdx, TrackIdx, TrackTables,
 };
-use crate::store::{DetailRef, LaneIdx, LaneKind, Row, StoreWriter, Summary, flow};
+use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary, flow};
 
 /// Takes sorted events and writes lanes.
 pub struct Nester<'a> {
@@ -103,6 +104,16 @@ impl<'a> Nester<'a> {
             }
         }
         Ok(())
+    }
+
+    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it.
+    ///
+    /// # Errors
+    /// What the system says to a write of the store.
+    pub fn preview(&mut self, names: &Arc<Names>, sorted_to_ns: i64) -> io::Result<Store> {
+        let summary = Summary { sorted_to_ns: Some(sorted_to_ns), ..self.summary.clone() };
+        let tracks = self.registry.tables().clone();
+        self.writer.preview(Meta { names: Arc::clone(names), tracks, losses: self.losses.clone(), summary })
     }
 
     /// Closes what is still open.

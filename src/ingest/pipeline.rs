@@ -5,7 +5,7 @@ use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use super::assemble::Assembler;
 use super::kept::KeptChunks;
@@ -96,6 +96,23 @@ pub enum LoadError {
 /// # Errors
 /// See [`LoadError`]. What is damaged in part is no error: the store counts it among its losses.
 pub fn open(path: &Path, options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> Result<Loaded, LoadError> {
+    open_with_previews(path, options, cancel, progress, None)
+}
+
+/// Takes what is sorted so far, to be looked at while the rest is sorted.
+pub type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
+
+/// The same as [`open`], handing `previews` what is sorted so far, every now and then.
+///
+/// # Errors
+/// As [`open`].
+pub fn open_with_previews(
+    path: &Path,
+    options: &LoadOptions,
+    cancel: &Cancel,
+    progress: &Progress,
+    previews: Option<PreviewSink<'_>>,
+) -> Result<Loaded, LoadError> {
     let started = Instant::now();
     progress.begin(Stage::Opening, 0);
     let context = ReadContext {
@@ -107,7 +124,7 @@ pub fn open(path: &Path, options: &LoadOptions, cancel: &Cancel, progress: &Prog
     let place = StorePlace::choose(path, &options.cache)?;
     let (store, cached) = match place.kept() {
         Some(store) => (store, true),
-        None => (load(path, &place, &context, started)?, false),
+        None => (load(path, &place, &context, Previews::new(previews), started)?, false),
     };
     progress.begin(Stage::Done, 0);
     let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note: place.note };
@@ -149,6 +166,37 @@ impl StorePlace {
     }
 }
 
+/// When to show what is sorted so far.
+struct Previews<'a> {
+    sink: Option<PreviewSink<'a>>,
+    due: Instant,
+}
+
+impl<'a> Previews<'a> {
+    /// The first comes as soon as there is something to see.
+    const FIRST_AFTER: Duration = Duration::from_millis(150);
+    /// A preview takes time from the sort: at most this part of it, so that lanes without number slow nothing down.
+    const COST_SHARE: u32 = 40;
+    /// More often than this a person sees no difference.
+    const INTERVAL_MIN: Duration = Duration::from_millis(500);
+
+    fn new(sink: Option<PreviewSink<'a>>) -> Self {
+        Self { sink, due: Instant::now() + Self::FIRST_AFTER }
+    }
+
+    fn are_due(&self) -> bool {
+        self.sink.is_some() && Instant::now() >= self.due
+    }
+
+    fn send(&mut self, preview: impl FnOnce() -> io::Result<Store>) -> io::Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let started = Instant::now();
+        sink(Arc::new(preview()?));
+        self.due = Instant::now() + Self::INTERVAL_MIN.max(started.elapsed() * Self::COST_SHARE);
+        Ok(())
+    }
+}
+
 /// A store that only lacks its tables.
 struct Sorted {
     writer: StoreWriter,
@@ -158,12 +206,18 @@ struct Sorted {
 /// What the merge needs: chunks, and the tables that they point into.
 struct Capture {
     source: Box<dyn ChunkSource>,
-    names: Names,
+    names: Arc<Names>,
     registry: Registry,
     losses: Losses,
 }
 
-fn load(path: &Path, place: &StorePlace, context: &ReadContext, started: Instant) -> Result<Store, LoadError> {
+fn load(
+    path: &Path,
+    place: &StorePlace,
+    context: &ReadContext,
+    mut previews: Previews<'_>,
+    started: Instant,
+) -> Result<Store, LoadError> {
     let write_error = |source| LoadError::Write { folder: place.folder.clone(), source };
     let source_bytes =
         fs::metadata(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?.len();
@@ -183,7 +237,7 @@ fn load(path: &Path, place: &StorePlace, context: &ReadContext, started: Instant
             None => tempfile::tempfile_in(&place.folder),
         };
         let file = file.map_err(write_error)?;
-        let merged = sort_into(&capture, &heads, &file, &spill, context);
+        let merged = sort_into(&capture, &heads, &file, &spill, context, &mut previews);
         match merged {
             Ok(Sorted { writer, mut meta }) => {
                 context.progress.begin(Stage::Publishing, 0);
@@ -224,10 +278,10 @@ fn read(
             let mut assembler = Assembler::new(kept, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, registry, losses, chunks, .. } = assembler;
-            Capture { source: Box::new(chunks), names, registry, losses }
+            Capture { source: Box::new(chunks), names: Arc::new(names), registry, losses }
         }
         Reader::Chunks(ChunkedCapture { source, names, tracks, losses }) => {
-            Capture { source, names, registry: Registry::from_tables(tracks), losses }
+            Capture { source, names: Arc::new(names), registry: Registry::from_tables(tracks), losses }
         }
     })
 }
@@ -239,6 +293,7 @@ fn sort_into(
     file: &File,
     spill: &SpillFile,
     context: &ReadContext,
+    previews: &mut Previews<'_>,
 ) -> Result<Sorted, MergeError<io::Error>> {
     /// Events between two reports of progress.
     const REPORT_EVENTS: u64 = 1 << 16;
@@ -258,6 +313,11 @@ fn sort_into(
             context.progress.advance(unreported);
             context.progress.add_events(unreported);
             unreported = 0;
+            if previews.are_due()
+                && let Some(first) = stretch.events.first()
+            {
+                previews.send(|| nester.preview(&capture.names, first.ts_ns))?;
+            }
         }
         nester.take(stretch)
     })?;
@@ -280,6 +340,6 @@ fn sort_into(
         head_moves: stats.head_moves,
         spilled_bytes: spill.bytes(),
     };
-    let meta = Meta { names: capture.names.clone(), tracks: nested.tracks, losses, summary };
+    let meta = Meta { names: Arc::clone(&capture.names), tracks: nested.tracks, losses, summary };
     Ok(Sorted { writer, meta })
 }

@@ -230,6 +230,32 @@ proptest! {
 }
 
 #[test]
+fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
+    let rows = rows_of(0, &[(3, 5), (10, 1)], 10_000);
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file, 1 << 24).unwrap();
+    let mut registry = Registry::default();
+    registry.track(&TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 });
+    let meta = || Meta { tracks: registry.tables().clone(), ..Meta::default() };
+    let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+    let mut previews = Vec::new();
+    for (k, row) in rows.iter().enumerate() {
+        writer.push(lane, *row).unwrap();
+        if k % 1777 == 5 {
+            previews.push((k + 1, Snapshot::new(Arc::new(writer.preview(meta()).unwrap()))));
+        }
+    }
+    for (count, snapshot) in previews {
+        let seen: Vec<Row> = SortedRows::new(&snapshot, [LaneIdx(0)], 0, i64::MAX).map(|row| row.row).collect();
+        assert_eq!(seen, rows[..count]);
+        let buckets = Buckets { first: 0, count: 300, width_log2: 8 };
+        let mut cells = Vec::new();
+        longest(&snapshot, LaneIdx(0), buckets, &mut cells);
+        assert_eq!(spread(&cells, buckets), scan(&rows[..count], buckets));
+    }
+}
+
+#[test]
 fn a_view_of_the_whole_of_time_is_answered() {
     let rows = vec![
         Row { start_ns: i64::MIN, value: 10, detail: 0, name: 1 },

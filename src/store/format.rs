@@ -10,6 +10,8 @@
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else is durable,
 //! so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are made again.
 
+use std::sync::Arc;
+
 use bytemuck::{Pod, Zeroable};
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -143,7 +145,7 @@ const _: () = assert!(size_of::<LaneRecord>() == 80);
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Meta {
     /// Names and categories.
-    pub names: Names,
+    pub names: Arc<Names>,
     /// Processes and tracks.
     pub tracks: TrackTables,
     /// What was lost.
@@ -169,6 +171,8 @@ pub struct Summary {
     pub start_ns: i64,
     /// The last end; 0 in a capture without events.
     pub end_ns: i64,
+    /// While the capture is being sorted: the time up to which all is there.
+    pub sorted_to_ns: Option<i64>,
     /// The length of the capture as it lies on disk.
     pub source_bytes: u64,
     /// Events that stand after a later one in the capture.

@@ -32,15 +32,22 @@ pub enum StoreError {
 #[derive(Debug)]
 pub struct Store {
     path: PathBuf,
-    map: Mapped,
-    lanes: Vec<LaneRecord>,
-    /// By track: its lanes in `lanes`.
+    /// By track: its lanes in the table of lanes.
     track_lanes: Vec<Range<u32>>,
-    extents: Vec<ExtentRecord>,
-    forests: Vec<u64>,
-    details: Vec<DetailBlock>,
-    overview: Range<usize>,
-    meta: Meta,
+    tables: StoreTables,
+}
+
+/// What a store consists of.
+#[derive(Debug)]
+pub(super) struct StoreTables {
+    pub map: Mapped,
+    pub lanes: Vec<LaneRecord>,
+    pub extents: Vec<ExtentRecord>,
+    pub forests: Vec<u64>,
+    pub details: Vec<DetailBlock>,
+    /// The bytes of the pyramids in the map.
+    pub overview: Range<usize>,
+    pub meta: Meta,
 }
 
 impl Store {
@@ -72,13 +79,18 @@ impl Store {
         // A checksum proves that the bytes are those that were written, so what they point to is there as well.
         let overview_start = overview_bytes.as_ptr() as usize - map.as_ptr() as usize;
         let overview = overview_start..overview_start + overview_bytes.len();
-        let mut track_lanes = vec![0..0; meta.tracks.tracks.len()];
-        for (index, lane) in (0u32..).zip(&lanes) {
-            let range: &mut Range<u32> =
-                track_lanes.get_mut(lane.track.index()).ok_or_else(|| damaged("table of lanes"))?;
+        let tables = StoreTables { map, lanes, extents, forests, details, overview, meta };
+        Self::of_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
+    }
+
+    /// Puts a store together; `None` if a lane belongs to no track.
+    pub(super) fn of_tables(tables: StoreTables, path: &Path) -> Option<Self> {
+        let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];
+        for (index, lane) in (0u32..).zip(&tables.lanes) {
+            let range: &mut Range<u32> = track_lanes.get_mut(lane.track.index())?;
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
-        Ok(Self { path: path.into(), map, lanes, track_lanes, extents, forests, details, overview, meta })
+        Some(Self { path: path.into(), track_lanes, tables })
     }
 
     /// Where the store lies, or lay.
@@ -90,19 +102,19 @@ impl Store {
     /// The length of the file.
     #[must_use]
     pub fn file_bytes(&self) -> u64 {
-        self.map.len() as u64
+        self.tables.map.len() as u64
     }
 
     /// Names, tracks, losses and counts.
     #[must_use]
     pub fn meta(&self) -> &Meta {
-        &self.meta
+        &self.tables.meta
     }
 
     /// How many lanes there are.
     #[must_use]
     pub fn lane_count(&self) -> u32 {
-        u32::try_from(self.lanes.len()).unwrap_or(u32::MAX)
+        u32::try_from(self.tables.lanes.len()).unwrap_or(u32::MAX)
     }
 
     /// The lanes of a track.
@@ -117,18 +129,18 @@ impl Store {
     /// If there is no such lane.
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> Lane<'_> {
-        Lane { store: self, record: &self.lanes[lane.index()] }
+        Lane { store: self, record: &self.tables.lanes[lane.index()] }
     }
 
     /// The blob of a detail, through a reader that keeps the last block.
     pub fn detail<'r>(&self, reference: DetailRef, reader: &'r mut DetailReader) -> &'r [u8] {
-        reader.blob(reference, &self.details, &self.map)
+        reader.blob(reference, &self.tables.details, &self.tables.map)
     }
 
     /// Reads every extent and says how many are not as they were written.
     #[must_use]
     pub fn damaged_extents(&self) -> usize {
-        self.extents
+        self.tables.extents
             .iter()
             .filter(|record| self.extent_bytes(record).is_none_or(|bytes| !Extent::is_intact(bytes)))
             .count()
@@ -136,7 +148,7 @@ impl Store {
 
     fn extent_bytes(&self, record: &ExtentRecord) -> Option<&[u8]> {
         let start = usize::try_from(record.offset).ok()?;
-        self.map.get(start..start.checked_add(record.bytes as usize)?)
+        self.tables.map.get(start..start.checked_add(record.bytes as usize)?)
     }
 }
 
@@ -180,7 +192,7 @@ impl<'a> Lane<'a> {
     /// Its extents, in order of time.
     #[must_use]
     pub fn extents(&self) -> &'a [ExtentRecord] {
-        slice(&self.store.extents, self.record.extent_first, self.record.extent_count)
+        slice(&self.store.tables.extents, self.record.extent_first, self.record.extent_count)
     }
 
     /// One of its extents; `None` if there is none of that number, or it is damaged.
@@ -193,7 +205,7 @@ impl<'a> Lane<'a> {
     #[must_use]
     pub fn forest<A: Pod>(&self) -> &'a [A] {
         let words = iforest::node_count(self.extents().len()) * (size_of::<A>() / size_of::<u64>());
-        bytemuck::cast_slice(slice(&self.store.forests, self.record.forest_first, words as u64))
+        bytemuck::cast_slice(slice(&self.store.tables.forests, self.record.forest_first, words as u64))
     }
 
     /// The coarsest level of its pyramid whose buckets are not wider than `2^width_log2`, if there is one.
@@ -202,7 +214,7 @@ impl<'a> Lane<'a> {
         if self.record.overview.count == 0 {
             return None;
         }
-        let bytes = self.store.map.get(self.store.overview.clone())?;
+        let bytes = self.store.tables.map.get(self.store.tables.overview.clone())?;
         let all: &[OverviewBucket] = bytemuck::try_cast_slice(bytes).ok()?;
         self.record.overview.level(all.get(usize::try_from(self.record.overview_first).ok()?..)?, width_log2)
     }

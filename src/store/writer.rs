@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::path::Path;
 
 use super::append::AppendFile;
 use super::block::{BLOCK_ROWS, Row};
@@ -11,6 +12,8 @@ use super::format::{LaneRecord, MAGIC, Meta, SECTIONS, Section, SectionRecord, T
 use super::iforest::{self, Aggregate, LongestNs, MinMax};
 use super::lane::{DetailRef, LaneIdx, LaneKind, Span};
 use super::overview::{OverviewBucket, OverviewBuilder, OverviewShape};
+use super::read::{Store, StoreTables};
+use crate::base::mapped::Mapped;
 use crate::model::{NameIdx, TrackIdx};
 
 /// A store that is being built.
@@ -140,6 +143,28 @@ impl StoreWriter {
         Ok(())
     }
 
+    /// What is written so far as a store that can be asked, while more is to come. Lanes may get other indices later.
+    ///
+    /// Everything that waits is written first, so all rows pushed so far are in it. Its cost goes with the lanes and
+    /// extents, not with the rows.
+    ///
+    /// # Errors
+    /// What the system says to a write or to another map.
+    pub fn preview(&mut self, meta: Meta) -> io::Result<Store> {
+        self.write_held()?;
+        self.details.flush(&mut self.file)?;
+        self.file.flush()?;
+        let map = Mapped::of_store(self.file.file())?;
+        let mut lanes: Vec<&LaneBuilder> = self.lanes.iter().collect();
+        lanes.sort_by_key(|lane| lane.order());
+        let mut tables = Tables::default();
+        lanes.into_iter().for_each(|lane| tables.take(lane, None));
+        let Tables { lanes, extents, forests, .. } = tables;
+        let details = self.details.blocks().to_vec();
+        Store::of_tables(StoreTables { map, lanes, extents, forests, details, overview: 0..0, meta }, Path::new(""))
+            .ok_or_else(|| io::Error::other("a lane belongs to no track"))
+    }
+
     /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
     ///
     /// # Errors
@@ -147,12 +172,13 @@ impl StoreWriter {
     pub fn finish(mut self, meta: &Meta) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        self.lanes.sort_by_key(|lane| (lane.track, lane.kind, lane.depth));
+        self.lanes.sort_by_key(LaneBuilder::order);
 
         let mut sections = [SectionRecord::default(); SECTIONS];
         let mut tables = Tables::default();
-        for lane in self.lanes {
-            tables.take(lane);
+        for mut lane in self.lanes {
+            let overview = std::mem::take(&mut lane.overview).finish();
+            tables.take(&lane, overview);
         }
         let meta = postcard::to_stdvec(meta).map_err(io::Error::other)?;
         let contents: [(Section, &[u8]); SECTIONS] = [
@@ -181,6 +207,11 @@ impl StoreWriter {
 }
 
 impl LaneBuilder {
+    /// Where the lane stands in the finished store.
+    fn order(&self) -> (TrackIdx, LaneKind, u16) {
+        (self.track, self.kind, self.depth)
+    }
+
     /// Packs the rows that wait as one block.
     fn pack(&mut self) {
         if self.pending.is_empty() {
@@ -232,12 +263,12 @@ struct Tables {
 }
 
 impl Tables {
-    fn take(&mut self, lane: LaneBuilder) {
+    fn take(&mut self, lane: &LaneBuilder, overview: Option<(OverviewShape, Vec<OverviewBucket>)>) {
         if lane.rows == 0 {
             return;
         }
         let overview_first = self.overview.len() as u64;
-        let overview = match lane.overview.finish() {
+        let overview = match overview {
             Some((shape, buckets)) => {
                 self.overview.extend(buckets);
                 shape
@@ -258,7 +289,7 @@ impl Tables {
             overview,
             extent_count: lane.extents.len() as u64,
         });
-        self.extents.extend(lane.extents);
+        self.extents.extend_from_slice(&lane.extents);
         self.forests.extend_from_slice(bytemuck::cast_slice(&lane.longest));
         self.forests.extend_from_slice(bytemuck::cast_slice(&lane.min_max));
     }
