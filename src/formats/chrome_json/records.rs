@@ -36,103 +36,137 @@ pub(super) struct Outcome {
 }
 
 /// Parses what is whole in `bytes`, which stand at `offset` of the capture; `at_end`: nothing follows them.
-pub(super) fn parse(bytes: &[u8], offset: u64, mut position: Position, at_end: bool) -> Outcome {
-    let mut batch = BatchBuilder::for_bytes(bytes.len());
-    let mut record = Record::default();
-    let mut pos = 0;
-    let offset_at = |pos: usize| offset.saturating_add(pos as u64);
-    loop {
-        match position {
-            Position::Between { comma_due } => match bytes.get(pos) {
-                None => break,
-                Some(b' ' | b'\n' | b'\r' | b'\t') => pos += 1,
-                Some(b',') => {
-                    pos += 1;
-                    position = Position::Between { comma_due: false };
-                }
-                Some(b']') => {
-                    pos += 1;
-                    position = Position::Behind;
-                }
-                Some(b'{') => {
-                    let place = Place::Offset(offset_at(pos));
-                    match read_record(&mut record, bytes, pos) {
-                        Ok(end) => {
-                            if comma_due {
-                                batch.losses.add(Loss::MissingComma, place);
-                            }
-                            batch.take(&record, offset_at(pos));
-                            pos = end;
-                            position = Position::Between { comma_due: true };
-                        }
-                        Err(Broken::Incomplete) if !at_end => {
-                            if bytes.len() - pos < RECORD_BYTES_MAX {
-                                break;
-                            }
-                            batch.losses.add(Loss::OverLimit, place);
-                            position = Position::Skipping(Skip::default());
-                        }
-                        Err(Broken::Incomplete) => {
-                            // A record that was cut off in the middle of the capture swallows what follows it.
-                            if let Next::Event { .. } = next_event(bytes, pos + 1, b'{', at_end) {
-                                batch.losses.add(Loss::BadRecord, place);
-                                position = Position::Damaged { before: b'{' };
-                                pos += 1;
-                            } else {
-                                batch.losses.add(Loss::Truncated, place);
-                                pos = bytes.len();
-                            }
-                        }
-                        Err(Broken::Malformed(_)) => {
-                            batch.losses.add(Loss::BadRecord, place);
-                            position = Position::Damaged { before: b'{' };
-                            pos += 1;
-                        }
-                        Err(Broken::TooDeep) => {
-                            batch.losses.add(Loss::DeepNesting, place);
-                            position = Position::Skipping(Skip::default());
-                        }
-                    }
-                }
-                Some(&other) => {
-                    batch.losses.add(Loss::BadRecord, Place::Offset(offset_at(pos)));
-                    position = Position::Damaged { before: other };
-                    pos += 1;
-                }
-            },
-            Position::Damaged { before } => match next_event(bytes, pos, before, at_end) {
-                Next::Event { start, .. } => {
-                    pos = start;
-                    position = Position::Between { comma_due: false };
-                }
-                Next::Unclear { start, before } => {
-                    pos = start;
-                    position = Position::Damaged { before };
-                    break;
-                }
-                Next::Nothing { before } => {
-                    pos = bytes.len();
-                    position = Position::Damaged { before };
-                    break;
-                }
-            },
-            Position::Skipping(mut skip) => {
-                if let Some(len) = skip.advance(&bytes[pos..]) {
-                    pos += len;
-                    position = Position::Between { comma_due: true };
-                } else {
-                    pos = bytes.len();
-                    position = Position::Skipping(skip);
-                    if at_end {
-                        batch.losses.add(Loss::Truncated, Place::Offset(offset_at(pos)));
-                    }
-                    break;
-                }
-            }
-            Position::Behind => break,
+pub(super) fn parse(bytes: &[u8], offset: u64, position: Position, at_end: bool) -> Outcome {
+    let batch = BatchBuilder::for_bytes(bytes.len());
+    let mut walk = Walk { bytes, offset, at_end, pos: 0, position, batch, record: Record::default() };
+    while let Some(position) = walk.step() {
+        walk.position = position;
+    }
+    Outcome { batch: walk.batch.finish(), position: walk.position, consumed: walk.pos }
+}
+
+/// A parse on its way.
+struct Walk<'a> {
+    bytes: &'a [u8],
+    offset: u64,
+    at_end: bool,
+    pos: usize,
+    position: Position,
+    batch: BatchBuilder<'a>,
+    record: Record<'a>,
+}
+
+impl Walk<'_> {
+    /// Goes on to the next position, or nowhere once all that is whole is taken.
+    fn step(&mut self) -> Option<Position> {
+        match self.position {
+            Position::Between { comma_due } => self.between(comma_due),
+            Position::Damaged { before } => self.damaged(before),
+            Position::Skipping(skip) => self.skipping(skip),
+            Position::Behind => None,
         }
     }
-    Outcome { batch: batch.finish(), position, consumed: pos }
+
+    fn between(&mut self, comma_due: bool) -> Option<Position> {
+        let byte = *self.bytes.get(self.pos)?;
+        match byte {
+            b' ' | b'\n' | b'\r' | b'\t' => {
+                self.pos += 1;
+                Some(Position::Between { comma_due })
+            }
+            b',' => {
+                self.pos += 1;
+                Some(Position::Between { comma_due: false })
+            }
+            b']' => {
+                self.pos += 1;
+                Some(Position::Behind)
+            }
+            b'{' => match read_record(&mut self.record, self.bytes, self.pos) {
+                Ok(end) => {
+                    if comma_due {
+                        self.lose(Loss::MissingComma);
+                    }
+                    self.batch.take(&self.record, self.offset_here());
+                    self.pos = end;
+                    Some(Position::Between { comma_due: true })
+                }
+                Err(Broken::Malformed(_)) => Some(self.damage()),
+                Err(Broken::TooDeep) => {
+                    self.lose(Loss::DeepNesting);
+                    Some(Position::Skipping(Skip::default()))
+                }
+                Err(Broken::Incomplete) => self.incomplete(),
+            },
+            _ => Some(self.damage()),
+        }
+    }
+
+    /// At a record that the bytes end within.
+    fn incomplete(&mut self) -> Option<Position> {
+        if !self.at_end {
+            if self.bytes.len() - self.pos < RECORD_BYTES_MAX {
+                return None;
+            }
+            self.lose(Loss::OverLimit);
+            return Some(Position::Skipping(Skip::default()));
+        }
+        // A record that was cut off in the middle of the capture swallows what follows it.
+        if let Next::Event { .. } = next_event(self.bytes, self.pos + 1, b'{', true) {
+            return Some(self.damage());
+        }
+        self.lose(Loss::Truncated);
+        self.pos = self.bytes.len();
+        None
+    }
+
+    fn damaged(&mut self, before: u8) -> Option<Position> {
+        match next_event(self.bytes, self.pos, before, self.at_end) {
+            Next::Event { start, .. } => {
+                self.pos = start;
+                Some(Position::Between { comma_due: false })
+            }
+            Next::Unclear { start, before } => {
+                self.pos = start;
+                self.position = Position::Damaged { before };
+                None
+            }
+            Next::Nothing { before } => {
+                self.pos = self.bytes.len();
+                self.position = Position::Damaged { before };
+                None
+            }
+        }
+    }
+
+    fn skipping(&mut self, mut skip: Skip) -> Option<Position> {
+        if let Some(len) = skip.advance(&self.bytes[self.pos..]) {
+            self.pos += len;
+            return Some(Position::Between { comma_due: true });
+        }
+        self.pos = self.bytes.len();
+        self.position = Position::Skipping(skip);
+        if self.at_end {
+            self.lose(Loss::Truncated);
+        }
+        None
+    }
+
+    /// Counts what stands here as damaged, and steps into it.
+    fn damage(&mut self) -> Position {
+        self.lose(Loss::BadRecord);
+        let before = self.bytes[self.pos];
+        self.pos += 1;
+        Position::Damaged { before }
+    }
+
+    fn lose(&mut self, loss: Loss) {
+        self.batch.losses.add(loss, Place::Offset(self.offset_here()));
+    }
+
+    fn offset_here(&self) -> u64 {
+        self.offset.saturating_add(self.pos as u64)
+    }
 }
 
 /// What stands next behind damage.

@@ -148,9 +148,11 @@ impl<'a> Scanner<'a> {
     fn rest_of_string(&mut self) -> Result<Value<'a>, Broken> {
         // Keys and most short values end within eight plain bytes.
         if let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
-            let hits = special_bytes(u64::from_le_bytes(*word));
+            let word = u64::from_le_bytes(*word);
+            let hits = special_bytes(word);
+            let before_hit = hits.wrapping_sub(1) & !hits;
             let len = hits.trailing_zeros() as usize / 8;
-            if word.get(len) == Some(&b'"') && word[..len].is_ascii() {
+            if word & HIGH_BITS & before_hit == 0 && self.bytes.get(self.pos + len) == Some(&b'"') && hits != 0 {
                 let text = &self.bytes[self.pos..self.pos + len];
                 self.pos += len + 1;
                 return Ok(Value { text, shape: Shape::String, quirks: Quirks::default() });

@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod phases;
+mod progress;
 mod properties;
 mod real;
 
