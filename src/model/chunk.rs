@@ -45,6 +45,7 @@ impl Chunk {
                 self.max_lateness_ns = self.max_lateness_ns.max(newest_ns.abs_diff(event.ts_ns));
                 sorted = false;
             } else {
+                event.flags = event.flags.without(EventFlags::LATE);
                 newest_ns = event.ts_ns;
             }
         }

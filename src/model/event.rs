@@ -61,6 +61,12 @@ impl EventFlags {
         self.0 & other.0 == other.0
     }
 
+    /// The bits that are not in `other`.
+    #[must_use]
+    pub fn without(self, other: Self) -> Self {
+        Self(self.0 & !other.0)
+    }
+
     /// Both sets of bits.
     #[must_use]
     pub fn with(self, other: Self) -> Self {

@@ -140,7 +140,8 @@ impl Store {
     /// Reads every extent and says how many are not as they were written.
     #[must_use]
     pub fn damaged_extents(&self) -> usize {
-        self.tables.extents
+        self.tables
+            .extents
             .iter()
             .filter(|record| self.extent_bytes(record).is_none_or(|bytes| !Extent::is_intact(bytes)))
             .count()

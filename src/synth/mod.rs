@@ -133,7 +133,8 @@ impl Synth {
                 threads.iter_mut().for_each(|tracer| tracer.close(i64::MAX, &mut round));
                 extras.iter_mut().for_each(|extras| extras.finish(&mut round));
             }
-            round.sort();
+            // Not `Chunk::sort`: the capture begins here, and no event is late yet.
+            round.events.sort_by_key(|event| event.ts_ns);
             if extras.is_none() {
                 // Every event is a span: the last ones in time go, so that no more are left than were asked for.
                 let over = usize::try_from(made.saturating_sub(spans)).unwrap_or(usize::MAX);

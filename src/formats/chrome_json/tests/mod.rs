@@ -69,7 +69,8 @@ impl BatchSink for Reading {
                 tid: track.tid.clone(),
                 track_name: track.name.to_string(),
                 value: event.value,
-                flags: event.flags,
+                // How the capture was ordered is not what it says.
+                flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
                 args: detail.args_json.to_owned(),
