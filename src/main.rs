@@ -1,3 +1,7 @@
-//! The command line and the window.
+//! The program: hands its words to the command line, and its answer to the system.
 
-fn main() {}
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    longspan::cli::run(std::env::args_os())
+}

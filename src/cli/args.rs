@@ -1,0 +1,256 @@
+//! The command line as it is meant: defaults filled in, expressions compiled, contradictions refused. Touches no file.
+
+use std::ffi::OsStr;
+use std::io::IsTerminal;
+use std::path::{Path, PathBuf};
+
+use regex::Regex;
+
+use super::CliError;
+use super::low_args::{
+    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowProgress, LowRange, LowRowFormat,
+    LowSpans, LowSynth,
+};
+use super::units::{SizeArg, TimeArg};
+use crate::base::budget::Budget;
+use crate::store::cache::Cache;
+
+/// What to do.
+#[derive(Debug)]
+pub enum Command {
+    Window { files: Vec<PathBuf>, demo: bool, load: Load },
+    Demo { load: Load },
+    Info { file: PathBuf, json: bool, load: Load },
+    Spans { spans: Spans, load: Load },
+    Export { export: Export, load: Load },
+    Render { file: PathBuf, output: PathBuf, size: SizeArg, range: TimeRange, load: Load },
+    Synth(Synth),
+    Dump { file: PathBuf, load: Load },
+    CacheList { folder: PathBuf },
+    CacheClear { folder: PathBuf },
+    Bench { file: PathBuf, frames: u32, size: SizeArg, load: Load },
+}
+
+/// How captures are loaded.
+#[derive(Debug, Clone)]
+pub struct Load {
+    /// The bound on the memory of a load.
+    pub budget_bytes: u64,
+    /// How many threads may work at once.
+    pub threads: usize,
+    /// Where sorted captures are kept; `None`: they are not.
+    pub cache: Option<PathBuf>,
+    /// How to show progress.
+    pub progress: ShowProgress,
+}
+
+/// How progress is shown on stderr.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ShowProgress {
+    /// One line that is written over.
+    Line,
+    /// A line each second, for a file or a pipe.
+    Log,
+    /// Not at all.
+    Not,
+}
+
+/// A part of a capture's time, open where nothing was said.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct TimeRange {
+    pub from: Option<TimeArg>,
+    pub to: Option<TimeArg>,
+}
+
+/// Which spans to print, and how.
+#[derive(Debug)]
+pub struct Spans {
+    pub file: PathBuf,
+    pub range: TimeRange,
+    pub name: Option<Regex>,
+    pub limit: u64,
+    pub format: LowRowFormat,
+}
+
+/// What to export, and how.
+#[derive(Debug)]
+pub struct Export {
+    pub file: PathBuf,
+    pub output: PathBuf,
+    pub format: LowCaptureFormat,
+    pub range: TimeRange,
+    pub track: Option<Regex>,
+}
+
+/// What to generate.
+#[derive(Debug)]
+pub struct Synth {
+    pub output: PathBuf,
+    pub spans: u64,
+    pub threads: u32,
+    pub depth: u16,
+    pub disorder: f64,
+    pub seed: u64,
+    pub format: LowCaptureFormat,
+}
+
+impl Command {
+    /// What the words on the command line ask for.
+    ///
+    /// # Errors
+    /// [`CliError::Usage`] for what cannot be meant.
+    pub fn from_low(low: LowArgs) -> Result<Self, CliError> {
+        Ok(match low.command {
+            None => Self::Window { files: low.window.files, demo: low.window.demo, load: load(low.window.common)? },
+            Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
+            Some(LowCommand::Info(info)) => Self::Info { file: info.file, json: info.json, load: load(info.common)? },
+            Some(LowCommand::Spans(low)) => {
+                let LowSpans { file, range, name, limit, format, common } = low;
+                let (range, name) = (time_range(&range)?, expression("--name", name)?);
+                let spans = Spans { file, range, name, limit: limit.unwrap_or(u64::MAX), format };
+                Self::Spans { spans, load: load(common)? }
+            }
+            Some(LowCommand::Export(low)) => {
+                let LowExport { file, output, format, range, track, common } = low;
+                let format = format.unwrap_or_else(|| format_of(&output));
+                let (range, track) = (time_range(&range)?, expression("--track", track)?);
+                Self::Export { export: Export { file, output, format, range, track }, load: load(common)? }
+            }
+            Some(LowCommand::Render(low)) => Self::Render {
+                file: low.file,
+                output: low.output,
+                size: low.size,
+                range: time_range(&low.range)?,
+                load: load(low.common)?,
+            },
+            Some(LowCommand::Synth(low)) => {
+                let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
+                let format = format.unwrap_or_else(|| format_of(&output));
+                Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
+            }
+            Some(LowCommand::Dump(low)) => Self::Dump { file: low.file, load: load(low.common)? },
+            Some(LowCommand::Cache(low)) => match low.action {
+                LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
+                LowCacheAction::Clear(which) => Self::CacheClear { folder: cache_folder(which.cache)? },
+            },
+            Some(LowCommand::Bench(low)) => {
+                Self::Bench { file: low.file, frames: low.frames, size: low.size, load: load(low.common)? }
+            }
+        })
+    }
+}
+
+impl TimeRange {
+    /// The range on the clock of a capture, as its first nanosecond and the first after it.
+    #[must_use]
+    pub fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
+        (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
+    }
+}
+
+fn load(common: LowCommon) -> Result<Load, CliError> {
+    let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
+    let progress = match common.progress {
+        LowProgress::Never => ShowProgress::Not,
+        _ if std::io::stderr().is_terminal() => ShowProgress::Line,
+        LowProgress::Always => ShowProgress::Log,
+        LowProgress::Auto => ShowProgress::Not,
+    };
+    Ok(Load {
+        budget_bytes: common.memory.unwrap_or(Budget::DEFAULT_BYTES),
+        threads: common.threads.map_or_else(cores, usize::from),
+        cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
+        progress,
+    })
+}
+
+fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {
+    match (low.from, low.to) {
+        (Some(TimeArg::Absolute(from)), Some(TimeArg::Absolute(to)))
+        | (Some(TimeArg::FromStart(from)), Some(TimeArg::FromStart(to)))
+            if to <= from =>
+        {
+            Err(CliError::Usage(format!("--to must be later than --from, but {to} ns is not later than {from} ns")))
+        }
+        (from, to) => Ok(TimeRange { from, to }),
+    }
+}
+
+fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {
+    let compile = |text: String| Regex::new(&text).map_err(|error| CliError::Usage(format!("{option}: {error}")));
+    text.map(compile).transpose()
+}
+
+/// The format that a file's name asks for.
+fn format_of(output: &Path) -> LowCaptureFormat {
+    let extension = |path: &Path| path.extension().map(OsStr::to_ascii_lowercase);
+    let name = match extension(output) {
+        Some(last) if last == "gz" => extension(&output.with_extension("")),
+        last => last,
+    };
+    if name.is_some_and(|name| name == "json") { LowCaptureFormat::Chrome } else { LowCaptureFormat::Native }
+}
+
+fn cache_folder(given: Option<PathBuf>) -> Result<PathBuf, CliError> {
+    given
+        .or_else(Cache::default_folder)
+        .ok_or_else(|| CliError::Usage("no cache folder is known for this user; give --cache DIR or --no-cache".into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    fn command(words: &str) -> Result<Command, CliError> {
+        let low = LowArgs::try_parse_from(words.split(' ')).map_err(|error| CliError::Usage(error.to_string()))?;
+        Command::from_low(low)
+    }
+
+    #[test]
+    fn files_without_a_command_open_the_window() {
+        let Ok(Command::Window { files, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
+            panic!("not the window")
+        };
+        assert_eq!(files, ["a.json", "b.json"].map(PathBuf::from));
+    }
+
+    #[test]
+    fn the_name_of_the_output_says_its_format_unless_the_option_does() {
+        let format = |words: &str| match command(words) {
+            Ok(Command::Export { export, .. }) => export.format,
+            other => panic!("{words}: {other:?}"),
+        };
+        assert_eq!(format("longspan export a -o b.json --no-cache"), LowCaptureFormat::Chrome);
+        assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), LowCaptureFormat::Chrome);
+        assert_eq!(format("longspan export a -o b.gz --no-cache"), LowCaptureFormat::Native);
+        assert_eq!(format("longspan export a -o b.json --format native --no-cache"), LowCaptureFormat::Native);
+    }
+
+    #[test]
+    fn what_cannot_be_meant_is_a_usage_error() {
+        for words in [
+            "longspan spans a --from 5us --to 5us",
+            "longspan spans a --name (",
+            "longspan spans a --from 1parsec",
+            "longspan info",
+            "longspan info a --threads 0",
+            "longspan info a --cache x --no-cache",
+            "longspan render a -o b.png --size 0x0",
+            "longspan synth -o a --spans 5 --disorder 1.5",
+            "longspan --demo a.json",
+            "longspan cache",
+        ] {
+            assert!(matches!(command(words), Err(CliError::Usage(_))), "{words}");
+        }
+    }
+
+    #[test]
+    fn times_before_zero_are_times_and_not_options() {
+        let Ok(Command::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
+            panic!("not spans")
+        };
+        assert_eq!(spans.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
+    }
+}

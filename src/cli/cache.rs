@@ -1,0 +1,34 @@
+//! `longspan cache`: lists and clears the kept stores. Touches nothing else in the folder.
+
+use std::path::Path;
+
+use super::{CliError, to_stdout};
+use crate::store::cache::Cache;
+
+/// Prints the size and path of each kept store, the one used last first.
+pub fn list(folder: &Path) -> Result<(), CliError> {
+    let entries =
+        if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
+    to_stdout(|out| {
+        for entry in &entries {
+            writeln!(out, "{:>15} bytes  {}", entry.bytes, entry.path.display())?;
+        }
+        let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
+        Ok(writeln!(out, "{total:>15} bytes in {} kept captures in {}", entries.len(), folder.display())?)
+    })
+}
+
+/// Deletes every kept store.
+pub fn clear(folder: &Path) -> Result<(), CliError> {
+    let freed_bytes =
+        if folder.exists() { open(folder)?.clear().map_err(|source| failed(folder, source))? } else { 0 };
+    to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", folder.display())?))
+}
+
+fn open(folder: &Path) -> Result<Cache, CliError> {
+    Cache::open(folder).map_err(|source| failed(folder, source))
+}
+
+fn failed(folder: &Path, source: std::io::Error) -> CliError {
+    CliError::File { path: folder.into(), source }
+}

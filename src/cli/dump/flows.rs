@@ -1,0 +1,138 @@
+//! Which spans a flow connects: it leaves the span around its start, passes through those around its steps, and arrives at
+//! the span around its end or at the next one of that track. Sees everything in order of time, keeps what is under way.
+
+use rustc_hash::FxHashMap;
+
+use super::latest::Latest;
+use crate::model::TrackIdx;
+use crate::store::flow::{FlowPoint, FlowRole};
+
+/// The flows under way.
+#[derive(Debug, Default)]
+pub struct Flows {
+    /// By flow: the span that it was in last.
+    within: FxHashMap<u64, u64>,
+    /// By track: flows that arrive at its next span.
+    arriving: FxHashMap<TrackIdx, Vec<Arrival>>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Arrival {
+    from: u64,
+    ts_ns: i64,
+}
+
+/// Both ends of a connection, as numbers of spans.
+pub type Connection = (u64, u64);
+
+impl Flows {
+    /// Takes a span that starts, and appends what arrives at it.
+    pub fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
+        let Some(arrivals) = self.arriving.get_mut(&track) else { return };
+        // Spans of the arrival's own time were there when it was noted.
+        arrivals.retain(|arrival| {
+            let is_next = start_ns > arrival.ts_ns;
+            if is_next {
+                found.push((arrival.from, id));
+            }
+            !is_next
+        });
+    }
+
+    /// Takes a point of `flow`, once all spans that start at its time are in `latest`, and appends what it connects.
+    pub fn point(
+        &mut self,
+        at: (TrackIdx, i64),
+        flow: u64,
+        point: FlowPoint,
+        latest: &Latest,
+        found: &mut Vec<Connection>,
+    ) {
+        let (track, ts_ns) = at;
+        // By time and not by the place in the capture: tracers write a span when it ends, after the points within it.
+        // The place decides only for a point at the very end of a span.
+        let at_end = || point.depth.and_then(|depth| latest.at(track, depth));
+        let around = latest.around(track, ts_ns).or_else(at_end).map(|span| span.id);
+        let from = self.within.get(&flow).copied();
+        match (point.role, from, around) {
+            (FlowRole::Start, _, Some(around)) => {
+                self.within.insert(flow, around);
+            }
+            (FlowRole::Step, from, Some(around)) => {
+                found.extend(from.map(|from| (from, around)));
+                self.within.insert(flow, around);
+            }
+            (FlowRole::End, Some(from), Some(around)) if point.binds_enclosing => found.push((from, around)),
+            (FlowRole::End, Some(from), _) if !point.binds_enclosing => {
+                // Of the spans that start with the point, those below the one around it come after it in the capture.
+                let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
+                match latest.starting_at(track, first_inside, ts_ns) {
+                    Some(next) => found.push((from, next)),
+                    None => self.arriving.entry(track).or_default().push(Arrival { from, ts_ns }),
+                }
+            }
+            _ => {} // a point outside of any span connects nothing
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::latest::Begun;
+    use super::*;
+
+    const TRACK: TrackIdx = TrackIdx(0);
+
+    #[derive(Default)]
+    struct Dumped {
+        latest: Latest,
+        flows: Flows,
+        found: Vec<Connection>,
+    }
+
+    impl Dumped {
+        fn span(&mut self, depth: u16, id: u64, start_ns: i64, end_ns: i64) {
+            self.latest.put(TRACK, depth, Begun { id, start_ns, end_ns });
+            self.flows.span(TRACK, start_ns, id, &mut self.found);
+        }
+
+        fn point(&mut self, role: FlowRole, ts_ns: i64, depth: Option<u16>) {
+            let point = FlowPoint { role, binds_enclosing: false, depth };
+            self.flows.point((TRACK, ts_ns), 77, point, &self.latest, &mut self.found);
+        }
+    }
+
+    #[test]
+    fn a_flow_leaves_the_span_around_it_and_arrives_at_the_next() {
+        let mut dumped = Dumped::default();
+        dumped.span(0, 1, 0, 10);
+        dumped.point(FlowRole::Start, 5, Some(0));
+        dumped.point(FlowRole::End, 12, None);
+        dumped.span(0, 2, 15, 20);
+        dumped.span(0, 3, 25, 30);
+        assert_eq!(dumped.found, [(1, 2)]);
+    }
+
+    #[test]
+    fn a_span_that_starts_with_the_point_is_the_next_only_if_it_stood_after_it() {
+        let mut dumped = Dumped::default();
+        dumped.span(0, 1, 0, 10);
+        dumped.point(FlowRole::Start, 0, Some(0));
+        dumped.span(0, 2, 20, 30);
+        dumped.point(FlowRole::End, 20, None);
+        dumped.point(FlowRole::End, 20, Some(0));
+        dumped.span(1, 3, 25, 26);
+        assert_eq!(dumped.found, [(1, 2), (1, 3)]);
+    }
+
+    #[test]
+    fn steps_make_a_chain() {
+        let mut dumped = Dumped::default();
+        dumped.point(FlowRole::Step, 0, None);
+        for (id, start_ns) in [(1, 10), (2, 20), (3, 30)] {
+            dumped.span(0, id, start_ns, start_ns + 5);
+            dumped.point(FlowRole::Step, start_ns + 1, Some(0));
+        }
+        assert_eq!(dumped.found, [(1, 2), (2, 3)]);
+    }
+}

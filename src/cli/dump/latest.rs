@@ -1,0 +1,74 @@
+//! The latest span of each lane while rows pass by in order of time: enough to tell what a row stands in.
+
+use rustc_hash::FxHashMap;
+
+use crate::model::TrackIdx;
+
+/// A span that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// The number it has in the dump.
+    pub id: u64,
+    pub start_ns: i64,
+    pub end_ns: i64,
+}
+
+/// The latest span of each depth of each track.
+#[derive(Debug, Default)]
+pub struct Latest(FxHashMap<TrackIdx, Vec<Option<Begun>>>);
+
+impl Latest {
+    /// Notes a span; it takes the place of the one before it in its lane.
+    pub fn put(&mut self, track: TrackIdx, depth: u16, span: Begun) {
+        let lanes = self.0.entry(track).or_default();
+        let depth = usize::from(depth);
+        if lanes.len() <= depth {
+            lanes.resize(depth + 1, None);
+        }
+        lanes[depth] = Some(span);
+    }
+
+    /// The latest span at a depth.
+    pub fn at(&self, track: TrackIdx, depth: u16) -> Option<Begun> {
+        self.0.get(&track)?.get(usize::from(depth)).copied().flatten()
+    }
+
+    /// The innermost span that runs at `ts_ns`, or starts there.
+    pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<Begun> {
+        let mut innermost_first = self.0.get(&track)?.iter().rev().flatten();
+        innermost_first.find(|span| span.end_ns > ts_ns || span.start_ns == ts_ns).copied()
+    }
+
+    /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
+    pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
+        let mut above = self.0.get(&track)?.iter().take(usize::from(depth)).rev().flatten();
+        let contains = |span: &&Begun| span.end_ns > start_ns && span.end_ns >= end_ns;
+        above.find(contains).map(|span| span.id)
+    }
+
+    /// The outermost span from `depth` on that starts at `start_ns`.
+    pub fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
+        let mut below = self.0.get(&track)?.iter().skip(depth).flatten();
+        below.find(|span| span.start_ns == start_ns).map(|span| span.id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_span_that_overlaps_is_no_parent() {
+        const TRACK: TrackIdx = TrackIdx(0);
+        let mut latest = Latest::default();
+        latest.put(TRACK, 0, Begun { id: 1, start_ns: 0, end_ns: 10 });
+        latest.put(TRACK, 1, Begun { id: 2, start_ns: 5, end_ns: 15 });
+        assert_eq!(latest.parent(TRACK, 1, 5, 15), None);
+        assert_eq!(latest.parent(TRACK, 2, 12, 13), Some(2));
+        assert_eq!(latest.parent(TRACK, 2, 6, 15), Some(2));
+        assert_eq!(latest.parent(TRACK, 2, 15, 15), None, "what has ended contains nothing");
+        assert_eq!(latest.parent(TrackIdx(1), 2, 6, 15), None);
+        assert_eq!(latest.around(TRACK, 12).map(|span| span.id), Some(2));
+        assert_eq!(latest.around(TRACK, 15), None);
+    }
+}

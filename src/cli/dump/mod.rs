@@ -1,0 +1,200 @@
+//! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`: process,
+//! thread, track, then slices (instants are slices without duration), counter values and flows in order of time, then
+//! losses. Times are in nanoseconds; numbers of things are made up here and mean nothing elsewhere.
+
+mod flat_args;
+mod flows;
+mod latest;
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use serde_json::{Value, json};
+
+use self::flows::Flows;
+use self::latest::{Begun, Latest};
+use super::args::Load;
+use super::load::load;
+use super::{CliError, to_stdout};
+use crate::model::args::Detail;
+use crate::model::{Id, NameIdx, Track, TrackIdx, TrackKind};
+use crate::query::Snapshot;
+use crate::query::rows::{SortedRow, SortedRows};
+use crate::store::details::DetailReader;
+use crate::store::flow::FlowPoint;
+use crate::store::{DetailRef, LaneIdx, LaneKind};
+
+/// Prints everything that is known of `file`.
+pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(file, how)?.store);
+    to_stdout(|out| {
+        tables(&snapshot, out)?;
+        let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+        let mut dump = Dump::new(&snapshot, out);
+        for row in SortedRows::new(&snapshot, lanes, i64::MIN, i64::MAX) {
+            dump.row(&row)?;
+        }
+        losses(&snapshot, out)?;
+        Ok(())
+    })
+}
+
+fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
+    serde_json::to_writer(&mut *out, object)?;
+    out.write_all(b"\n")
+}
+
+fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
+    let tables = snapshot.tracks();
+    for (upid, process) in (1u32..).zip(&tables.processes) {
+        line(
+            out,
+            &json!({"t": "process", "upid": upid, "pid": id_value(&process.pid), "name": text_or_null(&process.name)}),
+        )?;
+    }
+    for (id, track) in (1u32..).zip(&tables.tracks) {
+        let is_thread = track.key.kind == TrackKind::Thread;
+        let (pid, tid, upid) = (&track.key.pid, &track.key.tid, track.process.0 + 1);
+        if is_thread {
+            let is_main = u8::from(pid == tid);
+            let name = text_or_null(&track.name);
+            line(
+                out,
+                &json!({"t": "thread", "utid": id, "tid": id_value(tid), "name": name, "upid": upid, "main": is_main}),
+            )?;
+        }
+        line(
+            out,
+            &json!({
+                "t": "track",
+                "id": id,
+                "name": if is_thread { Value::Null } else { text_or_null(&track.name) },
+                "type": track_type(track),
+                "utid": is_thread.then_some(id),
+                "upid": (!is_thread && *pid != Id::None).then_some(upid),
+                "parent": null,
+                "counter": u8::from(track.key.kind == TrackKind::Counter),
+                "unit": null,
+            }),
+        )?;
+    }
+    Ok(())
+}
+
+/// What Perfetto calls a track of this kind, so that scripts made for it go on working.
+fn track_type(track: &Track) -> &'static str {
+    match (track.key.kind, &track.key.pid) {
+        (TrackKind::Thread, _) => "thread_execution",
+        (TrackKind::Global, _) => "legacy_chrome_global_instants",
+        (TrackKind::Process, _) => "chrome_process_instant",
+        (TrackKind::Async, Id::None) => "legacy_async_global_slice",
+        (TrackKind::Async, _) => "legacy_async_process_slice",
+        (TrackKind::Counter, _) => "chrome_process_counter",
+    }
+}
+
+fn losses(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
+    for (loss, entry) in snapshot.losses().iter() {
+        let first = entry.first.to_string();
+        line(out, &json!({"t": "loss", "name": loss.name(), "count": entry.count, "first": first}))?;
+    }
+    Ok(())
+}
+
+/// Writes rows that come in order of time.
+struct Dump<'a> {
+    snapshot: &'a Snapshot,
+    out: &'a mut dyn Write,
+    details: DetailReader,
+    latest: Latest,
+    flows: Flows,
+    /// The number of the slice before.
+    slice: u64,
+    connections: Vec<flows::Connection>,
+}
+
+impl<'a> Dump<'a> {
+    fn new(snapshot: &'a Snapshot, out: &'a mut dyn Write) -> Self {
+        Self {
+            snapshot,
+            out,
+            details: DetailReader::default(),
+            latest: Latest::default(),
+            flows: Flows::default(),
+            slice: 0,
+            connections: Vec::new(),
+        }
+    }
+
+    fn row(&mut self, row: &SortedRow) -> io::Result<()> {
+        let lane = self.snapshot.lane(row.index.lane);
+        match row.kind {
+            LaneKind::Spans => {
+                let id = self.slice(row, lane.track, lane.depth, row.row.value)?;
+                let end_ns = row.row.start_ns.saturating_add_unsigned(row.row.value);
+                self.latest.put(lane.track, lane.depth, Begun { id, start_ns: row.row.start_ns, end_ns });
+                self.flows.span(lane.track, row.row.start_ns, id, &mut self.connections);
+            }
+            LaneKind::Instants => {
+                let depth = u16::try_from(row.row.value).unwrap_or(u16::MAX);
+                self.slice(row, lane.track, depth, 0)?;
+            }
+            LaneKind::Counter => {
+                let value = f64::from_bits(row.row.value);
+                line(
+                    self.out,
+                    &json!({"t": "counter", "ts": row.row.start_ns, "track": lane.track.0 + 1, "value": value}),
+                )?;
+            }
+            LaneKind::Flows => {
+                let at = (lane.track, row.row.start_ns);
+                let point = FlowPoint::from_bits(row.row.detail);
+                self.flows.point(at, row.row.value, point, &self.latest, &mut self.connections);
+            }
+        }
+        for (from, to) in self.connections.drain(..) {
+            line(self.out, &json!({"t": "flow", "out": from, "in": to}))?;
+        }
+        Ok(())
+    }
+
+    /// Writes a span or an instant, and returns its number.
+    fn slice(&mut self, row: &SortedRow, track: TrackIdx, depth: u16, dur_ns: u64) -> io::Result<u64> {
+        let (start_ns, name) = (row.row.start_ns, self.snapshot.names().get(NameIdx(row.row.name)));
+        let end_ns = start_ns.saturating_add_unsigned(dur_ns);
+        let parent = self.latest.parent(track, depth, start_ns, end_ns);
+        let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
+        let detail = Detail::decode(blob);
+        self.slice += 1;
+        line(
+            self.out,
+            &json!({
+                "t": "slice",
+                "id": self.slice,
+                "ts": start_ns,
+                "dur": if row.unfinished { json!(-1) } else { json!(dur_ns) },
+                "name": name.text,
+                "cat": name.category,
+                "track": track.0 + 1,
+                "depth": depth,
+                "parent": parent,
+                "thread_ts": detail.thread_ts_ns,
+                "thread_dur": detail.thread_dur_ns,
+                "args": flat_args::flat_args(detail.args_json),
+            }),
+        )?;
+        Ok(self.slice)
+    }
+}
+
+fn id_value(id: &Id) -> Value {
+    match id {
+        Id::None => Value::Null,
+        Id::Number(number) => Value::from(*number),
+        Id::Text(text) => Value::from(&**text),
+    }
+}
+
+fn text_or_null(text: &str) -> Value {
+    if text.is_empty() { Value::Null } else { Value::from(text) }
+}

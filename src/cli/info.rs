@@ -1,0 +1,138 @@
+//! `longspan info`: what a capture holds and how it was loaded. Reads the tables of the store, never its rows.
+
+use std::io::Write;
+use std::path::Path;
+
+use serde::Serialize;
+
+use super::args::Load;
+use super::load::load;
+use super::{CliError, to_stdout};
+use crate::base::time::{duration_text, seconds_text};
+use crate::ingest::Loaded;
+use crate::model::TrackKind;
+
+/// The object that `info --json` prints: names are a contract with scripts.
+#[derive(Debug, Serialize)]
+struct Info {
+    spans: u64,
+    instants: u64,
+    counters: u64,
+    flows: u64,
+    samples: u64,
+    processes: usize,
+    threads: usize,
+    tracks: usize,
+    lanes: u32,
+    start_ns: i64,
+    end_ns: i64,
+    source_bytes: u64,
+    store_bytes: u64,
+    late_events: u64,
+    max_lateness_ns: u64,
+    losses: Vec<LossInfo>,
+    load: LoadInfo,
+}
+
+#[derive(Debug, Serialize)]
+struct LossInfo {
+    name: &'static str,
+    count: u64,
+    first: String,
+    advice: &'static str,
+}
+
+#[derive(Debug, Serialize)]
+struct LoadInfo {
+    seconds: f64,
+    peak_budget_bytes: u64,
+    chunks: u64,
+    chunks_open_max: u64,
+    head_moves: u64,
+    spilled_bytes: u64,
+    cached: bool,
+}
+
+/// Prints what `file` holds.
+pub fn print(file: &Path, json: bool, how: &Load) -> Result<(), CliError> {
+    let info = Info::of(&load(file, how)?);
+    to_stdout(|out| {
+        if json {
+            serde_json::to_writer(&mut *out, &info).map_err(std::io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            info.write_text(out)?;
+        }
+        Ok(())
+    })
+}
+
+impl Info {
+    fn of(loaded: &Loaded) -> Self {
+        let (store, meta) = (&loaded.store, loaded.store.meta());
+        let (summary, tables) = (&meta.summary, &meta.tracks);
+        let load = &summary.load;
+        let losses = meta.losses.iter().map(|(loss, entry)| LossInfo {
+            name: loss.name(),
+            count: entry.count,
+            first: entry.first.to_string(),
+            advice: loss.advice(),
+        });
+        Self {
+            spans: summary.spans,
+            instants: summary.instants,
+            counters: summary.counters,
+            flows: summary.flows,
+            samples: summary.samples,
+            processes: tables.processes.len(),
+            threads: tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Thread).count(),
+            tracks: tables.tracks.len(),
+            lanes: store.lane_count(),
+            start_ns: summary.start_ns,
+            end_ns: summary.end_ns,
+            source_bytes: summary.source_bytes,
+            store_bytes: store.file_bytes(),
+            late_events: summary.late_events,
+            max_lateness_ns: summary.max_lateness_ns,
+            losses: losses.collect(),
+            load: LoadInfo {
+                seconds: load.seconds,
+                peak_budget_bytes: load.peak_budget_bytes,
+                chunks: load.chunks,
+                chunks_open_max: load.chunks_open_max,
+                head_moves: load.head_moves,
+                spilled_bytes: load.spilled_bytes,
+                cached: loaded.report.cached,
+            },
+        }
+    }
+
+    fn write_text(&self, out: &mut dyn Write) -> std::io::Result<()> {
+        let mut line = |label: &str, value: String| writeln!(out, "{label:<12} {value}");
+        line("spans", self.spans.to_string())?;
+        line("instants", self.instants.to_string())?;
+        line("counters", format!("{} values", self.counters))?;
+        line("flows", format!("{} points", self.flows))?;
+        line("processes", self.processes.to_string())?;
+        line("tracks", format!("{}, {} of them threads", self.tracks, self.threads))?;
+        line("lanes", self.lanes.to_string())?;
+        let length = duration_text(self.end_ns.abs_diff(self.start_ns));
+        line("time", format!("{} s to {} s, {length}", seconds_text(self.start_ns), seconds_text(self.end_ns)))?;
+        let latest = duration_text(self.max_lateness_ns);
+        line("disorder", format!("{} events late, the latest by {latest}", self.late_events))?;
+        line("size", format!("{} bytes, {} as a sorted store", self.source_bytes, self.store_bytes))?;
+        let load = &self.load;
+        if load.cached {
+            line("load", format!("from the kept store; it took {:.3} s to make", load.seconds))?;
+        } else {
+            line("load", format!("{:.3} s, at most {} bytes held", load.seconds, load.peak_budget_bytes))?;
+        }
+        let merge = format!(
+            "{} chunks, {} open at most, {} head moves, {} bytes spilled",
+            load.chunks, load.chunks_open_max, load.head_moves, load.spilled_bytes
+        );
+        line("merge", merge)?;
+        let lost: u64 = self.losses.iter().map(|loss| loss.count).sum();
+        line("losses", if lost == 0 { "none".to_owned() } else { format!("{lost}, each kind on stderr") })
+    }
+}

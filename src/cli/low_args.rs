@@ -1,0 +1,271 @@
+//! The command line as it is typed: names, types and help texts. Says nothing of what an argument means; see
+//! [`super::args`].
+
+use std::path::PathBuf;
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+use super::units::{self, SizeArg, TimeArg};
+
+/// A viewer for trace timelines of a billion spans.
+#[derive(Debug, Parser)]
+#[command(
+    name = "longspan",
+    version,
+    about,
+    args_conflicts_with_subcommands = true,
+    subcommand_help_heading = "Commands"
+)]
+#[command(
+    after_help = "Exit status: 0 done (losses, if any, are on stderr), 1 the input or output failed, 2 wrong usage."
+)]
+pub struct LowArgs {
+    /// What to do; without it, the files are opened in the window.
+    #[command(subcommand)]
+    pub command: Option<LowCommand>,
+    /// What to open in the window.
+    #[command(flatten)]
+    pub window: LowWindow,
+}
+
+/// The window.
+#[derive(Debug, Args)]
+pub struct LowWindow {
+    /// Captures to open in the window
+    #[arg(value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// Open a generated capture
+    #[arg(long, conflicts_with = "files")]
+    pub demo: bool,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+/// What every command that loads a capture takes.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Loading")]
+pub struct LowCommon {
+    /// The most memory that a load may hold, such as 512MiB or 2G [default: 1GiB]
+    #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
+    pub memory: Option<u64>,
+    /// How many threads may work at once [default: one for each core]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
+    pub threads: Option<u16>,
+    /// Where sorted captures are kept [default: longspan in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+    /// Neither use nor keep a sorted capture
+    #[arg(long, conflicts_with = "cache")]
+    pub no_cache: bool,
+    /// When to show progress on stderr; auto: when it is a terminal
+    #[arg(long, value_name = "WHEN", default_value = "auto")]
+    pub progress: LowProgress,
+}
+
+/// When to show progress.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LowProgress {
+    Auto,
+    Always,
+    Never,
+}
+
+/// A part of a capture's time.
+#[derive(Debug, Args)]
+pub struct LowRange {
+    /// The first time: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub from: Option<TimeArg>,
+    /// The first time that is no longer wanted
+    #[arg(long, value_name = "T", allow_hyphen_values = true)]
+    pub to: Option<TimeArg>,
+}
+
+/// What to do.
+#[derive(Debug, Subcommand)]
+pub enum LowCommand {
+    /// Make, sort, index and show a demo capture; with no display, draw it into a PNG file
+    Demo(LowDemo),
+    /// Print what a capture holds and how it was loaded
+    Info(LowInfo),
+    /// Print the spans of a capture, sorted by time, then depth
+    Spans(LowSpans),
+    /// Write a capture back, sorted
+    Export(LowExport),
+    /// Draw a capture into a PNG file, the same picture as the window's
+    Render(LowRender),
+    /// Write a generated capture
+    Synth(LowSynth),
+    /// Print everything that is known of a capture as JSON lines
+    Dump(LowDump),
+    /// List or clear the sorted captures that are kept
+    Cache(LowCache),
+    /// Measure a scripted zoom from everything to one span and back
+    Bench(LowBench),
+}
+
+#[derive(Debug, Args)]
+pub struct LowDemo {
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowInfo {
+    /// The capture
+    pub file: PathBuf,
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowSpans {
+    /// The capture
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub range: LowRange,
+    /// Only spans whose name has a match of this regular expression
+    #[arg(long, value_name = "RE")]
+    pub name: Option<String>,
+    /// At most so many spans
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
+    /// How to write them
+    #[arg(long, default_value = "csv")]
+    pub format: LowRowFormat,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LowRowFormat {
+    /// Comma-separated, quoted as in RFC 4180, with a header line
+    Csv,
+    /// One JSON object a line
+    Jsonl,
+}
+
+/// A format that captures are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LowCaptureFormat {
+    /// Longspan's own: chunked, compressed, indexed
+    Native,
+    /// Chrome trace JSON; compressed if the file's name ends in .gz
+    Chrome,
+}
+
+#[derive(Debug, Args)]
+pub struct LowExport {
+    /// The capture
+    pub file: PathBuf,
+    /// The file to write; replaced only once everything is written
+    #[arg(short, long, value_name = "OUT")]
+    pub output: PathBuf,
+    /// The format [default: chrome for .json and .json.gz, else native]
+    #[arg(long)]
+    pub format: Option<LowCaptureFormat>,
+    #[command(flatten)]
+    pub range: LowRange,
+    /// Only tracks whose name, process name or id has a match of this regular expression
+    #[arg(long, value_name = "RE")]
+    pub track: Option<String>,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowRender {
+    /// The capture
+    pub file: PathBuf,
+    /// The PNG file to write
+    #[arg(short, long, value_name = "PNG")]
+    pub output: PathBuf,
+    /// The size in pixels
+    #[arg(long, value_name = "WxH", default_value = "1920x1080")]
+    pub size: SizeArg,
+    #[command(flatten)]
+    pub range: LowRange,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowSynth {
+    /// The file to write
+    #[arg(short, long, value_name = "FILE")]
+    pub output: PathBuf,
+    /// How many spans
+    #[arg(long, value_name = "N")]
+    pub spans: u64,
+    /// How many threads the capture has
+    #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
+    pub threads: u32,
+    /// How deep spans nest at most
+    #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000))]
+    pub depth: u16,
+    /// The part of the events that stands late in the file, 0 to 1
+    #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
+    pub disorder: f64,
+    /// The same number gives the same capture
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// The format [default: chrome for .json and .json.gz, else native]
+    #[arg(long)]
+    pub format: Option<LowCaptureFormat>,
+}
+
+#[derive(Debug, Args)]
+pub struct LowDump {
+    /// The capture
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowCache {
+    #[command(subcommand)]
+    pub action: LowCacheAction,
+}
+
+/// What to do with the cache.
+#[derive(Debug, Subcommand)]
+pub enum LowCacheAction {
+    /// Print each kept capture with its size
+    List(LowCacheFolder),
+    /// Delete every kept capture
+    Clear(LowCacheFolder),
+}
+
+/// Which cache.
+#[derive(Debug, Args)]
+pub struct LowCacheFolder {
+    /// The folder [default: longspan in the user's cache folder]
+    #[arg(long, value_name = "DIR")]
+    pub cache: Option<PathBuf>,
+}
+
+#[derive(Debug, Args)]
+pub struct LowBench {
+    /// The capture
+    pub file: PathBuf,
+    /// How many frames
+    #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
+    pub frames: u32,
+    /// The size of a frame in pixels
+    #[arg(long, value_name = "WxH", default_value = "1920x1080")]
+    pub size: SizeArg,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+fn part(text: &str) -> Result<f64, String> {
+    match text.parse() {
+        Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
+        _ => Err("expected a part of one, 0 to 1".to_owned()),
+    }
+}

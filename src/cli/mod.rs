@@ -1,0 +1,98 @@
+//! The command line: words in, an exit status out. Each command is one file; none of them parses, sorts or draws.
+//!
+//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout, everything about
+//! them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and closes it is no failure.
+
+mod args;
+mod cache;
+mod dump;
+mod info;
+mod load;
+mod low_args;
+mod new_file;
+mod progress_line;
+mod spans;
+mod synth;
+mod table;
+mod units;
+
+use std::ffi::OsString;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use self::args::Command;
+use self::low_args::LowArgs;
+
+/// The input or the output failed.
+const FAILED: u8 = 1;
+
+/// The words make no sense.
+const WRONG_USAGE: u8 = 2;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+enum CliError {
+    /// It was asked for what cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// A capture could not be loaded.
+    #[error(transparent)]
+    Load(#[from] crate::ingest::LoadError),
+    /// A generated capture could not be written.
+    #[error(transparent)]
+    Generated(#[from] crate::formats::native::write::WriteError),
+    /// The result could not be written to stdout.
+    #[error("cannot write the result: {0}")]
+    Output(#[from] io::Error),
+    /// A file could not be made or changed.
+    #[error("{}: cannot write: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// This build lacks what would be needed.
+    #[error("{command} is not in this build")]
+    NotBuilt { command: &'static str },
+}
+
+/// Does what the words of a command line ask for, the program's name first.
+pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
+    let low = match LowArgs::try_parse_from(words) {
+        Ok(low) => low,
+        Err(answer) => {
+            answer.print().ok(); // nobody is left to tell
+            return if answer.use_stderr() { ExitCode::from(WRONG_USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    let error = match Command::from_low(low).and_then(perform) {
+        Ok(()) => return ExitCode::SUCCESS,
+        Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(error) => error,
+    };
+    eprintln!("longspan: {error}");
+    ExitCode::from(if matches!(error, CliError::Usage(_)) { WRONG_USAGE } else { FAILED })
+}
+
+fn perform(command: Command) -> Result<(), CliError> {
+    match command {
+        Command::Info { file, json, load } => info::print(&file, json, &load),
+        Command::Spans { spans, load } => spans::print(&spans, &load),
+        Command::Dump { file, load } => dump::print(&file, &load),
+        Command::CacheList { folder } => cache::list(&folder),
+        Command::CacheClear { folder } => cache::clear(&folder),
+        Command::Window { .. } => Err(CliError::NotBuilt { command: "the window" }),
+        Command::Demo { .. } => Err(CliError::NotBuilt { command: "demo" }),
+        Command::Export { .. } => Err(CliError::NotBuilt { command: "export" }),
+        Command::Render { .. } => Err(CliError::NotBuilt { command: "render" }),
+        Command::Synth(wanted) => synth::write(&wanted),
+        Command::Bench { .. } => Err(CliError::NotBuilt { command: "bench" }),
+    }
+}
+
+/// Hands `write` a buffered stdout, and flushes it: a full disk is an error even in the last bytes.
+fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
+    // 64 KiB, as much as a pipe takes at once
+    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    write(&mut out)?;
+    Ok(out.flush()?)
+}

@@ -1,0 +1,170 @@
+//! Rows of spans as text: comma-separated, quoted as in RFC 4180, or one JSON object a line. Knows no store.
+
+use std::io::{self, Write};
+
+use super::low_args::LowRowFormat;
+use crate::model::Id;
+
+/// The columns, in order: a contract with scripts.
+const COLUMNS: [&str; 10] = ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track"];
+
+/// One span as it is printed.
+#[derive(Debug, Clone, Copy)]
+pub struct TableRow<'a> {
+    /// Start in nanoseconds of the capture's clock.
+    pub ts_ns: i64,
+    /// Duration; `None`: its end is not in the capture.
+    pub dur_ns: Option<u64>,
+    /// The lane of its track, from 0.
+    pub depth: u16,
+    pub name: &'a str,
+    pub category: Option<&'a str>,
+    pub pid: &'a Id,
+    pub tid: &'a Id,
+    pub process: &'a str,
+    /// The thread's name, for spans of threads.
+    pub thread: &'a str,
+    /// The track's name, for spans that are not of a thread.
+    pub track: &'a str,
+}
+
+/// Writes rows in one format.
+pub struct Table<'a> {
+    out: &'a mut dyn Write,
+    format: LowRowFormat,
+}
+
+impl<'a> Table<'a> {
+    /// Begins a table: with its header line, if the format has one.
+    pub fn begin(out: &'a mut dyn Write, format: LowRowFormat) -> io::Result<Self> {
+        if format == LowRowFormat::Csv {
+            writeln!(out, "{}", COLUMNS.join(","))?;
+        }
+        Ok(Self { out, format })
+    }
+
+    /// Writes one row.
+    pub fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
+        match self.format {
+            LowRowFormat::Csv => self.csv(row),
+            LowRowFormat::Jsonl => self.json(row),
+        }
+    }
+
+    fn csv(&mut self, row: &TableRow<'_>) -> io::Result<()> {
+        let out = &mut *self.out;
+        match row.dur_ns {
+            Some(dur_ns) => write!(out, "{},{dur_ns},{}", row.ts_ns, row.depth)?,
+            None => write!(out, "{},-1,{}", row.ts_ns, row.depth)?,
+        }
+        for field in [row.name, row.category.unwrap_or("")] {
+            out.write_all(b",")?;
+            quoted(out, field)?;
+        }
+        for id in [row.pid, row.tid] {
+            out.write_all(b",")?;
+            match id {
+                Id::Text(text) => quoted(out, text)?,
+                Id::None | Id::Number(_) => write!(out, "{id}")?,
+            }
+        }
+        for field in [row.process, row.thread, row.track] {
+            out.write_all(b",")?;
+            quoted(out, field)?;
+        }
+        out.write_all(b"\n")
+    }
+
+    fn json(&mut self, row: &TableRow<'_>) -> io::Result<()> {
+        let out = &mut *self.out;
+        let dur_ns = row.dur_ns.map_or(-1, i128::from);
+        write!(out, "{{\"ts\":{},\"dur\":{dur_ns},\"depth\":{},\"name\":", row.ts_ns, row.depth)?;
+        json_text(out, row.name)?;
+        out.write_all(b",\"category\":")?;
+        match row.category {
+            Some(category) => json_text(out, category)?,
+            None => out.write_all(b"null")?,
+        }
+        for (key, id) in [("pid", row.pid), ("tid", row.tid)] {
+            write!(out, ",\"{key}\":")?;
+            json_id(out, id)?;
+        }
+        for (key, text) in [("process", row.process), ("thread", row.thread), ("track", row.track)] {
+            write!(out, ",\"{key}\":")?;
+            json_text(out, text)?;
+        }
+        out.write_all(b"}\n")
+    }
+}
+
+/// An id as JSON: a number, a text or null.
+pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
+    match id {
+        Id::None => out.write_all(b"null"),
+        Id::Number(number) => write!(out, "{number}"),
+        Id::Text(text) => json_text(out, text),
+    }
+}
+
+/// A text as JSON.
+pub fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
+    Ok(serde_json::to_writer(out, text)?)
+}
+
+/// A field, in quotes if a reader would else split or join it.
+fn quoted(out: &mut dyn Write, field: &str) -> io::Result<()> {
+    if !field.contains([',', '"', '\n', '\r']) {
+        return out.write_all(field.as_bytes());
+    }
+    out.write_all(b"\"")?;
+    for (count, part) in field.split('"').enumerate() {
+        if count > 0 {
+            out.write_all(b"\"\"")?;
+        }
+        out.write_all(part.as_bytes())?;
+    }
+    out.write_all(b"\"")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ROW: TableRow<'_> = TableRow {
+        ts_ns: i64::MIN,
+        dur_ns: None,
+        depth: 3,
+        name: "a,\"b\"\r\nc",
+        category: None,
+        pid: &Id::Number(-1),
+        tid: &Id::None,
+        process: "p",
+        thread: "\u{0}\u{202e}",
+        track: "",
+    };
+
+    fn text_of(format: LowRowFormat) -> String {
+        let mut out = Vec::new();
+        Table::begin(&mut out, format).and_then(|mut table| table.row(&ROW)).expect("memory takes it");
+        String::from_utf8(out).expect("text")
+    }
+
+    #[test]
+    fn a_field_with_separators_is_still_one_field() {
+        let expected = "ts,dur,depth,name,category,pid,tid,process,thread,track\n\
+                        -9223372036854775808,-1,3,\"a,\"\"b\"\"\r\nc\",,-1,,p,\u{0}\u{202e},\n";
+        assert_eq!(text_of(LowRowFormat::Csv), expected);
+    }
+
+    #[test]
+    fn a_line_of_json_is_one_object_whatever_the_name_holds() {
+        let text = text_of(LowRowFormat::Jsonl);
+        assert_eq!(text.matches('\n').count(), 1);
+        let object: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+        assert_eq!(object["name"], ROW.name);
+        assert_eq!(object["ts"].as_i64(), Some(i64::MIN));
+        assert_eq!(object["dur"].as_i64(), Some(-1));
+        assert!(object["category"].is_null() && object["tid"].is_null());
+        assert_eq!(object["thread"], ROW.thread);
+    }
+}
