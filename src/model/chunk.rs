@@ -34,22 +34,29 @@ pub struct Batch {
 impl Chunk {
     /// Sorts by time, keeping the capture's order at equal times.
     ///
-    /// Events of real captures are nearly sorted; the standard stable sort finds and merges the runs that are there.
-    /// Events that stood after a later one are flagged [`EventFlags::LATE`], so that disorder can still be told.
+    /// Events of real captures are nearly sorted, so those that stand after a later one are taken out, sorted, and merged
+    /// back: of equal times the others go first, since all of them stand before it. Events taken out are flagged
+    /// [`EventFlags::LATE`], so that disorder can still be told.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };
-        let (mut newest_ns, mut sorted) = (first.ts_ns, true);
-        for event in &mut self.events {
+        let (mut newest_ns, mut kept) = (first.ts_ns, 0);
+        let mut late = Vec::new();
+        for position in 0..self.events.len() {
+            let event = self.events[position];
             if event.ts_ns < newest_ns {
-                event.flags = event.flags.with(EventFlags::LATE);
                 self.max_lateness_ns = self.max_lateness_ns.max(newest_ns.abs_diff(event.ts_ns));
-                sorted = false;
+                late.push(Event { flags: event.flags.with(EventFlags::LATE), ..event });
             } else {
-                event.flags = event.flags.without(EventFlags::LATE);
                 newest_ns = event.ts_ns;
+                self.events[kept] = Event { flags: event.flags.without(EventFlags::LATE), ..event };
+                kept += 1;
             }
         }
-        if !sorted {
+        if !late.is_empty() {
+            late.sort_by_key(|event| event.ts_ns);
+            self.events.truncate(kept);
+            self.events.extend(late);
+            // Two runs, which the standard sort finds and merges.
             self.events.sort_by_key(|event| event.ts_ns);
         }
     }
@@ -65,5 +72,39 @@ impl Chunk {
     pub fn memory_bytes(&self) -> u64 {
         (self.events.capacity() * size_of::<Event>() + self.details.bytes.capacity() + self.details.ends.capacity() * 4)
             as u64
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{EventKind, NameIdx, TrackIdx};
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn sorting_equals_a_stable_sort_and_tells_what_was_late(times in proptest::collection::vec(0i64..30, 0..200)) {
+            let event = |(place, &ts_ns): (usize, &i64)| Event {
+                ts_ns,
+                value: place as u64,
+                track: TrackIdx(0),
+                name: NameIdx(0),
+                detail: 0,
+                depth: 0,
+                kind: EventKind::Instant,
+                flags: EventFlags::NONE,
+            };
+            let events: Vec<Event> = times.iter().enumerate().map(event).collect();
+            let mut expected = events.clone();
+            expected.sort_by_key(|event| event.ts_ns);
+            let mut chunk = Chunk { events, ..Chunk::default() };
+            chunk.sort();
+            let places = |events: &[Event]| events.iter().map(|event| event.value).collect::<Vec<_>>();
+            prop_assert_eq!(places(&chunk.events), places(&expected));
+            let is_late = |place: u64| times[..place as usize].iter().any(|&before| before > times[place as usize]);
+            for event in &chunk.events {
+                prop_assert_eq!(event.flags.has(EventFlags::LATE), is_late(event.value));
+            }
+        }
     }
 }

@@ -162,6 +162,27 @@ impl<'a> LaneCursor<'a> {
         Position { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
     }
 
+    /// The place before the row before `position`, if there is one.
+    pub fn step_back(&mut self, position: Position) -> Option<Position> {
+        let row = position.row.checked_sub(1)?;
+        match position.slot.checked_sub(1) {
+            Some(slot) => Some(Position { slot, row, ..position }),
+            None => Some(self.position_of(row)),
+        }
+    }
+
+    /// Start and value of the row that follows a place.
+    pub fn times_at(&mut self, position: Position) -> Option<(i64, u64)> {
+        let decoded = self.decode(position.extent, position.block)?;
+        Some((*decoded.starts().get(position.slot)?, *decoded.values().get(position.slot)?))
+    }
+
+    /// The name of the row that follows a place.
+    pub fn name_at(&mut self, position: Position) -> NameIdx {
+        let decoded = self.decode(position.extent, position.block);
+        decoded.map_or(NameIdx::EMPTY, |decoded| NameIdx(decoded.packed.name(position.slot)))
+    }
+
     /// A row as it is kept.
     pub fn row(&mut self, row: u64) -> Option<Row> {
         let position = self.position_of(row);
@@ -199,10 +220,10 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
-    /// The row of the first of the longest spans between two places, and its duration.
+    /// The place of the first of the longest spans between two places, and its duration.
     ///
     /// The slow answer: `(from.row..to.row).max_by_key(dur)`, the first of equals.
-    pub fn longest(&mut self, from: Position, to: Position) -> Option<(u64, u64)> {
+    pub fn longest(&mut self, from: Position, to: Position) -> Option<(Position, u64)> {
         if from.row >= to.row {
             return None;
         }
@@ -210,11 +231,11 @@ impl<'a> LaneCursor<'a> {
             return self.longest_in_block(from, to.slot);
         }
         let mut best = self.longest_in_block(from, BLOCK_ROWS);
-        let mut better = |found: Option<(u64, u64)>| {
-            if let Some((row, dur_ns)) = found
+        let mut better = |found: Option<(Position, u64)>| {
+            if let Some((place, dur_ns)) = found
                 && best.is_none_or(|(_, longest)| dur_ns > longest)
             {
-                best = Some((row, dur_ns));
+                best = Some((place, dur_ns));
             }
         };
         if from.extent == to.extent {
@@ -275,7 +296,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The longest span of whole blocks; `at_least` is a duration that is known to be among them, or 0.
-    fn longest_block(&mut self, extent: usize, from: usize, to: usize, at_least: u64) -> Option<(u64, u64)> {
+    fn longest_block(&mut self, extent: usize, from: usize, to: usize, at_least: u64) -> Option<(Position, u64)> {
         let found = self.extent(extent)?;
         let to = to.min(found.blocks());
         if from >= to {
@@ -303,7 +324,7 @@ impl<'a> LaneCursor<'a> {
         iforest::range(nodes, from..to)
     }
 
-    fn longest_in_block(&mut self, from: Position, to_slot: usize) -> Option<(u64, u64)> {
+    fn longest_in_block(&mut self, from: Position, to_slot: usize) -> Option<(Position, u64)> {
         let values = self.decode(from.extent, from.block)?.values();
         let values = values.get(from.slot..to_slot.min(values.len()))?;
         let mut best: Option<(usize, u64)> = None;
@@ -312,7 +333,9 @@ impl<'a> LaneCursor<'a> {
                 best = Some((offset, dur_ns));
             }
         }
-        best.map(|(offset, dur_ns)| (from.row + offset as u64, dur_ns))
+        best.map(|(offset, dur_ns)| {
+            (Position { slot: from.slot + offset, row: from.row + offset as u64, ..from }, dur_ns)
+        })
     }
 
     fn min_max_in_block(&mut self, from: Position, to_slot: usize) -> MinMax {

@@ -5,7 +5,7 @@
 //! is asked of the forest; both give the same answer. Work is bounded by the buckets, whatever the lane holds.
 
 use super::buckets::{Buckets, Cell, CounterCell};
-use super::cursor::{LaneCursor, ReadCount};
+use super::cursor::{LaneCursor, Position, ReadCount};
 use super::snapshot::Snapshot;
 use crate::store::overview::OverviewBucket;
 use crate::store::{LaneIdx, LaneKind, Span};
@@ -70,7 +70,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
 }
 
 /// The place before the first row that starts in `bucket` or later; beyond the end of time, the end of the lane.
-fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> super::cursor::Position {
+fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Position {
     if i128::from(bucket) << buckets.width_log2 > i128::from(i64::MAX) {
         let rows = cursor.lane().rows();
         return cursor.position_of(rows);
@@ -112,49 +112,78 @@ fn from_forest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Ce
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     let mut from = cursor.first_from(buckets.start_ns(buckets.first));
     // The one span that starts before and may reach in: lanes do not overlap, so it is the row before.
-    let mut before = previous(cursor, from.row);
+    let mut before = answer_before(cursor, from, is_spans);
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
-        let next_bucket = match cursor.row_at(from) {
-            Some(row) => buckets.bucket_at(row.start_ns).min(buckets.end()),
+        let next_bucket = match cursor.times_at(from) {
+            Some((start_ns, _)) => buckets.bucket_at(start_ns).min(buckets.end()),
             None => buckets.end(),
         };
         if next_bucket > bucket {
             // No span starts before `next_bucket`: all that can be there is the one from before.
-            if let Some((row, span)) = &before
-                && span.end_ns() > buckets.start_ns(bucket)
-            {
-                let covered_to = (buckets.bucket_at(span.end_ns() - 1) + 1).min(next_bucket);
-                push(cells, bucket, (covered_to - bucket) as u32, *row, span, 0);
+            if let Some(before) = before.filter(|before| before.end_ns() > buckets.start_ns(bucket)) {
+                let covered_to = (buckets.bucket_at(before.end_ns() - 1) + 1).min(next_bucket);
+                push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, 0);
                 cursor.count.queries += 1;
             }
             bucket = next_bucket;
             continue;
         }
         let to = first_in(cursor, buckets, bucket + 1);
-        let started = if is_spans { cursor.longest(from, to) } else { Some((from.row, 0)) };
-        cursor.count.queries += 1;
-        let reaching = before.filter(|(_, span)| span.end_ns() > buckets.start_ns(bucket));
-        let rows = to.row - from.row;
-        match (started, reaching) {
-            (Some((_, dur_ns)), Some((row, span))) if span.dur_ns >= dur_ns => push(cells, bucket, 1, row, &span, rows),
-            (Some((row, _)), _) => {
-                if let Some(span) = cursor.span(row) {
-                    push(cells, bucket, 1, row, &span, rows);
-                }
+        let longest = if is_spans { cursor.longest(from, to) } else { Some((from, 0)) };
+        let reaching = before.filter(|before| before.end_ns() > buckets.start_ns(bucket));
+        let answer = match (longest, reaching) {
+            (Some((_, dur_ns)), Some(before)) if before.dur_ns >= dur_ns => Some(before),
+            (Some((place, dur_ns)), _) => {
+                cursor.times_at(place).map(|(start_ns, _)| Answer { place, start_ns, dur_ns })
             }
-            (None, Some((row, span))) => push(cells, bucket, 1, row, &span, rows),
-            (None, None) => {}
+            (None, reaching) => reaching,
+        };
+        if let Some(answer) = answer {
+            push_answer(cursor, cells, bucket, 1, answer, to.row - from.row);
         }
-        before = previous(cursor, to.row);
+        cursor.count.queries += 1;
+        before = answer_before(cursor, to, is_spans);
         from = to;
         bucket += 1;
     }
 }
 
-fn previous(cursor: &mut LaneCursor<'_>, row: u64) -> Option<(u64, Span)> {
-    let row = row.checked_sub(1)?;
-    cursor.span(row).map(|span| (row, span))
+/// A span that may stand for a bucket.
+#[derive(Clone, Copy)]
+struct Answer {
+    place: Position,
+    start_ns: i64,
+    dur_ns: u64,
+}
+
+impl Answer {
+    fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add_unsigned(self.dur_ns)
+    }
+}
+
+fn answer_before(cursor: &mut LaneCursor<'_>, position: Position, is_spans: bool) -> Option<Answer> {
+    let place = cursor.step_back(position)?;
+    let (start_ns, value) = cursor.times_at(place)?;
+    Some(Answer { place, start_ns, dur_ns: if is_spans { value } else { 0 } })
+}
+
+/// Adds an answer, reading its name only where it is not that of the cell before.
+fn push_answer(
+    cursor: &mut LaneCursor<'_>,
+    cells: &mut Vec<Cell>,
+    bucket: i64,
+    bucket_count: u32,
+    answer: Answer,
+    rows: u64,
+) {
+    let row = answer.place.row;
+    let known = cells.last().filter(|last| last.row == row).map(|last| last.name);
+    let name = known.unwrap_or_else(|| cursor.name_at(answer.place));
+    let unfinished = cursor.lane().is_unfinished(row);
+    let span = Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name, unfinished, ..Span::default() };
+    push(cells, bucket, bucket_count, row, &span, rows);
 }
 
 /// Adds an answer, to the last cell if that is its neighbour and has the same.

@@ -11,14 +11,16 @@ use bytemuck::{Pod, Zeroable};
 use super::lane::Span;
 use crate::model::NameIdx;
 
-/// Buckets at the finest level of a large lane: two for each pixel column of a 1920 pixel view of the whole capture.
-const BUCKETS_MAX: usize = 4096;
+/// Buckets at the finest level of a large lane: eight for each pixel column of a 1920 pixel view of the whole capture, so
+/// that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
+pub const BUCKETS_MAX: usize = 16 * 1024;
 
-/// Rows for each bucket of a small lane: the pyramid then takes at most a quarter byte a row.
-const ROWS_PER_BUCKET: u64 = 256;
+/// Rows for each bucket of a small lane: finer than one bucket a block, the block itself answers as fast. With all its
+/// levels the pyramid then takes at most one byte a row.
+const ROWS_PER_BUCKET: u64 = 64;
 
 /// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
-pub const ROWS_MIN: u64 = 64 * ROWS_PER_BUCKET;
+pub const ROWS_MIN: u64 = 128 * ROWS_PER_BUCKET;
 
 /// What one bucket says. Spans that touch it count in every bucket that they touch, rows in that where they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
@@ -64,15 +66,29 @@ pub struct OverviewBuilder {
 }
 
 impl OverviewBuilder {
-    /// Takes the next span of the lane, which starts no earlier than the one before.
-    pub fn push(&mut self, span: &Span) {
+    /// How many buckets it holds.
+    #[must_use]
+    pub fn buckets(&self) -> usize {
+        self.buckets.len()
+    }
+
+    /// Makes the buckets wider until at most `buckets_max` are left, at least 4.
+    pub fn shrink_to(&mut self, buckets_max: usize) {
+        while self.buckets.len() > buckets_max.max(4) {
+            self.halve();
+        }
+        self.buckets.shrink_to_fit();
+    }
+
+    /// Takes the next span of the lane, which starts no earlier than the one before, into at most `buckets_max` buckets.
+    pub fn push(&mut self, span: &Span, buckets_max: usize) {
         let row = self.rows;
         self.rows += 1;
         let last_ns = span.end_ns().saturating_sub(1).max(span.start_ns);
         if self.buckets.is_empty() {
             self.first = span.start_ns >> self.width_log2;
         }
-        let limit = usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(BUCKETS_MAX).clamp(4, BUCKETS_MAX);
+        let limit = usize::try_from(self.rows / ROWS_PER_BUCKET).unwrap_or(buckets_max).clamp(4, buckets_max.max(4));
         // Spans come in order, so the difference is not negative and fits 64 bits without a sign.
         while (last_ns >> self.width_log2).wrapping_sub(self.first).cast_unsigned() >= limit as u64 {
             self.halve();
@@ -198,7 +214,7 @@ mod tests {
                 free_ns = start_ns + dur_ns as i64;
             }
             let mut builder = OverviewBuilder::default();
-            spans.iter().for_each(|span| builder.push(span));
+            spans.iter().for_each(|span| builder.push(span, BUCKETS_MAX));
             let (shape, all) = builder.finish().unwrap();
             prop_assert!(shape.count as usize <= BUCKETS_MAX);
             for width_log2 in [shape.width_log2, shape.width_log2 + 1, shape.width_log2 + 5, 62] {

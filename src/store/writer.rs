@@ -11,7 +11,7 @@ use super::extent::{EXTENT_BLOCKS, ExtentBuilder, ExtentRecord};
 use super::format::{LaneRecord, MAGIC, Meta, SECTIONS, Section, SectionRecord, Trailer};
 use super::iforest::{self, Aggregate, LongestNs, MinMax};
 use super::lane::{DetailRef, LaneIdx, LaneKind, Span};
-use super::overview::{OverviewBucket, OverviewBuilder, OverviewShape};
+use super::overview::{BUCKETS_MAX, OverviewBucket, OverviewBuilder, OverviewShape};
 use super::read::{Store, StoreTables};
 use crate::base::mapped::Mapped;
 use crate::model::{NameIdx, TrackIdx};
@@ -26,6 +26,10 @@ pub struct StoreWriter {
     held_bytes: usize,
     /// When more wait, all lanes write what they have.
     held_bytes_max: usize,
+    /// Buckets in the pyramids of all lanes.
+    buckets: usize,
+    /// The most buckets of one lane; halved whenever all lanes together have too many.
+    buckets_max: usize,
 }
 
 #[derive(Debug)]
@@ -53,7 +57,15 @@ impl StoreWriter {
     pub fn new(file: File, held_bytes_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file);
         file.append(&MAGIC)?;
-        Ok(Self { file, lanes: Vec::new(), details: DetailWriter::default(), held_bytes: 0, held_bytes_max })
+        Ok(Self {
+            file,
+            lanes: Vec::new(),
+            details: DetailWriter::default(),
+            held_bytes: 0,
+            held_bytes_max,
+            buckets: 0,
+            buckets_max: BUCKETS_MAX,
+        })
     }
 
     /// Adds a lane. The index is the writer's own: the finished store orders lanes by track.
@@ -94,8 +106,11 @@ impl StoreWriter {
         let dur_ns = if builder.kind == LaneKind::Spans { row.value } else { 0 };
         builder.end_ns = builder.end_ns.max(row.start_ns.saturating_add_unsigned(dur_ns));
         if builder.kind == LaneKind::Spans {
-            let name = NameIdx(row.name);
-            builder.overview.push(&Span { start_ns: row.start_ns, dur_ns, name, ..Span::default() });
+            let span = Span { start_ns: row.start_ns, dur_ns, name: NameIdx(row.name), ..Span::default() };
+            let before = builder.overview.buckets();
+            builder.overview.push(&span, self.buckets_max);
+            // It may also have made its buckets wider.
+            self.buckets = self.buckets + builder.overview.buckets() - before;
         }
         builder.pending.push(row);
         self.held_bytes += size_of::<Row>();
@@ -114,7 +129,19 @@ impl StoreWriter {
         if self.held_bytes > self.held_bytes_max {
             self.write_held()?;
         }
+        if self.buckets * size_of::<OverviewBucket>() > self.held_bytes_max {
+            self.widen_buckets();
+        }
         Ok(())
+    }
+
+    /// Halves the number of buckets that a lane may have, until all together fit.
+    fn widen_buckets(&mut self) {
+        while self.buckets * size_of::<OverviewBucket>() > self.held_bytes_max / 2 && self.buckets_max > 4 {
+            self.buckets_max /= 2;
+            self.lanes.iter_mut().for_each(|lane| lane.overview.shrink_to(self.buckets_max));
+            self.buckets = self.lanes.iter().map(|lane| lane.overview.buckets()).sum();
+        }
     }
 
     /// Says that the last row of a lane has no end in the capture.
