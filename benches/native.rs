@@ -39,7 +39,7 @@ fn measure(name: &str, options: SynthOptions) {
     println!("  generate           {:7.2} ns an event", generated_ns as f64 / events as f64);
 
     let rows = |chunk: &Chunk| bytemuck::cast_slice::<Event, u8>(&chunk.events).to_vec();
-    report("copy rows", events, &chunks, rows, |bytes| bytes.clone());
+    report("copy rows", events, &chunks, rows, Vec::clone);
     report(
         "zstd of rows",
         events,

@@ -234,7 +234,8 @@ fn args_of(span: &MadeSpan) -> Option<String> {
     if span.depth == 0 {
         return Some(format!(r#"{{"items":{},"culled":{}}}"#, mixed % 2000, mixed % 37));
     }
-    (mixed % 32 == 0)
+    mixed
+        .is_multiple_of(32)
         .then(|| format!(r#"{{"path":"assets/level{}/{:06x}.bin","bytes":{}}}"#, mixed % 9, mixed >> 8, mixed))
 }
 

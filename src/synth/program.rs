@@ -85,7 +85,7 @@ impl Program {
 
     /// The function that a thread with this role calls first: a third of the roots belongs to each.
     #[must_use]
-    pub fn root(&self, role: Role, random: &mut Random) -> u16 {
+    pub fn root(role: Role, random: &mut Random) -> u16 {
         let share = LEVELS[0] as u64 / 3;
         let first = match role {
             Role::Frames => 0,

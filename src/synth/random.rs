@@ -1,7 +1,7 @@
 //! Random numbers that are the same on every machine and in every version: whole numbers alone, no library whose stream
 //! may change, no logarithm that one system rounds otherwise than another. Not for secrets.
 
-/// A stream of random numbers: SplitMix64 (Steele, Lea, Flood 2014), which needs one word of state and passes the usual
+/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the usual
 /// tests of randomness.
 #[derive(Debug, Clone)]
 pub struct Random(u64);
@@ -53,7 +53,7 @@ impl Random {
     #[must_use]
     pub fn skewed_below(&mut self, limit: u64) -> u64 {
         let unit = u128::from(self.next() >> 32);
-        (((unit * unit * unit) >> 64) * u128::from(limit) >> 32) as u64
+        ((((unit * unit * unit) >> 64) * u128::from(limit)) >> 32) as u64
     }
 
     /// A positive number whose logarithm is normally distributed, as durations of real programs are.
@@ -66,8 +66,8 @@ impl Random {
         const MEAN: i64 = 8 * 255 / 2;
         /// Its standard deviation, 209.0.
         const DEVIATION: i64 = 209;
-        let bits = self.next();
         const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
+        let bits = self.next();
         let pairs = (bits & EVEN) + (bits >> 8 & EVEN);
         let sum = (pairs.wrapping_mul(0x0001_0001_0001_0001) >> 48) as i64;
         let exponent = (sum - MEAN) * i64::from(spread.0) / DEVIATION;
@@ -82,7 +82,7 @@ impl Random {
 mod tests {
     use super::*;
 
-    /// The first numbers of seed 0 as the authors of SplitMix64 give them.
+    /// The first numbers of seed 0 as the authors of `SplitMix64` give them.
     #[test]
     fn the_stream_is_that_of_the_paper() {
         let mut random = Random(0);

@@ -100,7 +100,7 @@ impl Thread {
                 let dur_ns = self.random.log_normal(parent.child_median_ns, Spread(220));
                 let choices = self.random.next();
                 // Calls follow on each other closely: the gap is at most a sixteenth of a usual child.
-                let gap_ns = (choices & 0xff) * parent.child_median_ns >> 12;
+                let gap_ns = ((choices & 0xff) * parent.child_median_ns) >> 12;
                 let start_ns = parent.cursor_ns.saturating_add_unsigned(gap_ns);
                 let end_ns = start_ns.saturating_add_unsigned(dur_ns);
                 if end_ns <= parent.end_ns {
@@ -115,7 +115,7 @@ impl Thread {
         }
         let (start_ns, dur_ns) = self.next_root();
         self.cursor_ns = start_ns.saturating_add_unsigned(dur_ns);
-        let function = program.root(self.plan.role, &mut self.random);
+        let function = Program::root(self.plan.role, &mut self.random);
         self.begin(start_ns, dur_ns, function)
     }
 
