@@ -159,7 +159,7 @@ impl<'a> Nester<'a> {
             while let Some(next) = rest.next_if(|next| next.event.track == track) {
                 of_track.push(next);
             }
-            ties::order(&mut of_track, |tied| &tied.event);
+            ties::order(&mut of_track, |tied| &tied.event, |name| self.names.text_index(name));
             for tied in of_track.drain(..) {
                 self.event(&tied.event, &blobs[tied.blob])?;
             }
@@ -372,7 +372,7 @@ impl<'a> Nester<'a> {
                 if self.asyncs.leave_step(id) {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
                 }
-                self.end(track, event, blob)?;
+                self.end_async(track, event, blob)?;
             }
             EventKind::AsyncStepInto => {
                 if self.asyncs.leave_step(id) {
@@ -401,6 +401,21 @@ impl<'a> Nester<'a> {
             self.asyncs.close(id);
         }
         Ok(())
+    }
+
+    /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
+    fn end_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if event.flags.has(EventFlags::UNNAMED) {
+            return self.end(track, event, blob);
+        }
+        let text = self.names.text_index(event.name);
+        let open = &mut self.track(track).open;
+        let Some(closed) = open.innermost_where(|begin| !begin.endless && begin.text == text) else {
+            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+            return Ok(());
+        };
+        let (lane, begin) = open.take(closed);
+        self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
     }
 
     fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> i64 {

@@ -3,33 +3,38 @@
 //! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins, and
 //! among complete spans the longer goes first: a parent that is written after its child still nests right.
 
-use crate::model::{Event, EventFlags, EventKind};
+use crate::model::{Event, EventFlags, EventKind, NameIdx, StrIdx};
 
-/// Puts the events of one track at one time into the order in which they nest; `event_of` tells an item's event.
-pub fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event) {
+/// Puts the events of one track at one time into the order in which they nest; `event_of` tells an item's event, and
+/// `text_of` the text of a name: an end need not repeat the category of its begin.
+pub fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event, text_of: impl Fn(NameIdx) -> StrIdx) {
     if items.len() < 2 {
         return;
     }
-    ends_of_earlier_spans_first(items, &event_of);
+    ends_of_earlier_spans_first(items, &event_of, text_of);
     longer_complete_spans_first(items, &event_of);
 }
 
 /// An end closes a begin of the same time if one is open before it that it names, or any if it names none.
-fn ends_of_earlier_spans_first<T>(items: &mut Vec<T>, event_of: &impl Fn(&T) -> &Event) {
+fn ends_of_earlier_spans_first<T>(
+    items: &mut Vec<T>,
+    event_of: &impl Fn(&T) -> &Event,
+    text_of: impl Fn(NameIdx) -> StrIdx,
+) {
     if !items.iter().any(|item| event_of(item).kind == EventKind::End) {
         return;
     }
-    let mut open: Vec<u32> = Vec::new();
+    let mut open: Vec<StrIdx> = Vec::new();
     let mut closes_earlier = Vec::with_capacity(items.len());
     for item in items.iter() {
         let event = event_of(item);
         closes_earlier.push(match event.kind {
             EventKind::Begin => {
-                open.push(event.name.0);
+                open.push(text_of(event.name));
                 false
             }
             EventKind::End if event.flags.has(EventFlags::UNNAMED) => open.pop().is_none(),
-            EventKind::End => match open.iter().rposition(|&name| name == event.name.0) {
+            EventKind::End => match open.iter().rposition(|&text| text == text_of(event.name)) {
                 Some(position) => {
                     open.truncate(position);
                     false
@@ -76,7 +81,7 @@ fn length(event: &Event) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::model::{NameIdx, TrackIdx};
+    use crate::model::TrackIdx;
 
     fn event(kind: EventKind, value: u64, name: u32) -> Event {
         Event {
@@ -92,7 +97,8 @@ mod tests {
     }
 
     fn names_in_order(mut events: Vec<Event>) -> Vec<u32> {
-        order(&mut events, |event| event);
+        // hundreds are categories
+        order(&mut events, |event| event, |name| StrIdx(name.0 % 100));
         events.iter().map(|event| event.name.0).collect()
     }
 
@@ -109,6 +115,8 @@ mod tests {
         let end = event(EventKind::End, 0, 1);
         let unnamed = Event { flags: EventFlags::UNNAMED, ..event(EventKind::End, 0, 0) };
         assert_eq!(names_in_order(vec![begin, end]), [1, 1]);
+        let end_without_category = event(EventKind::End, 0, 101);
+        assert_eq!(names_in_order(vec![begin, end_without_category]), [1, 101]);
         assert_eq!(names_in_order(vec![begin, unnamed, unnamed]), [0, 1, 0], "the second closes an earlier span");
     }
 

@@ -105,11 +105,11 @@ def paired(events):
         groups[time].append((order, event))
     for time in sorted(groups):
         begins, closers, inner = [], [], []
-        # in the order of the file: an end that closes what began at another time goes before every begin of this time
+        # in the order of the file, but that of a thread's ends, one which closes what began at another time goes first
         for order, event in sorted(groups[time], key=lambda pair: pair[0]):
-            if event["ph"] not in "Ee":
+            if event["ph"] != "E":
                 begins.append((order, event))
-                if event["ph"] in "Bb":
+                if event["ph"] == "B":
                     inner.append(event)
                 continue
             own = next((begun for begun in reversed(inner) if closes(event, begun)), None)

@@ -1,0 +1,165 @@
+//! Input that is unreadable or hostile: an error that names the file, the place, what was expected and what was found, or
+//! a counted loss. Never a panic, a hang, an abort or a silent drop.
+
+use std::fs;
+use std::io::Write;
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
+use crate::harness::{data, folder, longspan, records, text};
+
+#[test]
+fn what_is_no_capture_is_refused_by_name_place_and_content() {
+    let folder = folder();
+    let cases: &[(&str, &[u8], &[&str])] = &[
+        ("empty.json", b"", &["empty"]),
+        ("blank.json", b" \n\t ", &["expected"]),
+        ("picture.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", &["byte 0", "expected", "found"]),
+        ("text.txt", b"Dear diary,\n", &["byte 0", "expected", "found", "Dear"]),
+        ("number.json", b"42", &["expected", "found"]),
+        ("other.json", b"{\"name\": \"package\", \"version\": 1}", &["expected", "traceEvents"]),
+        ("numbers.json", b"[1, 2, 3]", &["expected"]),
+    ];
+    for (name, content, expected) in cases {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("written");
+        let message = longspan(&["info", "--no-cache", text(&path)]).failed(1);
+        assert!(message.contains(name), "{name}: {message}");
+        for part in *expected {
+            assert!(message.contains(part), "{name}: no `{part}` in {message}");
+        }
+    }
+}
+
+#[test]
+fn what_is_no_file_is_refused() {
+    let folder = folder();
+    let missing = folder.path().join("missing.json");
+    assert!(longspan(&["info", "--no-cache", text(&missing)]).failed(1).contains("missing.json"));
+    assert!(longspan(&["info", "--no-cache", text(folder.path())]).failed(1).contains("not a file"));
+    assert!(longspan(&["info", "--no-cache", "/dev/zero"]).failed(1).contains("not a file"));
+}
+
+#[test]
+fn a_capture_that_ends_anywhere_shows_what_came_before() {
+    let folder = folder();
+    let path = folder.path().join("cut.json");
+    let whole = fs::read(data("pyspy_chrome.json")).expect("test data");
+    let mut before = 0;
+    for part in 1..=12 {
+        fs::write(&path, &whole[..whole.len() * part / 12]).expect("written");
+        let spans = records(&longspan(&["spans", "--no-cache", text(&path)]).done()).len();
+        assert!(spans >= before, "{part} of 12: {spans} spans, but {before} in a shorter part");
+        before = spans;
+    }
+    assert_eq!(before, 335, "all that the whole file holds");
+}
+
+#[test]
+fn a_cut_gzip_keeps_what_came_out_and_says_so() {
+    let folder = folder();
+    let path = folder.path().join("cut.json.gz");
+    let whole = fs::read(data("jax.trace.json.gz")).expect("test data");
+    fs::write(&path, &whole[..whole.len() / 2]).expect("written");
+    let answer = longspan(&["spans", "--no-cache", text(&path)]);
+    assert!(answer.stderr.contains("truncated"), "{}", answer.stderr);
+    assert!(records(&answer.done()).len() > 1000);
+}
+
+#[test]
+fn a_million_brackets_do_not_overflow_the_stack() {
+    let folder = folder();
+    for (name, content) in [
+        ("brackets.json", "[".repeat(1_000_000)),
+        ("braces.json", format!("[{}", "{\"args\":".repeat(1_000_000))),
+        ("args.json", format!("[{{\"ph\":\"X\",\"ts\":1,\"dur\":1,\"args\":{{\"a\":{0}", "[".repeat(1_000_000))),
+    ] {
+        let path = folder.path().join(name);
+        fs::write(&path, content).expect("written");
+        let answer = longspan(&["info", "--no-cache", text(&path)]);
+        assert!(matches!(answer.status, Some(0 | 1)), "{name}: {answer:?}");
+        assert!(!answer.stderr.contains("panicked") && !answer.stderr.is_empty(), "{name}: {answer:?}");
+    }
+}
+
+#[test]
+fn damaged_events_are_counted_and_their_neighbours_shown() {
+    let folder = folder();
+    let path = folder.path().join("damaged.json");
+    let cases: &[(&str, &str)] = &[
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":NaN,"dur":1,"name":"x"}"#, "bad_"),
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":1e400,"dur":1,"name":"x"}"#, "bad_time"),
+        (r#"{"ph":"X","pid":1,"tid":1,"dur":1,"name":"x"}"#, "bad_time"),
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":9223372036854775807,"dur":1,"name":"x"}"#, "bad_time"),
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":5,"dur":-1,"name":"x"}"#, "negative_duration"),
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":5,"dur":"x","name":"x"}"#, "bad_number"),
+        (r#"{"ph":"?","pid":1,"tid":1,"ts":5,"name":"x"}"#, "unknown_phase"),
+        (r#"{"pid":1,"tid":1,"ts":5,"name":"x"}"#, "unknown_phase"),
+        (r#"{"ph":"C","pid":1,"ts":5,"name":"x","args":{"a":true}}"#, "bad_counter"),
+        (r#"{"ph":"s","pid":1,"tid":1,"ts":5,"name":"x"}"#, "bad_flow"),
+        (r#"{"ph":"b","pid":1,"tid":1,"ts":5,"name":"x"}"#, "bad_async"),
+        (r#"{"ph":"O","pid":1,"tid":1,"ts":5,"name":"x"}"#, "ignored_phase"),
+        (r#"{"ph":"E","pid":1,"tid":1,"ts":5,"name":"x"}"#, "unmatched_end"),
+        ("{\"ph\":\"i\",\"pid\":1,\"tid\":1,\"ts\":5,\"name\":\"a\u{1}b\"}", "control_character"),
+        (r#"{"ph":"X","pid":1,"tid":1,"ts":5,"dur":1,"name""#, "bad_record"),
+    ];
+    for (damaged, loss) in cases {
+        let event = |ts: u32, name: &str| format!(r#"{{"ph":"X","pid":1,"tid":2,"ts":{ts},"dur":1,"name":"{name}"}}"#);
+        fs::write(&path, format!("[{},\n{damaged},\n{}]", event(1, "before"), event(9, "after"))).expect("written");
+        let answer = longspan(&["spans", "--no-cache", text(&path)]);
+        assert!(answer.stderr.contains(loss), "{damaged}: no {loss} in {}", answer.stderr);
+        let spans = answer.done();
+        assert!(spans.contains(",before,") && spans.contains(",after,"), "{damaged}: {spans}");
+    }
+}
+
+#[test]
+fn bytes_that_are_not_utf8_are_replaced_and_counted() {
+    let folder = folder();
+    let path = folder.path().join("latin1.json");
+    fs::write(&path, b"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"caf\xe9\"}]").expect("written");
+    let answer = longspan(&["spans", "--no-cache", text(&path)]);
+    assert!(answer.stderr.contains("bad_utf8"), "{}", answer.stderr);
+    assert!(answer.done().contains("caf\u{fffd}"));
+}
+
+#[test]
+fn a_small_file_that_unpacks_to_a_gigabyte_takes_no_gigabyte() {
+    let folder = folder();
+    let path = folder.path().join("bomb.json.gz");
+    let mut gzip = GzEncoder::new(fs::File::create(&path).expect("created"), Compression::fast());
+    gzip.write_all(b"[{\"ph\":\"X\",\"pid\":1,\"tid\":1,\"ts\":1,\"dur\":1,\"name\":\"first\"},\n").expect("written");
+    let zeros = vec![0u8; 1 << 20];
+    for _ in 0..300 {
+        gzip.write_all(&zeros).expect("written");
+    }
+    gzip.finish().expect("written");
+    let answer = longspan(&["spans", "--no-cache", "--memory", "64MiB", text(&path)]);
+    assert!(!answer.stderr.is_empty(), "something was lost");
+    assert!(answer.done().contains(",first,"));
+}
+
+#[test]
+fn no_flipped_byte_is_worse_than_a_loss() {
+    let folder = folder();
+    let native = folder.path().join("small.longspan");
+    longspan(&["synth", "-o", text(&native), "--spans", "2000", "--threads", "2"]).done();
+    let json = fs::read(data("ugly.json")).expect("test data");
+    let native = fs::read(native).expect("written");
+    let gzip = fs::read(data("tracing_chrome_async.json.gz")).expect("test data");
+    let path = folder.path().join("flipped");
+    for whole in [&json, &native, &gzip] {
+        for round in 0..40usize {
+            let mut damaged = whole.clone();
+            // places spread over the file, more of them near its start, where headers are
+            let place = if round % 2 == 0 { whole.len() * round / 40 } else { round * 3 % whole.len() };
+            damaged[place] ^= 1 << (round % 8);
+            fs::write(&path, &damaged).expect("written");
+            let answer = longspan(&["dump", "--no-cache", text(&path)]);
+            assert!(matches!(answer.status, Some(0 | 1)), "byte {place}: {answer:?}");
+            assert!(!answer.stderr.contains("panicked"), "byte {place}: {}", answer.stderr);
+            assert!(answer.status == Some(0) || answer.stderr.contains("flipped"), "byte {place}: {}", answer.stderr);
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! What scripts rely on: exit statuses, columns, keys, options, and that the README tells the truth about them.
+
+use std::fs;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{command, data, folder, longspan, records, spans_of, text, wait};
+
+const CAPTURE: &str = "tracing_chrome_threads.json.gz";
+
+#[test]
+fn wrong_usage_is_2_and_help_is_0() {
+    let file = data(CAPTURE);
+    for words in [
+        &["frobnicate", "--hard"][..],
+        &["info"],
+        &["info", "--memory", "lots", text(&file)],
+        &["spans", text(&file), "--format", "xml"],
+        &["spans", text(&file), "--name", "("],
+        &["spans", text(&file), "--from", "2s", "--to", "1s"],
+        &["spans", text(&file), "--limit", "-1"],
+        &["export", text(&file)],
+        &["cache"],
+    ] {
+        longspan(words).failed(2);
+    }
+    for words in [&["--help"][..], &["--version"], &["help"], &["spans", "--help"], &["cache", "clear", "--help"]] {
+        assert!(!longspan(words).done().is_empty());
+    }
+}
+
+#[test]
+fn info_has_every_key_that_scripts_read() {
+    let info: Value =
+        serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(&data(CAPTURE))]).done()).expect("JSON");
+    let keys = |object: &Value| object.as_object().expect("an object").keys().cloned().collect::<Vec<_>>().join(" ");
+    assert_eq!(
+        keys(&info),
+        "spans instants counters flows samples processes threads tracks lanes start_ns end_ns source_bytes store_bytes \
+         late_events max_lateness_ns losses load"
+    );
+    assert_eq!(keys(&info["load"]), "seconds peak_budget_bytes chunks chunks_open_max head_moves spilled_bytes cached");
+    assert_eq!((&info["spans"], &info["instants"]), (&Value::from(5400), &Value::from(5160)));
+    assert_eq!(info["source_bytes"].as_u64(), Some(fs::metadata(data(CAPTURE)).expect("there").len()));
+    let late = info["late_events"].as_u64().expect("a number");
+    assert!(late > 0 && info["max_lateness_ns"].as_u64() > Some(0), "its events are not in order");
+}
+
+#[test]
+fn losses_are_on_stderr_and_in_info() {
+    let file = data("ugly.json");
+    let answer = longspan(&["info", "--no-cache", "--json", text(&file)]);
+    let stderr = answer.stderr.clone();
+    let info: Value = serde_json::from_str(&answer.done()).expect("JSON");
+    let losses = info["losses"].as_array().expect("a list");
+    assert!(losses.len() >= 3, "{losses:?}");
+    for loss in losses {
+        let (name, count) = (loss["name"].as_str().expect("a name"), &loss["count"]);
+        assert!(stderr.contains(&format!("ugly.json: {count} {name}, first at ")), "{loss} is not in {stderr}");
+        assert!(!loss["first"].as_str().expect("a place").is_empty());
+        assert!(!loss["advice"].as_str().expect("words").is_empty());
+    }
+}
+
+#[test]
+fn options_choose_the_rows_that_a_filter_over_all_rows_chooses() {
+    let file = data(CAPTURE);
+    let all = records(&spans_of(&file));
+    let ts = |row: &Vec<String>| row[0].parse::<i64>().expect("a time");
+    let end = |row: &Vec<String>| ts(row) + row[1].parse::<i64>().expect("a duration");
+    assert!(all.is_sorted_by_key(|row| (ts(row), row[2].parse::<u16>().expect("a depth"))));
+    let spans =
+        |options: &[&str]| records(&longspan(&[&["spans", "--no-cache", text(&file)], options].concat()).done());
+
+    assert_eq!(spans(&["--limit", "7"]), all[..7]);
+    assert_eq!(spans(&["--limit", "0"]), Vec::<Vec<String>>::new());
+    let leaves: Vec<_> = all.iter().filter(|row| row[3].starts_with("le")).cloned().collect();
+    assert!(!leaves.is_empty() && leaves.len() < all.len());
+    assert_eq!(spans(&["--name", "^le"]), leaves);
+
+    let (from, to) = (ts(&all[all.len() / 3]), ts(&all[all.len() / 2]));
+    let within = |row: &&Vec<String>| ts(row) < to && (end(row) > from || ts(row) >= from);
+    let expected: Vec<_> = all.iter().filter(within).cloned().collect();
+    assert!(expected.len() > 10 && expected.len() < all.len());
+    assert_eq!(spans(&["--from", &from.to_string(), "--to", &to.to_string()]), expected);
+    let start = ts(&all[0]);
+    let since = [format!("+{}ns", from - start), format!("+{}ns", to - start)];
+    let info = longspan(&["info", "--no-cache", "--json", text(&file)]).done();
+    let info: Value = serde_json::from_str(&info).expect("JSON");
+    assert_eq!(info["start_ns"].as_i64(), Some(start), "times with a plus count from here");
+    assert_eq!(spans(&["--from", &since[0], "--to", &since[1]]), expected);
+}
+
+#[test]
+fn json_lines_say_the_same_as_the_table() {
+    for capture in [CAPTURE, "ugly.json"] {
+        let file = data(capture);
+        let rows = records(&spans_of(&file));
+        let lines = longspan(&["spans", "--no-cache", "--format", "jsonl", text(&file)]).done();
+        let columns = ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track"];
+        let objects = lines.lines().map(|line| {
+            let object: Value = serde_json::from_str(line).expect("a line of JSON");
+            assert_eq!(object.as_object().map(serde_json::Map::len), Some(columns.len()));
+            columns.map(|column| match &object[column] {
+                Value::Null => String::new(),
+                Value::String(text) => text.clone(),
+                plain => plain.to_string(),
+            })
+        });
+        assert_eq!(objects.map(Vec::from).collect::<Vec<_>>(), rows, "{capture}");
+    }
+}
+
+#[test]
+fn a_reader_that_has_seen_enough_is_no_failure() {
+    let words = ["dump", "--no-cache", text(&data("viztracer_ring.json.gz"))].map(str::to_owned);
+    let words: Vec<&str> = words.iter().map(String::as_str).collect();
+    let mut child = command(&words).spawn().expect("the program starts");
+    let mut first = String::new();
+    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
+    assert!(first.starts_with("{\"t\":"), "{first}");
+    // the pipe is closed here, with megabytes still to come
+    assert_eq!(wait(&mut child, &words), Some(0));
+}
+
+#[test]
+fn a_kept_store_answers_as_the_capture_did_until_the_capture_changes() {
+    let folder = folder();
+    let (cache, file) = (folder.path().join("cache"), folder.path().join("capture.json"));
+    let event = |name: &str| format!(r#"[{{"ph":"X","pid":1,"tid":1,"ts":1,"dur":1,"name":"{name}"}}]"#);
+    fs::write(&file, event("first")).expect("written");
+    let info = || {
+        let info = longspan(&["info", "--json", "--cache", text(&cache), text(&file)]).done();
+        serde_json::from_str::<Value>(&info).expect("JSON")
+    };
+    let spans = || longspan(&["spans", "--cache", text(&cache), text(&file)]).done();
+    assert_eq!(info()["load"]["cached"], false);
+    assert_eq!(info()["load"]["cached"], true);
+    assert!(spans().contains(",first,"));
+
+    fs::write(&file, event("other")).expect("written");
+    assert!(spans().contains(",other,"), "the capture changed");
+
+    let list = longspan(&["cache", "list", "--cache", text(&cache)]).done();
+    assert!(list.lines().count() >= 2, "{list}");
+    longspan(&["cache", "clear", "--cache", text(&cache)]).done();
+    assert_eq!(info()["load"]["cached"], false);
+}
+
+#[test]
+fn a_cache_that_cannot_be_used_is_said_and_does_without() {
+    let folder = folder();
+    let not_a_folder = folder.path().join("file");
+    fs::write(&not_a_folder, "x").expect("written");
+    let answer = longspan(&["info", "--cache", text(&not_a_folder), text(&data("ugly.json"))]);
+    assert!(answer.stderr.contains("cannot be used"), "{}", answer.stderr);
+    assert!(answer.done().contains("spans"));
+}
+
+#[test]
+fn progress_is_shown_when_asked_for_and_never_on_stdout() {
+    let file = data("ugly.json");
+    let shown = longspan(&["spans", "--no-cache", "--progress", "always", text(&file)]);
+    assert!(shown.stderr.lines().any(|line| line.starts_with("Done in ")), "{}", shown.stderr);
+    assert_eq!(shown.done(), spans_of(&file));
+    let quiet = longspan(&["spans", "--no-cache", "--progress", "auto", text(&file)]);
+    assert!(!quiet.stderr.contains("Done"), "no terminal: {}", quiet.stderr);
+}
+
+#[test]
+fn the_readme_names_every_command_and_option() {
+    let readme = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("README.md")).expect("a README");
+    let help = longspan(&["--help"]).done();
+    let (_, commands) = help.split_once("Commands:\n").expect("a list of commands");
+    let commands: Vec<&str> = commands
+        .lines()
+        .take_while(|line| !line.is_empty())
+        .filter(|line| line.starts_with("  ") && !line.starts_with("   "))
+        .filter_map(|line| line.split_whitespace().next())
+        .filter(|name| *name != "help")
+        .collect();
+    assert!(commands.len() >= 9, "{commands:?}");
+    for name in commands {
+        assert!(readme.contains(&format!("longspan {name}")), "`{name}` is not in the README");
+        let help = longspan(&[name, "--help"]).done();
+        for option in help.split(|c: char| c.is_whitespace() || ",[]<>".contains(c)).filter(|word| word.len() > 2) {
+            // the README has the short form of the one, and need not explain the other
+            if option.starts_with("--") && !["--output", "--help"].contains(&option) {
+                assert!(readme.contains(option), "`{option}` of `{name}` is not in the README");
+            }
+        }
+    }
+}

@@ -1,0 +1,130 @@
+//! Runs the real program as a script would: words in; status, stdout and stderr out. Nothing may take for ever.
+
+use std::io::Read;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+/// Far beyond what any command of a test takes, also on a busy machine.
+const TIME_LIMIT: Duration = Duration::from_secs(120);
+
+/// What a command answered.
+#[derive(Debug)]
+pub struct Answer {
+    /// The exit status; `None` if a signal ended it.
+    pub status: Option<i32>,
+    pub stdout: String,
+    pub stderr: String,
+}
+
+impl Answer {
+    /// Its stdout, if it did what it was asked to.
+    #[track_caller]
+    pub fn done(self) -> String {
+        assert_eq!(self.status, Some(0), "stderr: {}", self.stderr);
+        self.stdout
+    }
+
+    /// Its message, if it failed as it should: with this status, with words, and without a panic.
+    #[track_caller]
+    pub fn failed(self, status: i32) -> String {
+        assert_eq!(self.status, Some(status), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
+        assert!(!self.stderr.is_empty() && !self.stderr.contains("panicked"), "stderr: {}", self.stderr);
+        self.stderr
+    }
+}
+
+/// The program with these words, not yet started. It has no display, and no cache but the one it is given.
+pub fn command(words: &[&str]) -> Command {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
+    command.args(words).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env("XDG_CACHE_HOME", "/nonexistent");
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}
+
+/// Runs the program to its end.
+#[track_caller]
+pub fn longspan(words: &[&str]) -> Answer {
+    let mut child = command(words).spawn().expect("the program starts");
+    let stdout = drain(child.stdout.take().expect("a pipe"));
+    let stderr = drain(child.stderr.take().expect("a pipe"));
+    let status = wait(&mut child, words);
+    Answer { status, stdout: stdout.join().expect("read"), stderr: stderr.join().expect("read") }
+}
+
+/// Waits for the end of a child, and ends it when it hangs.
+#[track_caller]
+pub fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
+    let began = Instant::now();
+    loop {
+        if let Some(status) = child.try_wait().expect("a child") {
+            return status.code();
+        }
+        if began.elapsed() > TIME_LIMIT {
+            child.kill().expect("a child");
+            panic!("{words:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(2));
+    }
+}
+
+fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String> {
+    std::thread::spawn(move || {
+        let mut bytes = Vec::new();
+        pipe.read_to_end(&mut bytes).expect("a pipe");
+        String::from_utf8(bytes).expect("the program writes UTF-8")
+    })
+}
+
+/// Loads `file` without a cache, and prints its spans as CSV.
+#[track_caller]
+pub fn spans_of(file: &Path) -> String {
+    longspan(&["spans", "--no-cache", text(file)]).done()
+}
+
+/// A file of the test data.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// A path as a word.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+/// A folder that is gone after the test.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for temporary files")
+}
+
+/// The records of comma-separated text, quoted as in RFC 4180, without the header.
+pub fn records(csv: &str) -> Vec<Vec<String>> {
+    let mut records = vec![];
+    let (mut record, mut field, mut quoted) = (vec![], String::new(), false);
+    let mut chars = csv.chars().peekable();
+    while let Some(c) = chars.next() {
+        match c {
+            '"' if quoted && chars.peek() == Some(&'"') => field.extend(chars.next()),
+            '"' => quoted = !quoted,
+            ',' if !quoted => record.push(std::mem::take(&mut field)),
+            '\n' if !quoted => {
+                record.push(std::mem::take(&mut field));
+                records.push(std::mem::take(&mut record));
+            }
+            c => field.push(c),
+        }
+    }
+    assert!(field.is_empty() && record.is_empty(), "the last line does not end");
+    if !records.is_empty() {
+        records.remove(0);
+    }
+    records
+}
+
+/// The text inside of a gzip file.
+pub fn gunzip(path: &Path) -> String {
+    let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+    let mut text = String::new();
+    flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");
+    text
+}

@@ -1,0 +1,56 @@
+//! Captures that are large in one way: memory, order and answers stay as they are for small ones.
+
+use std::fs;
+use std::io::{BufWriter, Write};
+
+use serde_json::Value;
+
+use crate::harness::{folder, longspan, spans_of, text};
+
+#[test]
+fn neither_threads_nor_memory_change_an_answer() {
+    let folder = folder();
+    let file = folder.path().join("disordered.longspan");
+    longspan(&["synth", "-o", text(&file), "--spans", "400000", "--disorder", "0.3", "--seed", "7"]).done();
+    let expected = spans_of(&file);
+    assert_eq!(expected.lines().count(), 400_001);
+    for options in [["--threads", "1"], ["--threads", "5"], ["--memory", "8MiB"]] {
+        let found = longspan(&[&["spans", "--no-cache", text(&file)], &options[..]].concat()).done();
+        assert!(found == expected, "{options:?}");
+    }
+    let info = longspan(&["info", "--no-cache", "--json", "--memory", "8MiB", text(&file)]).done();
+    let info: Value = serde_json::from_str(&info).expect("JSON");
+    assert!(info["load"]["spilled_bytes"].as_u64() > Some(0), "the budget was too large to matter: {info}");
+    assert_eq!(info["spans"], 400_000);
+}
+
+#[test]
+fn the_same_seed_gives_the_same_bytes() {
+    let folder = folder();
+    let [first, again, other] = ["first", "again", "other"].map(|name| folder.path().join(name));
+    for (file, seed) in [(&first, "3"), (&again, "3"), (&other, "4")] {
+        longspan(&["synth", "-o", text(file), "--spans", "50000", "--seed", seed]).done();
+    }
+    let bytes = |file| fs::read(file).expect("written");
+    assert!(bytes(&first) == bytes(&again));
+    assert!(bytes(&first) != bytes(&other));
+}
+
+#[test]
+fn a_million_names_are_a_million_names() {
+    const NAMES: usize = 1_000_000;
+    let folder = folder();
+    let file = folder.path().join("names.json");
+    let mut out = BufWriter::new(fs::File::create(&file).expect("created"));
+    out.write_all(b"[").expect("written");
+    for k in 0..NAMES {
+        let comma = if k > 0 { "," } else { "" };
+        writeln!(out, r#"{comma}{{"ph":"X","pid":1,"tid":1,"ts":{k},"dur":1,"name":"n{k}"}}"#).expect("written");
+    }
+    out.write_all(b"]").expect("written");
+    drop(out);
+    let spans = spans_of(&file);
+    let names: std::collections::HashSet<&str> = spans.lines().filter_map(|line| line.split(',').nth(3)).collect();
+    assert_eq!(names.len(), NAMES + 1, "and the header");
+    assert_eq!(longspan(&["spans", "--no-cache", "--name", "^n777777$", text(&file)]).done().lines().count(), 2);
+}

@@ -1,0 +1,8 @@
+//! The program as a whole, from the outside: what scripts and people rely on. One binary, so that it links once.
+
+mod bad_input;
+mod contract;
+mod crash;
+mod golden;
+mod harness;
+mod large;
