@@ -36,7 +36,7 @@ impl Chunk {
     ///
     /// Events of real captures are nearly sorted, so those that stand after a later one are taken out, sorted, and merged
     /// back: of equal times the others go first, since all of them stand before it. Events taken out are flagged
-    /// [`EventFlags::LATE`], so that disorder can still be told.
+    /// [`EventFlags::LATE`], so that disorder can still be told, also after a chunk is sorted again.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };
         let (mut newest_ns, mut kept) = (first.ts_ns, 0);
@@ -48,7 +48,7 @@ impl Chunk {
                 late.push(Event { flags: event.flags.with(EventFlags::LATE), ..event });
             } else {
                 newest_ns = event.ts_ns;
-                self.events[kept] = Event { flags: event.flags.without(EventFlags::LATE), ..event };
+                self.events[kept] = event;
                 kept += 1;
             }
         }
@@ -102,6 +102,7 @@ mod tests {
             let places = |events: &[Event]| events.iter().map(|event| event.value).collect::<Vec<_>>();
             prop_assert_eq!(places(&chunk.events), places(&expected));
             let is_late = |place: u64| times[..place as usize].iter().any(|&before| before > times[place as usize]);
+            chunk.sort();
             for event in &chunk.events {
                 prop_assert_eq!(event.flags.has(EventFlags::LATE), is_late(event.value));
             }

@@ -12,7 +12,7 @@ use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
 use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
-use crate::model::{Chunk, Loss, Losses, Place};
+use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
 
 /// Whether these first bytes of a file are those of a native capture.
 #[must_use]
@@ -97,13 +97,15 @@ impl ChunkSource for NativeSource {
         let damaged = |expected: &str, found: String| self.file.malformed(entry.offset, expected.into(), found);
         let payload = self.file.payload(entry)?;
         self.progress.add_bytes(entry.header.stride_bytes());
-        let chunk = columns::decode(&payload).map_err(|error| damaged("a chunk of events", error.to_string()))?;
+        let mut chunk = columns::decode(&payload).map_err(|error| damaged("a chunk of events", error.to_string()))?;
         if chunk.events.len() != entry.header.event_count as usize {
             let (expected, found) = (entry.header.event_count, chunk.events.len());
             return Err(damaged(&format!("{expected} events"), found.to_string()));
         }
         // What points beyond the tables would have to be checked at every later use.
-        for event in &chunk.events {
+        for event in &mut chunk.events {
+            // Late is what stands after a later event here, whatever it was where the capture was made.
+            event.flags = event.flags.without(EventFlags::LATE);
             if event.name.index() >= self.names || event.track.index() >= self.tracks {
                 let found = format!("name {} and track {}", event.name.0, event.track.0);
                 return Err(damaged(&format!("{} names and {} tracks", self.names, self.tracks), found));
