@@ -6,12 +6,16 @@ mod disorder;
 mod extras;
 mod program;
 mod random;
+mod shuffle;
 mod thread;
 pub mod write;
+
+use std::io;
 
 use disorder::Disorder;
 use extras::Extras;
 use program::Program;
+use shuffle::Shuffle;
 use thread::{MadeSpan, Thread};
 
 use crate::model::args::Detail;
@@ -36,7 +40,8 @@ pub struct SynthOptions {
     pub threads: u32,
     /// How deep spans nest at most, at least 1.
     pub depth: u16,
-    /// Which part of the events stands later in the capture than its time says, from 0 to 1.
+    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all events stand
+    /// in random order.
     pub disorder: f64,
     /// What everything follows from.
     pub seed: u64,
@@ -90,6 +95,22 @@ impl Synth {
     #[must_use]
     pub fn tracks(&self) -> &TrackTables {
         self.program.tracks()
+    }
+
+    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays, until `sink` wants no more.
+    ///
+    /// # Errors
+    /// Only in random order: what the system says of the temporary file that holds all events meanwhile.
+    pub fn produce(&self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
+        /// Ends the generation without being an error.
+        struct Enough;
+        if self.options.disorder < 1.0 {
+            self.generate(&mut |chunk| if sink(chunk) { Ok(()) } else { Err(Enough) }).ok();
+            return Ok(());
+        }
+        let mut shuffle = Shuffle::new(self.options.seed)?;
+        self.generate(&mut |chunk| shuffle.push(&chunk))?;
+        shuffle.finish(sink)
     }
 
     /// Generates the capture, chunk by chunk in its order. Chunks hold 64 Ki events; the last may hold fewer.

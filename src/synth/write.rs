@@ -22,7 +22,7 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
     std::thread::scope(|scope| {
         // The generator stops when the receiver is gone, which happens when the disk is full.
-        scope.spawn(move || synth.generate(&mut |chunk| chunks.send(chunk)));
+        let producer = scope.spawn(move || synth.produce(&mut |chunk| chunks.send(chunk).is_ok()));
         while let Ok(first) = made.recv() {
             let mut batch = vec![first];
             batch.extend(made.try_iter().take(CHUNKS_AT_ONCE - 1));
@@ -30,6 +30,10 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
             for chunk in encoded {
                 writer.write_encoded(&chunk?)?;
             }
+        }
+        match producer.join() {
+            Ok(produced) => produced?,
+            Err(panic) => std::panic::resume_unwind(panic),
         }
         writer.finish(&Losses::default())
     })
