@@ -57,5 +57,6 @@ pub mod formats;
 pub mod ingest;
 pub mod model;
 pub mod query;
+pub mod scene;
 pub mod store;
 pub mod synth;
