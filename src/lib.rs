@@ -57,6 +57,8 @@ pub mod formats;
 pub mod ingest;
 pub mod model;
 pub mod query;
+#[cfg(feature = "window")]
+pub mod render;
 pub mod scene;
 pub mod store;
 pub mod synth;
