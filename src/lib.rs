@@ -62,3 +62,5 @@ pub mod render;
 pub mod scene;
 pub mod store;
 pub mod synth;
+#[cfg(feature = "window")]
+pub mod ui;

@@ -4,7 +4,7 @@
 use super::color::Rgba;
 use super::rects::{Look, Rect};
 use super::viewport::Viewport;
-use crate::query::buckets::{Buckets, CounterCell};
+use crate::query::{Buckets, CounterCell};
 
 /// The values at the bottom and the top of a counter's row.
 #[derive(Debug, Clone, Copy, PartialEq)]

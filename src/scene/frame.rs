@@ -10,7 +10,7 @@ use super::tiles::{LaneAnswers, Tiles, buckets_of};
 use super::viewport::Viewport;
 use super::{counters, labels, markers};
 use crate::model::{NameIdx, Names};
-use crate::query::buckets::{Buckets, Cell};
+use crate::query::{Buckets, Cell, ReadCount};
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How many rectangles a frame may have.
@@ -61,8 +61,8 @@ pub struct Frame {
     pub labels: Vec<Label>,
     /// How many pixels wide the columns were in which narrow spans share.
     pub column_px: u32,
-    /// How many buckets had to be asked for; the others were known from earlier frames.
-    pub asked_buckets: u64,
+    /// What had to be read; the rest was known from earlier frames.
+    pub read: ReadCount,
 }
 
 /// A lane on the canvas.
@@ -102,7 +102,7 @@ pub fn build(
         })
         .collect();
     let (column_px, drawn) = within_budget(&lanes, view, buckets, options.rects);
-    let mut frame = Frame { column_px, asked_buckets: tiles.asked_buckets(), ..Frame::default() };
+    let mut frame = Frame { column_px, read: tiles.read(), ..Frame::default() };
     for (lane, stretches) in lanes.iter().zip(&drawn) {
         match lane.kind {
             LaneKind::Counter => push_counter(&mut frame, tiles, buckets, view, lane, options),
@@ -231,7 +231,7 @@ pub fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
 mod tests {
     use super::*;
     use crate::model::{ProcessIdx, TrackIdx};
-    use crate::query::buckets::CounterCell;
+    use crate::query::CounterCell;
     use crate::scene::color::Shade;
     use crate::scene::rows::{Folded, RowHeights, TrackRows};
     use crate::store::lane::LaneInfo;
@@ -253,7 +253,7 @@ mod tests {
             }
         }
 
-        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) {
+        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
             for bucket in buckets.first..buckets.end() {
                 let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
                 // The first span that starts in the bucket, or the one that reaches into it.
@@ -279,9 +279,12 @@ mod tests {
                     }),
                 }
             }
+            ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
         }
 
-        fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) {}
+        fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+            ReadCount::default()
+        }
     }
 
     struct Canvas {
@@ -326,7 +329,7 @@ mod tests {
     #[test]
     fn lanes_out_of_view_are_not_asked() {
         let mut canvas = canvas(1_000_000, 1_000_000);
-        let asked = canvas.frame(RectBudget::HARDWARE).asked_buckets;
+        let asked = canvas.frame(RectBudget::HARDWARE).read.queries;
         assert!(asked < 64 * 5000, "{asked}");
     }
 
@@ -336,11 +339,11 @@ mod tests {
         canvas.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
         let first = canvas.frame(RectBudget::HARDWARE);
         let again = canvas.frame(RectBudget::HARDWARE);
-        assert!(first.asked_buckets > 0);
-        assert_eq!(again.asked_buckets, 0);
+        assert!(first.read.queries > 0);
+        assert_eq!(again.read.queries, 0);
         assert_eq!(again.rects, first.rects);
         canvas.view.pan(30.0);
-        assert!(canvas.frame(RectBudget::HARDWARE).asked_buckets <= 20 << 8);
+        assert!(canvas.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 use super::color::Rgba;
 use super::viewport::Viewport;
 use crate::model::NameIdx;
-use crate::query::buckets::{Buckets, Cell};
+use crate::query::{Buckets, Cell};
 
 /// How a rectangle is drawn, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::viewport::Viewport;
-use crate::query::buckets::{Buckets, Cell, CounterCell};
+use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
 /// What a frame asks of a capture. Work is bounded by the buckets asked for.
@@ -15,9 +15,23 @@ pub trait LaneAnswers: Sync {
     /// What is known of a lane without its rows.
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
     /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
-    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>);
+    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
     /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
-    fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>);
+    fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
+}
+
+impl LaneAnswers for Snapshot {
+    fn lane(&self, lane: LaneIdx) -> LaneInfo {
+        self.lane(lane)
+    }
+
+    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        pixels::longest(self, lane, buckets, cells)
+    }
+
+    fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
+        pixels::counter(self, lane, buckets, cells)
+    }
 }
 
 /// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
@@ -47,7 +61,7 @@ pub struct Tiles {
     counter_ranges: FxHashMap<LaneIdx, (f64, f64)>,
     cells_kept: usize,
     frame: u64,
-    asked_buckets: u64,
+    read: ReadCount,
 }
 
 /// The buckets of a view: as wide as half a pixel to a whole one, so that columns are sharp.
@@ -66,18 +80,20 @@ impl Tiles {
     /// Asks for every tile of `lanes` in view that is not known yet, lanes and tiles in parallel.
     pub fn prepare(&mut self, answers: &impl LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
         self.frame += 1;
-        self.asked_buckets = 0;
+        self.read = ReadCount::default();
         let (spans, counters): (Vec<_>, Vec<_>) = lanes.iter().partition(|(_, kind)| *kind != LaneKind::Counter);
         let missing = touch(&mut self.spans, self.frame, answers, buckets, &spans);
-        self.cells_kept += ask(&mut self.spans, self.frame, &missing, |key, out| {
-            answers.longest(key.lane, buckets_of_tile(*key), out);
+        let (cells, read) = ask(&mut self.spans, self.frame, &missing, |key, out| {
+            answers.longest(key.lane, buckets_of_tile(*key), out)
         });
-        self.asked_buckets += (missing.len() as u64) << TILE_LOG2;
+        self.cells_kept += cells;
+        self.read = self.read.plus(read);
         let missing = touch(&mut self.counters, self.frame, answers, buckets, &counters);
-        self.cells_kept += ask(&mut self.counters, self.frame, &missing, |key, out| {
-            answers.counter(key.lane, buckets_of_tile(*key), out);
+        let (cells, read) = ask(&mut self.counters, self.frame, &missing, |key, out| {
+            answers.counter(key.lane, buckets_of_tile(*key), out)
         });
-        self.asked_buckets += (missing.len() as u64) << TILE_LOG2;
+        self.cells_kept += cells;
+        self.read = self.read.plus(read);
         for &(lane, _) in counters {
             self.counter_ranges.entry(lane).or_insert_with(|| whole_range(answers, lane));
         }
@@ -114,10 +130,10 @@ impl Tiles {
         self.counter_ranges.get(&lane).copied().unwrap_or((0.0, 0.0))
     }
 
-    /// How many buckets the last [`Tiles::prepare`] had to ask for.
+    /// What the last [`Tiles::prepare`] had to read.
     #[must_use]
-    pub fn asked_buckets(&self) -> u64 {
-        self.asked_buckets
+    pub fn read(&self) -> ReadCount {
+        self.read
     }
 
     fn drop_unused(&mut self) {
@@ -168,28 +184,29 @@ fn touch<T>(
     missing
 }
 
-/// Asks for the missing tiles and returns how many cells came.
+/// Asks for the missing tiles and returns how many cells came, and what it took to read them.
 fn ask<T: Send>(
     known: &mut FxHashMap<TileKey, Tile<T>>,
     frame: u64,
     missing: &[TileKey],
-    question: impl Fn(&TileKey, &mut Vec<T>) + Sync,
-) -> usize {
-    let answered: Vec<Box<[T]>> = missing
+    question: impl Fn(&TileKey, &mut Vec<T>) -> ReadCount + Sync,
+) -> (usize, ReadCount) {
+    let answered: Vec<(Box<[T]>, ReadCount)> = missing
         .par_iter()
         .map(|key| {
             let mut cells = Vec::new();
-            question(key, &mut cells);
-            cells.into_boxed_slice()
+            let read = question(key, &mut cells);
+            (cells.into_boxed_slice(), read)
         })
         .collect();
-    let mut cell_count = 0;
-    for (key, cells) in missing.iter().zip(answered) {
+    let (mut cell_count, mut total) = (0, ReadCount::default());
+    for (key, (cells, read)) in missing.iter().zip(answered) {
         // An empty tile is an answer too, and takes room.
         cell_count += cells.len() + 1;
+        total = total.plus(read);
         known.insert(*key, Tile { cells, used_in_frame: frame });
     }
-    cell_count
+    (cell_count, total)
 }
 
 fn cells_in<T>(known: &FxHashMap<TileKey, Tile<T>>, lane: LaneIdx, buckets: Buckets) -> impl Iterator<Item = &T> {
