@@ -51,6 +51,9 @@
 //! - **No geometry in the renderer or the panels.** It is in `scene`, tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
+//! Longspan: a viewer for trace timelines of a billion spans.
+#[cfg(feature = "window")]
+pub mod app;
 pub mod base;
 pub mod cli;
 pub mod formats;

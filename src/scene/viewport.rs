@@ -157,6 +157,18 @@ impl Viewport {
         self.scroll_px = top_px.min(content_px - self.height_px).max(0.0).round();
     }
 
+    /// Takes new ends of the capture; what was shown as a whole is shown as a whole again.
+    pub fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
+        let shows_all = self.ns_per_px >= self.ns_per_px_max();
+        (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
+        if shows_all {
+            self.show_all();
+        } else {
+            self.ns_per_px = self.ns_per_px.clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+            self.keep_in_bounds();
+        }
+    }
+
     /// Takes a new size: the left edge and the zoom stay.
     pub fn resize(&mut self, width_px: f64, height_px: f64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();

@@ -18,6 +18,8 @@ const KEYS: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::F1);
 pub struct MenuState {
     /// Whether a capture is open.
     pub has_capture: bool,
+    /// Whether it can be written: it is sorted to its end, and nothing else runs.
+    pub can_export: bool,
     /// Whether a load or an export runs.
     pub is_busy: bool,
     /// Whether something is selected.
@@ -44,13 +46,13 @@ pub fn show(ui: &mut Ui, state: MenuState) -> Vec<Command> {
 
 fn file(ui: &mut Ui, state: MenuState, commands: &mut Vec<Command>) {
     entry(ui, "Open...", Some(OPEN), !state.is_busy, Command::ChooseCapture, commands);
+    entry(ui, "Open by path...", None, !state.is_busy, Command::ShowPicker, commands);
     entry(ui, "Open a demo", None, !state.is_busy, Command::OpenDemo, commands);
     ui.separator();
-    let can_export = state.has_capture && !state.is_busy;
     let native = Command::ChooseExport(ExportFormat::Native);
-    entry(ui, "Export sorted trace...", Some(EXPORT), can_export, native, commands);
+    entry(ui, "Export sorted trace...", Some(EXPORT), state.can_export, native, commands);
     let chrome = Command::ChooseExport(ExportFormat::Chrome);
-    entry(ui, "Export as Chrome JSON...", None, can_export, chrome, commands);
+    entry(ui, "Export as Chrome JSON...", None, state.can_export, chrome, commands);
     ui.separator();
     entry(ui, "Quit", Some(QUIT), true, Command::Quit, commands);
 }
@@ -106,10 +108,9 @@ fn entry(
 
 /// The keys of the entries; those of the timeline are its own.
 fn shortcuts(ui: &Ui, state: MenuState) -> Vec<Command> {
-    let can_export = state.has_capture && !state.is_busy;
     let table = [
         (OPEN, !state.is_busy, Command::ChooseCapture),
-        (EXPORT, can_export, Command::ChooseExport(ExportFormat::Native)),
+        (EXPORT, state.can_export, Command::ChooseExport(ExportFormat::Native)),
         (QUIT, true, Command::Quit),
         (LARGER, true, larger(state)),
         (KeyboardShortcut::new(Modifiers::COMMAND, Key::Equals), true, larger(state)),

@@ -29,6 +29,8 @@ pub enum Command {
     ChooseExport(ExportFormat),
     /// To open a capture.
     Open(PathBuf),
+    /// To choose a capture in the picker of the window itself.
+    ShowPicker,
     /// To open a generated capture.
     OpenDemo,
     /// To write the capture, sorted.

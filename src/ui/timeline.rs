@@ -78,6 +78,18 @@ impl Timeline {
         }
     }
 
+    /// The same view of a later look at the same capture, of which more is sorted now.
+    ///
+    /// Nothing stays selected: rows that were sorted meanwhile may stand before it.
+    #[must_use]
+    pub fn with_more(self, snapshot: Snapshot) -> Self {
+        let mut view = self.view;
+        view.set_capture(snapshot.start_ns(), snapshot.end_ns());
+        let mut more = Self { snapshot, view, selected: None, hovered: None, tiles: Tiles::default(), ..self };
+        more.lay_out();
+        more
+    }
+
     /// The capture that is shown.
     #[must_use]
     pub fn snapshot(&self) -> &Snapshot {
