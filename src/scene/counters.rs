@@ -51,6 +51,8 @@ pub fn rects(view: &Viewport, buckets: Buckets, cells: &[CounterCell], scale: Sc
     #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
     let zero_y = y_of(0.0);
+    // The last value holds on, but nothing is known beyond the capture's end.
+    let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
     let mut last: Option<Column> = None;
     for cell in cells {
         if !(cell.min.is_finite() && cell.max.is_finite()) {
@@ -59,17 +61,17 @@ pub fn rects(view: &Viewport, buckets: Buckets, cells: &[CounterCell], scale: Sc
         let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
         let x1 = view.x_from_time(buckets.start_ns(cell.first_bucket + i64::from(cell.bucket_count))).round();
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
-        let next = Column {
-            x0: x0 as f32,
-            x1: x1.min(view.width_px() + 2.0) as f32,
-            top: y_of(cell.max),
-            bottom: y_of(cell.min),
-        };
+        let next = Column { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
         if next.x1 <= next.x0 {
-            // Narrower than a pixel: its range goes to the column that has the pixel.
-            if let Some(last) = &mut last {
-                last.top = last.top.min(next.top);
-                last.bottom = last.bottom.max(next.bottom);
+            // Narrower than a pixel: its range goes to the one column that has the pixel.
+            if let Some(run) = &mut last {
+                if run.x1 - run.x0 > 1.0 {
+                    let before = Column { x1: run.x1 - 1.0, ..*run };
+                    before.push(zero_y, band, out);
+                    run.x0 = before.x1;
+                }
+                run.top = run.top.min(next.top);
+                run.bottom = run.bottom.max(next.bottom);
             }
             continue;
         }
@@ -142,6 +144,18 @@ mod tests {
         let cells = [cell(0, 100, 1.0, 1.0), cell(100, 1, 1.0, 8.0), cell(101, 100, 1.0, 1.0)];
         let drawn = drawn(&cells, Scale::for_values(0.0, 8.0));
         assert!(drawn.iter().any(|rect| rect.y0 == 10.0 && rect.x0 == 100.0 && rect.x1 == 101.0));
+    }
+
+    #[test]
+    fn a_peak_between_two_pixels_does_not_widen_to_its_neighbours() {
+        // Half a pixel to a bucket: the peak's bucket rounds to nothing.
+        let mut view = Viewport::of_capture(0, 1_000_000, 512.0, 100.0);
+        view.show_exactly(0, 1024);
+        let cells = [cell(0, 101, 1.0, 1.0), cell(101, 1, 8.0, 8.0), cell(102, 100, 1.0, 1.0)];
+        let mut out = Vec::new();
+        rects(&view, Buckets::covering(0, 1024, 1), &cells, Scale::for_values(0.0, 8.0), &BAND, &mut out);
+        let peak: Vec<_> = out.iter().filter(|rect| rect.y0 == 10.0).collect();
+        assert!(!peak.is_empty() && peak.iter().all(|rect| rect.x1 - rect.x0 == 1.0), "{out:?}");
     }
 
     #[test]

@@ -66,6 +66,12 @@ impl Viewport {
         self.time_from_x(self.width_px).saturating_add(1)
     }
 
+    /// The last end of the capture.
+    #[must_use]
+    pub fn capture_end_ns(&self) -> i64 {
+        self.capture_end_ns
+    }
+
     /// How much time a pixel shows.
     #[must_use]
     pub fn ns_per_px(&self) -> f64 {

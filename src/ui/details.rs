@@ -75,28 +75,24 @@ impl Details {
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme) {
         let known = &self.description;
-        egui::Grid::new("facts").num_columns(2).spacing([16.0, 4.0]).show(ui, |ui| {
-            let mut fact = |label: &str, text: String| {
-                if !text.is_empty() {
-                    ui.label(RichText::new(label).color(theme.weak_text));
-                    ui.add(egui::Label::new(shown(&text)).selectable(true).wrap());
-                    ui.end_row();
-                }
-            };
-            fact("Category", known.category.clone().unwrap_or_default());
-            fact("Start", format!("{} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))));
-            if self.kind == LaneKind::Spans {
-                let more = if known.unfinished { " or more" } else { "" };
-                fact("Duration", format!("{}{more}", duration_text(known.dur_ns)));
-                fact("Self time", known.self_ns.map(duration_text).unwrap_or_default());
+        let mut fact = |label: &str, text: String| {
+            if !text.is_empty() {
+                pair(ui, theme, label, &shown(&text));
             }
-            fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default());
-            fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default());
-            fact("Track", joined(&known.track_name, &known.tid.to_string()));
-            fact("Process", joined(&known.process_name, &known.pid.to_string()));
-            fact("Depth", known.depth.to_string());
-            fact("Clock", format!("{} ns", known.start_ns));
-        });
+        };
+        fact("Category", known.category.clone().unwrap_or_default());
+        fact("Start", format!("{} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))));
+        if self.kind == LaneKind::Spans {
+            let more = if known.unfinished { " or more" } else { "" };
+            fact("Duration", format!("{}{more}", duration_text(known.dur_ns)));
+            fact("Self time", known.self_ns.map(duration_text).unwrap_or_default());
+        }
+        fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default());
+        fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default());
+        fact("Track", joined(&known.track_name, &known.tid.to_string()));
+        fact("Process", joined(&known.process_name, &known.pid.to_string()));
+        fact("Depth", known.depth.to_string());
+        fact("Clock", format!("{} ns", known.start_ns));
     }
 
     fn show_arguments(&self, ui: &mut Ui, theme: &Theme) {
@@ -161,16 +157,32 @@ fn show_value(ui: &mut Ui, theme: &Theme, key: &str, value: &Value, salt: usize)
                 Value::String(text) => shown(text).into_owned(),
                 other => other.to_string(),
             };
-            ui.horizontal_wrapped(|ui| {
-                ui.label(RichText::new(shown(key)).color(theme.weak_text));
-                ui.add(egui::Label::new(RichText::new(text).monospace()).selectable(true).wrap());
-            });
+            pair(ui, theme, &shown(key), &text);
         }
     }
 }
 
+/// A name and a value beside it; the value can be selected and copied, and takes as many lines as it needs.
+fn pair(ui: &mut Ui, theme: &Theme, name: &str, value: &str) {
+    const NAME_WIDTH: f32 = 92.0;
+    ui.horizontal_top(|ui| {
+        let name = egui::Label::new(RichText::new(name).color(theme.weak_text)).truncate();
+        let size = egui::vec2(NAME_WIDTH, ui.text_style_height(&egui::TextStyle::Body));
+        ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Min), |ui| {
+            ui.set_min_width(NAME_WIDTH);
+            ui.add(name);
+        });
+        ui.add(egui::Label::new(value).selectable(true).wrap());
+    });
+}
+
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {
-    ScrollArea::vertical().id_salt(salt).auto_shrink(false).show(ui, content);
+    ScrollArea::vertical().id_salt(salt).auto_shrink(false).show(ui, |ui| {
+        // Lines of text and not of buttons.
+        ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
+        ui.spacing_mut().item_spacing.y = 4.0;
+        content(ui);
+    });
 }
 
 fn heading(ui: &mut Ui, theme: &Theme, text: &str) {

@@ -401,6 +401,8 @@ impl Timeline {
             (at.x - size.x / 2.0).clamp(places.ruler.left(), (places.ruler.right() - size.x).max(places.ruler.left()));
         let pill = Rect::from_min_size(pos2(left, places.ruler.center().y - size.y / 2.0), size);
         let painter = ui.painter_at(places.ruler);
+        // Labels that it would cut in half are covered whole.
+        painter.rect_filled(pill.expand2(vec2(18.0, 0.0)), 0.0, theme.gutter);
         painter.rect_filled(pill, 4.0, theme.text);
         painter.galley(pill.min + vec2(5.0, 2.0), galley, theme.canvas);
         ui.painter_at(places.canvas).vline(at.x, places.canvas.y_range(), Stroke::new(1.0, theme.line));
