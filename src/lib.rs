@@ -51,11 +51,19 @@
 //! - **No geometry in the renderer or the panels.** It is in `scene`, tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
+//! Longspan: a viewer for trace timelines of a billion spans.
+#[cfg(feature = "window")]
+pub mod app;
 pub mod base;
 pub mod cli;
 pub mod formats;
 pub mod ingest;
 pub mod model;
 pub mod query;
+#[cfg(feature = "window")]
+pub mod render;
+pub mod scene;
 pub mod store;
 pub mod synth;
+#[cfg(feature = "window")]
+pub mod ui;

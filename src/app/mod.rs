@@ -1,0 +1,57 @@
+//! The window: a state machine that does not know what draws it, the loop that feeds it, background work, dialogs, and the
+//! same picture with no window. The only place that knows the system's windows.
+
+pub mod demo;
+pub mod dialogs;
+pub mod picture;
+pub mod state;
+pub mod tasks;
+pub mod window;
+
+use std::path::{Path, PathBuf};
+
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::LoadOptions;
+use crate::query::Snapshot;
+use crate::render::GpuError;
+use crate::scene::color::Shade;
+use crate::ui::ExportFormat;
+
+pub use window::run;
+
+/// Writes a capture, sorted. The error is a sentence for a person.
+pub type Exporter = fn(&Snapshot, ExportFormat, &Path, &Cancel, &Progress) -> Result<(), String>;
+
+/// How the window starts.
+#[derive(Debug, Clone, Default)]
+pub struct AppOptions {
+    /// How captures are loaded.
+    pub load: LoadOptions,
+    /// Whether to open a generated capture when no file is given.
+    pub demo: bool,
+    /// Dark or light at first.
+    pub shade: Shade,
+    /// What writes exports; without it the menu does not offer them.
+    pub exporter: Option<Exporter>,
+}
+
+/// Why there is no window, or no picture.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum AppError {
+    /// Nothing can draw.
+    #[error(transparent)]
+    Gpu(#[from] GpuError),
+    /// No display, or none that answers.
+    #[error("cannot open a window: {reason}; `longspan render FILE -o PNG` draws without one")]
+    NoWindow { reason: String },
+    /// A library of the system is missing.
+    #[error(
+        "cannot open a window: {reason}; on Debian and Ubuntu: apt install libxkbcommon-x11-0 libx11-6 libx11-xcb1 libxcursor1 libxi6"
+    )]
+    MissingLibrary { reason: String },
+    /// The picture cannot be written.
+    #[error("{}: cannot write the picture: {source}", path.display())]
+    Write { path: PathBuf, source: std::io::Error },
+}

@@ -1,0 +1,116 @@
+//! The window's picture with no window: the same panels, the same shaders, onto memory and into a PNG.
+
+use std::fs::File;
+use std::io::BufWriter;
+use std::path::Path;
+use std::sync::Arc;
+
+use super::state::App;
+use super::{AppError, AppOptions};
+use crate::query::Snapshot;
+use crate::render::readback::{self, Pixels, paint_offscreen};
+use crate::render::{Gpu, GpuError, Painter, Picture};
+use crate::scene::color::Shade;
+
+/// What to draw.
+#[derive(Debug, Clone)]
+pub struct PictureOptions {
+    /// Width and height in physical pixels.
+    pub size_px: [u32; 2],
+    /// Physical pixels for each point.
+    pub scale: f32,
+    /// The first time in view; the start of the capture if not given.
+    pub from_ns: Option<i64>,
+    /// The last time in view; the end of the capture if not given.
+    pub to_ns: Option<i64>,
+    /// Dark or light.
+    pub shade: Shade,
+    /// The name that is shown for the capture.
+    pub title: String,
+}
+
+impl Default for PictureOptions {
+    fn default() -> Self {
+        Self { size_px: [1920, 1080], scale: 1.0, from_ns: None, to_ns: None, shade: Shade::Dark, title: String::new() }
+    }
+}
+
+/// Draws a capture as the window would show it, and writes a PNG.
+///
+/// # Errors
+/// [`AppError::Gpu`] if nothing can draw, [`AppError::Write`] if the file cannot be written.
+pub fn render_png(snapshot: Snapshot, options: &PictureOptions, path: &Path) -> Result<(), AppError> {
+    let pixels = render(snapshot, options)?;
+    write_png(&pixels, path).map_err(|source| AppError::Write { path: path.to_owned(), source })
+}
+
+/// Draws a capture as the window would show it.
+///
+/// # Errors
+/// What is missing to draw.
+pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
+    let gpu = Gpu::headless()?;
+    let mut painter = Painter::new(&gpu, readback::FORMAT);
+    let app_options = AppOptions { shade: options.shade, ..AppOptions::default() };
+    let mut app = App::new(app_options, Arc::new(|_| {}));
+    app.set_adapter(gpu.name(), gpu.is_software());
+    let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
+    app.show_capture(snapshot, options.title.clone(), false);
+    let mut headless = Headless::new(&gpu, options.size_px, options.scale);
+    // The first pass lays out; only then the view has the width that the range is for.
+    headless.pass(&mut app, &gpu, &mut painter);
+    if let Some(timeline) = app.timeline_mut().filter(|_| options.from_ns.is_some() || options.to_ns.is_some()) {
+        timeline.show_exactly(range.0, range.1);
+    }
+    headless.pass(&mut app, &gpu, &mut painter);
+    let picture = headless.pass(&mut app, &gpu, &mut painter);
+    paint_offscreen(&gpu, &mut painter, options.size_px, picture)
+}
+
+/// The panels without a window.
+struct Headless {
+    context: egui::Context,
+    input: egui::RawInput,
+    passes: u32,
+}
+
+impl Headless {
+    fn new(gpu: &Gpu, [width, height]: [u32; 2], scale: f32) -> Self {
+        #[expect(clippy::cast_precision_loss, reason = "sizes of pictures are far below 2^24")]
+        let size = egui::vec2(width as f32, height as f32) / scale;
+        let mut input = egui::RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, size)),
+            max_texture_side: usize::try_from(gpu.texture_side_max()).ok(),
+            focused: false,
+            ..egui::RawInput::default()
+        };
+        input.viewports.entry(egui::ViewportId::ROOT).or_default().native_pixels_per_point = Some(scale);
+        Self { context: egui::Context::default(), input, passes: 0 }
+    }
+
+    fn pass(&mut self, app: &mut App, gpu: &Gpu, painter: &mut Painter) -> Picture {
+        // A clock of its own: fades and bars are where they end, and every run is like the other.
+        self.passes += 1;
+        let input = egui::RawInput { time: Some(f64::from(self.passes)), ..self.input.clone() };
+        let output = self.context.run_ui(input, |ui| {
+            app.show(ui);
+        });
+        let mut textures = output.textures_delta;
+        painter.take_textures(gpu, &mut textures);
+        Picture {
+            primitives: self.context.tessellate(output.shapes, output.pixels_per_point),
+            textures,
+            pixels_per_point: output.pixels_per_point,
+            background: app.theme().canvas,
+        }
+    }
+}
+
+fn write_png(pixels: &Pixels, path: &Path) -> std::io::Result<()> {
+    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), pixels.width, pixels.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    let mut writer = encoder.write_header().map_err(std::io::Error::other)?;
+    writer.write_image_data(&pixels.rgba).map_err(std::io::Error::other)?;
+    writer.finish().map_err(std::io::Error::other)
+}

@@ -1,0 +1,452 @@
+//! What the window shows and how it answers: which capture is open, what runs, which dialog is up. Knows no graphics card and
+//! no system window, so that it outlives both and a test can drive it.
+
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use super::AppOptions;
+use super::dialogs::Choice;
+use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, file_name};
+use crate::query::Snapshot;
+use crate::scene::frame::RectBudget;
+use crate::ui::details::Details;
+use crate::ui::menu::{self, MenuState};
+use crate::ui::picker::{Picker, Purpose};
+use crate::ui::status::{self, Status};
+use crate::ui::theme::Theme;
+use crate::ui::timeline::Timeline;
+use crate::ui::{Command, Panel, errors, losses, progress, welcome};
+
+/// What only the window itself can do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// To show a dialog of the system.
+    Dialog {
+        /// What for.
+        purpose: Purpose,
+        /// The name that is offered.
+        suggested_name: String,
+        /// The folder that is offered.
+        folder: Option<PathBuf>,
+    },
+    /// To close the window.
+    Quit,
+}
+
+/// A capture that is open.
+struct OpenCapture {
+    title: String,
+    timeline: Timeline,
+    details: Option<Details>,
+    /// Whether it is still being sorted.
+    partial: bool,
+}
+
+/// Which of the panels that can be hidden are shown.
+struct ShownPanels {
+    details: bool,
+    losses: bool,
+    keys: bool,
+}
+
+/// The state of the application.
+pub struct App {
+    options: AppOptions,
+    wake: Wake,
+    theme: Theme,
+    themed: bool,
+    text_percent: u16,
+    capture: Option<OpenCapture>,
+    running: Option<Running>,
+    tasks_started: u64,
+    picker: Option<Picker>,
+    message: Option<(&'static str, String)>,
+    shown: ShownPanels,
+    note: String,
+    adapter: String,
+    budget: RectBudget,
+    folder: Option<PathBuf>,
+}
+
+impl App {
+    /// An application with nothing open.
+    #[must_use]
+    pub fn new(options: AppOptions, wake: Wake) -> Self {
+        let theme = Theme::new(options.shade);
+        Self {
+            options,
+            wake,
+            theme,
+            themed: false,
+            text_percent: 100,
+            capture: None,
+            running: None,
+            tasks_started: 0,
+            picker: None,
+            message: None,
+            shown: ShownPanels { details: true, losses: false, keys: false },
+            note: String::new(),
+            adapter: String::new(),
+            budget: RectBudget::HARDWARE,
+            folder: None,
+        }
+    }
+
+    /// The colours.
+    #[must_use]
+    pub fn theme(&self) -> &Theme {
+        &self.theme
+    }
+
+    /// The title of the window.
+    #[must_use]
+    pub fn title(&self) -> String {
+        match &self.capture {
+            Some(capture) => format!("{} - Longspan", capture.title),
+            None => "Longspan".to_owned(),
+        }
+    }
+
+    /// The timeline, while a capture is open.
+    pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+        self.capture.as_mut().map(|capture| &mut capture.timeline)
+    }
+
+    /// Takes what draws from now on: another card means another bound on rectangles, and widgets styled anew.
+    pub fn set_adapter(&mut self, name: String, is_software: bool) {
+        self.adapter = name;
+        self.budget = if is_software { RectBudget::SOFTWARE } else { RectBudget::HARDWARE };
+        self.themed = false;
+        if let Some(capture) = &mut self.capture {
+            capture.timeline.set_budget(self.budget);
+        }
+    }
+
+    /// Opens the first of some files that is one, and says so if there are more.
+    pub fn open_first_of(&mut self, files: &[PathBuf]) {
+        let count = files.len();
+        let chosen = files.iter().find(|path| path.is_file()).or(files.first()).cloned();
+        if let Some(path) = chosen {
+            self.note = match count {
+                1 => String::new(),
+                _ => format!("Opened {}, the first of {count} files; one window shows one capture.", file_name(&path)),
+            };
+            self.load(Source::File(path));
+        }
+    }
+
+    /// Opens the generated capture.
+    pub fn open_demo(&mut self) {
+        self.load(Source::Demo);
+    }
+
+    /// Shows a capture that is already loaded.
+    pub fn show_capture(&mut self, snapshot: Snapshot, title: String, partial: bool) {
+        let timeline = match self.capture.take() {
+            // While more is sorted, what is looked at stays in view.
+            Some(OpenCapture { timeline, partial: true, .. }) => timeline.with_more(snapshot),
+            _ => Timeline::new(snapshot, self.budget, &self.theme),
+        };
+        self.capture = Some(OpenCapture { title, timeline, details: None, partial });
+    }
+
+    /// Takes the answer of background work.
+    pub fn take(&mut self, event: TaskEvent) {
+        match event {
+            TaskEvent::Previewed(id, store) if self.runs(id) => {
+                let title = self.running_title();
+                self.show_capture(Snapshot::new(store), title, true);
+            }
+            TaskEvent::Loaded(id, result) if self.runs(id) => {
+                let title = self.running_title();
+                self.running = None;
+                match result {
+                    Ok(loaded) => {
+                        if let Some(note) = loaded.report.note {
+                            self.note = note;
+                        }
+                        self.show_capture(Snapshot::new(loaded.store), title, false);
+                    }
+                    Err(error) => {
+                        // What was sorted before it failed stays to be looked at.
+                        if let Some(capture) = &mut self.capture {
+                            capture.partial = false;
+                        }
+                        self.fail("The trace cannot be opened", error);
+                    }
+                }
+            }
+            TaskEvent::Exported(id, result) if self.runs(id) => {
+                self.running = None;
+                match result {
+                    Ok(path) => self.note = format!("Written to {}", path.display()),
+                    Err(error) => self.fail("The trace could not be written", error),
+                }
+            }
+            TaskEvent::Listed(folder, listing) => {
+                if let Some(picker) = &mut self.picker {
+                    picker.set_listing(&folder, listing);
+                }
+            }
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Open, path)) => {
+                self.act(Command::Open(path));
+            }
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), path)) => {
+                self.act(Command::Export(format, path));
+            }
+            TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
+            // Of a task that was given up, or of a dialog that was closed.
+            TaskEvent::Previewed(..)
+            | TaskEvent::Loaded(..)
+            | TaskEvent::Exported(..)
+            | TaskEvent::Chosen(Choice::Dismissed) => {}
+        }
+    }
+
+    /// Shows everything and answers the input of a frame.
+    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
+        if !self.themed {
+            self.theme.apply(ui.ctx());
+            ui.ctx().set_zoom_factor(f32::from(self.text_percent) / 100.0);
+            self.themed = true;
+        }
+        let mut commands = Vec::new();
+        let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
+        let menu_state = self.menu_state();
+        egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
+            commands.extend(menu::show(ui, menu_state));
+        });
+        let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
+        egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
+            let status = Status {
+                title: self.capture.as_ref().map_or("", |capture| &capture.title),
+                note: &self.note,
+                adapter: &self.adapter,
+            };
+            let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
+            commands.extend(status::show(ui, snapshot, status, &self.theme));
+        });
+        self.show_details(ui, frame, &mut commands);
+        egui::CentralPanel::no_frame().show(ui, |ui| {
+            if let Some(capture) = &mut self.capture {
+                commands.extend(capture.timeline.show(ui, &self.theme));
+                return;
+            }
+            ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
+            if self.running.is_none() {
+                commands.extend(welcome::show(ui, &self.theme));
+            }
+        });
+        self.show_windows(ui, &mut commands);
+        self.take_dropped(ui);
+        commands.into_iter().filter_map(|command| self.act(command)).collect()
+    }
+
+    fn show_details(&mut self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
+        let Some(capture) = &mut self.capture else { return };
+        let selected = capture.timeline.selected();
+        if capture.details.as_ref().map(Details::row) != selected {
+            capture.details = selected.and_then(|row| Details::of_row(capture.timeline.snapshot(), row));
+        }
+        if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
+            let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
+            egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
+                commands.extend(details.show(ui, &self.theme));
+            });
+        }
+    }
+
+    fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+        let ctx = ui.ctx().clone();
+        let theme = &self.theme;
+        if let Some(running) = &self.running {
+            // Beside the picture once there is one, in the middle before.
+            let (align, offset) = match &self.capture {
+                Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
+                None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
+            };
+            let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
+            window
+                .show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress.view(), theme)));
+            // Ten times a second: a bar need not move more often.
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
+        }
+        if let Some(capture) = &self.capture {
+            let snapshot = capture.timeline.snapshot();
+            egui::Window::new("Losses")
+                .open(&mut self.shown.losses)
+                .default_width(460.0)
+                .collapsible(false)
+                .show(&ctx, |ui| commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme)));
+        }
+        egui::Window::new("Keys").open(&mut self.shown.keys).resizable(false).collapsible(false).show(&ctx, |ui| {
+            menu::keys(ui, theme.weak_text);
+        });
+        if let Some(picker) = &mut self.picker {
+            commands.extend(picker.show(ui, theme));
+        }
+        if let Some((title, message)) = &self.message {
+            commands.extend(errors::show(ui, title, message, theme));
+        }
+    }
+
+    /// Takes files that were dropped, and says that they may be while they hover.
+    fn take_dropped(&mut self, ui: &Ui) {
+        let (hovers, dropped) = ui.input(|input| {
+            let paths = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
+            (!input.raw.hovered_files.is_empty(), paths)
+        });
+        if hovers {
+            let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop"));
+            let painter = ui.ctx().layer_painter(layer);
+            let screen = ui.ctx().content_rect();
+            painter.rect_filled(screen, 0.0, self.theme.canvas.gamma_multiply(0.85));
+            let font = egui::FontId::proportional(22.0);
+            painter.text(screen.center(), egui::Align2::CENTER_CENTER, "Drop to open", font, self.theme.text);
+        }
+        if !dropped.is_empty() {
+            self.open_first_of(&dropped);
+        }
+    }
+
+    /// Does what the user asked for; returns what only the window can do.
+    fn act(&mut self, command: Command) -> Option<Effect> {
+        match command {
+            Command::ChooseCapture => {
+                return Some(Effect::Dialog {
+                    purpose: Purpose::Open,
+                    suggested_name: String::new(),
+                    folder: self.folder.clone(),
+                });
+            }
+            Command::ChooseExport(format) => {
+                let purpose = Purpose::Export(format);
+                let suggested_name = self.suggested_name(purpose);
+                return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
+            }
+            Command::Quit => return Some(Effect::Quit),
+            Command::Open(path) => {
+                self.picker = None;
+                self.note.clear();
+                self.load(Source::File(path));
+            }
+            Command::OpenDemo => self.open_demo(),
+            Command::ShowPicker => self.show_picker(Purpose::Open),
+            Command::Export(format, path) => {
+                self.picker = None;
+                self.export(format, path);
+            }
+            Command::List(folder) => tasks::list(folder, &self.wake),
+            Command::ClosePicker => self.picker = None,
+            Command::Cancel => {
+                if let Some(running) = &self.running {
+                    running.cancel();
+                }
+            }
+            Command::Dismiss => self.message = None,
+            Command::SetShade(shade) => {
+                self.theme = Theme::new(shade);
+                self.themed = false;
+                if let Some(capture) = &mut self.capture {
+                    capture.timeline.set_theme(&self.theme);
+                }
+            }
+            Command::SetTextPercent(percent) => {
+                self.text_percent = percent;
+                self.themed = false;
+            }
+            Command::Toggle(Panel::Details) => self.shown.details = !self.shown.details,
+            Command::Toggle(Panel::Losses) => self.shown.losses = !self.shown.losses,
+            Command::Toggle(Panel::Keys) => self.shown.keys = !self.shown.keys,
+            other => {
+                if let Some(capture) = &mut self.capture {
+                    move_timeline(&mut capture.timeline, &other);
+                }
+            }
+        }
+        None
+    }
+
+    fn load(&mut self, source: Source) {
+        if let Source::File(path) = &source {
+            self.folder = path.parent().map(PathBuf::from);
+        }
+        self.message = None;
+        let id = self.next_task();
+        self.running = Some(tasks::load(id, source, self.options.load.clone(), &self.wake));
+    }
+
+    fn export(&mut self, format: crate::ui::ExportFormat, path: PathBuf) {
+        if let (Some(capture), Some(exporter)) = (&self.capture, self.options.exporter) {
+            let snapshot = capture.timeline.snapshot().clone();
+            let id = self.next_task();
+            self.running = Some(tasks::export(id, snapshot, format, path, exporter, &self.wake));
+        }
+    }
+
+    fn show_picker(&mut self, purpose: Purpose) {
+        let folder = self.folder.clone().filter(|folder| folder.is_absolute());
+        let folder = folder.or_else(|| std::env::current_dir().ok()).or_else(dirs::home_dir).unwrap_or_default();
+        let picker = Picker::new(purpose, folder, self.suggested_name(purpose));
+        let first = picker.first_command();
+        self.picker = Some(picker);
+        self.act(first);
+    }
+
+    fn suggested_name(&self, purpose: Purpose) -> String {
+        let Purpose::Export(format) = purpose else { return String::new() };
+        let title = self.capture.as_ref().map_or("trace", |capture| &capture.title);
+        let stem = title.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("trace");
+        format!("{stem}-sorted.{}", format.extension())
+    }
+
+    fn menu_state(&self) -> MenuState {
+        let selected = self.capture.as_ref().and_then(|capture| capture.timeline.selected());
+        MenuState {
+            has_capture: self.capture.is_some(),
+            can_export: self.capture.as_ref().is_some_and(|capture| !capture.partial)
+                && self.options.exporter.is_some()
+                && self.running.is_none(),
+            is_busy: self.running.is_some(),
+            has_selection: selected.is_some(),
+            shade: self.theme.shade,
+            text_percent: self.text_percent,
+        }
+    }
+
+    fn fail(&mut self, title: &'static str, error: TaskError) {
+        match error {
+            TaskError::Cancelled => "Stopped.".clone_into(&mut self.note),
+            TaskError::Failed(message) => self.message = Some((title, message)),
+        }
+    }
+
+    fn runs(&self, id: TaskId) -> bool {
+        self.running.as_ref().is_some_and(|running| running.id == id)
+    }
+
+    fn running_title(&self) -> String {
+        let path = self.running.as_ref().and_then(|running| running.path.as_deref());
+        path.map_or_else(|| "demo".to_owned(), file_name)
+    }
+
+    fn next_task(&mut self) -> TaskId {
+        self.tasks_started += 1;
+        TaskId(self.tasks_started)
+    }
+}
+
+/// The commands that move the timeline.
+fn move_timeline(timeline: &mut Timeline, command: &Command) {
+    match *command {
+        Command::Select(row) => timeline.select(row),
+        Command::Reveal(row) => timeline.reveal(row),
+        Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
+        Command::ShowAll => timeline.show_all(),
+        Command::ShowSelection => timeline.show_selection(),
+        Command::ZoomPercent(percent) => timeline.zoom(f64::from(percent) / 100.0),
+        Command::FoldAll(folded) => timeline.fold_all(folded),
+        _ => {}
+    }
+}

@@ -1,0 +1,210 @@
+//! Work in the background: loading, exporting, listing folders. Each answers through the window's loop; none blocks it, and a
+//! panic in one is an error like any other.
+
+use std::fs;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::Exporter;
+use super::demo::{demo_capture, demo_folder};
+use super::dialogs::Choice;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
+use crate::query::Snapshot;
+use crate::store::Store;
+use crate::ui::ExportFormat;
+use crate::ui::picker::{Entry, Listing};
+
+/// What background work has to say.
+#[derive(Debug)]
+pub enum TaskEvent {
+    /// What a load has sorted so far.
+    Previewed(TaskId, Arc<Store>),
+    /// A load is over.
+    Loaded(TaskId, Result<Loaded, TaskError>),
+    /// An export is over.
+    Exported(TaskId, Result<PathBuf, TaskError>),
+    /// A folder was listed.
+    Listed(PathBuf, Listing),
+    /// A dialog of the system is over.
+    Chosen(Choice),
+}
+
+/// Tells the answers of a task from those of one that was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskId(pub u64);
+
+/// How a task ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskError {
+    /// It was asked to stop.
+    Cancelled,
+    /// A sentence for a person.
+    Failed(String),
+}
+
+/// Brings an event to the window's loop.
+pub type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
+
+/// A load or an export that runs. Dropping it asks the work to stop.
+#[derive(Debug)]
+pub struct Running {
+    /// Which one.
+    pub id: TaskId,
+    /// What is being done to what.
+    pub title: String,
+    /// The capture that is loaded, or the file that is written.
+    pub path: Option<PathBuf>,
+    /// How far it is.
+    pub progress: Progress,
+    cancel: Cancel,
+}
+
+impl Running {
+    /// Asks the work to stop.
+    pub fn cancel(&self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+/// What to load.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Source {
+    /// A capture of the user's.
+    File(PathBuf),
+    /// The generated one.
+    Demo,
+}
+
+/// Starts to load a capture.
+#[must_use]
+pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
+    let (title, path) = match &source {
+        Source::File(path) => (format!("Opening {}", file_name(path)), Some(path.clone())),
+        Source::Demo => ("Making a demo capture".to_owned(), None),
+    };
+    let running = Running { id, title, path, progress: Progress::default(), cancel: Cancel::default() };
+    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
+    spawn("load", move || {
+        let previews = Arc::clone(&wake);
+        let result = guarded(|| {
+            let path = match source {
+                Source::File(path) => path,
+                Source::Demo => demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?,
+            };
+            let mut show = |store| previews(TaskEvent::Previewed(id, store));
+            open_with_previews(&path, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
+                LoadError::Cancelled(_) => TaskError::Cancelled,
+                other => TaskError::Failed(other.to_string()),
+            })
+        });
+        wake(TaskEvent::Loaded(id, result));
+    });
+    running
+}
+
+/// Starts to write a capture, sorted.
+#[must_use]
+pub fn export(
+    id: TaskId,
+    snapshot: Snapshot,
+    format: ExportFormat,
+    path: PathBuf,
+    exporter: Exporter,
+    wake: &Wake,
+) -> Running {
+    let running = Running {
+        id,
+        title: format!("Writing {}", file_name(&path)),
+        path: Some(path.clone()),
+        progress: Progress::default(),
+        cancel: Cancel::default(),
+    };
+    let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
+    spawn("export", move || {
+        let result = guarded(|| match exporter(&snapshot, format, &path, &cancel, &progress) {
+            Ok(()) => Ok(path),
+            Err(_) if cancel.is_cancelled() => Err(TaskError::Cancelled),
+            Err(message) => Err(TaskError::Failed(message)),
+        });
+        wake(TaskEvent::Exported(id, result));
+    });
+    running
+}
+
+/// Lists a folder for the picker: folders first, by name, hidden ones left out.
+pub fn list(folder: PathBuf, wake: &Wake) {
+    let wake = Arc::clone(wake);
+    spawn("list", move || {
+        let listing = listing(&folder).map_err(|error| format!("{}: {error}", folder.display()));
+        wake(TaskEvent::Listed(folder, listing));
+    });
+}
+
+fn listing(folder: &Path) -> std::io::Result<Vec<Entry>> {
+    /// More than these nobody scrolls through; a name can still be typed.
+    const ENTRIES_MAX: usize = 10_000;
+    let mut entries = Vec::new();
+    for entry in fs::read_dir(folder)?.take(ENTRIES_MAX).flatten() {
+        let name = entry.file_name().to_string_lossy().into_owned();
+        // Follows links: what counts is what would be opened.
+        let Ok(metadata) = fs::metadata(entry.path()) else { continue };
+        if !name.starts_with('.') && (metadata.is_dir() || metadata.is_file()) {
+            entries.push(Entry { is_file: metadata.is_file(), name, bytes: metadata.len() });
+        }
+    }
+    entries.sort();
+    Ok(entries)
+}
+
+/// The last part of a path, as text.
+#[must_use]
+pub fn file_name(path: &Path) -> String {
+    path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
+}
+
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    if let Err(error) = spawned {
+        eprintln!("longspan: cannot start a thread to {name}: {error}");
+    }
+}
+
+/// Runs work whose panic must not take the window down.
+fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(TaskError::Failed(format!("Longspan itself failed here, which is a defect: {said}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_the_work_is_a_message() {
+        let result: Result<(), _> = guarded(|| panic!("index out of bounds"));
+        assert!(matches!(result, Err(TaskError::Failed(message)) if message.contains("index out of bounds")));
+    }
+
+    #[test]
+    fn folders_are_listed_first_and_a_missing_folder_is_an_error() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("a.json"), "[]").unwrap();
+        fs::write(folder.path().join(".hidden"), "").unwrap();
+        fs::create_dir(folder.path().join("z")).unwrap();
+        let names: Vec<_> = listing(folder.path()).unwrap().into_iter().map(|entry| entry.name).collect();
+        assert_eq!(names, ["z", "a.json"]);
+        assert!(listing(&folder.path().join("none")).is_err());
+    }
+}

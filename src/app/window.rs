@@ -1,0 +1,329 @@
+//! The window and its loop: input in, pictures out. Sleeps while nothing changes; rebuilds what the system takes away.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use egui_winit::accesskit_winit;
+use winit::application::ApplicationHandler;
+use winit::event::{StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
+use winit::window::{Window, WindowId};
+
+use super::dialogs;
+use super::state::{App, Effect};
+use super::tasks::{TaskEvent, Wake};
+use super::{AppError, AppOptions};
+use crate::render::Picture;
+use crate::render::surface::{Presented, WindowSurface};
+
+/// What wakes the loop.
+#[derive(Debug)]
+enum Event {
+    /// Something on the window wants to be painted at this time.
+    RepaintAt(Instant),
+    /// Background work has something to say.
+    Task(TaskEvent),
+    /// A screen reader asks.
+    Access(accesskit_winit::Event),
+}
+
+impl From<accesskit_winit::Event> for Event {
+    fn from(event: accesskit_winit::Event) -> Self {
+        Self::Access(event)
+    }
+}
+
+/// Opens the window and stays until it is closed. The files are opened after the first frame is on the screen.
+///
+/// # Errors
+/// [`AppError`] if there is no display, no driver, or a library of the system is missing.
+pub fn run(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
+    // The window library panics where a library of the system is missing.
+    catch_unwind(AssertUnwindSafe(|| run_loop(files, options))).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<String>().cloned();
+        let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
+        Err(AppError::MissingLibrary { reason })
+    })
+}
+
+fn run_loop(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
+    let no_window = |error: &dyn std::fmt::Display| AppError::NoWindow { reason: error.to_string() };
+    let event_loop = EventLoop::<Event>::with_user_event().build().map_err(|error| no_window(&error))?;
+    let proxy = event_loop.create_proxy();
+    let to_loop = proxy.clone();
+    let wake: Wake = Arc::new(move |event| {
+        to_loop.send_event(Event::Task(event)).ok(); // the window is closed
+    });
+    let demo = options.demo;
+    let mut shell = Shell {
+        app: App::new(options, Arc::clone(&wake)),
+        wake,
+        proxy,
+        window: None,
+        files,
+        demo,
+        repaint_at: None,
+        failed: None,
+    };
+    event_loop.run_app(&mut shell).map_err(|error| no_window(&error))?;
+    shell.failed.map_or(Ok(()), Err)
+}
+
+/// The application with the window that it has at the moment.
+struct Shell {
+    app: App,
+    wake: Wake,
+    proxy: EventLoopProxy<Event>,
+    window: Option<OpenWindow>,
+    /// To be opened after the first frame.
+    files: Vec<PathBuf>,
+    demo: bool,
+    repaint_at: Option<Instant>,
+    failed: Option<AppError>,
+}
+
+/// The window and what draws on it.
+struct OpenWindow {
+    window: Arc<Window>,
+    surface: WindowSurface,
+    egui: egui_winit::State,
+    title: String,
+    /// How often in a row the device was lost: a card that never comes back must not spin.
+    losses_in_a_row: u32,
+}
+
+impl ApplicationHandler<Event> for Shell {
+    fn new_events(&mut self, _event_loop: &ActiveEventLoop, cause: StartCause) {
+        if matches!(cause, StartCause::ResumeTimeReached { .. }) {
+            self.repaint_at = None;
+            self.request_redraw();
+        }
+    }
+
+    fn resumed(&mut self, event_loop: &ActiveEventLoop) {
+        if self.window.is_none() {
+            match self.open_window(event_loop) {
+                Ok(window) => self.window = Some(window),
+                Err(error) => self.fail(event_loop, error),
+            }
+        }
+    }
+
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, event: Event) {
+        match event {
+            Event::RepaintAt(at) => {
+                self.repaint_at = Some(self.repaint_at.map_or(at, |known| known.min(at)));
+            }
+            Event::Task(event) => {
+                self.app.take(event);
+                self.request_redraw();
+            }
+            Event::Access(event) => self.access(&event),
+        }
+        self.sleep(event_loop);
+    }
+
+    fn window_event(&mut self, event_loop: &ActiveEventLoop, _id: WindowId, event: WindowEvent) {
+        let Some(open) = &mut self.window else { return };
+        match &event {
+            WindowEvent::CloseRequested => {
+                event_loop.exit();
+                return;
+            }
+            WindowEvent::RedrawRequested => {
+                self.redraw(event_loop);
+                self.sleep(event_loop);
+                return;
+            }
+            WindowEvent::Resized(size) => {
+                open.surface.resize([size.width, size.height]);
+                open.window.request_redraw();
+            }
+            WindowEvent::Occluded(false) => open.window.request_redraw(),
+            _ => {}
+        }
+        if open.egui.on_window_event(&open.window, &event).repaint {
+            open.window.request_redraw();
+        }
+        self.sleep(event_loop);
+    }
+}
+
+impl Shell {
+    fn open_window(&mut self, event_loop: &ActiveEventLoop) -> Result<OpenWindow, AppError> {
+        // Invisible until a screen reader can find everything on it.
+        let attributes = Window::default_attributes()
+            .with_title(self.app.title())
+            .with_inner_size(winit::dpi::LogicalSize::new(1280.0, 800.0))
+            .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
+            .with_visible(false);
+        let window =
+            event_loop.create_window(attributes).map_err(|error| AppError::NoWindow { reason: error.to_string() })?;
+        let window = Arc::new(window);
+        let surface = new_surface(event_loop, &window)?;
+        let mut egui = self.new_egui(&window, &surface);
+        egui.init_accesskit(event_loop, &window, self.proxy.clone());
+        self.app.set_adapter(surface.gpu().name(), surface.gpu().is_software());
+        window.set_visible(true);
+        window.request_redraw();
+        Ok(OpenWindow { window, surface, egui, title: self.app.title(), losses_in_a_row: 0 })
+    }
+
+    /// A fresh context: it sends all glyphs to a painter that knows none.
+    fn new_egui(&self, window: &Window, surface: &WindowSurface) -> egui_winit::State {
+        let context = egui::Context::default();
+        let proxy = self.proxy.clone();
+        context.set_request_repaint_callback(move |info| {
+            // A far time means never; a clock cannot hold it.
+            if let Some(at) = Instant::now().checked_add(info.delay).filter(|_| info.delay < Duration::from_hours(1)) {
+                proxy.send_event(Event::RepaintAt(at)).ok(); // the window is closed
+            }
+        });
+        let side_max = usize::try_from(surface.gpu().texture_side_max()).ok();
+        #[expect(clippy::cast_possible_truncation, reason = "a scale has a few digits")]
+        let scale = window.scale_factor() as f32;
+        egui_winit::State::new(context, egui::ViewportId::ROOT, window, Some(scale), window.theme(), side_max)
+    }
+
+    fn redraw(&mut self, event_loop: &ActiveEventLoop) {
+        let Some(open) = &mut self.window else { return };
+        let size = open.window.inner_size();
+        if size.width == 0 || size.height == 0 {
+            return;
+        }
+        open.surface.resize([size.width, size.height]);
+        let input = open.egui.take_egui_input(&open.window);
+        let context = open.egui.egui_ctx().clone();
+        let app = &mut self.app;
+        let mut effects = Vec::new();
+        let output = context.run_ui(input, |ui| effects.extend(app.show(ui)));
+        open.egui.handle_platform_output_with_event_loop(&open.window, event_loop, output.platform_output);
+        let picture = Picture {
+            primitives: context.tessellate(output.shapes, output.pixels_per_point),
+            textures: output.textures_delta,
+            pixels_per_point: output.pixels_per_point,
+            background: self.app.theme().canvas,
+        };
+        open.window.pre_present_notify();
+        let presented = open.surface.present(picture);
+        let title = self.app.title();
+        if open.title != title {
+            open.window.set_title(&title);
+            open.title = title;
+        }
+        self.after(event_loop, presented);
+        for effect in effects {
+            self.carry_out(event_loop, effect);
+        }
+        self.open_files();
+    }
+
+    /// Mends what a picture found broken.
+    fn after(&mut self, event_loop: &ActiveEventLoop, presented: Presented) {
+        /// A card that was reset comes back at once or not at all.
+        const LOSSES_MAX: u32 = 3;
+        let Some(open) = &mut self.window else { return };
+        match presented {
+            Presented::Shown => open.losses_in_a_row = 0,
+            Presented::Hidden => {}
+            Presented::Retry => open.window.request_redraw(),
+            Presented::SurfaceLost => match open.surface.replace_surface(Arc::clone(&open.window)) {
+                Ok(()) => open.window.request_redraw(),
+                Err(error) => self.fail(event_loop, error.into()),
+            },
+            Presented::DeviceLost if open.losses_in_a_row >= LOSSES_MAX => {
+                let reason = "it was lost again and again".to_owned();
+                self.fail(event_loop, crate::render::GpuError::Lost { reason }.into());
+            }
+            Presented::DeviceLost => self.replace_device(event_loop),
+        }
+    }
+
+    /// Builds everything on the card anew; the application's state is not on it.
+    fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
+        let Some(mut lost) = self.window.take() else { return };
+        drop(lost.surface);
+        match new_surface(event_loop, &lost.window) {
+            Ok(surface) => {
+                let mut egui = self.new_egui(&lost.window, &surface);
+                egui.accesskit = lost.egui.accesskit.take();
+                self.app.set_adapter(surface.gpu().name(), surface.gpu().is_software());
+                lost.window.request_redraw();
+                let losses_in_a_row = lost.losses_in_a_row + 1;
+                self.window =
+                    Some(OpenWindow { window: lost.window, surface, egui, title: lost.title, losses_in_a_row });
+            }
+            Err(error) => self.fail(event_loop, error),
+        }
+    }
+
+    fn carry_out(&mut self, event_loop: &ActiveEventLoop, effect: Effect) {
+        match effect {
+            Effect::Quit => event_loop.exit(),
+            Effect::Dialog { purpose, suggested_name, folder } => {
+                if let Some(open) = &self.window {
+                    dialogs::choose(&open.window, purpose, &suggested_name, folder, &self.wake);
+                }
+            }
+        }
+    }
+
+    /// Opens what was given on the command line, now that there is a picture.
+    fn open_files(&mut self) {
+        let files = std::mem::take(&mut self.files);
+        let demo = std::mem::take(&mut self.demo);
+        if !files.is_empty() {
+            self.app.open_first_of(&files);
+        } else if demo {
+            self.app.open_demo();
+        } else {
+            return;
+        }
+        self.request_redraw();
+    }
+
+    fn access(&mut self, event: &accesskit_winit::Event) {
+        let Some(open) = &mut self.window else { return };
+        match &event.window_event {
+            accesskit_winit::WindowEvent::InitialTreeRequested => open.egui.egui_ctx().enable_accesskit(),
+            accesskit_winit::WindowEvent::ActionRequested(request) => {
+                open.egui.on_accesskit_action_request(request.clone());
+            }
+            accesskit_winit::WindowEvent::AccessibilityDeactivated => open.egui.egui_ctx().disable_accesskit(),
+        }
+        open.window.request_redraw();
+    }
+
+    fn request_redraw(&self) {
+        if let Some(open) = &self.window {
+            open.window.request_redraw();
+        }
+    }
+
+    /// Sleeps until something happens, or until something wants to be painted.
+    fn sleep(&mut self, event_loop: &ActiveEventLoop) {
+        match self.repaint_at {
+            Some(at) if at <= Instant::now() => {
+                self.repaint_at = None;
+                self.request_redraw();
+                event_loop.set_control_flow(ControlFlow::Wait);
+            }
+            Some(at) => event_loop.set_control_flow(ControlFlow::WaitUntil(at)),
+            None => event_loop.set_control_flow(ControlFlow::Wait),
+        }
+    }
+
+    fn fail(&mut self, event_loop: &ActiveEventLoop, error: AppError) {
+        self.failed = Some(error);
+        self.window = None;
+        event_loop.exit();
+    }
+}
+
+fn new_surface(event_loop: &ActiveEventLoop, window: &Arc<Window>) -> Result<WindowSurface, AppError> {
+    let size = window.inner_size();
+    let display = event_loop.owned_display_handle();
+    Ok(WindowSurface::new(Arc::clone(window), display, [size.width, size.height])?)
+}

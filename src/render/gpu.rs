@@ -1,0 +1,121 @@
+//! The graphics card, or what stands in for one. Says so when it is lost; never panics over it.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// A device with its queue.
+#[derive(Debug, Clone)]
+pub struct Gpu {
+    pub(crate) instance: wgpu::Instance,
+    pub(crate) adapter: wgpu::Adapter,
+    pub(crate) device: wgpu::Device,
+    pub(crate) queue: wgpu::Queue,
+    lost: Arc<AtomicBool>,
+}
+
+/// Why there is nothing to draw with.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum GpuError {
+    /// Neither a graphics driver nor one in software.
+    #[error(
+        "no graphics driver found ({source}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
+    )]
+    NoAdapter { source: wgpu::RequestAdapterError },
+    /// The driver is there and refuses.
+    #[error("the graphics driver {adapter} refuses a device: {source}")]
+    NoDevice { adapter: String, source: wgpu::RequestDeviceError },
+    /// The window cannot be drawn on.
+    #[error("the window cannot be drawn on: {0}")]
+    NoSurface(#[from] wgpu::CreateSurfaceError),
+    /// The driver offers no format that this driver's window takes.
+    #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
+    NoFormat { adapter: String },
+    /// The card was lost while drawing.
+    #[error("the graphics card was lost: {reason}")]
+    Lost { reason: String },
+    /// The picture is larger than the card can hold.
+    #[error("a picture of {width} x {height} pixels is larger than this driver's limit of {limit}")]
+    TooLarge { width: u32, height: u32, limit: u32 },
+}
+
+impl Gpu {
+    /// A device for drawing with no window.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    pub fn headless() -> Result<Self, GpuError> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
+        Self::from_instance(instance, None)
+    }
+
+    /// A device that can draw on `surface`.
+    ///
+    /// # Errors
+    /// [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    pub(crate) fn from_instance(
+        instance: wgpu::Instance,
+        surface: Option<&wgpu::Surface<'_>>,
+    ) -> Result<Self, GpuError> {
+        let adapter = pollster::block_on(instance.request_adapter(&wgpu::RequestAdapterOptions {
+            power_preference: wgpu::PowerPreference::HighPerformance,
+            compatible_surface: surface,
+            ..wgpu::RequestAdapterOptions::default()
+        }))
+        .map_err(|source| GpuError::NoAdapter { source })?;
+        let base = if adapter.get_info().backend == wgpu::Backend::Gl {
+            wgpu::Limits::downlevel_webgl2_defaults()
+        } else {
+            wgpu::Limits::downlevel_defaults()
+        };
+        let descriptor = wgpu::DeviceDescriptor {
+            label: Some("longspan"),
+            // Only textures need to be large: pictures and windows of many screens.
+            required_limits: base.using_resolution(adapter.limits()),
+            ..wgpu::DeviceDescriptor::default()
+        };
+        let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
+            .map_err(|source| GpuError::NoDevice { adapter: adapter.get_info().name, source })?;
+        let lost = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&lost);
+        device.set_device_lost_callback(move |reason, message| {
+            // A device that is dropped reports itself as destroyed, which is no loss.
+            if reason != wgpu::DeviceLostReason::Destroyed {
+                eprintln!("longspan: the graphics card was lost: {message}");
+                flag.store(true, Ordering::Relaxed);
+            }
+        });
+        let flag = Arc::clone(&lost);
+        // Without a handler wgpu panics; with one, the renderer is built anew as if the device were lost.
+        device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
+            eprintln!("longspan: graphics error: {error}");
+            flag.store(true, Ordering::Relaxed);
+        }));
+        Ok(Self { instance, adapter, device, queue, lost })
+    }
+
+    /// Whether this device no longer draws and must be replaced.
+    #[must_use]
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
+    }
+
+    /// Whether a processor stands in for the card: a frame must then be drawn with fewer rectangles.
+    #[must_use]
+    pub fn is_software(&self) -> bool {
+        self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
+    }
+
+    /// The name of the card and the interface through which it is used.
+    #[must_use]
+    pub fn name(&self) -> String {
+        let info = self.adapter.get_info();
+        format!("{} ({:?})", info.name, info.backend)
+    }
+
+    /// The largest width and height of a texture.
+    #[must_use]
+    pub fn texture_side_max(&self) -> u32 {
+        self.device.limits().max_texture_dimension_2d
+    }
+}

@@ -1,0 +1,84 @@
+//! Paints one picture of the window, widgets and rectangles, onto any texture. What is in it was decided before.
+
+use super::gpu::Gpu;
+use super::rects::RectPipeline;
+
+/// What egui made of a pass, ready to be painted.
+pub struct Picture {
+    /// Triangles and callbacks.
+    pub primitives: Vec<egui::ClippedPrimitive>,
+    /// Glyphs and images that changed since the last picture.
+    pub textures: egui::TexturesDelta,
+    /// Physical pixels for each point.
+    pub pixels_per_point: f32,
+    /// What is seen where nothing is painted.
+    pub background: egui::Color32,
+}
+
+/// Paints pictures for targets of one format.
+pub struct Painter {
+    egui: egui_wgpu::Renderer,
+}
+
+impl Painter {
+    /// A painter for targets of this format, which must not be sRGB-coded: colours are gamma-coded already.
+    #[must_use]
+    pub fn new(gpu: &Gpu, format: wgpu::TextureFormat) -> Self {
+        let options = egui_wgpu::RendererOptions { dithering: false, ..egui_wgpu::RendererOptions::default() };
+        let mut egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
+        egui.callback_resources.insert(RectPipeline::new(&gpu.device, format));
+        Self { egui }
+    }
+
+    /// Bytes of rectangles that the last picture had to upload.
+    #[must_use]
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.egui.callback_resources.get::<RectPipeline>().map_or(0, RectPipeline::uploaded_bytes)
+    }
+
+    /// Takes glyphs and images that changed, without painting; none may be left out, painted or not.
+    pub fn take_textures(&mut self, gpu: &Gpu, textures: &mut egui::TexturesDelta) {
+        // In the order of their ids, so that a run is like the one before.
+        let mut changed: Vec<_> = textures.set.drain().collect();
+        changed.sort_by_key(|(id, _)| *id);
+        for (id, deltas) in changed {
+            for delta in &deltas {
+                self.egui.update_texture(&gpu.device, &gpu.queue, id, delta);
+            }
+        }
+    }
+
+    /// Paints onto `target`, which is `size_px` large.
+    pub fn paint(&mut self, gpu: &Gpu, target: &wgpu::TextureView, size_px: [u32; 2], mut picture: Picture) {
+        self.take_textures(gpu, &mut picture.textures);
+        let screen =
+            egui_wgpu::ScreenDescriptor { size_in_pixels: size_px, pixels_per_point: picture.pixels_per_point };
+        let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("picture") });
+        let mut commands =
+            self.egui.update_buffers(&gpu.device, &gpu.queue, &mut encoder, &picture.primitives, &screen);
+        let [red, green, blue, _] = picture.background.to_normalized_gamma_f32().map(f64::from);
+        let pass = encoder.begin_render_pass(&wgpu::RenderPassDescriptor {
+            label: Some("picture"),
+            color_attachments: &[Some(wgpu::RenderPassColorAttachment {
+                view: target,
+                resolve_target: None,
+                ops: wgpu::Operations {
+                    load: wgpu::LoadOp::Clear(wgpu::Color { r: red, g: green, b: blue, a: 1.0 }),
+                    store: wgpu::StoreOp::Store,
+                },
+                depth_slice: None,
+            })],
+            ..wgpu::RenderPassDescriptor::default()
+        });
+        let mut pass = pass.forget_lifetime();
+        self.egui.render(&mut pass, &picture.primitives, &screen);
+        drop(pass);
+        commands.push(encoder.finish());
+        gpu.queue.submit(commands);
+        let mut unused: Vec<_> = picture.textures.free.drain().collect();
+        unused.sort();
+        for id in &unused {
+            self.egui.free_texture(id);
+        }
+    }
+}

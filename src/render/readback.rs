@@ -1,0 +1,92 @@
+//! A texture to paint on with no window, and the way of its pixels back. Rows are padded on the card and not here.
+
+use super::gpu::{Gpu, GpuError};
+use super::painter::{Painter, Picture};
+
+/// The format of offscreen pictures.
+pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+
+/// Pixels as red, green, blue and opacity, row by row from the top.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pixels {
+    /// Pixels in a row.
+    pub width: u32,
+    /// Rows.
+    pub height: u32,
+    /// Four bytes for each pixel.
+    pub rgba: Vec<u8>,
+}
+
+impl Pixels {
+    /// The pixel at a place, for tests; transparent black outside.
+    #[must_use]
+    pub fn at(&self, x: u32, y: u32) -> [u8; 4] {
+        let start = (y as usize * self.width as usize + x as usize) * 4;
+        let inside = x < self.width && y < self.height;
+        self.rgba.get(start..).filter(|_| inside).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
+    }
+}
+
+/// Paints a picture onto a texture of its own and reads it back; `painter` must be one for [`FORMAT`].
+///
+/// # Errors
+/// [`GpuError::TooLarge`] for more pixels than the card takes, [`GpuError::Lost`] if it goes away meanwhile.
+pub fn paint_offscreen(
+    gpu: &Gpu,
+    painter: &mut Painter,
+    [width, height]: [u32; 2],
+    picture: Picture,
+) -> Result<Pixels, GpuError> {
+    let limit = gpu.texture_side_max();
+    if width == 0 || height == 0 || width.max(height) > limit {
+        return Err(GpuError::TooLarge { width, height, limit });
+    }
+    let size = wgpu::Extent3d { width, height, depth_or_array_layers: 1 };
+    let texture = gpu.device.create_texture(&wgpu::TextureDescriptor {
+        label: Some("offscreen"),
+        size,
+        mip_level_count: 1,
+        sample_count: 1,
+        dimension: wgpu::TextureDimension::D2,
+        format: FORMAT,
+        usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
+        view_formats: &[],
+    });
+    let view = texture.create_view(&wgpu::TextureViewDescriptor::default());
+    painter.paint(gpu, &view, [width, height], picture);
+    let row_bytes = width * 4;
+    let padded_row_bytes = row_bytes.next_multiple_of(wgpu::COPY_BYTES_PER_ROW_ALIGNMENT);
+    let buffer = gpu.device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("readback"),
+        size: u64::from(padded_row_bytes) * u64::from(height),
+        usage: wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::MAP_READ,
+        mapped_at_creation: false,
+    });
+    let mut encoder = gpu.device.create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some("readback") });
+    encoder.copy_texture_to_buffer(
+        texture.as_image_copy(),
+        wgpu::TexelCopyBufferInfo {
+            buffer: &buffer,
+            layout: wgpu::TexelCopyBufferLayout {
+                offset: 0,
+                bytes_per_row: Some(padded_row_bytes),
+                rows_per_image: Some(height),
+            },
+        },
+        size,
+    );
+    gpu.queue.submit([encoder.finish()]);
+    let (answer, mapped) = std::sync::mpsc::channel();
+    buffer.map_async(wgpu::MapMode::Read, .., move |result| {
+        answer.send(result).ok(); // nobody waits once the device is lost
+    });
+    let lost = |reason: &dyn std::fmt::Display| GpuError::Lost { reason: reason.to_string() };
+    gpu.device.poll(wgpu::PollType::wait_indefinitely()).map_err(|error| lost(&error))?;
+    mapped.recv().map_err(|error| lost(&error))?.map_err(|error| lost(&error))?;
+    let mapped = buffer.get_mapped_range(..).map_err(|error| lost(&error))?;
+    let mut rgba = Vec::with_capacity(row_bytes as usize * height as usize);
+    for row in mapped.chunks(padded_row_bytes as usize) {
+        rgba.extend(row.iter().take(row_bytes as usize));
+    }
+    Ok(Pixels { width, height, rgba })
+}

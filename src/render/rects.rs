@@ -1,0 +1,320 @@
+//! Draws rectangles, one instance each, in one draw call. The shader beside this file says how they look.
+
+use std::sync::Arc;
+
+use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
+
+use crate::scene::rects::Rect;
+
+/// The shader, checked by a test without a graphics card.
+pub const SHADER: &str = include_str!("shaders/rects.wgsl");
+
+/// Rectangles of one buffer: 24 MiB, far below the 256 MiB that every driver grants.
+const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
+
+/// What the graphics card reads, laid out as the shader declares it.
+pub(super) mod gpu_data {
+    use bytemuck::{Pod, Zeroable};
+
+    /// One rectangle.
+    #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+    #[repr(C)]
+    pub struct RectInstance {
+        /// Left, top, right, bottom, in pixels of the canvas.
+        pub edges: [f32; 4],
+        /// Red, green, blue, opacity.
+        pub color: [u8; 4],
+        /// The bits of a `Look`.
+        pub look: u32,
+    }
+
+    /// What all rectangles share.
+    #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
+    #[repr(C)]
+    pub struct Canvas {
+        /// The canvas's size in pixels.
+        pub size_px: [f32; 2],
+        /// Pixels for each point.
+        pub scale: f32,
+        /// Up to the 16 bytes that a uniform is padded to.
+        pub padding: f32,
+    }
+
+    /// The attributes of [`RectInstance`], by location.
+    pub const INSTANCE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
+        wgpu::vertex_attr_array![0 => Float32x4, 1 => Unorm8x4, 2 => Uint32];
+
+    const _: () = assert!(size_of::<RectInstance>() == 24, "no padding");
+    const _: () = assert!(std::mem::offset_of!(RectInstance, color) == 16);
+    const _: () = assert!(std::mem::offset_of!(RectInstance, look) == 20);
+}
+
+use gpu_data::{Canvas, INSTANCE_ATTRIBUTES, RectInstance};
+
+/// The rectangles of a canvas, drawn among the window's widgets.
+#[derive(Debug, Clone)]
+pub struct Rects {
+    /// Shared, so that an unchanged frame is not uploaded again.
+    instances: Arc<[RectInstance]>,
+    canvas: Canvas,
+}
+
+impl Rects {
+    /// Takes the rectangles of a frame for a canvas of this size.
+    #[must_use]
+    pub fn new(rects: &[Rect], size_px: [f32; 2], scale: f32) -> Self {
+        let instances = rects
+            .iter()
+            .map(|rect| RectInstance {
+                edges: [rect.x0, rect.y0, rect.x1, rect.y1],
+                color: rect.color.0,
+                look: rect.look.0,
+            })
+            .collect();
+        Self { instances, canvas: Canvas { size_px, scale, padding: 0.0 } }
+    }
+
+    /// The shape that draws the rectangles at `rect` of the window.
+    pub fn shape(&self, rect: egui::Rect) -> egui::Shape {
+        egui::Shape::Callback(egui_wgpu::Callback::new_paint_callback(rect, self.clone()))
+    }
+}
+
+impl CallbackTrait for Rects {
+    fn prepare(
+        &self,
+        device: &wgpu::Device,
+        queue: &wgpu::Queue,
+        _screen: &ScreenDescriptor,
+        _encoder: &mut wgpu::CommandEncoder,
+        resources: &mut CallbackResources,
+    ) -> Vec<wgpu::CommandBuffer> {
+        if let Some(pipeline) = resources.get_mut::<RectPipeline>() {
+            pipeline.upload(device, queue, self);
+        }
+        Vec::new()
+    }
+
+    fn paint(
+        &self,
+        _info: egui::PaintCallbackInfo,
+        pass: &mut wgpu::RenderPass<'static>,
+        resources: &CallbackResources,
+    ) {
+        if let Some(pipeline) = resources.get::<RectPipeline>() {
+            pipeline.draw(pass);
+        }
+    }
+}
+
+/// The compiled shader and the buffers with the rectangles of the frame.
+pub(super) struct RectPipeline {
+    pipeline: wgpu::RenderPipeline,
+    canvas: wgpu::Buffer,
+    bindings: wgpu::BindGroup,
+    buffers: Vec<InstanceBuffer>,
+    uploaded: Option<Arc<[RectInstance]>>,
+    uploaded_bytes: u64,
+}
+
+struct InstanceBuffer {
+    buffer: wgpu::Buffer,
+    capacity: usize,
+    count: u32,
+}
+
+impl RectPipeline {
+    /// Compiles the shader for a target of this format.
+    pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
+        let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
+            label: Some("rects"),
+            source: wgpu::ShaderSource::Wgsl(SHADER.into()),
+        });
+        let canvas = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("canvas"),
+            size: size_of::<Canvas>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
+            label: Some("canvas"),
+            entries: &[wgpu::BindGroupLayoutEntry {
+                binding: 0,
+                visibility: wgpu::ShaderStages::VERTEX_FRAGMENT,
+                ty: wgpu::BindingType::Buffer {
+                    ty: wgpu::BufferBindingType::Uniform,
+                    has_dynamic_offset: false,
+                    min_binding_size: None,
+                },
+                count: None,
+            }],
+        });
+        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("canvas"),
+            layout: &layout,
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: canvas.as_entire_binding() }],
+        });
+        let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
+            label: Some("rects"),
+            layout: Some(&device.create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+                label: Some("rects"),
+                bind_group_layouts: &[Some(&layout)],
+                immediate_size: 0,
+            })),
+            vertex: wgpu::VertexState {
+                module: &shader,
+                entry_point: Some("corner"),
+                buffers: &[Some(wgpu::VertexBufferLayout {
+                    array_stride: size_of::<RectInstance>() as u64,
+                    step_mode: wgpu::VertexStepMode::Instance,
+                    attributes: &INSTANCE_ATTRIBUTES,
+                })],
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+            },
+            primitive: wgpu::PrimitiveState {
+                topology: wgpu::PrimitiveTopology::TriangleStrip,
+                ..wgpu::PrimitiveState::default()
+            },
+            depth_stencil: None,
+            multisample: wgpu::MultisampleState::default(),
+            fragment: Some(wgpu::FragmentState {
+                module: &shader,
+                entry_point: Some("pixel"),
+                targets: &[Some(wgpu::ColorTargetState {
+                    format,
+                    blend: Some(wgpu::BlendState::PREMULTIPLIED_ALPHA_BLENDING),
+                    write_mask: wgpu::ColorWrites::ALL,
+                })],
+                compilation_options: wgpu::PipelineCompilationOptions::default(),
+            }),
+            multiview_mask: None,
+            cache: None,
+        });
+        Self { pipeline, canvas, bindings, buffers: Vec::new(), uploaded: None, uploaded_bytes: 0 }
+    }
+
+    /// Bytes that the last frame had to upload.
+    pub fn uploaded_bytes(&self) -> u64 {
+        self.uploaded_bytes
+    }
+
+    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
+        queue.write_buffer(&self.canvas, 0, bytemuck::bytes_of(&rects.canvas));
+        self.uploaded_bytes = size_of::<Canvas>() as u64;
+        if self.uploaded.as_ref().is_some_and(|known| Arc::ptr_eq(known, &rects.instances)) {
+            return;
+        }
+        for buffer in &mut self.buffers {
+            buffer.count = 0;
+        }
+        for (index, part) in rects.instances.chunks(RECTS_PER_BUFFER_MAX).enumerate() {
+            if self.buffers.get(index).is_none_or(|buffer| buffer.capacity < part.len()) {
+                // Doubling: growing costs a constant a rectangle.
+                let capacity = part.len().next_power_of_two().clamp(4096, RECTS_PER_BUFFER_MAX);
+                let fresh = InstanceBuffer { buffer: instance_buffer(device, capacity), capacity, count: 0 };
+                self.buffers.truncate(index);
+                self.buffers.push(fresh);
+            }
+            let Some(buffer) = self.buffers.get_mut(index) else { continue };
+            queue.write_buffer(&buffer.buffer, 0, bytemuck::cast_slice(part));
+            buffer.count = u32::try_from(part.len()).unwrap_or(0);
+            self.uploaded_bytes += size_of_val(part) as u64;
+        }
+        self.uploaded = Some(Arc::clone(&rects.instances));
+    }
+
+    fn draw(&self, pass: &mut wgpu::RenderPass<'static>) {
+        pass.set_pipeline(&self.pipeline);
+        pass.set_bind_group(0, &self.bindings, &[]);
+        for buffer in self.buffers.iter().filter(|buffer| buffer.count > 0) {
+            pass.set_vertex_buffer(0, buffer.buffer.slice(..));
+            pass.draw(0..4, 0..buffer.count);
+        }
+    }
+}
+
+fn instance_buffer(device: &wgpu::Device, capacity: usize) -> wgpu::Buffer {
+    device.create_buffer(&wgpu::BufferDescriptor {
+        label: Some("rects"),
+        size: (capacity * size_of::<RectInstance>()) as u64,
+        usage: wgpu::BufferUsages::VERTEX | wgpu::BufferUsages::COPY_DST,
+        mapped_at_creation: false,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::mem::offset_of;
+
+    use naga::{ScalarKind, TypeInner, VectorSize};
+
+    use super::*;
+    use crate::scene::rects::Look;
+
+    fn module() -> naga::Module {
+        let module =
+            naga::front::wgsl::parse_str(SHADER).unwrap_or_else(|error| panic!("{}", error.emit_to_string(SHADER)));
+        let mut validator =
+            naga::valid::Validator::new(naga::valid::ValidationFlags::all(), naga::valid::Capabilities::empty());
+        validator.validate(&module).expect("the shader is valid without any special capability");
+        module
+    }
+
+    #[test]
+    fn the_shader_declares_the_uniform_as_it_is_written() {
+        let module = module();
+        let members = module
+            .types
+            .iter()
+            .find_map(|(_, ty)| match &ty.inner {
+                TypeInner::Struct { members, span } if ty.name.as_deref() == Some("Canvas") => Some((members, *span)),
+                _ => None,
+            })
+            .expect("the shader declares Canvas");
+        let offsets: Vec<_> = members.0.iter().map(|member| (member.name.clone().unwrap(), member.offset)).collect();
+        let expected = [
+            ("size_px", offset_of!(Canvas, size_px)),
+            ("scale", offset_of!(Canvas, scale)),
+            ("padding", offset_of!(Canvas, padding)),
+        ];
+        assert_eq!(offsets, expected.map(|(name, offset)| (name.to_owned(), u32::try_from(offset).unwrap())));
+        assert_eq!(members.1 as usize, size_of::<Canvas>());
+    }
+
+    #[test]
+    fn the_shader_takes_the_attributes_as_they_are_laid_out() {
+        let module = module();
+        let entry = module.entry_points.iter().find(|entry| entry.name == "corner").expect("the vertex stage");
+        for attribute in INSTANCE_ATTRIBUTES {
+            let argument = entry
+                .function
+                .arguments
+                .iter()
+                .find(|argument| {
+                    matches!(argument.binding, Some(naga::Binding::Location { location, .. }) if location == attribute.shader_location)
+                })
+                .expect("every attribute is taken");
+            let kind = match module.types[argument.ty].inner {
+                TypeInner::Vector { size: VectorSize::Quad, scalar } => (4, scalar.kind),
+                TypeInner::Scalar(scalar) => (1, scalar.kind),
+                ref other => panic!("{other:?}"),
+            };
+            let expected = match attribute.format {
+                wgpu::VertexFormat::Float32x4 | wgpu::VertexFormat::Unorm8x4 => (4, ScalarKind::Float),
+                wgpu::VertexFormat::Uint32 => (1, ScalarKind::Uint),
+                other => panic!("{other:?}"),
+            };
+            assert_eq!(kind, expected, "location {}", attribute.shader_location);
+        }
+        let offsets = INSTANCE_ATTRIBUTES.map(|attribute| usize::try_from(attribute.offset).unwrap());
+        let fields = [offset_of!(RectInstance, edges), offset_of!(RectInstance, color), offset_of!(RectInstance, look)];
+        assert_eq!(offsets, fields);
+    }
+
+    #[test]
+    fn the_shader_knows_the_looks_by_the_same_bits() {
+        for (name, look) in [("EDGE", Look::EDGE), ("TORN", Look::TORN), ("DIAMOND", Look::DIAMOND)] {
+            assert!(SHADER.contains(&format!("const {name} = {}u;", look.0)), "{name}");
+        }
+    }
+}

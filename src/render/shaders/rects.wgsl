@@ -1,0 +1,82 @@
+// Rectangles on a canvas, one instance each, in physical pixels from the canvas's upper left corner.
+// The layouts are those of `gpu_data` in rects.rs; a test compares them.
+
+struct Canvas {
+    size_px: vec2<f32>,
+    scale: f32,
+    padding: f32,
+}
+
+@group(0) @binding(0) var<uniform> canvas: Canvas;
+
+// The bits of a look.
+const EDGE = 1u;
+const TORN = 2u;
+const DIAMOND = 4u;
+
+struct Corner {
+    @builtin(position) position: vec4<f32>,
+    @location(0) at_px: vec2<f32>,
+    @location(1) @interpolate(flat) edges: vec4<f32>,
+    @location(2) @interpolate(flat) color: vec4<f32>,
+    @location(3) @interpolate(flat) look: u32,
+}
+
+@vertex
+fn corner(
+    @builtin(vertex_index) index: u32,
+    @location(0) edges: vec4<f32>,
+    @location(1) color: vec4<f32>,
+    @location(2) look: u32,
+) -> Corner {
+    let at_px = vec2<f32>(
+        select(edges.x, edges.z, (index & 1u) == 1u),
+        select(edges.y, edges.w, (index & 2u) == 2u),
+    );
+    let unit = at_px / canvas.size_px * 2.0 - 1.0;
+    return Corner(vec4<f32>(unit.x, -unit.y, 0.0, 1.0), at_px, edges, color, look);
+}
+
+// How much of a pixel lies inside a box with round corners; `inside` is the distance to the box's edges.
+fn round_corners(at_px: vec2<f32>, edges: vec4<f32>, radius_px: f32) -> f32 {
+    let middle = (edges.xy + edges.zw) * 0.5;
+    let half_size = (edges.zw - edges.xy) * 0.5;
+    let from_corner = abs(at_px - middle) - half_size + radius_px;
+    let distance = length(max(from_corner, vec2<f32>(0.0))) + min(max(from_corner.x, from_corner.y), 0.0) - radius_px;
+    return clamp(0.5 - distance, 0.0, 1.0);
+}
+
+// A zigzag that eats into the right edge.
+fn torn(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
+    let tooth_px = 5.0 * canvas.scale;
+    let depth_px = min(tooth_px, (edges.z - edges.x) * 0.5);
+    let along = abs(fract((at_px.y - edges.y) / tooth_px) - 0.5) * 2.0;
+    return clamp(edges.z - depth_px * along - at_px.x + 0.5, 0.0, 1.0);
+}
+
+fn diamond(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
+    let middle = (edges.xy + edges.zw) * 0.5;
+    let reach_px = min(edges.z - edges.x, edges.w - edges.y) * 0.5;
+    let from_middle = abs(at_px - middle);
+    return clamp((reach_px - from_middle.x - from_middle.y) * 0.7071 + 0.5, 0.0, 1.0);
+}
+
+@fragment
+fn pixel(in: Corner) -> @location(0) vec4<f32> {
+    var color = in.color.rgb;
+    var opacity = in.color.a;
+    if (in.look & EDGE) != 0u {
+        let line_px = max(1.0, floor(canvas.scale));
+        opacity *= round_corners(in.at_px, in.edges, 2.0 * canvas.scale);
+        // Darker on the right and the bottom alone: neighbours share one line between them.
+        let to_edge = min(in.edges.z - in.at_px.x, in.edges.w - in.at_px.y);
+        color *= select(1.0, 0.72, to_edge < line_px);
+    }
+    if (in.look & TORN) != 0u {
+        opacity *= torn(in.at_px, in.edges);
+    }
+    if (in.look & DIAMOND) != 0u {
+        opacity *= diamond(in.at_px, in.edges);
+    }
+    return vec4<f32>(color * opacity, opacity);
+}

@@ -1,0 +1,143 @@
+//! The window's surface: configured, painted, presented; rebuilt when the system takes it away. Skips what cannot be seen.
+
+use super::gpu::{Gpu, GpuError};
+use super::painter::{Painter, Picture};
+
+/// A window's surface with what paints on it.
+pub struct WindowSurface {
+    gpu: Gpu,
+    painter: Painter,
+    surface: wgpu::Surface<'static>,
+    config: wgpu::SurfaceConfiguration,
+}
+
+/// What became of a picture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Presented {
+    /// It is on the screen.
+    Shown,
+    /// The surface was not ready: paint again.
+    Retry,
+    /// The window cannot be seen: paint when it can.
+    Hidden,
+    /// The surface must be made anew with [`WindowSurface::replace_surface`].
+    SurfaceLost,
+    /// The device is gone: make a new [`WindowSurface`].
+    DeviceLost,
+}
+
+impl WindowSurface {
+    /// Prepares to draw on a window of this size.
+    ///
+    /// # Errors
+    /// What is missing to draw.
+    pub fn new<W>(window: W, display: impl wgpu::wgt::WgpuHasDisplayHandle, size_px: [u32; 2]) -> Result<Self, GpuError>
+    where
+        W: Into<wgpu::SurfaceTarget<'static>>,
+    {
+        let instance =
+            wgpu::Instance::new(wgpu::InstanceDescriptor::new_with_display_handle_from_env(Box::new(display)));
+        let surface = instance.create_surface(window)?;
+        let gpu = Gpu::from_instance(instance, Some(&surface))?;
+        let config = config(&gpu, &surface, size_px)?;
+        let painter = Painter::new(&gpu, config.format);
+        let window_surface = Self { gpu, painter, surface, config };
+        window_surface.configure();
+        Ok(window_surface)
+    }
+
+    /// The card that draws.
+    #[must_use]
+    pub fn gpu(&self) -> &Gpu {
+        &self.gpu
+    }
+
+    /// The size that is painted.
+    #[must_use]
+    pub fn size_px(&self) -> [u32; 2] {
+        [self.config.width, self.config.height]
+    }
+
+    /// Takes the window's new size; a size of zero, of a window that is minimised, is left for later.
+    pub fn resize(&mut self, [width, height]: [u32; 2]) {
+        let limit = self.gpu.texture_side_max();
+        let size = [width.min(limit), height.min(limit)];
+        if width > 0 && height > 0 && size != self.size_px() {
+            [self.config.width, self.config.height] = size;
+            self.configure();
+        }
+    }
+
+    /// Makes the surface anew after [`Presented::SurfaceLost`].
+    ///
+    /// # Errors
+    /// [`GpuError::NoSurface`] if the window cannot be drawn on any more.
+    pub fn replace_surface<W>(&mut self, window: W) -> Result<(), GpuError>
+    where
+        W: Into<wgpu::SurfaceTarget<'static>>,
+    {
+        self.surface = self.gpu.instance.create_surface(window)?;
+        self.configure();
+        Ok(())
+    }
+
+    /// Paints and shows a picture.
+    pub fn present(&mut self, mut picture: Picture) -> Presented {
+        if self.gpu.is_lost() {
+            // The next painter starts from all textures; what changed meanwhile is in them.
+            picture.textures.clear();
+            return Presented::DeviceLost;
+        }
+        let (frame, stale) = match self.surface.get_current_texture() {
+            wgpu::CurrentSurfaceTexture::Success(frame) => (frame, false),
+            wgpu::CurrentSurfaceTexture::Suboptimal(frame) => (frame, true),
+            other => {
+                self.painter.take_textures(&self.gpu, &mut picture.textures);
+                picture.textures.clear();
+                return match other {
+                    wgpu::CurrentSurfaceTexture::Outdated => {
+                        self.configure();
+                        Presented::Retry
+                    }
+                    wgpu::CurrentSurfaceTexture::Lost => Presented::SurfaceLost,
+                    wgpu::CurrentSurfaceTexture::Occluded => Presented::Hidden,
+                    _ => Presented::Retry,
+                };
+            }
+        };
+        let view = frame.texture.create_view(&wgpu::TextureViewDescriptor::default());
+        let size_px = [frame.texture.width(), frame.texture.height()];
+        self.painter.paint(&self.gpu, &view, size_px, picture);
+        self.gpu.queue.present(frame);
+        if stale {
+            self.configure();
+        }
+        if self.gpu.is_lost() { Presented::DeviceLost } else { Presented::Shown }
+    }
+
+    fn configure(&self) {
+        self.surface.configure(&self.gpu.device, &self.config);
+    }
+}
+
+fn config(
+    gpu: &Gpu,
+    surface: &wgpu::Surface<'_>,
+    [width, height]: [u32; 2],
+) -> Result<wgpu::SurfaceConfiguration, GpuError> {
+    let limit = gpu.texture_side_max();
+    let (width, height) = (width.clamp(1, limit), height.clamp(1, limit));
+    let no_format = || GpuError::NoFormat { adapter: gpu.name() };
+    let mut config = surface.get_default_config(&gpu.adapter, width, height).ok_or_else(no_format)?;
+    // Not sRGB, though it may be listed first: colours are gamma-coded already.
+    let formats = surface.get_capabilities(&gpu.adapter).formats;
+    let plain = |format: &&wgpu::TextureFormat| {
+        matches!(format, wgpu::TextureFormat::Bgra8Unorm | wgpu::TextureFormat::Rgba8Unorm)
+    };
+    config.format = *formats.iter().find(plain).ok_or_else(no_format)?;
+    config.present_mode = wgpu::PresentMode::AutoVsync;
+    // One frame ahead: a drag follows the hand closely.
+    config.desired_maximum_frame_latency = 1;
+    config.view_formats = Vec::new();
+    Ok(config)
+}

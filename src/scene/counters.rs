@@ -1,0 +1,170 @@
+//! From a counter's values to a filled curve: in each column the whole range that the value went through, so that no peak
+//! is lost. Values that are no numbers leave a gap.
+
+use super::color::Rgba;
+use super::rects::{Look, Rect};
+use super::viewport::Viewport;
+use crate::query::{Buckets, CounterCell};
+
+/// The values at the bottom and the top of a counter's row.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scale {
+    /// At the bottom.
+    pub bottom: f64,
+    /// At the top; above `bottom`.
+    pub top: f64,
+}
+
+impl Scale {
+    /// The scale for values between `min` and `max`: zero is always on it, so that heights compare.
+    #[must_use]
+    pub fn for_values(min: f64, max: f64) -> Self {
+        let bottom = if min.is_finite() { min.min(0.0) } else { 0.0 };
+        let top = if max.is_finite() { max.max(0.0) } else { 0.0 };
+        if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
+    }
+
+    /// The part of the height at which a value stands: 0 at the bottom, 1 at the top.
+    fn part(&self, value: f64) -> f64 {
+        // Halved first, so that a range beyond the largest float does not overflow.
+        ((value / 2.0 - self.bottom / 2.0) / (self.top / 2.0 - self.bottom / 2.0)).clamp(0.0, 1.0)
+    }
+}
+
+/// A counter's row on the canvas.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Band {
+    /// Its upper edge.
+    pub y0: f32,
+    /// Its lower edge.
+    pub y1: f32,
+    /// The colour of its curve.
+    pub color: Rgba,
+    /// The thickness of the curve.
+    pub line_px: f32,
+}
+
+/// Adds the rectangles of a counter: for each run of columns a fill from zero and the curve's own range on it.
+#[expect(clippy::float_cmp, reason = "both sides are rounded to whole pixels")]
+pub fn rects(view: &Viewport, buckets: Buckets, cells: &[CounterCell], scale: Scale, band: &Band, out: &mut Vec<Rect>) {
+    let height = f64::from(band.y1 - band.y0);
+    #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
+    let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;
+    let zero_y = y_of(0.0);
+    // The last value holds on, but nothing is known beyond the capture's end.
+    let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
+    let mut last: Option<Column> = None;
+    for cell in cells {
+        if !(cell.min.is_finite() && cell.max.is_finite()) {
+            continue;
+        }
+        let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
+        let x1 = view.x_from_time(buckets.start_ns(cell.first_bucket + i64::from(cell.bucket_count))).round();
+        #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
+        let next = Column { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
+        if next.x1 <= next.x0 {
+            // Narrower than a pixel: its range goes to the one column that has the pixel.
+            if let Some(run) = &mut last {
+                if run.x1 - run.x0 > 1.0 {
+                    let before = Column { x1: run.x1 - 1.0, ..*run };
+                    before.push(zero_y, band, out);
+                    run.x0 = before.x1;
+                }
+                run.top = run.top.min(next.top);
+                run.bottom = run.bottom.max(next.bottom);
+            }
+            continue;
+        }
+        match &mut last {
+            Some(last) if last.x1 >= next.x0 && last.top == next.top && last.bottom == next.bottom => last.x1 = next.x1,
+            _ => {
+                if let Some(done) = last.replace(next) {
+                    done.push(zero_y, band, out);
+                }
+            }
+        }
+    }
+    if let Some(done) = last {
+        done.push(zero_y, band, out);
+    }
+}
+
+/// A run of pixel columns in which the curve goes through the same range.
+#[derive(Debug, Clone, Copy)]
+struct Column {
+    x0: f32,
+    x1: f32,
+    top: f32,
+    bottom: f32,
+}
+
+impl Column {
+    fn push(self, zero_y: f32, band: &Band, out: &mut Vec<Rect>) {
+        /// The fill is faint: the curve is what one reads.
+        const FILL_OPACITY: u8 = 90;
+        let plain = |y0, y1, color| Rect { x0: self.x0, y0, x1: self.x1, y1, color, look: Look::PLAIN };
+        let (line_y0, line_y1) = (self.top, self.bottom.max(self.top + band.line_px).min(band.y1));
+        let line_y0 = line_y0.min(line_y1 - band.line_px);
+        let (fill_y0, fill_y1) = if line_y1 <= zero_y { (line_y1, zero_y) } else { (zero_y, line_y0) };
+        if fill_y1 > fill_y0 {
+            out.push(plain(fill_y0, fill_y1, band.color.with_opacity(FILL_OPACITY)));
+        }
+        out.push(plain(line_y0, line_y1, band.color));
+    }
+}
+
+#[cfg(test)]
+#[expect(clippy::float_cmp, reason = "edges are on whole pixels")]
+mod tests {
+    use super::*;
+
+    const BAND: Band = Band { y0: 10.0, y1: 50.0, color: Rgba::opaque(1, 2, 3), line_px: 1.0 };
+
+    fn drawn(cells: &[CounterCell], scale: Scale) -> Vec<Rect> {
+        let mut view = Viewport::of_capture(0, 1_000_000, 1024.0, 100.0);
+        view.show_exactly(0, 1024);
+        let mut out = Vec::new();
+        rects(&view, Buckets::covering(0, 1024, 1), cells, scale, &BAND, &mut out);
+        out
+    }
+
+    fn cell(first_bucket: i64, bucket_count: u32, min: f64, max: f64) -> CounterCell {
+        CounterCell { first_bucket, bucket_count, min, max, last: max }
+    }
+
+    #[test]
+    fn a_value_at_the_top_of_the_scale_fills_the_row() {
+        let drawn = drawn(&[cell(0, 100, 8.0, 8.0)], Scale::for_values(2.0, 8.0));
+        assert_eq!(drawn.iter().map(|rect| rect.y0).fold(f32::MAX, f32::min), 10.0);
+        assert_eq!(drawn.iter().map(|rect| rect.y1).fold(0.0, f32::max), 50.0);
+    }
+
+    #[test]
+    fn a_peak_of_one_pixel_is_drawn_to_its_height() {
+        let cells = [cell(0, 100, 1.0, 1.0), cell(100, 1, 1.0, 8.0), cell(101, 100, 1.0, 1.0)];
+        let drawn = drawn(&cells, Scale::for_values(0.0, 8.0));
+        assert!(drawn.iter().any(|rect| rect.y0 == 10.0 && rect.x0 == 100.0 && rect.x1 == 101.0));
+    }
+
+    #[test]
+    fn a_peak_between_two_pixels_does_not_widen_to_its_neighbours() {
+        // Half a pixel to a bucket: the peak's bucket rounds to nothing.
+        let mut view = Viewport::of_capture(0, 1_000_000, 512.0, 100.0);
+        view.show_exactly(0, 1024);
+        let cells = [cell(0, 101, 1.0, 1.0), cell(101, 1, 8.0, 8.0), cell(102, 100, 1.0, 1.0)];
+        let mut out = Vec::new();
+        rects(&view, Buckets::covering(0, 1024, 1), &cells, Scale::for_values(0.0, 8.0), &BAND, &mut out);
+        let peak: Vec<_> = out.iter().filter(|rect| rect.y0 == 10.0).collect();
+        assert!(!peak.is_empty() && peak.iter().all(|rect| rect.x1 - rect.x0 == 1.0), "{out:?}");
+    }
+
+    #[test]
+    fn no_number_and_no_range_still_draw_inside_the_row() {
+        for (min, max) in [(f64::NAN, f64::NAN), (0.0, 0.0), (f64::MIN, f64::MAX), (-3.0, -1.0)] {
+            let cells = [cell(0, 10, min, max), cell(10, 10, f64::NAN, 1.0), cell(20, 10, f64::NEG_INFINITY, 0.0)];
+            for rect in drawn(&cells, Scale::for_values(min, max)) {
+                assert!(rect.y0 >= BAND.y0 - 1.0 && rect.y1 <= BAND.y1 && rect.y0 < rect.y1, "{rect:?}");
+            }
+        }
+    }
+}

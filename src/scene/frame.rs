@@ -1,0 +1,362 @@
+//! One picture of the canvas: the rectangles and the places for text, from a capture, a layout and a viewport. Work is
+//! bounded by the pixels in view, whatever the capture holds.
+
+use rayon::prelude::*;
+
+use super::color::{Palette, Rgba};
+use super::rects::{Rect, Stretch, rect, stretches};
+use super::rows::{LaneRow, RowLayout};
+use super::tiles::{LaneAnswers, Tiles, buckets_of};
+use super::viewport::Viewport;
+use super::{counters, labels, markers};
+use crate::model::{NameIdx, Names};
+use crate::query::{Buckets, Cell, ReadCount};
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// How many rectangles a frame may have.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct RectBudget(pub usize);
+
+impl RectBudget {
+    /// For a graphics card: one for each of 64 lanes and 4096 columns, nearly.
+    pub const HARDWARE: Self = Self(200_000);
+    /// For drawing in software, where 20 thousand rectangles take 16 ms.
+    pub const SOFTWARE: Self = Self(20_000);
+}
+
+/// What a frame is drawn from, beside the capture.
+#[derive(Debug, Clone, Copy)]
+pub struct FrameOptions<'a> {
+    /// The colours of names.
+    pub palette: &'a Palette,
+    /// How many rectangles there may be.
+    pub rects: RectBudget,
+    /// Physical pixels for each point.
+    pub scale: f32,
+}
+
+/// A place for a name on a span.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Label {
+    /// The left end of the room for text.
+    pub x0: f32,
+    /// The right end.
+    pub x1: f32,
+    /// The middle line.
+    pub y: f32,
+    /// What to write.
+    pub name: NameIdx,
+    /// How long the span is.
+    pub dur_ns: u64,
+    /// The colour that reads on the span.
+    pub color: Rgba,
+}
+
+/// One picture of the canvas.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Frame {
+    /// In drawing order, pixels from the canvas's upper left corner.
+    pub rects: Vec<Rect>,
+    /// From top to bottom.
+    pub labels: Vec<Label>,
+    /// How many pixels wide the columns were in which narrow spans share.
+    pub column_px: u32,
+    /// What had to be read; the rest was known from earlier frames.
+    pub read: ReadCount,
+}
+
+/// A lane on the canvas.
+struct DrawnLane {
+    lane: LaneIdx,
+    kind: LaneKind,
+    y0: f32,
+    y1: f32,
+    cells: Vec<Cell>,
+}
+
+/// Builds the picture.
+#[must_use]
+pub fn build(
+    answers: &impl LaneAnswers,
+    names: &Names,
+    layout: &RowLayout,
+    view: &Viewport,
+    tiles: &mut Tiles,
+    options: FrameOptions<'_>,
+) -> Frame {
+    let buckets = buckets_of(view);
+    let rows = rows_in_view(layout, view);
+    let asked: Vec<_> = rows.iter().map(|row| (row.lane, row.kind)).collect();
+    tiles.prepare(answers, buckets, &asked);
+    let tiles = &*tiles;
+    let gap_px = options.scale.round().max(1.0);
+    let lanes: Vec<DrawnLane> = rows
+        .par_iter()
+        .map(|row| {
+            let (y0, y1) = place(view, row);
+            let mut cells = Vec::new();
+            if row.kind != LaneKind::Counter {
+                tiles.spans(row.lane, buckets, &mut cells);
+            }
+            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, cells }
+        })
+        .collect();
+    let (column_px, drawn) = within_budget(&lanes, view, buckets, options.rects);
+    let mut frame = Frame { column_px, read: tiles.read(), ..Frame::default() };
+    for (lane, stretches) in lanes.iter().zip(&drawn) {
+        match lane.kind {
+            LaneKind::Counter => push_counter(&mut frame, tiles, buckets, view, lane, options),
+            LaneKind::Instants => push_instants(&mut frame, names, lane, stretches, options),
+            LaneKind::Spans => push_spans(&mut frame, names, view, lane, stretches, options),
+            LaneKind::Flows => {}
+        }
+    }
+    frame
+}
+
+/// The stretches of each lane, at the narrowest column with which there are few enough.
+///
+/// Wider columns give what wider buckets would: the longest of the longest is the longest.
+fn within_budget(
+    lanes: &[DrawnLane],
+    view: &Viewport,
+    buckets: Buckets,
+    budget: RectBudget,
+) -> (u32, Vec<Vec<Stretch>>) {
+    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any budget.
+    const COLUMN_PX_MAX: u32 = 16;
+    let mut column_px = 1;
+    loop {
+        let drawn: Vec<Vec<Stretch>> = lanes
+            .par_iter()
+            .map(|lane| {
+                let mut out = Vec::new();
+                stretches(view, buckets, &lane.cells, f64::from(column_px), &mut out);
+                out
+            })
+            .collect();
+        let total: usize = drawn.iter().map(Vec::len).sum();
+        if total <= budget.0 || column_px >= COLUMN_PX_MAX {
+            return (column_px, drawn);
+        }
+        column_px *= 2;
+    }
+}
+
+fn push_spans(
+    frame: &mut Frame,
+    names: &Names,
+    view: &Viewport,
+    lane: &DrawnLane,
+    stretches: &[Stretch],
+    options: FrameOptions<'_>,
+) {
+    /// Room between a span's edge and its name.
+    const LABEL_PADDING: f32 = 4.0;
+    for stretch in stretches {
+        let color = options.palette.of_text(names.get(stretch.name).text);
+        frame.rects.push(rect(stretch, lane.y0, lane.y1, color));
+        let Some((x0, x1)) = labels::text_room(view, stretch, f64::from(LABEL_PADDING * options.scale)) else {
+            continue;
+        };
+        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
+        frame.labels.push(Label {
+            x0: x0 as f32,
+            x1: x1 as f32,
+            y: f32::midpoint(lane.y0, lane.y1),
+            name: stretch.name,
+            dur_ns: stretch.dur_ns,
+            color: color.text_on(),
+        });
+    }
+}
+
+fn push_instants(frame: &mut Frame, names: &Names, lane: &DrawnLane, stretches: &[Stretch], options: FrameOptions<'_>) {
+    let band = markers::Band { y0: lane.y0 + options.scale, y1: lane.y1 - options.scale };
+    let color_of = |stretch: &Stretch| options.palette.of_text(names.get(stretch.name).text);
+    markers::rects(stretches, band, color_of, &mut frame.rects);
+}
+
+fn push_counter(
+    frame: &mut Frame,
+    tiles: &Tiles,
+    buckets: Buckets,
+    view: &Viewport,
+    lane: &DrawnLane,
+    options: FrameOptions<'_>,
+) {
+    let (min, max) = tiles.counter_range(lane.lane);
+    let scale = counters::Scale::for_values(min, max);
+    let band = counters::Band {
+        y0: lane.y0 + (2.0 * options.scale).round(),
+        y1: lane.y1,
+        // One colour for all counters, told apart from spans by their shape; the hash keeps it stable.
+        color: options.palette.of_text("counter"),
+        line_px: options.scale.round().max(1.0),
+    };
+    let cells: Vec<_> = tiles.counter(lane.lane, buckets).copied().collect();
+    counters::rects(view, buckets, &cells, scale, &band, &mut frame.rects);
+}
+
+/// The lanes of which at least a pixel is in view.
+#[must_use]
+pub fn rows_in_view<'a>(layout: &'a RowLayout, view: &Viewport) -> &'a [LaneRow] {
+    let (top_px, bottom_px) = pixels_in_view(view);
+    layout.lanes_within(top_px, bottom_px)
+}
+
+/// The first row of pixels in view and the one after the last, from the top of all rows.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
+pub fn pixels_in_view(view: &Viewport) -> (u64, u64) {
+    (view.scroll_px() as u64, (view.scroll_px() + view.height_px()).ceil() as u64)
+}
+
+/// The upper and the lower edge of a lane on the canvas.
+fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
+    let y0 = y_on_canvas(view, row.top_px);
+    #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
+    let height = row.height_px as f32;
+    (y0, y0 + height)
+}
+
+/// Where on the canvas a distance from the top of all rows is.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^53, then near the canvas")]
+pub fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
+    (top_px as f64 - view.scroll_px()) as f32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{ProcessIdx, TrackIdx};
+    use crate::query::CounterCell;
+    use crate::scene::color::Shade;
+    use crate::scene::rows::{Folded, RowHeights, TrackRows};
+    use crate::store::lane::LaneInfo;
+
+    /// Lanes of spans of 60 ns, one each 100 ns, named by turns; every question is counted by its buckets.
+    struct Regular {
+        rows: i64,
+    }
+
+    impl LaneAnswers for Regular {
+        fn lane(&self, _: LaneIdx) -> LaneInfo {
+            LaneInfo {
+                track: TrackIdx(0),
+                kind: LaneKind::Spans,
+                depth: 0,
+                rows: self.rows.unsigned_abs(),
+                start_ns: 0,
+                end_ns: self.rows * 100,
+            }
+        }
+
+        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+            for bucket in buckets.first..buckets.end() {
+                let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+                // The first span that starts in the bucket, or the one that reaches into it.
+                let row = if from.rem_euclid(100) < 60 { from.div_euclid(100) } else { from.div_euclid(100) + 1 };
+                if row < 0 || row >= self.rows || row * 100 >= to {
+                    continue;
+                }
+                let rows = ((to - 1).div_euclid(100) - (from - 1).div_euclid(100)).unsigned_abs();
+                match cells.last_mut() {
+                    Some(last) if last.row == row.unsigned_abs() => {
+                        last.bucket_count += 1;
+                        last.rows += rows;
+                    }
+                    _ => cells.push(Cell {
+                        first_bucket: bucket,
+                        bucket_count: 1,
+                        row: row.unsigned_abs(),
+                        start_ns: row * 100,
+                        end_ns: row * 100 + 60,
+                        name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
+                        unfinished: false,
+                        rows,
+                    }),
+                }
+            }
+            ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
+        }
+
+        fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+            ReadCount::default()
+        }
+    }
+
+    struct Canvas {
+        capture: Regular,
+        layout: RowLayout,
+        view: Viewport,
+        tiles: Tiles,
+        palette: Palette,
+    }
+
+    fn canvas(lanes: u32, rows: i64) -> Canvas {
+        let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..lanes }];
+        Canvas {
+            capture: Regular { rows },
+            layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
+            view: Viewport::of_capture(0, rows * 100, 1920.0, 1080.0),
+            tiles: Tiles::default(),
+            palette: Palette::new(Shade::Dark),
+        }
+    }
+
+    impl Canvas {
+        fn frame(&mut self, rects: RectBudget) -> Frame {
+            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0 };
+            build(&self.capture, &Names::default(), &self.layout, &self.view, &mut self.tiles, options)
+        }
+    }
+
+    #[test]
+    fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
+        // 40 nanoseconds to a pixel: a span and a gap for every three columns, in 54 lanes.
+        let mut canvas = canvas(200, 10_000_000);
+        canvas.view.show_exactly(0, 1920 * 40);
+        let fine = canvas.frame(RectBudget::HARDWARE);
+        let coarse = canvas.frame(RectBudget::SOFTWARE);
+        assert_eq!(fine.column_px, 1);
+        assert!(fine.rects.len() > RectBudget::SOFTWARE.0, "{}", fine.rects.len());
+        assert!(coarse.rects.len() <= RectBudget::SOFTWARE.0, "{}", coarse.rects.len());
+        assert!(coarse.column_px > 1);
+    }
+
+    #[test]
+    fn lanes_out_of_view_are_not_asked() {
+        let mut canvas = canvas(1_000_000, 1_000_000);
+        let asked = canvas.frame(RectBudget::HARDWARE).read.queries;
+        assert!(asked < 64 * 5000, "{asked}");
+    }
+
+    #[test]
+    fn dragging_asks_only_for_what_came_into_view() {
+        let mut canvas = canvas(20, 10_000_000);
+        canvas.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
+        let first = canvas.frame(RectBudget::HARDWARE);
+        let again = canvas.frame(RectBudget::HARDWARE);
+        assert!(first.read.queries > 0);
+        assert_eq!(again.read.queries, 0);
+        assert_eq!(again.rects, first.rects);
+        canvas.view.pan(30.0);
+        assert!(canvas.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
+    }
+
+    #[test]
+    fn what_is_known_from_earlier_frames_gives_the_same_picture_as_asking_anew() {
+        let mut canvas = canvas(5, 100_000);
+        for step in 0..60 {
+            canvas.view.zoom(1.17, f64::from(step * 31 % 1920));
+            canvas.view.pan(f64::from(step % 7) * 40.0);
+            let known = canvas.frame(RectBudget::HARDWARE);
+            canvas.tiles = Tiles::default();
+            let anew = canvas.frame(RectBudget::HARDWARE);
+            assert_eq!(known.rects, anew.rects);
+            assert_eq!(known.labels, anew.labels);
+        }
+    }
+}

@@ -1,0 +1,135 @@
+//! Which spans have room for their name, and how a name is cut to fit. Measures text through a function of its caller.
+
+use std::borrow::Cow;
+
+use super::rects::Stretch;
+use super::viewport::Viewport;
+
+/// The part of a stretch in which text may stand: in view, and off its edges.
+#[must_use]
+pub fn text_room(view: &Viewport, stretch: &Stretch, padding_px: f64) -> Option<(f64, f64)> {
+    let x0 = stretch.x0.max(0.0) + padding_px;
+    let x1 = stretch.x1.min(view.width_px()) - padding_px;
+    // Below three characters even a shortened name says nothing; a character is about twice the padding.
+    (stretch.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
+}
+
+/// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits.
+///
+/// The middle goes, because names of one program start alike and names of one class end alike.
+#[must_use]
+pub fn shorten_middle(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
+    const ELLIPSIS: char = '…';
+    let mut head_px = 0.0;
+    // Where the text stops fitting; of a name of 64 KiB only what fits is looked at.
+    let overflow = text.char_indices().find(|&(_, letter)| {
+        head_px += advance_px(letter);
+        head_px > room_px
+    });
+    if overflow.is_none() {
+        return Some(Cow::Borrowed(text));
+    }
+    let room_px = room_px - advance_px(ELLIPSIS);
+    let mut used_px = 0.0;
+    let (mut head, mut tail) = (0, text.len());
+    let mut from_head = true;
+    while head < tail {
+        // Letters from both ends in turn, one more from the head.
+        let middle = &text[head..tail];
+        let letter = if from_head { middle.chars().next() } else { middle.chars().next_back() };
+        let Some(letter) = letter else { break };
+        used_px += advance_px(letter);
+        if used_px > room_px {
+            break;
+        }
+        if from_head {
+            head += letter.len_utf8();
+        } else {
+            tail -= letter.len_utf8();
+        }
+        from_head = !from_head;
+    }
+    let kept = text[..head].chars().count() + text[tail..].chars().count();
+    (kept >= 2).then(|| Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..head], &text[tail..])))
+}
+
+/// A name as it is safe to show on one line: control and direction-changing characters as escapes.
+///
+/// A capture may hold any text; one that turns the direction of writing could pose as another name.
+#[must_use]
+pub fn shown(text: &str) -> Cow<'_, str> {
+    if !text.chars().any(is_hidden) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
+            plain => shown.push(plain),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+fn is_hidden(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    fn shortened(text: &str, letters: f32) -> Option<String> {
+        shorten_middle(text, letters, |_| 1.0).map(Cow::into_owned)
+    }
+
+    #[test]
+    fn the_middle_goes_first() {
+        assert_eq!(shortened("parse_document", 14.0).as_deref(), Some("parse_document"));
+        assert_eq!(shortened("parse_document", 7.0).as_deref(), Some("par…ent"));
+        assert_eq!(shortened("parse_document", 3.0).as_deref(), Some("p…t"));
+        assert_eq!(shortened("parse_document", 2.0), None);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_shown_fits(text in "\\PC{0,40}", room in 0.0_f32..50.0) {
+            let advance = |letter: char| if letter.is_ascii() { 1.0 } else { 2.5 };
+            if let Some(label) = shorten_middle(&text, room, advance) {
+                let width: f32 = label.chars().map(advance).sum();
+                prop_assert!(width <= room + 1e-3 || label.is_empty());
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_cannot_turn_the_direction_of_writing() {
+        assert_eq!(shown("a\u{202e}b\n\0"), "a\\u{202e}b\\n\\u{0}");
+        assert!(matches!(shown("plain ünïcode"), Cow::Borrowed(_)));
+    }
+
+    #[test]
+    fn a_span_that_starts_out_of_view_has_its_name_in_view() {
+        let mut view = Viewport::of_capture(0, 1_000_000, 1000.0, 100.0);
+        view.show_exactly(0, 1000);
+        let mut stretch = Stretch {
+            x0: -8.0,
+            x1: 300.0,
+            name: crate::model::NameIdx::EMPTY,
+            row: 0,
+            dur_ns: 1,
+            wide: true,
+            unfinished: false,
+        };
+        assert_eq!(text_room(&view, &stretch, 4.0), Some((4.0, 296.0)));
+        stretch.x1 = 20.0;
+        assert_eq!(text_room(&view, &stretch, 4.0), None);
+    }
+}

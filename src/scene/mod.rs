@@ -1,0 +1,17 @@
+//! From a snapshot and a viewport to what is drawn: rectangles, labels, ticks. Numbers in, instances out; knows neither
+//! the window nor the graphics card, so that all geometry is tested without either.
+//!
+//! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last step,
+//! because one step of an `f32` at today's epoch is more than two minutes.
+
+pub mod color;
+pub mod counters;
+pub mod frame;
+pub mod labels;
+pub mod markers;
+pub mod pick;
+pub mod rects;
+pub mod rows;
+pub mod ruler;
+pub mod tiles;
+pub mod viewport;

@@ -1,0 +1,293 @@
+//! From the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice, and none
+//! that has a column to itself vanishes.
+//!
+//! The slow answer: in each column, the longest of the spans that touch it.
+
+use super::color::Rgba;
+use super::viewport::Viewport;
+use crate::model::NameIdx;
+use crate::query::{Buckets, Cell};
+
+/// How a rectangle is drawn, as bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+pub struct Look(pub u32);
+
+impl Look {
+    /// Flat.
+    pub const PLAIN: Self = Self(0);
+    /// With a darker edge, so that neighbours are told apart.
+    pub const EDGE: Self = Self(1);
+    /// With a torn right edge: the end is not in the capture.
+    pub const TORN: Self = Self(2);
+    /// A diamond inside the rectangle: a point in time.
+    pub const DIAMOND: Self = Self(4);
+
+    /// Both.
+    #[must_use]
+    pub fn with(self, other: Self) -> Self {
+        Self(self.0 | other.0)
+    }
+
+    /// Whether every bit of `other` is set.
+    #[must_use]
+    pub fn has(self, other: Self) -> bool {
+        self.0 & other.0 == other.0
+    }
+}
+
+/// A rectangle on the canvas, in pixels from its upper left corner.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+#[expect(missing_docs, reason = "the fields are what they are called")]
+pub struct Rect {
+    pub x0: f32,
+    pub y0: f32,
+    pub x1: f32,
+    pub y1: f32,
+    pub color: Rgba,
+    pub look: Look,
+}
+
+/// A stretch of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Stretch {
+    /// The left edge, on a whole pixel.
+    pub x0: f64,
+    /// The right edge, on a whole pixel.
+    pub x1: f64,
+    /// The name of the span, or of the longest in each column.
+    pub name: NameIdx,
+    /// The row of the lane; of the longest for narrow ones.
+    pub row: u64,
+    /// The duration; of the longest for narrow ones.
+    pub dur_ns: u64,
+    /// Whether this is one span and at least a column wide.
+    pub wide: bool,
+    /// Whether its end is not in the capture.
+    pub unfinished: bool,
+}
+
+/// Spans that reach out of view are cut this far outside, so that their edges are not seen.
+const OUTSIDE_PX: f64 = 8.0;
+
+/// From how many pixels on a span gets an edge: below, the edge would be all of it.
+const EDGE_MIN_PX: f64 = 4.0;
+
+/// Replaces `out` by the stretches for a lane's cells, where spans narrower than `column_px` whole pixels share columns of
+/// that width.
+pub fn stretches(view: &Viewport, buckets: Buckets, cells: &[Cell], column_px: f64, out: &mut Vec<Stretch>) {
+    out.clear();
+    for cell in cells {
+        let (left, right) = (view.x_from_time(cell.start_ns), view.x_from_time(cell.end_ns));
+        let next = if right - left >= column_px {
+            wide(view, cell, left, right)
+        } else {
+            narrow(view, buckets, cell, left, column_px)
+        };
+        if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
+            place(out, next);
+        }
+    }
+}
+
+/// The rectangle for a stretch between two heights.
+#[must_use]
+#[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
+pub fn rect(stretch: &Stretch, y0: f32, y1: f32, color: Rgba) -> Rect {
+    let edge = if stretch.wide && stretch.x1 - stretch.x0 >= EDGE_MIN_PX { Look::EDGE } else { Look::PLAIN };
+    let look = if stretch.unfinished { edge.with(Look::TORN) } else { edge };
+    Rect { x0: stretch.x0 as f32, y0, x1: stretch.x1 as f32, y1, color, look }
+}
+
+fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> Stretch {
+    let x0 = left.round().max(-OUTSIDE_PX);
+    let x1 = right.round().min(view.width_px() + OUTSIDE_PX);
+    Stretch {
+        x0,
+        x1: x1.max(x0 + 1.0),
+        name: cell.name,
+        row: cell.row,
+        dur_ns: dur_ns(cell),
+        wide: true,
+        // The torn edge is there only where the end itself is in view.
+        unfinished: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
+    }
+}
+
+/// One column for a lone span; all columns of the buckets for a crowd, so that a dense stretch has no holes.
+fn narrow(view: &Viewport, buckets: Buckets, cell: &Cell, left: f64, column_px: f64) -> Stretch {
+    let column_at = |x: f64| (x / column_px).floor();
+    let (first, end) = if cell.rows > 1 {
+        let start_x = view.x_from_time(buckets.start_ns(cell.first_bucket));
+        let end_x = view.x_from_time(buckets.start_ns(cell.first_bucket + i64::from(cell.bucket_count)));
+        // A bucket that ends on a column's edge does not touch the next column.
+        (column_at(start_x), (end_x / column_px - 1e-6).ceil())
+    } else {
+        (column_at(left), column_at(left) + 1.0)
+    };
+    Stretch {
+        x0: first * column_px,
+        x1: end.max(first + 1.0) * column_px,
+        name: cell.name,
+        row: cell.row,
+        dur_ns: dur_ns(cell),
+        wide: false,
+        unfinished: false,
+    }
+}
+
+/// Adds a stretch to the right of what is there; where both want the same pixels, the longer span has them.
+fn place(out: &mut Vec<Stretch>, mut next: Stretch) {
+    while let Some(last) = out.last_mut() {
+        if last.x1 <= next.x0 {
+            break;
+        }
+        if next.dur_ns > last.dur_ns {
+            last.x1 = next.x0;
+            if last.x1 > last.x0 {
+                break;
+            }
+            out.pop();
+        } else {
+            next.x0 = last.x1;
+            if next.x0 >= next.x1 {
+                return;
+            }
+            break;
+        }
+    }
+    match out.last_mut() {
+        Some(last) if !last.wide && !next.wide && last.name == next.name && last.x1 >= next.x0 => {
+            last.x1 = next.x1;
+            if next.dur_ns > last.dur_ns {
+                (last.row, last.dur_ns) = (next.row, next.dur_ns);
+            }
+        }
+        _ => out.push(next),
+    }
+}
+
+fn dur_ns(cell: &Cell) -> u64 {
+    cell.end_ns.abs_diff(cell.start_ns)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// One cell for each non-empty bucket run, by a plain scan over sorted spans `(start, dur, name)`.
+    fn cells(buckets: Buckets, spans: &[(i64, i64, u32)]) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Vec::new();
+        for bucket in buckets.first..buckets.end() {
+            let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+            let touching = |&(start, dur, _): &(i64, i64, u32)| {
+                start < to && start + dur > from || (dur == 0 && start >= from && start < to)
+            };
+            let best = spans.iter().zip(0_u64..).filter(|(span, _)| touching(span)).max_by_key(|(span, _)| span.1);
+            let Some((&(start_ns, dur, name), row)) = best else { continue };
+            let rows = spans.iter().filter(|span| span.0 >= from && span.0 < to).count() as u64;
+            match cells.last_mut() {
+                Some(last) if last.row == row && last.first_bucket + i64::from(last.bucket_count) == bucket => {
+                    last.bucket_count += 1;
+                    last.rows += rows;
+                }
+                _ => cells.push(Cell {
+                    first_bucket: bucket,
+                    bucket_count: 1,
+                    row,
+                    start_ns,
+                    end_ns: start_ns + dur,
+                    name: NameIdx(name),
+                    unfinished: false,
+                    rows,
+                }),
+            }
+        }
+        cells
+    }
+
+    fn drawn(view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
+        let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
+        let mut out = Vec::new();
+        stretches(view, buckets, &cells(buckets, spans), column_px, &mut out);
+        out
+    }
+
+    /// 1000 pixels of 100 ns each, from 0.
+    fn view() -> Viewport {
+        let mut view = Viewport::of_capture(0, 1_000_000, 1000.0, 100.0);
+        view.show_exactly(0, 100_000);
+        view
+    }
+
+    #[test]
+    fn two_narrow_spans_share_one_pixel() {
+        let drawn = drawn(&view(), &[(1010, 20, 1), (1050, 30, 2)], 1.0);
+        assert_eq!(drawn.len(), 1, "{drawn:?}");
+        assert_eq!((drawn[0].x0, drawn[0].x1, drawn[0].name), (10.0, 11.0, NameIdx(2)));
+    }
+
+    #[test]
+    fn a_lone_instant_is_one_pixel_wide() {
+        let drawn = drawn(&view(), &[(4242, 0, 1)], 1.0);
+        assert_eq!((drawn.len(), drawn[0].x0, drawn[0].x1), (1, 42.0, 43.0));
+    }
+
+    #[test]
+    fn a_dense_run_of_one_name_is_one_rectangle_without_holes() {
+        let spans: Vec<_> = (0..2000).map(|n| (20_000 + n * 10, 8, 7)).collect();
+        let drawn = drawn(&view(), &spans, 1.0);
+        assert_eq!(drawn.len(), 1, "{drawn:?}");
+        // A bucket that begins a little earlier reaches into the pixel before.
+        assert_eq!((drawn[0].x0, drawn[0].x1), (199.0, 400.0));
+    }
+
+    #[test]
+    fn a_span_across_the_whole_view_is_one_rectangle_cut_outside() {
+        let drawn = drawn(&view(), &[(-1_000_000_000, 2_000_000_000, 1)], 1.0);
+        assert_eq!((drawn.len(), drawn[0].x0, drawn[0].x1), (1, -OUTSIDE_PX, 1000.0 + OUTSIDE_PX));
+        assert_eq!(rect(&drawn[0], 0.0, 10.0, Rgba::default()).look, Look::EDGE);
+    }
+
+    #[test]
+    fn wide_neighbours_meet_on_a_whole_pixel() {
+        let drawn = drawn(&view(), &[(1000, 1049, 1), (2049, 2000, 1)], 1.0);
+        let edges: Vec<_> = drawn.iter().map(|stretch| (stretch.x0, stretch.x1)).collect();
+        assert_eq!(edges, [(10.0, 20.0), (20.0, 40.0)]);
+    }
+
+    proptest! {
+        #[test]
+        fn nothing_is_drawn_twice_and_nothing_lone_vanishes(
+            gaps in prop::collection::vec((1_i64..400, 0_i64..400, 0_u32..3), 1..150),
+            column_px in prop_oneof![Just(1.0), Just(2.0), Just(4.0)],
+        ) {
+            let mut now_ns = 5000;
+            let spans: Vec<_> = gaps
+                .iter()
+                .map(|&(gap, dur, name)| {
+                    let start = now_ns + gap;
+                    now_ns = start + dur;
+                    (start, dur, name)
+                })
+                .collect();
+            let view = view();
+            let drawn = drawn(&view, &spans, column_px);
+            for pair in drawn.windows(2) {
+                prop_assert!(pair[0].x1 <= pair[1].x0, "{:?}", pair);
+            }
+            for stretch in &drawn {
+                prop_assert!(stretch.x1 - stretch.x0 >= 1.0);
+                prop_assert!(stretch.x0.fract() == 0.0 && stretch.x1.fract() == 0.0);
+            }
+            for &(start, dur, _) in &spans {
+                #[expect(clippy::cast_precision_loss, reason = "small numbers")]
+                let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
+                let near = drawn.iter().any(|stretch| stretch.x0 <= x1 + column_px && stretch.x1 >= x0 - column_px);
+                prop_assert!(near, "nothing at {}..{}: {:?}", x0, x1, drawn);
+            }
+        }
+    }
+}

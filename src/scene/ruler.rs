@@ -1,0 +1,183 @@
+//! Ticks and their labels. Chooses a step whose labels never overlap; measures text by its longest label.
+
+use super::viewport::Viewport;
+
+/// Free space between two labels, in widths of a digit.
+const GAP_DIGITS: f64 = 3.0;
+
+/// A labelled tick.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Tick {
+    /// When.
+    pub ts_ns: i64,
+    /// The time from the ruler's base, such as `+250 µs`.
+    pub label: String,
+}
+
+/// The ticks in view.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct Ruler {
+    /// What the labels count from, such as `12.345 s`; empty where that is the start of the capture.
+    pub base: String,
+    /// The labelled ticks, from left to right.
+    pub ticks: Vec<Tick>,
+    /// The time between two ticks.
+    pub step_ns: i64,
+    /// Into how many parts unlabelled ticks divide a step.
+    pub parts: i64,
+}
+
+/// The ruler for a view, counting from `origin_ns`, where a digit is `digit_px` wide.
+#[must_use]
+pub fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
+    let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
+    let base_ns = base_ns(left_ns, view.width_ns());
+    for (step_ns, parts) in steps() {
+        #[expect(clippy::cast_precision_loss, reason = "a step has one digit")]
+        let step_px = step_ns as f64 / view.ns_per_px();
+        // Even the shortest label, one digit with its unit, would not fit.
+        if step_px < digit_px * (GAP_DIGITS + 4.0) {
+            continue;
+        }
+        let ticks = ticks(view, origin_ns, base_ns, step_ns);
+        let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
+        #[expect(clippy::cast_precision_loss, reason = "labels have some ten characters")]
+        if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
+            let base = if base_ns == 0 { String::new() } else { time_label(base_ns, base_unit(base_ns)) };
+            return Ruler { base, ticks, step_ns, parts };
+        }
+    }
+    Ruler::default()
+}
+
+/// What labels count from: 0 while they stay short, else a round time before the view.
+fn base_ns(left_ns: i128, width_ns: f64) -> i128 {
+    let mut round_ns: i128 = 1;
+    #[expect(clippy::cast_precision_loss, reason = "powers of ten")]
+    while (round_ns as f64) < width_ns {
+        round_ns *= 10;
+    }
+    // Labels then have three digits more than the step needs.
+    round_ns *= 10;
+    if left_ns < round_ns { 0 } else { left_ns / round_ns * round_ns }
+}
+
+/// 1, 2, 5, 10, ... ns with the number of parts that divides each into round steps again.
+fn steps() -> impl Iterator<Item = (i64, i64)> {
+    let powers = std::iter::successors(Some(1_i64), |power| power.checked_mul(10));
+    powers.flat_map(|power| {
+        [(1, 5), (2, 4), (5, 5)]
+            .into_iter()
+            .filter_map(move |(digit, parts)| power.checked_mul(digit).map(|step| (step, parts)))
+    })
+}
+
+fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64) -> Vec<Tick> {
+    let origin = i128::from(origin_ns);
+    let step = i128::from(step_ns);
+    // One to the left, whose label may reach into view.
+    let first = (i128::from(view.start_ns()) - origin).div_euclid(step) - 1;
+    let last = (i128::from(view.end_ns()) - origin).div_euclid(step) + 1;
+    let farthest_ns = [first, last].into_iter().map(|tick| (tick * step - base_ns).abs()).max().unwrap_or(0);
+    let unit = unit_for(farthest_ns, step);
+    let sign = if base_ns == 0 { "" } else { "+" };
+    (first..=last)
+        .filter_map(|tick| {
+            let ts_ns = i64::try_from(tick * step + origin).ok()?;
+            Some(Tick { ts_ns, label: format!("{sign}{}", time_label(tick * step - base_ns, unit)) })
+        })
+        .collect()
+}
+
+/// A unit and the digits after its point.
+#[derive(Debug, Clone, Copy)]
+struct Unit {
+    ns: i128,
+    text: &'static str,
+    decimals: u32,
+}
+
+const UNITS: [(i128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
+
+/// The unit in which labels are short, with the digits that tell multiples of `step_ns` apart.
+fn unit_for(farthest_ns: i128, step_ns: i128) -> Unit {
+    // Whole numbers up to four digits read better than a fraction: 100 ns, not 0.1 µs.
+    const WHOLE_MAX: i128 = 2_000;
+    let whole = UNITS.into_iter().find(|(ns, _)| step_ns % ns == 0).filter(|(ns, _)| farthest_ns <= WHOLE_MAX * ns);
+    let largest = UNITS.into_iter().find(|(ns, _)| farthest_ns >= *ns);
+    let (ns, text) = whole.or(largest).unwrap_or((1, "ns"));
+    let mut decimals = 0;
+    while ns % 10_i128.pow(decimals) == 0 && step_ns % (ns / 10_i128.pow(decimals)) != 0 {
+        decimals += 1;
+    }
+    Unit { ns, text, decimals }
+}
+
+/// The unit in which a base is read, to its last digit.
+fn base_unit(base_ns: i128) -> Unit {
+    let mut round_ns = 1;
+    while base_ns % (round_ns * 10) == 0 {
+        round_ns *= 10;
+    }
+    unit_for(base_ns, round_ns)
+}
+
+fn time_label(ns: i128, unit: Unit) -> String {
+    let sign = if ns < 0 { "-" } else { "" };
+    let magnitude = ns.unsigned_abs();
+    let unit_ns = unit.ns.unsigned_abs();
+    let whole = u64::try_from(magnitude / unit_ns).unwrap_or(u64::MAX);
+    let grouped = crate::base::time::grouped_digits(whole);
+    if unit.decimals == 0 {
+        return format!("{sign}{grouped} {}", unit.text);
+    }
+    let fraction = magnitude % unit_ns * 10_u128.pow(unit.decimals) / unit_ns;
+    let width = unit.decimals as usize;
+    format!("{sign}{grouped}.{fraction:0width$} {}", unit.text)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn labels_never_overlap(
+            epoch_ns in prop_oneof![Just(0_i64), Just(1_700_000_000_000_000_000), Just(-1_000_000)],
+            length_ns in 1_i64..1_000_000_000_000_000_000,
+            depth in 1.0..1e12,
+            at in 0.0..1920.0,
+            width in 60.0..4000.0,
+            digit_px in 5.0..20.0,
+        ) {
+            let mut view = Viewport::of_capture(epoch_ns, epoch_ns.saturating_add(length_ns), width, 100.0);
+            view.zoom(depth, at);
+            let ruler = ruler(&view, epoch_ns, digit_px);
+            for pair in ruler.ticks.windows(2) {
+                #[expect(clippy::cast_precision_loss, reason = "labels are short")]
+                let label_px = pair[0].label.chars().count() as f64 * digit_px;
+                prop_assert!(view.x_from_time(pair[0].ts_ns) + label_px < view.x_from_time(pair[1].ts_ns));
+                prop_assert_ne!(&pair[0].label, &pair[1].label, "two ticks read alike");
+            }
+            prop_assert!(ruler.ticks.len() < 1000);
+        }
+    }
+
+    fn labels(start_ns: i64, end_ns: i64) -> (String, Vec<String>) {
+        let mut view = Viewport::of_capture(0, 100_000_000_000, 1000.0, 100.0);
+        view.show_exactly(start_ns, end_ns);
+        let ruler = ruler(&view, 0, 8.0);
+        let inside = ruler.ticks.into_iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));
+        (ruler.base, inside.map(|tick| tick.label).collect())
+    }
+
+    #[test]
+    fn units_follow_the_zoom() {
+        assert_eq!(labels(0, 1000).1[..3], ["0 ns", "100 ns", "200 ns"]);
+        assert_eq!(labels(0, 5_000_000).1[..2], ["0.0 ms", "0.5 ms"]);
+        let (base, ticks) = labels(12_345_678_901, 12_345_679_001);
+        assert_eq!((base.as_str(), ticks[0].as_str()), ("12.345678 s", "+910 ns"));
+    }
+}

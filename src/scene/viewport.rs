@@ -1,0 +1,336 @@
+//! Which slice of time, and which rows, the canvas shows. Converts between times and pixels; draws nothing.
+
+/// The most that one can zoom in: a nanosecond is the unit of time, so ten pixels for one are plenty.
+const NS_PER_PX_MIN: f64 = 0.1;
+
+/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see that it ends.
+const MARGIN: f64 = 0.05;
+
+/// A window onto a capture: `width_px` pixels of `ns_per_px` nanoseconds each, from a start that has a fraction.
+///
+/// The start is kept as a whole nanosecond and a fraction of one, so that zooming at a point keeps that point in place
+/// at any epoch and at ten pixels for a nanosecond.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Viewport {
+    start_ns: i64,
+    /// In `[0, 1)`.
+    start_fraction_ns: f64,
+    ns_per_px: f64,
+    width_px: f64,
+    height_px: f64,
+    scroll_px: f64,
+    capture_start_ns: i64,
+    capture_end_ns: i64,
+}
+
+impl Viewport {
+    /// A view of the whole capture.
+    #[must_use]
+    pub fn of_capture(start_ns: i64, end_ns: i64, width_px: f64, height_px: f64) -> Self {
+        let mut view = Self {
+            start_ns,
+            start_fraction_ns: 0.0,
+            ns_per_px: NS_PER_PX_MIN,
+            width_px: width_px.max(1.0),
+            height_px: height_px.max(1.0),
+            scroll_px: 0.0,
+            capture_start_ns: start_ns,
+            capture_end_ns: end_ns.max(start_ns),
+        };
+        view.show_all();
+        view
+    }
+
+    /// The x of a time; exact to far below a pixel for every time in view.
+    #[must_use]
+    pub fn x_from_time(&self, ts_ns: i64) -> f64 {
+        (difference_ns(ts_ns, self.start_ns) - self.start_fraction_ns) / self.ns_per_px
+    }
+
+    /// The nanosecond under an x; saturates at the ends of time.
+    #[must_use]
+    pub fn time_from_x(&self, x_px: f64) -> i64 {
+        let (ts_ns, _) = advanced(self.start_ns, self.start_fraction_ns + x_px * self.ns_per_px);
+        ts_ns
+    }
+
+    /// The first nanosecond that is at least partly in view.
+    #[must_use]
+    pub fn start_ns(&self) -> i64 {
+        self.start_ns
+    }
+
+    /// The first nanosecond that is wholly out of view on the right.
+    #[must_use]
+    pub fn end_ns(&self) -> i64 {
+        self.time_from_x(self.width_px).saturating_add(1)
+    }
+
+    /// The last end of the capture.
+    #[must_use]
+    pub fn capture_end_ns(&self) -> i64 {
+        self.capture_end_ns
+    }
+
+    /// How much time a pixel shows.
+    #[must_use]
+    pub fn ns_per_px(&self) -> f64 {
+        self.ns_per_px
+    }
+
+    /// The width of the canvas.
+    #[must_use]
+    pub fn width_px(&self) -> f64 {
+        self.width_px
+    }
+
+    /// The height of the canvas.
+    #[must_use]
+    pub fn height_px(&self) -> f64 {
+        self.height_px
+    }
+
+    /// How far the rows are scrolled.
+    #[must_use]
+    pub fn scroll_px(&self) -> f64 {
+        self.scroll_px
+    }
+
+    /// How much time is in view.
+    #[must_use]
+    pub fn width_ns(&self) -> f64 {
+        self.width_px * self.ns_per_px
+    }
+
+    /// Shows the whole capture with a margin.
+    pub fn show_all(&mut self) {
+        self.ns_per_px = self.ns_per_px_max();
+        self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
+    }
+
+    /// Shows a slice of time, with a tenth of the width free on either side.
+    pub fn show_range(&mut self, start_ns: i64, end_ns: i64) {
+        let range_ns = difference_ns(end_ns.max(start_ns), start_ns);
+        self.ns_per_px = (range_ns * 1.25 / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+        self.show_middle_of(start_ns, end_ns.max(start_ns));
+        self.keep_in_bounds();
+    }
+
+    /// Shows exactly `[start_ns, end_ns)`, as far as the limits of the zoom allow.
+    pub fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
+        let range_ns = difference_ns(end_ns.max(start_ns), start_ns);
+        self.ns_per_px = (range_ns / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+        (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);
+        self.keep_in_bounds();
+    }
+
+    /// Brings a slice of time into view without changing the zoom; does nothing where it is in view already.
+    pub fn reveal(&mut self, start_ns: i64, end_ns: i64) {
+        let (x0, x1) = (self.x_from_time(start_ns), self.x_from_time(end_ns));
+        let wholly_in_view = x0 >= 0.0 && x1 <= self.width_px;
+        let covers_the_view = x0 <= 0.0 && x1 >= self.width_px;
+        if !wholly_in_view && !covers_the_view {
+            self.show_middle_of(start_ns, end_ns.max(start_ns));
+            self.keep_in_bounds();
+        }
+    }
+
+    /// Moves the view to later times by so many pixels; negative: to earlier ones.
+    pub fn pan(&mut self, right_px: f64) {
+        self.shift(right_px * self.ns_per_px);
+        self.keep_in_bounds();
+    }
+
+    /// Zooms by `factor` (above 1: in); the time under `at_x_px` stays where it is unless the capture's end is reached.
+    pub fn zoom(&mut self, factor: f64, at_x_px: f64) {
+        if !(factor.is_finite() && factor > 0.0) {
+            return;
+        }
+        let before = self.ns_per_px;
+        self.ns_per_px = (before / factor).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+        self.shift(at_x_px * (before - self.ns_per_px));
+        self.keep_in_bounds();
+    }
+
+    /// Scrolls the rows down by so many pixels, within rows that are `content_px` high.
+    pub fn scroll(&mut self, down_px: f64, content_px: f64) {
+        self.scroll_to(self.scroll_px + down_px, content_px);
+    }
+
+    /// Puts the row at `top_px` to the top, within rows that are `content_px` high.
+    pub fn scroll_to(&mut self, top_px: f64, content_px: f64) {
+        // Whole pixels, so that rows and the text in them stay sharp.
+        self.scroll_px = top_px.min(content_px - self.height_px).max(0.0).round();
+    }
+
+    /// Takes new ends of the capture; what was shown as a whole is shown as a whole again.
+    pub fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
+        let shows_all = self.ns_per_px >= self.ns_per_px_max();
+        (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
+        if shows_all {
+            self.show_all();
+        } else {
+            self.ns_per_px = self.ns_per_px.clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+            self.keep_in_bounds();
+        }
+    }
+
+    /// Takes a new size: the left edge and the zoom stay.
+    pub fn resize(&mut self, width_px: f64, height_px: f64) {
+        let shows_all = self.ns_per_px >= self.ns_per_px_max();
+        self.width_px = width_px.max(1.0);
+        self.height_px = height_px.max(1.0);
+        if shows_all {
+            self.show_all();
+        } else {
+            self.ns_per_px = self.ns_per_px.clamp(NS_PER_PX_MIN, self.ns_per_px_max());
+            self.keep_in_bounds();
+        }
+    }
+
+    /// The widest zoom: the whole capture and its margins.
+    fn ns_per_px_max(&self) -> f64 {
+        let capture_ns = difference_ns(self.capture_end_ns, self.capture_start_ns);
+        (capture_ns / (1.0 - 2.0 * MARGIN) / self.width_px).max(NS_PER_PX_MIN)
+    }
+
+    fn show_middle_of(&mut self, start_ns: i64, end_ns: i64) {
+        (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);
+        self.shift((difference_ns(end_ns, start_ns) - self.width_ns()) / 2.0);
+    }
+
+    fn shift(&mut self, ns: f64) {
+        (self.start_ns, self.start_fraction_ns) = advanced(self.start_ns, self.start_fraction_ns + ns);
+    }
+
+    fn keep_in_bounds(&mut self) {
+        let view_ns = self.width_ns();
+        let to_first = difference_ns(self.capture_start_ns, self.start_ns) - self.start_fraction_ns - MARGIN * view_ns;
+        let to_last =
+            difference_ns(self.capture_end_ns, self.start_ns) - self.start_fraction_ns - (1.0 - MARGIN) * view_ns;
+        // What is shown fully zoomed out fits exactly; rounding must not make it jump.
+        if to_first >= to_last {
+            self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
+        } else if to_first > 0.0 {
+            self.shift(to_first);
+        } else if to_last < 0.0 {
+            self.shift(to_last);
+        }
+    }
+}
+
+/// `a - b` without overflow; exact below 2^53 ns, which is 104 days.
+#[expect(clippy::cast_precision_loss, reason = "beyond 104 days a pixel is wider than the error")]
+fn difference_ns(a: i64, b: i64) -> f64 {
+    (i128::from(a) - i128::from(b)) as f64
+}
+
+/// A time and a non-negative fraction from a time and any offset; saturates at the ends of time.
+#[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates, and NaN is 0")]
+fn advanced(ts_ns: i64, offset_ns: f64) -> (i64, f64) {
+    let whole = offset_ns.floor();
+    let sum = i128::from(ts_ns).saturating_add(whole as i128);
+    let kept = sum.clamp(i128::from(i64::MIN), i128::from(i64::MAX));
+    let fraction = if kept == sum { offset_ns - whole } else { 0.0 };
+    (i64::try_from(kept).unwrap_or(ts_ns), fraction.clamp(0.0, 1.0 - f64::EPSILON))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    const EPOCH_NS: i64 = 1_700_000_000_000_000_000;
+
+    proptest! {
+        #[test]
+        fn zooming_keeps_the_time_under_the_pointer(
+            epoch_ns in prop_oneof![Just(0), Just(EPOCH_NS), Just(-EPOCH_NS)],
+            length_ns in 1_000_000_i64..1_000_000_000_000_000,
+            middle in 0.3..0.7,
+            depth in 4.0..1e6,
+            at_x in 200.0..1700.0,
+            factor in 0.5..2.0,
+        ) {
+            let mut view = Viewport::of_capture(epoch_ns, epoch_ns + length_ns, 1920.0, 1080.0);
+            #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "any place will do")]
+            let middle_ns = epoch_ns + (length_ns as f64 * middle) as i64;
+            view.zoom(depth, view.x_from_time(middle_ns));
+            let ts_ns = view.time_from_x(at_x);
+            let x_before = view.x_from_time(ts_ns);
+            let before = view;
+            view.zoom(factor, x_before);
+            prop_assume!(view.ns_per_px() > NS_PER_PX_MIN && before.ns_per_px() > NS_PER_PX_MIN);
+            let moved_px = (view.x_from_time(ts_ns) - x_before).abs();
+            prop_assert!(moved_px < 1e-6, "moved by {moved_px}");
+        }
+
+        #[test]
+        fn a_time_lies_in_the_pixel_that_it_came_from(
+            start_ns in prop_oneof![Just(EPOCH_NS), Just(i64::MIN), Just(-1), Just(i64::MAX - 1_000_000)],
+            length_ns in 1_i64..1_000_000,
+            depth in 1.0..1e5,
+            x in 0.0..1920.0,
+        ) {
+            let mut view = Viewport::of_capture(start_ns, start_ns.saturating_add(length_ns), 1920.0, 1080.0);
+            view.zoom(depth, 960.0);
+            let ts_ns = view.time_from_x(x);
+            prop_assume!(ts_ns != i64::MIN && ts_ns != i64::MAX);
+            prop_assert!(view.x_from_time(ts_ns) <= x + 1e-6);
+            prop_assert!(view.x_from_time(ts_ns.saturating_add(1)) > x - 1e-6);
+        }
+
+        #[test]
+        fn no_sequence_of_moves_loses_the_capture(
+            moves in prop::collection::vec((0..3, -5000.0..5000.0, 0.01..100.0), 1..40),
+            length_ns in 0_i64..i64::MAX,
+        ) {
+            let mut view = Viewport::of_capture(EPOCH_NS, EPOCH_NS.saturating_add(length_ns), 1920.0, 1080.0);
+            for (kind, by_px, factor) in moves {
+                match kind {
+                    0 => view.pan(by_px),
+                    1 => view.zoom(factor, by_px),
+                    _ => view.resize(by_px.abs() + 1.0, 700.0),
+                }
+                prop_assert!(view.start_ns() <= EPOCH_NS.saturating_add(length_ns));
+                prop_assert!(view.end_ns() >= EPOCH_NS);
+                prop_assert!(view.ns_per_px().is_finite() && view.ns_per_px() >= NS_PER_PX_MIN);
+            }
+        }
+    }
+
+    #[test]
+    fn the_whole_of_time_fits() {
+        let view = Viewport::of_capture(i64::MIN, i64::MAX, 1000.0, 100.0);
+        assert!(view.width_ns() > 1.8e19);
+        assert_eq!(view.time_from_x(-1e300), i64::MIN);
+        assert_eq!(view.time_from_x(1e300), i64::MAX);
+    }
+
+    #[test]
+    fn a_capture_of_one_instant_is_in_the_middle() {
+        let view = Viewport::of_capture(EPOCH_NS, EPOCH_NS, 1000.0, 100.0);
+        assert!((view.x_from_time(EPOCH_NS) - 500.0).abs() < 1.0);
+    }
+
+    #[test]
+    fn a_shown_range_is_wholly_in_view() {
+        let mut view = Viewport::of_capture(0, 1_000_000_000, 1000.0, 100.0);
+        view.show_range(500, 900);
+        assert!(view.x_from_time(500) > 50.0 && view.x_from_time(900) < 950.0);
+        view.show_exactly(1000, 2000);
+        assert!(view.x_from_time(1000).abs() < 1e-9 && (view.x_from_time(2000) - 1000.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn rows_scroll_no_further_than_the_last() {
+        let mut view = Viewport::of_capture(0, 100, 1000.0, 100.0);
+        view.scroll(1e9, 250.0);
+        assert!((view.scroll_px() - 150.0).abs() < 1e-9);
+        view.scroll(-1e9, 250.0);
+        assert!(view.scroll_px().abs() < 1e-9);
+        view.scroll(10.0, 50.0);
+        assert!(view.scroll_px().abs() < 1e-9, "content that fits does not scroll");
+    }
+}

@@ -1,0 +1,50 @@
+//! What a capture lost on the way to the screen: how much, where first, and what can be done.
+
+use egui::{RichText, Ui};
+
+use super::Command;
+use super::theme::Theme;
+use crate::base::time::{grouped_digits, seconds_text};
+use crate::model::{Losses, Place};
+
+/// The button in the status bar; nothing where nothing was lost.
+pub fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
+    if losses.is_empty() {
+        return None;
+    }
+    let total = grouped_digits(losses.total());
+    let text = RichText::new(format!("\u{26a0} {total} losses")).color(theme.warning);
+    let clicked =
+        ui.add(egui::Button::new(text).small()).on_hover_text("What could not be taken as it stood").clicked();
+    clicked.then_some(Command::Toggle(super::Panel::Losses))
+}
+
+/// The list.
+pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
+    let mut commands = Vec::new();
+    if losses.is_empty() {
+        ui.label("Nothing was lost: every event of the capture is shown as it stands.");
+    }
+    egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
+        for (loss, entry) in losses.iter() {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(loss.name().replace('_', " ")).strong());
+                ui.label(RichText::new(format!("{} times", grouped_digits(entry.count))).color(theme.warning));
+                match entry.first {
+                    Place::Time(ts_ns) => {
+                        let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
+                        if ui.link(text).clicked() {
+                            commands.push(Command::ShowTime(ts_ns));
+                        }
+                    }
+                    place @ Place::Offset(_) => {
+                        ui.label(RichText::new(format!("first at {place}")).color(theme.weak_text));
+                    }
+                }
+            });
+            ui.add(egui::Label::new(RichText::new(loss.advice()).color(theme.weak_text)).wrap());
+            ui.add_space(6.0);
+        }
+    });
+    commands
+}

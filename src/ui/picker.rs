@@ -1,0 +1,178 @@
+//! A dialog to choose a file inside the window, for systems without one of their own. Lists folders through its caller.
+
+use std::path::{Path, PathBuf};
+
+use egui::{RichText, Ui};
+
+use super::errors::MIDDLE;
+use super::theme::Theme;
+use super::{Command, ExportFormat};
+use crate::scene::labels::shown;
+
+/// What the file is chosen for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    /// To be opened.
+    Open,
+    /// To be written.
+    Export(ExportFormat),
+}
+
+/// A file or a folder in a listing.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Entry {
+    /// Folders come first.
+    pub is_file: bool,
+    /// Its name in the folder.
+    pub name: String,
+    /// Its length.
+    pub bytes: u64,
+}
+
+/// A folder's content, or why there is none.
+pub type Listing = Result<Vec<Entry>, String>;
+
+/// The dialog.
+#[derive(Debug, Clone)]
+pub struct Picker {
+    purpose: Purpose,
+    folder: PathBuf,
+    /// What is typed: a name in the folder or a whole path.
+    path_text: String,
+    listing: Option<Listing>,
+}
+
+impl Picker {
+    /// A dialog in a folder; its content is asked for with the command that [`Picker::first_command`] returns.
+    #[must_use]
+    pub fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
+        Self { purpose, folder, path_text: suggested_name, listing: None }
+    }
+
+    /// Asks for the content of the folder that is shown first.
+    #[must_use]
+    pub fn first_command(&self) -> Command {
+        Command::List(self.folder.clone())
+    }
+
+    /// Takes the content of a folder; that of a folder which is no longer shown is dropped.
+    pub fn set_listing(&mut self, folder: &Path, listing: Listing) {
+        if folder == self.folder {
+            self.listing = Some(listing);
+        }
+    }
+
+    /// Shows the dialog.
+    pub fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let (title, verb) = match self.purpose {
+            Purpose::Open => ("Open a trace", "Open"),
+            Purpose::Export(_) => ("Export the sorted trace", "Export"),
+        };
+        let frame = egui::Frame::window(ui.style());
+        let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);
+        egui::Modal::new(egui::Id::unique("picker")).area(area).frame(frame).show(ui.ctx(), |ui| {
+            ui.set_width(560.0);
+            ui.label(RichText::new(title).size(15.0).strong());
+            ui.add_space(4.0);
+            self.show_folder(ui, theme, &mut commands);
+            self.show_entries(ui, theme, &mut commands);
+            ui.add_space(4.0);
+            let field =
+                egui::TextEdit::singleline(&mut self.path_text).hint_text("Name or path").desired_width(f32::INFINITY);
+            let typed = ui.add(field);
+            let entered = typed.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
+            ui.add_space(6.0);
+            ui.horizontal(|ui| {
+                let ready = !self.path_text.trim().is_empty();
+                if ui.add_enabled(ready, egui::Button::new(verb)).clicked() || (entered && ready) {
+                    commands.push(self.chosen());
+                }
+                if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
+                    commands.push(Command::ClosePicker);
+                }
+            });
+        });
+        // A typed folder is gone into, and not opened as a capture.
+        for command in &mut commands {
+            if let Command::List(folder) = command {
+                self.folder.clone_from(folder);
+                self.listing = None;
+            }
+        }
+        commands
+    }
+
+    fn show_folder(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+        ui.horizontal(|ui| {
+            let parent = self.folder.parent();
+            if ui.add_enabled(parent.is_some(), egui::Button::new("Up")).clicked() {
+                commands.extend(parent.map(|parent| Command::List(parent.to_owned())));
+            }
+            let text = self.folder.display().to_string();
+            ui.add(egui::Label::new(RichText::new(shown(&text)).color(theme.weak_text)).truncate());
+        });
+    }
+
+    fn show_entries(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+        const HEIGHT: f32 = 280.0;
+        let mut chosen_name = None;
+        egui::Frame::canvas(ui.style()).fill(theme.canvas).inner_margin(6.0).show(ui, |ui| {
+            ui.set_height(HEIGHT);
+            ui.take_available_width();
+            match &self.listing {
+                None => {
+                    ui.label(RichText::new("Reading the folder...").color(theme.weak_text));
+                }
+                Some(Err(error)) => {
+                    ui.label(RichText::new(shown(error)).color(theme.error));
+                }
+                Some(Ok(entries)) => {
+                    let row_height = ui.spacing().interact_size.y;
+                    egui::ScrollArea::vertical().auto_shrink(false).show_rows(
+                        ui,
+                        row_height,
+                        entries.len(),
+                        |ui, rows| {
+                            for entry in entries.get(rows).unwrap_or(&[]) {
+                                let name = shown(&entry.name);
+                                let text = if entry.is_file { name.into_owned() } else { format!("{name}/") };
+                                let selected = entry.is_file && entry.name == self.path_text;
+                                let response = ui.selectable_label(selected, text);
+                                let response = if entry.is_file {
+                                    response.on_hover_text(super::progress::bytes_text(entry.bytes))
+                                } else {
+                                    response
+                                };
+                                if response.clicked() && entry.is_file {
+                                    chosen_name = Some(entry.name.clone());
+                                } else if response.clicked() {
+                                    commands.push(Command::List(self.folder.join(&entry.name)));
+                                }
+                                if response.double_clicked() && entry.is_file && self.purpose == Purpose::Open {
+                                    commands.push(Command::Open(self.folder.join(&entry.name)));
+                                }
+                            }
+                        },
+                    );
+                }
+            }
+        });
+        if let Some(name) = chosen_name {
+            self.path_text = name;
+        }
+    }
+
+    fn chosen(&self) -> Command {
+        let path = self.folder.join(self.path_text.trim());
+        match self.purpose {
+            Purpose::Open if is_listed_folder(&self.listing, self.path_text.trim()) => Command::List(path),
+            Purpose::Open => Command::Open(path),
+            Purpose::Export(format) => Command::Export(format, path),
+        }
+    }
+}
+
+fn is_listed_folder(listing: &Option<Listing>, name: &str) -> bool {
+    matches!(listing, Some(Ok(entries)) if entries.iter().any(|entry| !entry.is_file && entry.name == name))
+}

@@ -1,0 +1,53 @@
+//! The line at the bottom: what is open, how much it holds, what draws it, what it lost.
+
+use egui::{Layout, RichText, Ui};
+
+use super::theme::Theme;
+use super::{Command, losses};
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::Snapshot;
+use crate::scene::labels::shown;
+
+/// What the line says beside the capture's own counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Status<'a> {
+    /// The name of the capture.
+    pub title: &'a str,
+    /// What the user should know, such as which of several files was opened.
+    pub note: &'a str,
+    /// What draws.
+    pub adapter: &'a str,
+}
+
+/// Shows the line.
+pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
+    let mut command = None;
+    ui.horizontal_centered(|ui| {
+        let weak = |text: String| RichText::new(text).small().color(theme.weak_text);
+        match snapshot {
+            Some(snapshot) => {
+                let summary = snapshot.summary();
+                ui.label(RichText::new(shown(status.title)).small());
+                let dur_ns = summary.end_ns.abs_diff(summary.start_ns);
+                let tracks = snapshot.display_order().len() as u64;
+                ui.label(weak(format!(
+                    "{} spans  ·  {} tracks  ·  {}",
+                    grouped_digits(summary.spans),
+                    grouped_digits(tracks),
+                    duration_text(dur_ns)
+                )));
+                command = losses::badge(ui, snapshot.losses(), theme);
+            }
+            None => {
+                ui.label(weak("No capture".to_owned()));
+            }
+        }
+        if !status.note.is_empty() {
+            ui.label(weak(shown(status.note).into_owned()));
+        }
+        ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| {
+            ui.label(weak(status.adapter.to_owned()));
+        });
+    });
+    command
+}

@@ -1,0 +1,182 @@
+//! Colours, fonts and distances of the window, dark and light. Says nothing of the colours of spans: names give those.
+
+use egui::{Color32, CornerRadius, Margin, Stroke, Visuals};
+
+use crate::scene::color::{Rgba, Shade};
+
+/// The colours of the canvas and what is around it.
+#[derive(Debug, Clone, PartialEq)]
+#[expect(missing_docs, reason = "each field is the colour of what it names")]
+pub struct Theme {
+    pub shade: Shade,
+    pub canvas: Color32,
+    pub gutter: Color32,
+    pub header: Color32,
+    pub panel: Color32,
+    pub raised: Color32,
+    pub line: Color32,
+    pub grid: Color32,
+    pub text: Color32,
+    pub weak_text: Color32,
+    pub accent: Color32,
+    pub warning: Color32,
+    pub error: Color32,
+    /// The outline of the selected span: stands out on every span and on the canvas.
+    pub selection: Color32,
+    pub hover: Color32,
+}
+
+/// The size of ordinary text, in points.
+pub const TEXT_POINTS: f32 = 13.0;
+/// The size of the names on spans and in the gutter.
+pub const LABEL_POINTS: f32 = 12.0;
+
+impl Theme {
+    /// The theme for a shade.
+    #[must_use]
+    pub fn new(shade: Shade) -> Self {
+        let rgb = Color32::from_rgb;
+        match shade {
+            Shade::Dark => Self {
+                shade,
+                canvas: rgb(0x16, 0x18, 0x1d),
+                gutter: rgb(0x1b, 0x1e, 0x24),
+                header: rgb(0x24, 0x28, 0x30),
+                panel: rgb(0x1b, 0x1e, 0x24),
+                raised: rgb(0x2a, 0x2f, 0x38),
+                line: rgb(0x2c, 0x31, 0x3a),
+                grid: rgb(0x22, 0x26, 0x2d),
+                text: rgb(0xdd, 0xe1, 0xe8),
+                weak_text: rgb(0x93, 0x9b, 0xa8),
+                accent: rgb(0x5b, 0xa4, 0xf5),
+                warning: rgb(0xf2, 0xb1, 0x4a),
+                error: rgb(0xf2, 0x6d, 0x6d),
+                selection: rgb(0xff, 0xff, 0xff),
+                hover: Color32::from_white_alpha(140),
+            },
+            Shade::Light => Self {
+                shade,
+                canvas: rgb(0xff, 0xff, 0xff),
+                gutter: rgb(0xf6, 0xf7, 0xf9),
+                header: rgb(0xe9, 0xec, 0xf1),
+                panel: rgb(0xf6, 0xf7, 0xf9),
+                raised: rgb(0xe4, 0xe8, 0xee),
+                line: rgb(0xdb, 0xdf, 0xe6),
+                grid: rgb(0xee, 0xf0, 0xf3),
+                text: rgb(0x20, 0x25, 0x2d),
+                weak_text: rgb(0x60, 0x68, 0x75),
+                accent: rgb(0x1a, 0x6f, 0xd4),
+                warning: rgb(0x9a, 0x5f, 0x00),
+                error: rgb(0xc0, 0x2f, 0x2f),
+                selection: rgb(0x10, 0x14, 0x1a),
+                hover: Color32::from_black_alpha(140),
+            },
+        }
+    }
+
+    /// Makes egui's widgets look like this theme.
+    pub fn apply(&self, ctx: &egui::Context) {
+        let egui_theme = match self.shade {
+            Shade::Dark => egui::Theme::Dark,
+            Shade::Light => egui::Theme::Light,
+        };
+        ctx.set_theme(egui_theme);
+        ctx.style_mut_of(egui_theme, |style| {
+            style.visuals = self.visuals();
+            style.spacing.item_spacing = egui::vec2(8.0, 5.0);
+            style.spacing.button_padding = egui::vec2(9.0, 4.0);
+            style.spacing.menu_margin = Margin::same(6);
+            style.spacing.interact_size.y = 24.0;
+            style.spacing.window_margin = Margin::same(14);
+            style.spacing.scroll = egui::style::ScrollStyle::thin();
+            style.interaction.selectable_labels = false;
+            for (text_style, font) in &mut style.text_styles {
+                font.size = match text_style {
+                    egui::TextStyle::Heading => 20.0,
+                    egui::TextStyle::Small => 11.0,
+                    _ => TEXT_POINTS,
+                };
+            }
+        });
+    }
+
+    fn visuals(&self) -> Visuals {
+        let mut visuals = match self.shade {
+            Shade::Dark => Visuals::dark(),
+            Shade::Light => Visuals::light(),
+        };
+        visuals.panel_fill = self.panel;
+        visuals.window_fill = self.panel;
+        visuals.window_stroke = Stroke::new(1.0, self.line);
+        visuals.window_corner_radius = CornerRadius::same(8);
+        visuals.menu_corner_radius = CornerRadius::same(6);
+        visuals.extreme_bg_color = self.canvas;
+        visuals.faint_bg_color = self.header;
+        visuals.hyperlink_color = self.accent;
+        visuals.warn_fg_color = self.warning;
+        visuals.error_fg_color = self.error;
+        visuals.weak_text_color = Some(self.weak_text);
+        visuals.selection.bg_fill = self.accent.gamma_multiply(0.35);
+        visuals.selection.stroke = Stroke::new(1.0, self.text);
+        let widgets = &mut visuals.widgets;
+        widgets.noninteractive.bg_stroke = Stroke::new(1.0, self.line);
+        widgets.noninteractive.fg_stroke.color = self.text;
+        widgets.noninteractive.bg_fill = self.panel;
+        widgets.noninteractive.weak_bg_fill = self.panel;
+        for state in [&mut widgets.inactive, &mut widgets.open] {
+            state.weak_bg_fill = self.raised;
+            state.bg_fill = self.raised;
+            state.bg_stroke = Stroke::NONE;
+            state.fg_stroke.color = self.text;
+        }
+        for state in [&mut widgets.hovered, &mut widgets.active] {
+            state.weak_bg_fill = mixed(self.raised, self.accent, 0.25);
+            state.bg_fill = mixed(self.raised, self.accent, 0.25);
+            state.bg_stroke = Stroke::new(1.0, mixed(self.raised, self.accent, 0.6));
+            state.fg_stroke.color = self.text;
+        }
+        for state in [
+            &mut widgets.noninteractive,
+            &mut widgets.inactive,
+            &mut widgets.hovered,
+            &mut widgets.active,
+            &mut widgets.open,
+        ] {
+            state.corner_radius = CornerRadius::same(5);
+        }
+        visuals
+    }
+}
+
+/// A scene colour as egui takes it.
+#[must_use]
+pub fn color32(color: Rgba) -> Color32 {
+    let [red, green, blue, opacity] = color.0;
+    Color32::from_rgba_unmultiplied(red, green, blue, opacity)
+}
+
+/// A colour between two, `part` of the way to the second.
+fn mixed(from: Color32, to: Color32, part: f32) -> Color32 {
+    from.lerp_to_gamma(to, part)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::color::contrast;
+
+    #[test]
+    fn text_reads_on_every_ground() {
+        for shade in [Shade::Dark, Shade::Light] {
+            let theme = Theme::new(shade);
+            let opaque = |color: Color32| Rgba::opaque(color.r(), color.g(), color.b());
+            for ground in [theme.canvas, theme.gutter, theme.header, theme.panel, theme.raised] {
+                assert!(contrast(opaque(theme.text), opaque(ground)) >= 7.0);
+                for color in [theme.weak_text, theme.accent, theme.warning, theme.error] {
+                    let contrast = contrast(opaque(color), opaque(ground));
+                    assert!(contrast >= 4.0, "{color:?} on {ground:?}: {contrast}");
+                }
+            }
+        }
+    }
+}
