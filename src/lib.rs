@@ -51,7 +51,6 @@
 //! - **No geometry in the renderer or the panels.** It is in `scene`, tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
-//! Longspan: a viewer for trace timelines of a billion spans.
 #[cfg(feature = "window")]
 pub mod app;
 pub mod base;
