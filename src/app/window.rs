@@ -244,6 +244,8 @@ impl Shell {
     /// Builds everything on the card anew; the application's state is not on it.
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
+        let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
+        self.app.set_note(format!("The graphics card was lost and found again: {reason}"));
         drop(lost.surface);
         match new_surface(event_loop, &lost.window) {
             Ok(surface) => {
