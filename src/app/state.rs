@@ -291,21 +291,13 @@ impl App {
         }
         if let Some(capture) = &self.capture {
             let snapshot = capture.timeline.snapshot();
-            egui::Window::new("Losses")
-                .open(&mut self.shown.losses)
-                .default_width(460.0)
-                .collapsible(false)
-                .show(&ctx, |ui| commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme)));
-        }
-        egui::Window::new("Keys")
-            .open(&mut self.shown.keys)
-            .pivot(egui::Align2::CENTER_CENTER)
-            .default_pos(ctx.content_rect().center())
-            .resizable(false)
-            .collapsible(false)
-            .show(&ctx, |ui| {
-                menu::keys(ui, theme.weak_text);
+            in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
+                commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
             });
+        }
+        in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
+            menu::keys(ui, theme.weak_text);
+        });
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
@@ -458,6 +450,12 @@ impl App {
         self.tasks_started += 1;
         TaskId(self.tasks_started)
     }
+}
+
+/// A window that stands in the middle until it is dragged away.
+fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
+    let middle = ctx.content_rect().center();
+    egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
 /// The commands that move the timeline.

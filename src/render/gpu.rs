@@ -26,7 +26,9 @@ pub enum GpuError {
     #[error("the graphics driver {adapter} refuses a device: {source}")]
     NoDevice { adapter: String, source: wgpu::RequestDeviceError },
     /// The window cannot be drawn on.
-    #[error("the window cannot be drawn on: {0}")]
+    #[error(
+        "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
+    )]
     NoSurface(#[from] wgpu::CreateSurfaceError),
     /// The driver offers no format that this driver's window takes.
     #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
