@@ -129,6 +129,19 @@ fn the_demo_has_one_of_everything_and_nothing_is_left_open() {
 }
 
 #[test]
+fn a_span_as_chrome_json_takes_about_a_hundred_bytes_and_every_line_parses() {
+    let demo = Synth::new(SynthOptions { spans: 200_000, ..SynthOptions::demo() });
+    let json = write::write_chrome_json(&demo, Vec::new()).unwrap();
+    let parsed: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let phases: std::collections::BTreeSet<&str> =
+        parsed["traceEvents"].as_array().unwrap().iter().filter_map(|event| event["ph"].as_str()).collect();
+    assert_eq!(phases.into_iter().collect::<String>(), "BCEMXbefist");
+    let spans = Synth::new(SynthOptions { spans: 20_000, ..SynthOptions::default() });
+    let bytes = write::write_chrome_json(&spans, Vec::new()).unwrap().len();
+    assert!((80..120).contains(&(bytes / 20_000)), "{}", bytes / 20_000);
+}
+
+#[test]
 fn a_sink_that_refuses_ends_the_generation() {
     let mut taken = 0;
     let result = Synth::new(SynthOptions { spans: u64::MAX, ..SynthOptions::default() }).generate(&mut |_| {
