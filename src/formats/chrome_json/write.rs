@@ -20,9 +20,7 @@ use serde::de::IgnoredAny;
 
 use super::text::quoted;
 use crate::model::args::Detail;
-use crate::model::{
-    Event, EventFlags, EventKind, Id, NameIdx, Names, Process, Track, TrackIdx, TrackKind, TrackTables,
-};
+use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, Process, Track, TrackKind, TrackTables};
 
 /// Writes a capture.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Lines against the events that they are of.
 
 use super::*;
-use crate::model::{Metadata, Registry, TrackKey};
+use crate::model::{Metadata, Registry, TrackIdx, TrackKey};
 
 /// A capture with one track of each kind, and a few names.
 fn tables() -> (Names, Registry, [TrackIdx; 5]) {
