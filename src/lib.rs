@@ -23,7 +23,7 @@
 //! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
 //! | [`query`] | the longest span under each pixel, what is under a point, rows in time order |
-//! | `export` | writes a store back as a sorted capture |
+//! | [`export`] | writes a store back as a sorted capture |
 //! | [`synth`] | generates captures like those of real programs, as large as wanted |
 //! | [`scene`] | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
 //! | `render` | draws instances with the GPU, into the window or into a picture |
@@ -55,6 +55,7 @@
 pub mod app;
 pub mod base;
 pub mod cli;
+pub mod export;
 pub mod formats;
 pub mod ingest;
 pub mod model;
