@@ -48,7 +48,7 @@
 //! - **No order that depends on the number of workers.** Readers number names and tracks within a batch; the ingest maps
 //!   them in capture order.
 //! - **No panel that changes the store.** Panels return commands.
-//! - **No geometry in the renderer or the panels.** It is in `scene`, tested without a window.
+//! - **No geometry in the renderer or the panels.** It is in [`scene`], tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
 #[cfg(feature = "window")]

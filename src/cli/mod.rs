@@ -4,6 +4,7 @@
 //! them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and closes it is no failure.
 
 mod args;
+mod bench;
 mod cache;
 mod dump;
 mod info;
@@ -15,6 +16,8 @@ mod spans;
 mod synth;
 mod table;
 mod units;
+#[cfg_attr(not(feature = "window"), path = "no_window.rs")]
+mod window;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
@@ -50,6 +53,18 @@ enum CliError {
     /// A file could not be made or changed.
     #[error("{}: cannot write: {source}", path.display())]
     File { path: PathBuf, source: io::Error },
+    /// The window could not be opened, or a picture not be drawn.
+    #[cfg(feature = "window")]
+    #[error(transparent)]
+    App(#[from] crate::app::AppError),
+    /// The demo capture could not be made.
+    #[cfg(feature = "window")]
+    #[error("{0}")]
+    Demo(String),
+    /// This build draws nothing.
+    #[cfg(not(feature = "window"))]
+    #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
+    NoWindow,
     /// This build lacks what would be needed.
     #[error("{command} is not in this build")]
     NotBuilt { command: &'static str },
@@ -80,12 +95,12 @@ fn perform(command: Command) -> Result<(), CliError> {
         Command::Dump { file, load } => dump::print(&file, &load),
         Command::CacheList { folder } => cache::list(&folder),
         Command::CacheClear { folder } => cache::clear(&folder),
-        Command::Window { .. } => Err(CliError::NotBuilt { command: "the window" }),
-        Command::Demo { .. } => Err(CliError::NotBuilt { command: "demo" }),
+        Command::Window { files, demo, load } => window::open(files, demo, &load),
+        Command::Demo { load } => window::demo(&load),
         Command::Export { .. } => Err(CliError::NotBuilt { command: "export" }),
-        Command::Render { .. } => Err(CliError::NotBuilt { command: "render" }),
+        Command::Render { file, output, size, range, load } => window::render(&file, &output, size, range, &load),
         Command::Synth(wanted) => synth::write(&wanted),
-        Command::Bench { .. } => Err(CliError::NotBuilt { command: "bench" }),
+        Command::Bench { file, frames, size, load } => bench::print(&file, frames, size, &load),
     }
 }
 

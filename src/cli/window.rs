@@ -1,0 +1,52 @@
+//! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
+
+use std::path::{Path, PathBuf};
+
+use super::args::{Load, TimeRange};
+use super::load::load;
+use super::units::SizeArg;
+use super::{CliError, to_stdout};
+use crate::app::demo::demo_capture;
+use crate::app::picture::{PictureOptions, render_png};
+use crate::app::{self, AppError, AppOptions};
+use crate::base::cancel::Cancel;
+use crate::query::Snapshot;
+
+/// Where the demo is drawn when there is no display.
+const DEMO_PICTURE: &str = "longspan-demo.png";
+
+/// Opens the window and stays until it is closed.
+pub fn open(files: Vec<PathBuf>, demo: bool, how: &Load) -> Result<(), CliError> {
+    Ok(app::run(files, AppOptions { load: how.options(), demo, ..AppOptions::default() })?)
+}
+
+/// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
+pub fn demo(how: &Load) -> Result<(), CliError> {
+    if has_display() {
+        match open(Vec::new(), true, how) {
+            Err(CliError::App(AppError::NoWindow { reason })) => eprintln!("longspan: no window: {reason}"),
+            answer => return answer,
+        }
+    }
+    let folder = how.cache.clone().unwrap_or_else(std::env::temp_dir);
+    let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
+    let picture = std::env::current_dir()?.join(DEMO_PICTURE);
+    let size = SizeArg { width_px: 1920, height_px: 1080 };
+    render(&capture, &picture, size, TimeRange::default(), how)?;
+    to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", picture.display())?))
+}
+
+/// Draws a capture into a PNG file.
+pub fn render(file: &Path, output: &Path, size: SizeArg, range: TimeRange, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(file, how)?.store);
+    let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
+    let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let size_px = [size.width_px, size.height_px];
+    Ok(render_png(snapshot, &PictureOptions { size_px, from_ns, to_ns, title, ..PictureOptions::default() }, output)?)
+}
+
+/// Whether there may be a display. Only the systems where a server draws windows can be without.
+fn has_display() -> bool {
+    let named = |variable| std::env::var_os(variable).is_some_and(|name| !name.is_empty());
+    !cfg!(all(unix, not(target_os = "macos"))) || named("DISPLAY") || named("WAYLAND_DISPLAY")
+}
