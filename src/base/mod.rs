@@ -1,9 +1,9 @@
-//! What every other module may lean on: time, cancellation, progress, density, the memory budget, mapped files.
+//! What every other module may lean on: time, cancellation, progress, the memory budget, disks, mapped files.
 //! Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
-pub mod density;
+pub mod disk;
 pub mod mapped;
 pub mod progress;
 pub mod time;

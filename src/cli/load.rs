@@ -29,7 +29,7 @@ impl Load {
     #[must_use]
     pub fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
-        LoadOptions { budget_bytes: self.budget_bytes, threads: self.threads, cache }
+        LoadOptions { budget_bytes: self.budget_bytes, threads: self.threads, cache, ..LoadOptions::default() }
     }
 }
 

@@ -1,7 +1,7 @@
 //! From a path to an opened store: the kept one if the capture has not changed, else a new one. Meant for a background
 //! thread: it blocks, tells its progress, and stops on request.
 
-use std::fs::{self, File};
+use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -11,13 +11,15 @@ use super::assemble::Assembler;
 use super::kept::KeptChunks;
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
+use super::place::{StoreFile, StorePlace};
 use super::spill::SpillFile;
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader};
 use crate::model::{Loss, Losses, Names, Place, Registry};
-use crate::store::cache::{Cache, CacheKey};
+use crate::store::cache::Cache;
 use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
 
 /// Where stores are kept.
@@ -38,6 +40,15 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Where the store is kept.
     pub cache: CachePolicy,
+    /// What all kept stores may take; those used longest ago go first, and the one of this load stays.
+    pub cache_bytes_max: u64,
+    /// What the store is written with.
+    pub disk: Arc<dyn Disk>,
+}
+
+impl LoadOptions {
+    /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual ones.
+    pub const CACHE_BYTES_MAX: u64 = 32 << 30;
 }
 
 impl Default for LoadOptions {
@@ -46,6 +57,8 @@ impl Default for LoadOptions {
             budget_bytes: Budget::DEFAULT_BYTES,
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
+            cache_bytes_max: Self::CACHE_BYTES_MAX,
+            disk: Arc::new(SystemDisk),
         }
     }
 }
@@ -121,49 +134,15 @@ pub fn open_with_previews(
         budget: Budget::new(options.budget_bytes),
         threads: options.threads.max(1),
     };
-    let place = StorePlace::choose(path, &options.cache)?;
+    let mut place = StorePlace::choose(path, options)?;
     let (store, cached) = match place.kept() {
         Some(store) => (store, true),
-        None => (load(path, &place, &context, Previews::new(previews), started)?, false),
+        None => (load(path, &mut place, &context, Previews::new(previews), started)?, false),
     };
     progress.begin(Stage::Done, 0);
-    let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note: place.note };
+    let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
+    let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note };
     Ok(Loaded { store: Arc::new(store), report })
-}
-
-/// Where the store of one capture goes.
-struct StorePlace {
-    cache: Option<(Cache, CacheKey)>,
-    /// For files without a name.
-    folder: PathBuf,
-    note: Option<String>,
-}
-
-impl StorePlace {
-    fn choose(path: &Path, policy: &CachePolicy) -> Result<Self, LoadError> {
-        let temporary = std::env::temp_dir();
-        let CachePolicy::Folder(folder) = policy else {
-            return Ok(Self { cache: None, folder: temporary, note: None });
-        };
-        let key =
-            CacheKey::of_capture(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?;
-        Ok(match Cache::open(folder) {
-            Ok(cache) => Self { folder: folder.clone(), cache: Some((cache, key)), note: None },
-            Err(error) => {
-                let note = format!(
-                    "The cache folder {} cannot be used ({error}): the sorted store is in {} until it is closed.",
-                    folder.display(),
-                    temporary.display()
-                );
-                Self { cache: None, folder: temporary, note: Some(note) }
-            }
-        })
-    }
-
-    fn kept(&self) -> Option<Store> {
-        let (cache, key) = self.cache.as_ref()?;
-        cache.get(key)
-    }
 }
 
 /// When to show what is sorted so far.
@@ -213,41 +192,29 @@ struct Capture {
 
 fn load(
     path: &Path,
-    place: &StorePlace,
+    place: &mut StorePlace,
     context: &ReadContext,
     mut previews: Previews<'_>,
     started: Instant,
 ) -> Result<Store, LoadError> {
-    let write_error = |source| LoadError::Write { folder: place.folder.clone(), source };
     let source_bytes =
         fs::metadata(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?.len();
     let reader = formats::detect::open(path, context)?;
-    let spill = Arc::new(SpillFile::create(&place.folder).map_err(write_error)?);
-    let mut capture = read(reader, source_bytes, &spill, context)?;
+    let mut target = place.start().map_err(|error| place.write_error(error))?;
+    let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
+    let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
 
     let mut heads = capture.source.heads().to_vec();
     let mut corrected = false;
     loop {
-        let building = match &place.cache {
-            Some((cache, key)) => Some(cache.build(key).map_err(write_error)?),
-            None => None,
-        };
-        let file = match &building {
-            Some(building) => building.file(),
-            None => tempfile::tempfile_in(&place.folder),
-        };
-        let file = file.map_err(write_error)?;
-        let merged = sort_into(&capture, &heads, &file, &spill, context, &mut previews);
+        let merged = sort_into(&capture, &heads, &target, &spill, context, &mut previews);
         match merged {
             Ok(Sorted { writer, mut meta }) => {
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
-                writer.finish(&meta).map_err(write_error)?;
-                let path = match (&place.cache, building) {
-                    (Some((cache, key)), Some(building)) => cache.publish(building, key).map_err(write_error)?,
-                    _ => place.folder.clone(),
-                };
+                writer.finish(&meta).map_err(|error| place.write_error(error))?;
+                let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
                 return Ok(Store::of_file(&file, &path)?);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {
@@ -257,11 +224,24 @@ fn load(
                 // Rare and hostile: worth a pass over all chunks, so that every event still goes to its place.
                 heads = true_heads(&*capture.source, &context.cancel, &mut capture.losses)?;
                 corrected = true;
+                target = place.start().map_err(|error| place.write_error(error))?;
             }
-            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(write_error(error)),
-            Err(MergeError::Read(error)) => return Err(error.into()),
+            Err(MergeError::Sink(error) | MergeError::Spill(error)) => return Err(place.write_error(error)),
+            Err(MergeError::Read(error)) => return Err(read_error(error, place)),
             Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
+    }
+}
+
+/// A reader that could not hand on what it read has not failed: the spill file behind it has.
+fn read_error(error: ReadError, place: &StorePlace) -> LoadError {
+    match error {
+        ReadError::Sink(source) => match source.downcast::<io::Error>() {
+            Ok(source) => place.write_error(*source),
+            Err(source) => ReadError::Sink(source).into(),
+        },
+        ReadError::Cancelled(cancelled) => cancelled.into(),
+        error => error.into(),
     }
 }
 
@@ -286,11 +266,11 @@ fn read(
     })
 }
 
-/// Sorts and nests all events into `file`, up to its tables.
+/// Sorts and nests all events into `target`, up to its tables.
 fn sort_into(
     capture: &Capture,
     heads: &[formats::ChunkHead],
-    file: &File,
+    target: &StoreFile,
     spill: &SpillFile,
     context: &ReadContext,
     previews: &mut Previews<'_>,
@@ -301,8 +281,7 @@ fn sort_into(
     context.progress.begin(Stage::Sorting, events);
     // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
     let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
-    let file = file.try_clone().map_err(MergeError::Sink)?;
-    let mut writer = StoreWriter::new(file, held_bytes).map_err(MergeError::Sink)?;
+    let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
     let mut nester = Nester::new(&mut writer, &capture.names, capture.registry.clone());
     let mut unreported = 0;
     let merge_context =

@@ -6,8 +6,10 @@ use std::fs::File;
 use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::Path;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use crate::base::disk::{Disk, SystemDisk};
 use crate::formats::native::columns;
 use crate::model::Chunk;
 
@@ -22,6 +24,7 @@ pub const BLOCK_DETAIL_BYTES: usize = 4 << 20;
 #[derive(Debug)]
 pub struct SpillFile {
     file: File,
+    disk: Arc<dyn Disk>,
     end: AtomicU64,
 }
 
@@ -43,7 +46,15 @@ impl SpillFile {
     /// # Errors
     /// What the system says, such as a folder that cannot be written.
     pub fn create(folder: &Path) -> io::Result<Self> {
-        Ok(Self { file: tempfile::tempfile_in(folder)?, end: AtomicU64::new(0) })
+        Self::on(Arc::new(SystemDisk), folder)
+    }
+
+    /// The same on a disk of the caller's choice.
+    ///
+    /// # Errors
+    /// As [`SpillFile::create`].
+    pub fn on(disk: Arc<dyn Disk>, folder: &Path) -> io::Result<Self> {
+        Ok(Self { file: tempfile::tempfile_in(folder)?, disk, end: AtomicU64::new(0) })
     }
 
     /// Bytes written so far.
@@ -61,7 +72,7 @@ impl SpillFile {
         let chunk_bytes = u32::try_from(bytes.len()).map_err(io::Error::other)?;
         bytes.extend_from_slice(bytemuck::cast_slice(origins));
         let offset = self.end.fetch_add(bytes.len() as u64, Ordering::Relaxed);
-        self.file.write_all_at(&bytes, offset)?;
+        self.disk.write_all_at(&self.file, &bytes, offset)?;
         Ok(SpilledBlock { offset, chunk_bytes, origins: u32::try_from(origins.len()).map_err(io::Error::other)? })
     }
 

@@ -1,6 +1,7 @@
 //! The graphics card, or what stands in for one. Says so when it is lost; never panics over it.
 
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// A device with its queue.
 #[derive(Debug, Clone)]
@@ -9,8 +10,7 @@ pub struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    /// Why it no longer draws.
-    lost: Arc<OnceLock<String>>,
+    lost: Arc<AtomicBool>,
 }
 
 /// Why there is nothing to draw with.
@@ -26,9 +26,7 @@ pub enum GpuError {
     #[error("the graphics driver {adapter} refuses a device: {source}")]
     NoDevice { adapter: String, source: wgpu::RequestDeviceError },
     /// The window cannot be drawn on.
-    #[error(
-        "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
-    )]
+    #[error("the window cannot be drawn on: {0}")]
     NoSurface(#[from] wgpu::CreateSurfaceError),
     /// The driver offers no format that this driver's window takes.
     #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
@@ -78,26 +76,28 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|source| GpuError::NoDevice { adapter: adapter.get_info().name, source })?;
-        let lost = Arc::new(OnceLock::new());
-        let said = Arc::clone(&lost);
+        let lost = Arc::new(AtomicBool::new(false));
+        let flag = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, message| {
             // A device that is dropped reports itself as destroyed, which is no loss.
             if reason != wgpu::DeviceLostReason::Destroyed {
-                said.set(message).ok(); // the first reason is the one that matters
+                eprintln!("longspan: the graphics card was lost: {message}");
+                flag.store(true, Ordering::Relaxed);
             }
         });
-        let said = Arc::clone(&lost);
+        let flag = Arc::clone(&lost);
         // Without a handler wgpu panics; with one, the renderer is built anew as if the device were lost.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            said.set(error.to_string()).ok(); // the first reason is the one that matters
+            eprintln!("longspan: graphics error: {error}");
+            flag.store(true, Ordering::Relaxed);
         }));
         Ok(Self { instance, adapter, device, queue, lost })
     }
 
-    /// Why this device no longer draws and must be replaced; `None` while it draws.
+    /// Whether this device no longer draws and must be replaced.
     #[must_use]
-    pub fn lost(&self) -> Option<&str> {
-        self.lost.get().map(String::as_str)
+    pub fn is_lost(&self) -> bool {
+        self.lost.load(Ordering::Relaxed)
     }
 
     /// Whether a processor stands in for the card: a frame must then be drawn with fewer rectangles.

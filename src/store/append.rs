@@ -2,7 +2,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
+use std::sync::Arc;
+
+use crate::base::disk::Disk;
 
 /// How much is gathered before it is written: large enough that a billion spans take some ten thousand writes.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -11,6 +13,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 #[derive(Debug)]
 pub struct AppendFile {
     file: File,
+    disk: Arc<dyn Disk>,
     buffer: Vec<u8>,
     written: u64,
 }
@@ -18,8 +21,8 @@ pub struct AppendFile {
 impl AppendFile {
     /// Starts at the beginning of an empty file.
     #[must_use]
-    pub fn new(file: File) -> Self {
-        Self { file, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
+    pub fn new(file: File, disk: Arc<dyn Disk>) -> Self {
+        Self { file, disk, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
     }
 
     /// Where the next byte goes.
@@ -57,10 +60,19 @@ impl AppendFile {
     /// # Errors
     /// What the system says to a write, such as a full disk.
     pub fn flush(&mut self) -> io::Result<()> {
-        self.file.write_all_at(&self.buffer, self.written)?;
+        self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
         Ok(())
+    }
+
+    /// Writes out what is gathered, and makes all of it durable.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn sync(&mut self) -> io::Result<()> {
+        self.flush()?;
+        self.disk.sync(&self.file)
     }
 
     /// The file behind.

@@ -7,11 +7,13 @@ use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::SystemTime;
 
 use super::format::VERSION;
 use super::read::{Store, StoreError};
+use crate::base::disk::{Disk, SystemDisk};
 
 const STORE_EXTENSION: &str = "lsstore";
 const BUILDING_EXTENSION: &str = "building";
@@ -41,6 +43,7 @@ impl CacheKey {
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
+    disk: Arc<dyn Disk>,
 }
 
 /// A kept store.
@@ -91,7 +94,13 @@ impl Cache {
             let message = format!("{} can be written by others", folder.display());
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
         }
-        Ok(Self { folder: folder.into() })
+        Ok(Self { folder: folder.into(), disk: Arc::new(SystemDisk) })
+    }
+
+    /// The same on a disk of the caller's choice.
+    #[must_use]
+    pub fn on(self, disk: Arc<dyn Disk>) -> Self {
+        Self { disk, ..self }
     }
 
     /// The folder.
@@ -126,12 +135,20 @@ impl Cache {
         // One process may load the same capture twice at once.
         static COUNT: AtomicU32 = AtomicU32::new(0);
         self.remove_abandoned();
-        let count = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = self.folder.join(format!("{}-{}-{count}.{BUILDING_EXTENSION}", key.0, std::process::id()));
-        let file = OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path)?;
-        let building = Building { file, path, published: false };
-        building.file.try_lock().map_err(io::Error::from)?;
-        Ok(building)
+        loop {
+            let count = COUNT.fetch_add(1, Ordering::Relaxed);
+            let path = self.folder.join(format!("{}-{}-{count}.{BUILDING_EXTENSION}", key.0, std::process::id()));
+            let file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+                // A process of another container may have the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                opened => opened?,
+            };
+            file.lock()?;
+            // Between its making and its locking, another load may have taken it for abandoned and removed it.
+            if file.metadata()?.nlink() > 0 {
+                return Ok(Building { file, path, published: false });
+            }
+        }
     }
 
     /// Gives a finished store its name, in place of one that may be there.
@@ -140,9 +157,9 @@ impl Cache {
     /// What the system says to the rename, or to making it durable.
     pub fn publish(&self, mut building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
-        fs::rename(&building.path, &path)?;
+        self.disk.rename(&building.path, &path)?;
         building.published = true;
-        File::open(&self.folder)?.sync_all()?;
+        self.disk.sync(&File::open(&self.folder)?)?;
         Ok(path)
     }
 
@@ -171,17 +188,22 @@ impl Cache {
     /// If the folder or a store cannot be removed.
     pub fn clear(&self) -> io::Result<u64> {
         self.remove_abandoned();
-        self.shrink_to(0)
+        self.shrink_to(0, None)
     }
 
     /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns what they took.
+    /// The store of `spared` is never removed, and takes its part first.
     ///
     /// # Errors
     /// If the folder or a store cannot be removed.
-    pub fn shrink_to(&self, bytes_max: u64) -> io::Result<u64> {
+    pub fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
+        let spared = spared.map(|key| self.path_of(key));
+        let mut entries = self.entries()?;
+        let is_spared = |entry: &CacheEntry| Some(&entry.path) == spared.as_ref();
+        entries.sort_by_key(|entry| !is_spared(entry));
         let (mut kept_bytes, mut removed_bytes) = (0u64, 0);
-        for entry in self.entries()? {
-            if kept_bytes + entry.bytes <= bytes_max {
+        for entry in entries {
+            if is_spared(&entry) || kept_bytes + entry.bytes <= bytes_max {
                 kept_bytes += entry.bytes;
             } else {
                 fs::remove_file(&entry.path)?;
@@ -294,10 +316,29 @@ mod tests {
             File::open(path).unwrap().set_modified(used).unwrap();
         }
         let bytes = cache.entries().unwrap()[0].bytes;
-        assert_eq!(cache.shrink_to(bytes * 2).unwrap(), bytes);
+        assert_eq!(cache.shrink_to(bytes * 2, None).unwrap(), bytes);
         assert!(cache.get(&keys[0]).is_none());
         assert!(cache.get(&keys[1]).is_some());
-        assert_eq!(cache.clear().unwrap(), bytes * 2);
+        assert_eq!(cache.shrink_to(0, Some(&keys[1])).unwrap(), bytes);
+        assert!(cache.get(&keys[1]).is_some(), "the one in use stays, though it alone is too much");
+        assert_eq!(cache.clear().unwrap(), bytes);
+    }
+
+    #[test]
+    fn loads_that_start_at_once_do_not_take_each_other_for_abandoned() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let building = cache.build(&CacheKey("a".into())).unwrap();
+                        assert!(building.path.exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(fs::read_dir(cache.folder()).unwrap().count(), 0);
     }
 
     #[test]

@@ -121,14 +121,17 @@ impl DetailReader {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
     use super::*;
+    use crate::base::disk::SystemDisk;
     use crate::base::mapped::Mapped;
 
     #[test]
     fn blobs_of_any_size_come_back_in_any_order() {
         let blobs: Vec<Vec<u8>> =
             (0..300u32).map(|k| vec![k as u8; (k as usize * 37) % 5000 + usize::from(k == 7) * 200_000]).collect();
-        let mut file = AppendFile::new(tempfile::tempfile().unwrap());
+        let mut file = AppendFile::new(tempfile::tempfile().unwrap(), Arc::new(SystemDisk));
         let mut writer = DetailWriter::default();
         let references: Vec<_> = blobs.iter().map(|blob| writer.push(blob, &mut file).unwrap()).collect();
         writer.flush(&mut file).unwrap();

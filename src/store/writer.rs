@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 use super::append::AppendFile;
 use super::block::{BLOCK_ROWS, Row};
@@ -13,6 +14,7 @@ use super::iforest::{self, Aggregate, LongestNs, MinMax};
 use super::lane::{DetailRef, LaneIdx, LaneKind, Span};
 use super::overview::{BUCKETS_MAX, OverviewBucket, OverviewBuilder, OverviewShape};
 use super::read::{Store, StoreTables};
+use crate::base::disk::{Disk, SystemDisk};
 use crate::base::mapped::Mapped;
 use crate::model::{NameIdx, TrackIdx};
 
@@ -55,7 +57,15 @@ impl StoreWriter {
     /// # Errors
     /// What the system says to a write, such as a full disk.
     pub fn new(file: File, held_bytes_max: usize) -> io::Result<Self> {
-        let mut file = AppendFile::new(file);
+        Self::on(Arc::new(SystemDisk), file, held_bytes_max)
+    }
+
+    /// The same on a disk of the caller's choice.
+    ///
+    /// # Errors
+    /// What the disk says to a write.
+    pub fn on(disk: Arc<dyn Disk>, file: File, held_bytes_max: usize) -> io::Result<Self> {
+        let mut file = AppendFile::new(file, disk);
         file.append(&MAGIC)?;
         Ok(Self {
             file,
@@ -224,11 +234,9 @@ impl StoreWriter {
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before what it vouches for.
-        self.file.flush()?;
-        self.file.file().sync_data()?;
+        self.file.sync()?;
         self.file.append(bytemuck::bytes_of(&Trailer::new(sections, file_bytes)))?;
-        self.file.flush()?;
-        self.file.file().sync_all()?;
+        self.file.sync()?;
         Ok(file_bytes)
     }
 }

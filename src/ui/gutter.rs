@@ -2,9 +2,8 @@
 
 use egui::{Align2, FontId, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
-use super::places::Places;
 use super::theme::{LABEL_POINTS, Theme};
-use super::timeline::Timeline;
+use super::timeline::{Places, Timeline};
 use crate::scene::frame::{pixels_in_view, y_on_canvas};
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};

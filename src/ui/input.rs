@@ -3,8 +3,7 @@
 use egui::{Key, Modifiers, Response, Ui};
 
 use super::Command;
-use super::places::Places;
-use super::timeline::Timeline;
+use super::timeline::{Places, Timeline};
 use crate::store::lane::RowIdx;
 
 /// Points of wheel for a zoom by e: five notches of fifty.

@@ -3,17 +3,13 @@
 
 pub mod details;
 pub mod errors;
-mod gutter;
-mod hover;
-mod input;
+pub mod gutter;
+pub mod input;
 pub mod losses;
 pub mod menu;
 pub mod picker;
-mod places;
 pub mod progress;
-mod ruler_bar;
-mod scroll_bar;
-mod span_names;
+pub mod scroll_bar;
 pub mod status;
 pub mod theme;
 pub mod timeline;

@@ -2,9 +2,8 @@
 
 use egui::{Rect, Sense, Ui, pos2};
 
-use super::places::Places;
 use super::theme::Theme;
-use super::timeline::Timeline;
+use super::timeline::{Places, Timeline};
 
 /// Shows the bar and takes drags of it.
 #[expect(

@@ -3,6 +3,7 @@
 //! what a header says about times: the sort finds events before their chunk's minimum.
 
 use std::fs::File;
+use std::io;
 use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
@@ -13,6 +14,12 @@ use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Tra
 use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
+
+/// Whether these first bytes of a file are those of a native capture.
+#[must_use]
+pub fn detect(first_bytes: &[u8]) -> bool {
+    first_bytes.starts_with(&MAGIC)
+}
 
 /// Opens a capture: reads its directory and its tables, not its events.
 ///
@@ -151,7 +158,13 @@ impl CaptureFile {
     /// The payload behind a header, as it was written.
     fn payload(&self, entry: &DirectoryEntry) -> Result<Vec<u8>, ReadError> {
         let mut chunk = vec![0; size_of::<ChunkHeader>() + entry.header.payload_bytes as usize];
-        self.read_at(entry.offset, &mut chunk)?;
+        self.read_at(entry.offset, &mut chunk).map_err(|error| match error {
+            // Cut since it was opened: this chunk is lost like one that is damaged, and those before it are not.
+            ReadError::Io { source, .. } if source.kind() == io::ErrorKind::UnexpectedEof => {
+                self.malformed(entry.offset, format!("{} bytes", chunk.len()), "the end of the file".into())
+            }
+            error => error,
+        })?;
         let payload = chunk.split_off(size_of::<ChunkHeader>());
         if chunk != bytemuck::bytes_of(&entry.header) {
             return Err(self.malformed(entry.offset, "the header in the directory".into(), "another".into()));

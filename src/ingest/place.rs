@@ -1,0 +1,148 @@
+//! Where the store of one capture goes: into the cache folder under the capture's key, or into a file without a name
+//! where there is no such folder, where it cannot be written, or where the capture has changed under the load.
+
+use std::fs::File;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use super::pipeline::{CachePolicy, LoadError, LoadOptions};
+use super::spill::SpillFile;
+use crate::base::disk::Disk;
+use crate::formats::ReadError;
+use crate::store::cache::{Building, Cache, CacheKey};
+use crate::store::{Store, StoreWriter};
+
+/// The place of one capture's store.
+#[derive(Debug)]
+pub struct StorePlace {
+    capture: PathBuf,
+    key: CacheKey,
+    cache: Option<Cache>,
+    cache_bytes_max: u64,
+    /// For files without a name.
+    folder: PathBuf,
+    disk: Arc<dyn Disk>,
+    /// What the user should know.
+    pub notes: Vec<String>,
+}
+
+/// A file for a store that is being made.
+#[derive(Debug)]
+pub struct StoreFile {
+    file: File,
+    disk: Arc<dyn Disk>,
+    /// Its name in the cache, if it is to have one.
+    building: Option<Building>,
+}
+
+impl StorePlace {
+    /// Finds the place for the store of the capture at `path`.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`] if there is no such capture.
+    pub fn choose(path: &Path, options: &LoadOptions) -> Result<Self, LoadError> {
+        let key =
+            CacheKey::of_capture(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?;
+        let mut place = Self {
+            capture: path.into(),
+            key,
+            cache: None,
+            cache_bytes_max: options.cache_bytes_max,
+            folder: std::env::temp_dir(),
+            disk: Arc::clone(&options.disk),
+            notes: Vec::new(),
+        };
+        if let CachePolicy::Folder(folder) = &options.cache {
+            match Cache::open(folder) {
+                Ok(cache) => {
+                    place.folder.clone_from(folder);
+                    place.cache = Some(cache.on(Arc::clone(&options.disk)));
+                }
+                Err(error) => place.cannot_keep(folder, &error),
+            }
+        }
+        Ok(place)
+    }
+
+    /// The store that is kept for the capture as it is now.
+    #[must_use]
+    pub fn kept(&self) -> Option<Store> {
+        self.cache.as_ref()?.get(&self.key)
+    }
+
+    /// Starts a new store. A cache folder that cannot be written is given up for files without a name.
+    ///
+    /// # Errors
+    /// If those cannot be made either.
+    pub fn start(&mut self) -> io::Result<StoreFile> {
+        if let Some(cache) = self.cache.take() {
+            match cache.build(&self.key) {
+                Ok(building) => {
+                    self.cache = Some(cache);
+                    let (file, disk) = (building.file()?, Arc::clone(&self.disk));
+                    return Ok(StoreFile { file, disk, building: Some(building) });
+                }
+                Err(error) => {
+                    self.folder = std::env::temp_dir();
+                    self.cannot_keep(cache.folder(), &error);
+                }
+            }
+        }
+        let file = tempfile::tempfile_in(&self.folder)?;
+        Ok(StoreFile { file, disk: Arc::clone(&self.disk), building: None })
+    }
+
+    /// A spill file beside the store.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn spill(&self) -> io::Result<SpillFile> {
+        SpillFile::on(Arc::clone(&self.disk), &self.folder)
+    }
+
+    /// Keeps a finished store, unless the capture is no longer what it was when the load began. Returns its file, and
+    /// where that lies.
+    ///
+    /// # Errors
+    /// If it cannot be given its name.
+    pub fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
+        let StoreFile { file, building, .. } = store;
+        if CacheKey::of_capture(&self.capture).ok().as_ref() != Some(&self.key) {
+            let path = self.capture.display();
+            self.notes.push(format!("{path} changed while it was read: load it again to see it as it is now."));
+            return Ok((file, self.folder.clone()));
+        }
+        let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };
+        let path = cache.publish(building, &self.key)?;
+        if let Err(error) = cache.shrink_to(self.cache_bytes_max, Some(&self.key)) {
+            let folder = cache.folder().display();
+            self.notes.push(format!("Old stores in {folder} cannot be removed ({error})."));
+        }
+        Ok((file, path))
+    }
+
+    /// A failure to write here.
+    #[must_use]
+    pub fn write_error(&self, source: io::Error) -> LoadError {
+        LoadError::Write { folder: self.folder.clone(), source }
+    }
+
+    fn cannot_keep(&mut self, folder: &Path, error: &io::Error) {
+        self.notes.push(format!(
+            "The cache folder {} cannot be used ({error}): the sorted store is in {} until it is closed.",
+            folder.display(),
+            self.folder.display()
+        ));
+    }
+}
+
+impl StoreFile {
+    /// Starts to write to it; see [`StoreWriter::on`].
+    ///
+    /// # Errors
+    /// If the system has no file handle left.
+    pub fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
+        StoreWriter::on(Arc::clone(&self.disk), self.file.try_clone()?, held_bytes_max)
+    }
+}

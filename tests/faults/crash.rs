@@ -1,0 +1,53 @@
+//! Loads that are killed at any moment: the cache then holds no store, or the right one, and the next load clears up.
+
+use std::fs;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use longspan::store::Store;
+use longspan::store::cache::Cache;
+
+use crate::harness::{Random, files, folder, lines, load, longspan, native_capture, options};
+
+const KILLS: u32 = 500;
+
+/// The kills stop here, however few they were: the machine may be busy.
+const TIME_LIMIT: Duration = Duration::from_secs(15);
+
+#[test]
+fn no_kill_leaves_a_store_that_is_not_the_right_one() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 3000), folder.path().join("cache"));
+    let words = ["info", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
+    let expected = lines(&load(&capture, &options(None)).expect("loads").store);
+    let began = Instant::now();
+    assert!(longspan(&words).output().expect("the program starts").status.success());
+    let takes = began.elapsed();
+    Cache::open(&cache).expect("a cache").clear().expect("cleared");
+
+    let (mut random, mut killed, mut left_building, mut left_store) = (Random(3), 0, 0, 0);
+    let began = Instant::now();
+    for _ in 0..KILLS {
+        let mut child = longspan(&words).spawn().expect("the program starts");
+        std::thread::sleep(Duration::from_micros(random.below(takes.as_micros() as u64)));
+        child.kill().expect("a child");
+        killed += u32::from(child.wait().expect("a child").code().is_none());
+        let (stores, buildings): (Vec<_>, Vec<_>) =
+            files(&cache).into_iter().partition(|path| path.extension().is_some_and(|kind| kind == "lsstore"));
+        assert!(buildings.len() <= 1, "each load removes what the one before has left: {buildings:?}");
+        left_building += buildings.len();
+        for path in stores {
+            assert_eq!(lines(&Arc::new(Store::open(&path).expect("whole"))), expected);
+            fs::remove_file(path).expect("removed");
+            left_store += 1;
+        }
+        if began.elapsed() > TIME_LIMIT {
+            break;
+        }
+    }
+    assert!(killed > 20 && left_building > 0, "{killed} killed, {left_building} while writing, {left_store} done");
+    assert!(longspan(&words).output().expect("the program starts").status.success());
+    let kept = files(&cache);
+    assert!(kept.len() == 1 && kept[0].extension().is_some_and(|kind| kind == "lsstore"), "{kept:?}");
+    assert_eq!(lines(&Arc::new(Store::open(&kept[0]).expect("whole"))), expected);
+}

@@ -1,0 +1,211 @@
+//! Disks that refuse: every write, sync and rename of a load in turn, once and for good. And disks that lose power: what
+//! was not made durable may be there in part.
+
+use std::fs::{self, File};
+use std::io;
+use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use longspan::base::cancel::Cancel;
+use longspan::base::disk::{Disk, SystemDisk};
+use longspan::base::progress::Progress;
+use longspan::ingest::{self, LoadError, LoadOptions};
+use longspan::store::Store;
+use longspan::store::cache::Cache;
+
+use crate::harness::{Random, files, folder, json_capture, lines, load, native_capture, options};
+
+const NO_SPACE: i32 = 28;
+const BROKEN_MEDIUM: i32 = 5;
+
+/// Counts requests down to the one that it refuses.
+#[derive(Debug)]
+struct Refusing {
+    requests: AtomicU64,
+    refused: u64,
+    for_good: bool,
+    os_error: i32,
+    slowness: Duration,
+}
+
+impl Refusing {
+    fn new(refused: u64, for_good: bool, os_error: i32) -> Self {
+        Self { requests: AtomicU64::new(0), refused, for_good, os_error, slowness: Duration::ZERO }
+    }
+
+    fn request(&self) -> io::Result<()> {
+        std::thread::sleep(self.slowness);
+        let request = self.requests.fetch_add(1, Ordering::Relaxed);
+        if request == self.refused || (self.for_good && request > self.refused) {
+            return Err(io::Error::from_raw_os_error(self.os_error));
+        }
+        Ok(())
+    }
+}
+
+impl Disk for Refusing {
+    fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        // A disk that fills up takes a part.
+        let taken = self.request().inspect_err(|_| {
+            SystemDisk.write_all_at(file, &bytes[..bytes.len() / 2], offset).expect("the disk of the test is not full");
+        });
+        taken.and_then(|()| SystemDisk.write_all_at(file, bytes, offset))
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.request().and_then(|()| SystemDisk.sync(file))
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.request().and_then(|()| SystemDisk.rename(from, to))
+    }
+}
+
+fn on(disk: Arc<dyn Disk>, cache: &Path) -> LoadOptions {
+    LoadOptions { disk, ..options(Some(cache)) }
+}
+
+/// Loads `capture` again and again, each time with the next request refused.
+fn refuse_each_request_of(capture: &Path) {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
+    let expected = lines(&load(capture, &on(counting.clone(), &cache)).expect("loads").store);
+    Cache::open(&cache).expect("a cache").clear().expect("cleared");
+    let requests = counting.requests.load(Ordering::Relaxed);
+    assert!(requests >= 7, "spill, store, syncs, rename: {requests} requests");
+
+    for refused in 0..requests {
+        for (for_good, os_error) in [(false, NO_SPACE), (true, BROKEN_MEDIUM)] {
+            let refusing = Arc::new(Refusing::new(refused, for_good, os_error));
+            let error = load(capture, &on(refusing, &cache)).expect_err("a refused request cannot be ignored");
+            let LoadError::Write { folder, source } = &error else { panic!("request {refused}: {error:?}") };
+            assert_eq!((folder.as_path(), source.raw_os_error()), (cache.as_path(), Some(os_error)));
+            let message = error.to_string();
+            assert!(message.contains(cache.to_str().expect("text")), "{message}");
+            // The last request makes the new name durable: the store is right, and may or may not have it.
+            for path in files(&cache) {
+                assert_eq!(refused, requests - 1, "request {refused} leaves {}", path.display());
+                assert_eq!(lines(&Arc::new(Store::open(&path).expect("whole"))), expected);
+                fs::remove_file(path).expect("removed");
+            }
+        }
+    }
+    assert_eq!(lines(&load(capture, &options(Some(&cache))).expect("loads").store), expected);
+}
+
+#[test]
+fn each_refused_request_of_a_native_load_is_an_error_that_says_where_and_why() {
+    let folder = folder();
+    refuse_each_request_of(&native_capture(folder.path(), 3000));
+}
+
+#[test]
+fn each_refused_request_of_a_json_load_is_an_error_that_says_where_and_why() {
+    let folder = folder();
+    refuse_each_request_of(&json_capture(folder.path(), 3000));
+}
+
+#[test]
+fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 300_000), folder.path().join("cache"));
+    let expected = lines(&load(&capture, &options(None)).expect("loads").store);
+    // Slow enough that there are previews, and refusing only the sync at the end.
+    let counting = Arc::new(Refusing::new(u64::MAX, false, 0));
+    load(&capture, &on(counting.clone(), &cache)).expect("loads");
+    Cache::open(&cache).expect("a cache").clear().expect("cleared");
+    let last = counting.requests.load(Ordering::Relaxed) - 1;
+    let slow = Refusing { slowness: Duration::from_millis(3), ..Refusing::new(last, true, NO_SPACE) };
+    let mut previews = Vec::new();
+    let (cancel, progress) = (Cancel::default(), Progress::default());
+    let mut take = |preview| previews.push(preview);
+    let failed = ingest::open_with_previews(&capture, &on(Arc::new(slow), &cache), &cancel, &progress, Some(&mut take));
+    assert!(matches!(failed, Err(LoadError::Write { .. })), "{failed:?}");
+    assert!(!previews.is_empty(), "a load of this length has previews");
+    for preview in &previews {
+        let found = lines(preview);
+        let until_ns = preview.meta().summary.sorted_to_ns.expect("a preview is not whole");
+        // Spans whose end is still to come are not in it; what is there is right.
+        let mut all = expected.iter();
+        assert!(found.iter().all(|line| line.unfinished || all.any(|other| other == line)), "up to {until_ns} ns");
+    }
+}
+
+/// A request that a disk was given.
+#[derive(Debug, Clone)]
+enum Request {
+    Write { offset: u64, bytes: Vec<u8> },
+    Sync,
+    Rename,
+}
+
+/// Does what it is asked, and remembers it.
+#[derive(Debug, Default)]
+struct Remembering(Mutex<Vec<Request>>);
+
+impl Remembering {
+    fn remember(&self, request: Request) {
+        self.0.lock().expect("no test panics with it").push(request);
+    }
+}
+
+impl Disk for Remembering {
+    fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        self.remember(Request::Write { offset, bytes: bytes.to_vec() });
+        SystemDisk.write_all_at(file, bytes, offset)
+    }
+
+    fn sync(&self, file: &File) -> io::Result<()> {
+        self.remember(Request::Sync);
+        SystemDisk.sync(file)
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        self.remember(Request::Rename);
+        SystemDisk.rename(from, to)
+    }
+}
+
+/// What may be on the disk after a power cut at `moment`: all that was made durable, and of the rest any part.
+fn image(requests: &[Request], moment: usize, random: &mut Random) -> Vec<u8> {
+    let durable = requests[..moment].iter().rposition(|request| matches!(request, Request::Sync)).unwrap_or(0);
+    let mut image = Vec::new();
+    for (place, request) in requests[..moment].iter().enumerate() {
+        let Request::Write { offset, bytes } = request else { continue };
+        let kept = if place < durable { bytes.len() } else { random.below(2 * bytes.len() as u64) as usize };
+        let kept = &bytes[..kept.min(bytes.len())];
+        let (start, end) = (*offset as usize, *offset as usize + kept.len());
+        image.resize(image.len().max(end), 0);
+        image[start..end].copy_from_slice(kept);
+    }
+    image
+}
+
+#[test]
+fn a_power_cut_at_any_moment_leaves_the_whole_store_or_one_that_does_not_open() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
+    let remembering = Arc::new(Remembering::default());
+    // Enough memory that nothing is spilled: all requests are for the store.
+    let options = LoadOptions { budget_bytes: 1 << 26, ..on(remembering.clone(), &cache) };
+    let expected = lines(&load(&capture, &options).expect("loads").store);
+    let requests = remembering.0.lock().expect("no test panics with it").clone();
+    let renamed = requests.iter().position(|request| matches!(request, Request::Rename)).expect("published");
+    assert!(matches!(requests[renamed - 1], Request::Sync), "what gets its name is durable");
+
+    let (mut random, file) = (Random(1), folder.path().join("image"));
+    let mut opened = 0;
+    for moment in 0..=renamed {
+        for _ in 0..40 {
+            fs::write(&file, image(&requests, moment, &mut random)).expect("written");
+            if let Ok(store) = Store::open(&file) {
+                assert_eq!(lines(&Arc::new(store)), expected, "after {moment} requests");
+                opened += 1;
+            }
+        }
+    }
+    assert!(opened >= 40, "once all is durable it opens");
+}

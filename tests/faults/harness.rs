@@ -1,0 +1,174 @@
+//! Captures to load, and all that a store says of them in a form that can be compared.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::sync::Arc;
+
+use longspan::base::cancel::Cancel;
+use longspan::base::disk::{Disk, SystemDisk};
+use longspan::base::progress::Progress;
+use longspan::formats::native::write::NativeWriter;
+use longspan::ingest::{self, CachePolicy, LoadError, LoadOptions, Loaded};
+use longspan::model::{Chunk, Event, Losses, NameIdx};
+use longspan::query::Snapshot;
+use longspan::query::rows::SortedRows;
+use longspan::store::details::DetailReader;
+use longspan::store::{DetailRef, LaneIdx, LaneKind, Store};
+use longspan::synth::{Synth, SynthOptions};
+
+/// One row of a store with everything that its indices stand for.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Line {
+    pub start_ns: i64,
+    pub value: u64,
+    pub name: String,
+    pub track: String,
+    pub depth: u16,
+    pub kind: LaneKind,
+    pub unfinished: bool,
+    pub blob: Vec<u8>,
+}
+
+/// All rows of a store, by time.
+pub fn lines(store: &Arc<Store>) -> Vec<Line> {
+    let snapshot = Snapshot::new(Arc::clone(store));
+    let mut reader = DetailReader::default();
+    SortedRows::new(&snapshot, (0..store.lane_count()).map(LaneIdx), i64::MIN, i64::MAX)
+        .map(|row| {
+            let info = snapshot.lane(row.index.lane);
+            let key = &snapshot.track(info.track).key;
+            let has_blob = row.kind != LaneKind::Flows;
+            let detail = DetailRef(if has_blob { row.row.detail } else { 0 });
+            let name = NameIdx(row.row.name);
+            Line {
+                start_ns: row.row.start_ns,
+                value: row.row.value,
+                name: snapshot.names().get(name).text.to_owned(),
+                track: format!("{key:?}"),
+                depth: info.depth,
+                kind: row.kind,
+                unfinished: row.unfinished,
+                blob: store.detail(detail, &mut reader).to_vec(),
+            }
+        })
+        .collect()
+}
+
+/// Whether `whole` is `part` with lines added between.
+pub fn is_part_of(part: &[Line], whole: &[Line]) -> bool {
+    let mut rest = whole.iter();
+    part.iter().all(|line| rest.any(|other| other == line))
+}
+
+/// A disk that makes nothing durable: thousands of loads would wait for it.
+#[derive(Debug)]
+pub struct Hasty;
+
+impl Disk for Hasty {
+    fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+        SystemDisk.write_all_at(file, bytes, offset)
+    }
+
+    fn sync(&self, _file: &File) -> io::Result<()> {
+        Ok(())
+    }
+
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        SystemDisk.rename(from, to)
+    }
+}
+
+/// Options for loads of tests: little memory, so that there is something to spill.
+pub fn options(cache: Option<&Path>) -> LoadOptions {
+    let cache = cache.map_or(CachePolicy::None, |folder| CachePolicy::Folder(folder.into()));
+    LoadOptions { budget_bytes: 1 << 16, threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
+}
+
+pub fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
+    ingest::open(capture, options, &Cancel::default(), &Progress::default())
+}
+
+/// Events in the chunks of native captures here: few, so that a small capture has many chunks.
+pub const CHUNK_EVENTS: usize = 500;
+
+/// A native capture with one of everything that a capture can hold.
+pub fn native_capture(folder: &Path, spans: u64) -> PathBuf {
+    let path = folder.join(format!("capture-{spans}.longspan"));
+    let synth = Synth::new(SynthOptions { spans, threads: 5, disorder: 0.1, ..SynthOptions::demo() });
+    let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
+    writer.write_tables(synth.names(), synth.tracks()).expect("written");
+    let written = synth.generate(&mut |large| {
+        large.events.chunks(CHUNK_EVENTS).try_for_each(|events| {
+            let mut chunk = Chunk::default();
+            for event in events {
+                let blob = large.details.blob(event.detail);
+                let detail = if blob.is_empty() { 0 } else { chunk.details.push_blob(blob) };
+                chunk.events.push(Event { detail, ..*event });
+            }
+            writer.write_chunk(&chunk)
+        })
+    });
+    written.expect("written");
+    writer.finish(&Losses::default()).expect("written");
+    path
+}
+
+/// A capture in JSON, whose spans have arguments and are a little out of order.
+pub fn json_capture(folder: &Path, spans: u64) -> PathBuf {
+    let path = folder.join(format!("capture-{spans}.json"));
+    let mut text = b"[".to_vec();
+    for k in 0..spans {
+        let (ts, tid, comma) = (k * 10 + (k * 7919) % 97, k % 3, if k == 0 { "" } else { ",\n" });
+        write!(
+            text,
+            r#"{comma}{{"ph":"X","pid":1,"tid":{tid},"ts":{ts},"dur":4,"name":"n{}","args":{{"k":{k}}}}}"#,
+            k % 11
+        )
+        .expect("memory");
+    }
+    text.extend_from_slice(b"]");
+    fs::write(&path, text).expect("written");
+    path
+}
+
+/// The files of a folder, by name.
+pub fn files(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().map(|entries| entries.map(|entry| entry.expect("readable").path()));
+    let mut files: Vec<_> = entries.into_iter().flatten().collect();
+    files.sort();
+    files
+}
+
+/// A folder that is gone after the test.
+pub fn folder() -> tempfile::TempDir {
+    tempfile::tempdir().expect("a folder for temporary files")
+}
+
+/// Numbers that look random and are the same in every run.
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}
+
+/// The real program with these words, not yet started.
+pub fn longspan(words: &[&str]) -> Command {
+    quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)
+}
+
+/// The same under limits that a shell sets first.
+pub fn limited(limits: &str, words: &[&str]) -> Command {
+    let mut command = Command::new("bash");
+    command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_longspan")]);
+    quiet(command, words)
+}
+
+fn quiet(mut command: Command, words: &[&str]) -> Command {
+    command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+    command
+}

@@ -1,0 +1,107 @@
+//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load: as damage that the
+//! header's checksum finds, and as lies that are sealed anew, which only the rest of the capture contradicts.
+
+use std::fs;
+use std::mem::offset_of;
+use std::path::Path;
+
+use longspan::formats::native::wire::{ChunkHeader, ChunkKind, FileHeader};
+use longspan::ingest::CachePolicy;
+
+use crate::harness::{Line, folder, is_part_of, lines, load, native_capture, options};
+
+const HEADER_BYTES: usize = size_of::<ChunkHeader>();
+
+/// Where the headers of a capture stand.
+fn headers(capture: &[u8]) -> Vec<(usize, ChunkHeader)> {
+    let mut found = Vec::new();
+    let mut offset = FileHeader::BYTES as usize;
+    while let Some(bytes) = capture.get(offset..offset + HEADER_BYTES) {
+        let header: ChunkHeader = bytemuck::pod_read_unaligned(bytes);
+        if !header.is_whole() {
+            break;
+        }
+        found.push((offset, header));
+        offset += header.stride_bytes() as usize;
+    }
+    found
+}
+
+/// Sorted, so that two can be compared as multisets.
+fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
+    // A span that an end closed may end elsewhere when that end is lost: what is compared is that it is there.
+    lines.iter_mut().for_each(|line| (line.value, line.depth, line.unfinished) = (0, 0, false));
+    lines.sort();
+    lines
+}
+
+/// Loads what `alter` makes of each bit of the headers of `kind`, and demands that what other chunks hold is there, and
+/// that whatever is missing was counted. Bits that `hides_others` may cost other chunks too, but never silently.
+fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hides_others: impl Fn(usize) -> bool) {
+    let folder = folder();
+    let whole_file = fs::read(native_capture(folder.path(), 1500)).expect("written");
+    let file = folder.path().join("altered.longspan");
+    let memory = longspan::ingest::LoadOptions { budget_bytes: 1 << 26, cache: CachePolicy::None, ..options(None) };
+    let load_bytes = |bytes: &[u8], file: &Path| {
+        fs::write(file, bytes).expect("written");
+        load(file, &memory)
+    };
+    let headers = headers(&whole_file);
+    let of_kind: Vec<_> = headers.iter().filter(|(_, header)| header.kind() == Some(kind)).collect();
+    let &&(offset, header) = of_kind.get(of_kind.len() / 2).expect("a chunk of each kind");
+    let whole = sorted(lines(&load_bytes(&whole_file, &file).expect("loads").store));
+
+    // What is left without the chunk: the least that any damage to its header may leave.
+    let mut without = whole_file.clone();
+    without[offset..offset + header.stride_bytes() as usize].fill(0);
+    let least = load_bytes(&without, &file).map(|loaded| sorted(lines(&loaded.store))).unwrap_or_default();
+    for bit in 0..HEADER_BYTES * 8 {
+        let mut altered = whole_file.clone();
+        alter(&mut altered, offset, bit);
+        let Ok(loaded) = load_bytes(&altered, &file) else { continue };
+        let found = sorted(lines(&loaded.store));
+        assert!(hides_others(bit) || is_part_of(&least, &found), "bit {bit} loses events of other chunks");
+        assert!(found.len() <= whole.len(), "bit {bit} makes events up");
+        let losses = &loaded.store.meta().losses;
+        assert!(found == whole || !losses.is_empty(), "bit {bit} loses {} rows silently", whole.len() - found.len());
+    }
+}
+
+fn flip(capture: &mut [u8], offset: usize, bit: usize) {
+    capture[offset + bit / 8] ^= 1 << (bit % 8);
+}
+
+/// Flips a bit and makes the checksum right again; without the directory, which would know better.
+fn lie(capture: &mut Vec<u8>, offset: usize, bit: usize) {
+    flip(capture, offset, bit);
+    let mut header: ChunkHeader = bytemuck::pod_read_unaligned(&capture[offset..offset + HEADER_BYTES]);
+    header.seal();
+    capture[offset..offset + HEADER_BYTES].copy_from_slice(bytemuck::bytes_of(&header));
+    let directory = headers(capture).into_iter().rfind(|(_, header)| header.kind() == Some(ChunkKind::Directory));
+    if let Some((directory, _)) = directory {
+        capture.truncate(directory);
+    }
+}
+
+#[test]
+fn a_flipped_bit_in_the_header_of_events_costs_at_most_that_chunk_and_is_counted() {
+    flip_each_bit(ChunkKind::Events, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+}
+
+#[test]
+fn a_flipped_bit_in_the_header_of_tables_is_counted() {
+    flip_each_bit(ChunkKind::Tables, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+}
+
+#[test]
+fn a_flipped_bit_in_the_header_of_the_directory_is_counted() {
+    flip_each_bit(ChunkKind::Directory, |capture, offset, bit| flip(capture, offset, bit), |_| false);
+}
+
+#[test]
+fn a_header_of_events_that_lies_under_a_right_checksum_is_counted() {
+    // Without a directory, the chunks behind are found by its number and its length.
+    let field = |start: usize| start * 8..(start + 4) * 8;
+    let (sequence, length) = (field(offset_of!(ChunkHeader, sequence)), field(offset_of!(ChunkHeader, payload_bytes)));
+    flip_each_bit(ChunkKind::Events, lie, |bit| sequence.contains(&bit) || length.contains(&bit));
+}

@@ -1,0 +1,99 @@
+//! Limits of the system on address space and open files, and captures with more threads than a system has files or maps.
+
+use std::fs::{self, File};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use longspan::formats::native::write::NativeWriter;
+use longspan::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
+
+use crate::harness::{folder, limited, longspan};
+
+/// More than the number of maps that a process may have, which is 65,530 by default.
+const MANY_THREADS: u32 = 80_000;
+
+/// Threads that take turns with a span and a span inside of it.
+fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
+    let path = folder.join("threads.longspan");
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    let name = names.intern("work", None);
+    let tracks: Vec<_> = (0..threads)
+        .map(|thread| {
+            let (pid, tid) = (Id::Number(1), Id::Number(thread.into()));
+            registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 })
+        })
+        .collect();
+    let (outer, inner) = ((0, 100), (10, 50));
+    let event = |turn: u64, track, (offset_ns, dur_ns): (i64, u64)| Event {
+        ts_ns: turn as i64 * 7 + offset_ns,
+        value: dur_ns,
+        track,
+        name,
+        detail: 0,
+        depth: 0,
+        kind: EventKind::Complete,
+        flags: EventFlags::NONE,
+    };
+    let turns = (0..rounds).flat_map(|_| &tracks).zip(0..);
+    let events: Vec<Event> =
+        turns.flat_map(|(&track, turn)| [event(turn, track, inner), event(turn, track, outer)]).collect();
+    let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
+    writer.write_tables(&names, registry.tables()).expect("written");
+    for events in events.chunks(1 << 16) {
+        writer.write_chunk(&Chunk { events: events.to_vec(), ..Chunk::default() }).expect("written");
+    }
+    writer.finish(&Losses::default()).expect("written");
+    path
+}
+
+#[test]
+fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
+    let folder = folder();
+    let (capture, cache) = (many_threads(folder.path(), 5000, 30), folder.path().join("cache"));
+    let words = ["info", "--json", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
+    let output = limited("ulimit -n 64; ulimit -v 2097152", &words).output().expect("the program starts");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!(info["spans"], 5000 * 30 * 2);
+}
+
+/// The most of something that a process had at any moment it was looked at.
+#[derive(Debug, Default)]
+struct Peaks {
+    resident_kib: u64,
+    maps: usize,
+    files: usize,
+}
+
+impl Peaks {
+    fn look_at(&mut self, process: u32) {
+        let folder = PathBuf::from(format!("/proc/{process}"));
+        let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
+        let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let peak = peak.and_then(|text| text.trim().strip_suffix(" kB")).and_then(|text| text.parse().ok());
+        self.resident_kib = self.resident_kib.max(peak.unwrap_or(0));
+        let maps = fs::read_to_string(folder.join("maps")).unwrap_or_default().lines().count();
+        self.maps = self.maps.max(maps);
+        let files = folder.join("fd").read_dir().map_or(0, Iterator::count);
+        self.files = self.files.max(files);
+    }
+}
+
+#[test]
+fn eighty_thousand_threads_take_few_maps_few_files_and_bounded_memory() {
+    let folder = folder();
+    let capture = many_threads(folder.path(), MANY_THREADS, 3);
+    let words = ["info", "--json", "--no-cache", capture.to_str().expect("text")];
+    let mut child = longspan(&words).spawn().expect("the program starts");
+    let mut peaks = Peaks::default();
+    while child.try_wait().expect("a child").is_none() {
+        peaks.look_at(child.id());
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().expect("a child");
+    let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    assert_eq!((&info["spans"], &info["threads"]), (&(MANY_THREADS * 6).into(), &MANY_THREADS.into()));
+    let lanes = info["lanes"].as_u64().expect("a number");
+    assert!(peaks.maps < 1000 && peaks.files < 64, "{peaks:?}");
+    assert!(peaks.resident_kib < 100_000 + lanes, "{peaks:?} for {lanes} lanes");
+}

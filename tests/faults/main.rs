@@ -1,0 +1,10 @@
+//! What Longspan does when the disk, the memory, the capture or the store fails it: refused writes, kills, cuts, flipped
+//! bits, limits. Every failure is made on purpose and at every place in turn, where there are few enough of them.
+
+mod cache;
+mod crash;
+mod disk;
+mod harness;
+mod headers;
+mod limits;
+mod sources;

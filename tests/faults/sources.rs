@@ -1,0 +1,107 @@
+//! Captures that another program cuts, overwrites or replaces while they are loaded. Whatever the moment: the part that was
+//! read, or an error that says where, and no store that outlives its capture.
+
+use std::collections::HashSet;
+use std::fs::{self, OpenOptions};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use longspan::ingest::LoadError;
+use longspan::store::LaneKind;
+
+use crate::harness::{Line, Random, files, folder, is_part_of, json_capture, lines, load, native_capture, options};
+
+/// Moments at which a capture is changed, spread over the load.
+const MOMENTS: u32 = 24;
+
+/// Far beyond what a load takes here: one that takes longer hangs.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
+
+fn cut(capture: &Path, random: &mut Random) {
+    let file = OpenOptions::new().write(true).open(capture).expect("opens");
+    let bytes = file.metadata().expect("is there").len();
+    file.set_len(random.below(bytes)).expect("cut");
+}
+
+fn overwrite(capture: &Path, random: &mut Random) {
+    let other = vec![b'7'; random.below(300_000) as usize];
+    fs::write(capture, other).expect("overwritten");
+}
+
+fn replace(capture: &Path, random: &mut Random) {
+    let other = capture.with_extension("other");
+    fs::write(&other, vec![b' '; random.below(1000) as usize]).expect("written");
+    fs::rename(other, capture).expect("replaced");
+}
+
+/// Loads a capture while `change` happens to it, at many moments.
+fn change_during_loads(capture: &Path, change: fn(&Path, &mut Random)) {
+    let folder = folder();
+    let (whole, cache) = (fs::read(capture).expect("readable"), folder.path().join("cache"));
+    let began = Instant::now();
+    let expected = lines(&load(capture, &options(None)).expect("loads").store);
+    let takes = began.elapsed();
+    let mut random = Random(7);
+    let mut changed = 0;
+    for moment in 0..MOMENTS {
+        let victim: PathBuf = folder.path().join("victim");
+        fs::write(&victim, &whole).expect("written");
+        let began = Instant::now();
+        let loaded = std::thread::scope(|scope| {
+            let loading = scope.spawn(|| load(&victim, &options(Some(&cache))));
+            std::thread::sleep(takes * moment / MOMENTS);
+            let unfinished = !loading.is_finished();
+            change(&victim, &mut random);
+            changed += u32::from(unfinished);
+            loading.join().expect("no panic")
+        });
+        assert!(began.elapsed() < TIME_LIMIT, "a load that hangs");
+        match loaded {
+            Ok(loaded) => {
+                let found = lines(&loaded.store);
+                let is_counted = !loaded.store.meta().losses.is_empty();
+                // The array of a JSON capture may end after any record.
+                let is_part = || is_part_of(&found, &expected);
+                assert!(is_counted || is_part(), "{} of {} rows", found.len(), expected.len());
+                assert!(is_plausible(&found, &expected), "spans that the capture never had");
+            }
+            // Which of them, depends on what of the change is seen first.
+            Err(LoadError::Read(error)) => assert!(error.to_string().contains("victim"), "{error}"),
+            Err(error) => panic!("{error}"),
+        }
+        fs::remove_file(&victim).expect("removed");
+    }
+    assert!(changed > MOMENTS / 4, "only {changed} of the changes came during a load");
+    assert!(files(&cache).iter().all(|path| path.extension().is_some_and(|kind| kind == "lsstore")));
+}
+
+/// Whether every span has the name and the start of one of the capture as it was, whatever became of its end.
+fn is_plausible(found: &[Line], expected: &[Line]) -> bool {
+    let known: HashSet<_> = expected.iter().map(|line| (&line.name, line.start_ns)).collect();
+    let spans = found.iter().filter(|line| line.kind == LaneKind::Spans);
+    spans.into_iter().all(|line| known.contains(&(&line.name, line.start_ns)))
+}
+
+#[test]
+fn a_native_capture_may_be_cut_while_it_is_read() {
+    let folder = folder();
+    change_during_loads(&native_capture(folder.path(), 20_000), cut);
+}
+
+#[test]
+fn a_native_capture_may_be_overwritten_while_it_is_read() {
+    let folder = folder();
+    change_during_loads(&native_capture(folder.path(), 20_000), overwrite);
+}
+
+#[test]
+fn a_json_capture_may_be_cut_while_it_is_read() {
+    let folder = folder();
+    change_during_loads(&json_capture(folder.path(), 20_000), cut);
+}
+
+#[test]
+fn a_json_capture_may_be_replaced_while_it_is_read() {
+    let folder = folder();
+    change_during_loads(&json_capture(folder.path(), 20_000), replace);
+}
