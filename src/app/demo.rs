@@ -13,8 +13,7 @@ use crate::synth::{Synth, SynthOptions};
 /// # Errors
 /// A sentence that names the file.
 pub fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
-    // The version is in the name: another version may generate another capture.
-    let path = folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"));
+    let path = demo_path(folder);
     if path.is_file() {
         return Ok(path);
     }
@@ -26,6 +25,12 @@ pub fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
     cancel.check().map_err(|error| failed(&error))?;
     file.persist(&path).map_err(|error| failed(&error))?;
     Ok(path)
+}
+
+/// The demo capture in `folder`, generated or not. The version is in its name: another version may generate another.
+#[must_use]
+pub fn demo_path(folder: &Path) -> PathBuf {
+    folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"))
 }
 
 /// Where the demo capture is kept: the user's cache folder, or else the temporary one.

@@ -10,20 +10,13 @@ pub mod tasks;
 mod tests;
 pub mod window;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
-use crate::base::cancel::Cancel;
-use crate::base::progress::Progress;
 use crate::ingest::LoadOptions;
-use crate::query::Snapshot;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
-use crate::ui::ExportFormat;
 
 pub use window::run;
-
-/// Writes a capture, sorted. The error is a sentence for a person.
-pub type Exporter = fn(&Snapshot, ExportFormat, &Path, &Cancel, &Progress) -> Result<(), String>;
 
 /// How the window starts.
 #[derive(Debug, Clone, Default)]
@@ -34,8 +27,6 @@ pub struct AppOptions {
     pub demo: bool,
     /// Dark or light at first.
     pub shade: Shade,
-    /// What writes exports; without it the menu does not offer them.
-    pub exporter: Option<Exporter>,
 }
 
 /// Why there is no window, or no picture.

@@ -55,7 +55,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     let mut app = App::new(app_options, Arc::new(|_| {}));
     app.set_adapter(gpu.name(), gpu.is_software());
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
-    app.show_capture(snapshot, options.title.clone(), false);
+    app.show_capture(snapshot, Path::new(&options.title).to_owned(), false);
     let mut headless = Headless::new(&gpu, options.size_px, options.scale);
     // The first pass lays out; only then the view has the width that the range is for.
     headless.pass(&mut app, &gpu, &mut painter);

@@ -8,6 +8,7 @@ use egui::Ui;
 use super::AppOptions;
 use super::dialogs::Choice;
 use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, file_name};
+use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::scene::frame::RectBudget;
 use crate::ui::details::Details;
@@ -36,11 +37,23 @@ pub enum Effect {
 
 /// A capture that is open.
 struct OpenCapture {
-    title: String,
+    /// What it was loaded from.
+    source: PathBuf,
     timeline: Timeline,
     details: Option<Details>,
-    /// Whether it is still being sorted.
-    partial: bool,
+    /// Whether the load that runs will show more of it.
+    grows: bool,
+}
+
+impl OpenCapture {
+    fn title(&self) -> String {
+        file_name(&self.source)
+    }
+
+    /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
+    fn is_whole(&self) -> bool {
+        self.timeline.snapshot().summary().sorted_to_ns.is_none()
+    }
 }
 
 /// Which of the panels that can be hidden are shown.
@@ -103,7 +116,7 @@ impl App {
     #[must_use]
     pub fn title(&self) -> String {
         match &self.capture {
-            Some(capture) => format!("{} - Longspan", capture.title),
+            Some(capture) => format!("{} - Longspan", capture.title()),
             None => "Longspan".to_owned(),
         }
     }
@@ -155,49 +168,52 @@ impl App {
 
     /// Opens the generated capture.
     pub fn open_demo(&mut self) {
+        self.note.clear();
         self.load(Source::Demo);
     }
 
-    /// Shows a capture that is already loaded.
-    pub fn show_capture(&mut self, snapshot: Snapshot, title: String, partial: bool) {
+    /// Shows a capture that was loaded from `source`, to its end or, while it `grows`, so far.
+    pub fn show_capture(&mut self, snapshot: Snapshot, source: PathBuf, grows: bool) {
         let timeline = match self.capture.take() {
             // While more is sorted, what is looked at stays in view.
-            Some(OpenCapture { timeline, partial: true, .. }) => timeline.with_more(snapshot),
+            Some(OpenCapture { timeline, grows: true, .. }) => timeline.with_more(snapshot),
             _ => Timeline::new(snapshot, self.budget, &self.theme),
         };
-        self.capture = Some(OpenCapture { title, timeline, details: None, partial });
+        self.capture = Some(OpenCapture { source, timeline, details: None, grows });
     }
 
     /// Takes the answer of background work.
     pub fn take(&mut self, event: TaskEvent) {
         match event {
             TaskEvent::Previewed(id, store) if self.runs(id) => {
-                let title = self.running_title();
-                self.show_capture(Snapshot::new(store), title, true);
+                if let Some(running) = &self.running {
+                    let source = running.path.clone();
+                    self.show_capture(Snapshot::new(store), source, true);
+                }
             }
             TaskEvent::Loaded(id, result) if self.runs(id) => {
-                let title = self.running_title();
-                self.running = None;
+                let source = self.running.take().map(|running| running.path.clone()).unwrap_or_default();
                 match result {
                     Ok(loaded) => {
                         if let Some(note) = loaded.report.note {
                             self.note = note;
                         }
-                        self.show_capture(Snapshot::new(loaded.store), title, false);
+                        self.show_capture(Snapshot::new(loaded.store), source, false);
                     }
                     Err(error) => {
                         // What was sorted before it failed stays to be looked at.
-                        if let Some(capture) = &mut self.capture {
-                            capture.partial = false;
-                        }
+                        self.stop_growing();
                         self.fail("The trace cannot be opened", error);
                     }
                 }
             }
-            TaskEvent::Exported(id, result) if self.runs(id) => {
+            TaskEvent::Exported(id, path, result) if self.runs(id) => {
                 self.running = None;
                 match result {
-                    Ok(path) => self.note = format!("Written to {}", path.display()),
+                    Ok(report) => {
+                        let spans = grouped_digits(report.spans);
+                        self.note = format!("{spans} spans written to {}", path.display());
+                    }
                     Err(error) => self.fail("The trace could not be written", error),
                 }
             }
@@ -237,7 +253,7 @@ impl App {
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
             let status = Status {
-                title: self.capture.as_ref().map_or("", |capture| &capture.title),
+                title: &self.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
                 note: &self.note,
                 adapter: &self.adapter,
             };
@@ -388,15 +404,23 @@ impl App {
             self.folder = path.parent().map(PathBuf::from);
         }
         self.message = None;
+        // The capture that is open does not grow into the one that is loaded now.
+        self.stop_growing();
         let id = self.next_task();
         self.running = Some(tasks::load(id, source, self.options.load.clone(), &self.wake));
     }
 
     fn export(&mut self, format: crate::ui::ExportFormat, path: PathBuf) {
-        if let (Some(capture), Some(exporter)) = (&self.capture, self.options.exporter) {
-            let snapshot = capture.timeline.snapshot().clone();
+        if let Some(capture) = &self.capture {
+            let (snapshot, source) = (capture.timeline.snapshot().clone(), capture.source.clone());
             let id = self.next_task();
-            self.running = Some(tasks::export(id, snapshot, format, path, exporter, &self.wake));
+            self.running = Some(tasks::export(id, snapshot, source, format, path, &self.wake));
+        }
+    }
+
+    fn stop_growing(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.grows = false;
         }
     }
 
@@ -411,7 +435,7 @@ impl App {
 
     fn suggested_name(&self, purpose: Purpose) -> String {
         let Purpose::Export(format) = purpose else { return String::new() };
-        let title = self.capture.as_ref().map_or("trace", |capture| &capture.title);
+        let title = self.capture.as_ref().map(OpenCapture::title).unwrap_or_default();
         let stem = title.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("trace");
         format!("{stem}-sorted.{}", format.extension())
     }
@@ -420,9 +444,7 @@ impl App {
         let selected = self.capture.as_ref().and_then(|capture| capture.timeline.selected());
         MenuState {
             has_capture: self.capture.is_some(),
-            can_export: self.capture.as_ref().is_some_and(|capture| !capture.partial)
-                && self.options.exporter.is_some()
-                && self.running.is_none(),
+            can_export: self.capture.as_ref().is_some_and(OpenCapture::is_whole) && self.running.is_none(),
             is_busy: self.running.is_some(),
             has_selection: selected.is_some(),
             shade: self.theme.shade,
@@ -439,11 +461,6 @@ impl App {
 
     fn runs(&self, id: TaskId) -> bool {
         self.running.as_ref().is_some_and(|running| running.id == id)
-    }
-
-    fn running_title(&self) -> String {
-        let path = self.running.as_ref().and_then(|running| running.path.as_deref());
-        path.map_or_else(|| "demo".to_owned(), file_name)
     }
 
     fn next_task(&mut self) -> TaskId {

@@ -6,11 +6,11 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::Exporter;
-use super::demo::{demo_capture, demo_folder};
+use super::demo::{demo_capture, demo_folder, demo_path};
 use super::dialogs::Choice;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::query::Snapshot;
 use crate::store::Store;
@@ -25,7 +25,7 @@ pub enum TaskEvent {
     /// A load is over.
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// An export is over.
-    Exported(TaskId, Result<PathBuf, TaskError>),
+    Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A folder was listed.
     Listed(PathBuf, Listing),
     /// A dialog of the system is over.
@@ -56,7 +56,7 @@ pub struct Running {
     /// What is being done to what.
     pub title: String,
     /// The capture that is loaded, or the file that is written.
-    pub path: Option<PathBuf>,
+    pub path: PathBuf,
     /// How far it is.
     pub progress: Progress,
     cancel: Cancel,
@@ -88,8 +88,8 @@ pub enum Source {
 #[must_use]
 pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
     let (title, path) = match &source {
-        Source::File(path) => (format!("Opening {}", file_name(path)), Some(path.clone())),
-        Source::Demo => ("Making a demo capture".to_owned(), None),
+        Source::File(path) => (format!("Opening {}", file_name(path)), path.clone()),
+        Source::Demo => ("Making a demo capture".to_owned(), demo_path(&demo_folder())),
     };
     let running = Running { id, title, path, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
@@ -115,35 +115,44 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
     running
 }
 
-/// Starts to write a capture, sorted.
+/// Starts to write a capture, sorted, to `path`; `source`, which it was loaded from, is never written over.
 #[must_use]
 pub fn export(
     id: TaskId,
     snapshot: Snapshot,
+    source: PathBuf,
     format: ExportFormat,
     path: PathBuf,
-    exporter: Exporter,
     wake: &Wake,
 ) -> Running {
     let running = Running {
         id,
         title: format!("Writing {}", file_name(&path)),
-        path: Some(path.clone()),
+        path: path.clone(),
         progress: Progress::default(),
         cancel: Cancel::default(),
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    let failed = Arc::clone(&wake);
+    let (failed, output) = (Arc::clone(&wake), path.clone());
+    let options = ExportOptions::whole(match format {
+        ExportFormat::Native => export::ExportFormat::Native,
+        ExportFormat::Chrome => {
+            let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
+            export::ExportFormat::ChromeJson { gzip: is_gzip }
+        }
+    });
     let work = move || {
-        let result = guarded(|| match exporter(&snapshot, format, &path, &cancel, &progress) {
-            Ok(()) => Ok(path),
-            Err(_) if cancel.is_cancelled() => Err(TaskError::Cancelled),
-            Err(message) => Err(TaskError::Failed(message)),
+        let result = guarded(|| {
+            let written = export::export(&snapshot, &source, &path, &options, &cancel, &progress);
+            written.map_err(|error| match error {
+                ExportError::Cancelled(_) => TaskError::Cancelled,
+                other => TaskError::Failed(other.to_string()),
+            })
         });
-        wake(TaskEvent::Exported(id, result));
+        wake(TaskEvent::Exported(id, path, result));
     };
     if let Err(error) = spawn("export", work) {
-        failed(TaskEvent::Exported(id, Err(error)));
+        failed(TaskEvent::Exported(id, output, Err(error)));
     }
     running
 }

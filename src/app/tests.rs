@@ -124,7 +124,7 @@ impl Driven {
 #[test]
 fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
     let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
     // Down the canvas at a time within the first span, until its row is hit.
     let hit = (0..20).any(|step| {
@@ -144,7 +144,7 @@ fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
 #[test]
 fn held_keys_zoom_and_the_home_key_shows_everything_again() {
     let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
     let ns_per_px = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().ns_per_px();
     let whole = ns_per_px(&mut driven);
@@ -160,7 +160,7 @@ fn an_unreadable_trace_is_a_message_and_the_capture_before_it_stays() {
     let folder = tempfile::tempdir().unwrap();
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.app.open_first_of(&[bad]);
     driven.finish_tasks();
     driven.frame(Vec::new());
@@ -198,10 +198,10 @@ fn of_several_files_the_first_that_is_one_is_opened_and_that_is_said() {
 #[test]
 fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
     let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), true);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), true);
     driven.frame(Vec::new());
     driven.app.timeline_mut().unwrap().show_exactly(100_000, 200_000);
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
     let view = *driven.app.timeline_mut().unwrap().view();
     assert!(view.x_from_time(100_000).abs() < 1e-6, "{view:?}");
@@ -210,7 +210,7 @@ fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
 #[test]
 fn a_capture_without_events_is_shown() {
     let mut driven = Driven::new();
-    driven.app.show_capture(snapshot("[]"), "empty".to_owned(), false);
+    driven.app.show_capture(snapshot("[]"), "empty".into(), false);
     driven.frame(Vec::new());
     driven.press(egui::Key::W);
     assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
