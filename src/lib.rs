@@ -20,12 +20,12 @@
 //! | [`base`] | time, cancellation, progress, the memory budget, mapped files |
 //! | [`model`] | what a capture is made of: events in chunks, names, tracks, arguments, losses |
 //! | [`formats`] | recognises captures and reads them: Chrome JSON, the native format |
-//! | `ingest` | sorts without a sort pass, pairs, nests, and writes the store |
+//! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
 //! | [`query`] | the longest span under each pixel, what is under a point, rows in time order |
-//! | `export` | writes a store back as a sorted capture |
-//! | `synth` | generates captures like those of real programs, as large as wanted |
-//! | `scene` | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
+//! | [`export`] | writes a store back as a sorted capture |
+//! | [`synth`] | generates captures like those of real programs, as large as wanted |
+//! | [`scene`] | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
 //! | `render` | draws instances with the GPU, into the window or into a picture |
 //! | `ui` | the panels: timeline, details, losses, progress |
 //! | `app` | the window, its tasks and dialogs |
@@ -55,6 +55,7 @@
 pub mod app;
 pub mod base;
 pub mod cli;
+pub mod export;
 pub mod formats;
 pub mod ingest;
 pub mod model;

@@ -37,6 +37,7 @@ pub fn choose(
         wake(TaskEvent::Chosen(Choice::NoDialog(purpose)));
         return;
     }
+    let failed = Arc::clone(&wake);
     let mut dialog = rfd::AsyncFileDialog::new().set_parent(window);
     if let Some(folder) = folder {
         dialog = dialog.set_directory(folder);
@@ -47,8 +48,8 @@ pub fn choose(
             wait(dialog.set_title("Export the sorted trace").set_file_name(suggested_name).save_file(), purpose, wake)
         }
     };
-    if let Err(error) = spawned {
-        eprintln!("longspan: cannot wait for a dialog: {error}");
+    if spawned.is_err() {
+        failed(TaskEvent::Chosen(Choice::NoDialog(purpose)));
     }
 }
 

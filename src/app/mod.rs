@@ -6,6 +6,8 @@ pub mod dialogs;
 pub mod picture;
 pub mod state;
 pub mod tasks;
+#[cfg(test)]
+mod tests;
 pub mod window;
 
 use std::path::{Path, PathBuf};

@@ -108,6 +108,18 @@ impl App {
         }
     }
 
+    /// What went wrong last, until it is closed.
+    #[must_use]
+    pub fn message(&self) -> Option<&str> {
+        self.message.as_ref().map(|(_, message)| message.as_str())
+    }
+
+    /// What the status bar says beside the counts.
+    #[must_use]
+    pub fn note(&self) -> &str {
+        &self.note
+    }
+
     /// The timeline, while a capture is open.
     pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         self.capture.as_mut().map(|capture| &mut capture.timeline)
@@ -121,6 +133,11 @@ impl App {
         if let Some(capture) = &mut self.capture {
             capture.timeline.set_budget(self.budget);
         }
+    }
+
+    /// Says something in the status bar.
+    pub fn set_note(&mut self, note: String) {
+        self.note = note;
     }
 
     /// Opens the first of some files that is one, and says so if there are more.
@@ -274,13 +291,11 @@ impl App {
         }
         if let Some(capture) = &self.capture {
             let snapshot = capture.timeline.snapshot();
-            egui::Window::new("Losses")
-                .open(&mut self.shown.losses)
-                .default_width(460.0)
-                .collapsible(false)
-                .show(&ctx, |ui| commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme)));
+            in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
+                commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
+            });
         }
-        egui::Window::new("Keys").open(&mut self.shown.keys).resizable(false).collapsible(false).show(&ctx, |ui| {
+        in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             menu::keys(ui, theme.weak_text);
         });
         if let Some(picker) = &mut self.picker {
@@ -435,6 +450,12 @@ impl App {
         self.tasks_started += 1;
         TaskId(self.tasks_started)
     }
+}
+
+/// A window that stands in the middle until it is dragged away.
+fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
+    let middle = ctx.content_rect().center();
+    egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
 /// The commands that move the timeline.

@@ -93,7 +93,8 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
     };
     let running = Running { id, title, path, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    spawn("load", move || {
+    let failed = Arc::clone(&wake);
+    let work = move || {
         let previews = Arc::clone(&wake);
         let result = guarded(|| {
             let path = match source {
@@ -107,7 +108,10 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
             })
         });
         wake(TaskEvent::Loaded(id, result));
-    });
+    };
+    if let Err(error) = spawn("load", work) {
+        failed(TaskEvent::Loaded(id, Err(error)));
+    }
     running
 }
 
@@ -129,24 +133,32 @@ pub fn export(
         cancel: Cancel::default(),
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
-    spawn("export", move || {
+    let failed = Arc::clone(&wake);
+    let work = move || {
         let result = guarded(|| match exporter(&snapshot, format, &path, &cancel, &progress) {
             Ok(()) => Ok(path),
             Err(_) if cancel.is_cancelled() => Err(TaskError::Cancelled),
             Err(message) => Err(TaskError::Failed(message)),
         });
         wake(TaskEvent::Exported(id, result));
-    });
+    };
+    if let Err(error) = spawn("export", work) {
+        failed(TaskEvent::Exported(id, Err(error)));
+    }
     running
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.
 pub fn list(folder: PathBuf, wake: &Wake) {
-    let wake = Arc::clone(wake);
-    spawn("list", move || {
+    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
+    let shown = folder.clone();
+    let work = move || {
         let listing = listing(&folder).map_err(|error| format!("{}: {error}", folder.display()));
         wake(TaskEvent::Listed(folder, listing));
-    });
+    };
+    if let Err(TaskError::Failed(message)) = spawn("list", work) {
+        failed(TaskEvent::Listed(shown, Err(message)));
+    }
 }
 
 fn listing(folder: &Path) -> std::io::Result<Vec<Entry>> {
@@ -171,11 +183,9 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) {
+fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-    if let Err(error) = spawned {
-        eprintln!("longspan: cannot start a thread to {name}: {error}");
-    }
+    spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
 }
 
 /// Runs work whose panic must not take the window down.

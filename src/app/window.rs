@@ -49,7 +49,11 @@ pub fn run(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
 }
 
 fn run_loop(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
-    let no_window = |error: &dyn std::fmt::Display| AppError::NoWindow { reason: error.to_string() };
+    // The error begins with the place in the library's source, which helps nobody.
+    let no_window = |error: &dyn std::fmt::Display| {
+        let text = error.to_string();
+        AppError::NoWindow { reason: text.rsplit(": ").next().unwrap_or(&text).trim_end_matches('.').to_owned() }
+    };
     let event_loop = EventLoop::<Event>::with_user_event().build().map_err(|error| no_window(&error))?;
     let proxy = event_loop.create_proxy();
     let to_loop = proxy.clone();
@@ -244,6 +248,8 @@ impl Shell {
     /// Builds everything on the card anew; the application's state is not on it.
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
+        let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
+        self.app.set_note(format!("The graphics card was lost and found again: {reason}"));
         drop(lost.surface);
         match new_surface(event_loop, &lost.window) {
             Ok(surface) => {

@@ -1,8 +1,9 @@
-//! What every other module may lean on: time, cancellation, progress, the memory budget, disks, mapped files.
+//! What every other module may lean on: time, cancellation, progress, density, the memory budget, disks, mapped files.
 //! Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
+pub mod density;
 pub mod disk;
 pub mod mapped;
 pub mod progress;

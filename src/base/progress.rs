@@ -1,5 +1,6 @@
 //! How far long work has come, written by the work and read by whoever shows it. Never blocks either side.
 
+use super::density::Density;
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
@@ -50,6 +51,7 @@ struct Counters {
     total: AtomicU64,
     bytes: AtomicU64,
     events: AtomicU64,
+    density: Density,
     started: OnceLock<Instant>,
     stage_started_ms: AtomicU64,
 }
@@ -98,6 +100,12 @@ impl Progress {
     /// Adds events that were taken.
     pub fn add_events(&self, events: u64) {
         self.0.events.fetch_add(events, Ordering::Relaxed);
+    }
+
+    /// How the events that were taken lie in time.
+    #[must_use]
+    pub fn density(&self) -> &Density {
+        &self.0.density
     }
 
     /// The counters now.

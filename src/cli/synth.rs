@@ -3,6 +3,7 @@
 use super::args::Synth as Wanted;
 use super::low_args::LowCaptureFormat;
 use super::{CliError, new_file};
+use crate::formats::native::write::WriteError;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
 
 /// Generates what is wanted, and writes it.
@@ -17,6 +18,6 @@ pub fn write(wanted: &Wanted) -> Result<(), CliError> {
     });
     new_file::write(&wanted.output, |file| match wanted.format {
         LowCaptureFormat::Native => Ok(write::write_native(&synth, file)?),
-        LowCaptureFormat::Chrome => Err(CliError::NotBuilt { command: "synth as Chrome JSON" }),
+        LowCaptureFormat::Chrome => Ok(write::write_chrome_json(&synth, file).map_err(WriteError::from)?),
     })
 }

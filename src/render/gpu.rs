@@ -1,7 +1,6 @@
 //! The graphics card, or what stands in for one. Says so when it is lost; never panics over it.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 
 /// A device with its queue.
 #[derive(Debug, Clone)]
@@ -10,7 +9,8 @@ pub struct Gpu {
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
     pub(crate) queue: wgpu::Queue,
-    lost: Arc<AtomicBool>,
+    /// Why it no longer draws.
+    lost: Arc<OnceLock<String>>,
 }
 
 /// Why there is nothing to draw with.
@@ -26,7 +26,9 @@ pub enum GpuError {
     #[error("the graphics driver {adapter} refuses a device: {source}")]
     NoDevice { adapter: String, source: wgpu::RequestDeviceError },
     /// The window cannot be drawn on.
-    #[error("the window cannot be drawn on: {0}")]
+    #[error(
+        "no graphics driver can draw on the window ({0}); on Debian and Ubuntu `apt install mesa-vulkan-drivers` brings one that works on any machine"
+    )]
     NoSurface(#[from] wgpu::CreateSurfaceError),
     /// The driver offers no format that this driver's window takes.
     #[error("the graphics driver {adapter} offers no way to show pixels in this window")]
@@ -76,28 +78,26 @@ impl Gpu {
         };
         let (device, queue) = pollster::block_on(adapter.request_device(&descriptor))
             .map_err(|source| GpuError::NoDevice { adapter: adapter.get_info().name, source })?;
-        let lost = Arc::new(AtomicBool::new(false));
-        let flag = Arc::clone(&lost);
+        let lost = Arc::new(OnceLock::new());
+        let said = Arc::clone(&lost);
         device.set_device_lost_callback(move |reason, message| {
             // A device that is dropped reports itself as destroyed, which is no loss.
             if reason != wgpu::DeviceLostReason::Destroyed {
-                eprintln!("longspan: the graphics card was lost: {message}");
-                flag.store(true, Ordering::Relaxed);
+                said.set(message).ok(); // the first reason is the one that matters
             }
         });
-        let flag = Arc::clone(&lost);
+        let said = Arc::clone(&lost);
         // Without a handler wgpu panics; with one, the renderer is built anew as if the device were lost.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
-            eprintln!("longspan: graphics error: {error}");
-            flag.store(true, Ordering::Relaxed);
+            said.set(error.to_string()).ok(); // the first reason is the one that matters
         }));
         Ok(Self { instance, adapter, device, queue, lost })
     }
 
-    /// Whether this device no longer draws and must be replaced.
+    /// Why this device no longer draws and must be replaced; `None` while it draws.
     #[must_use]
-    pub fn is_lost(&self) -> bool {
-        self.lost.load(Ordering::Relaxed)
+    pub fn lost(&self) -> Option<&str> {
+        self.lost.get().map(String::as_str)
     }
 
     /// Whether a processor stands in for the card: a frame must then be drawn with fewer rectangles.

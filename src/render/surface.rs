@@ -83,7 +83,7 @@ impl WindowSurface {
 
     /// Paints and shows a picture.
     pub fn present(&mut self, mut picture: Picture) -> Presented {
-        if self.gpu.is_lost() {
+        if self.gpu.lost().is_some() {
             // The next painter starts from all textures; what changed meanwhile is in them.
             picture.textures.clear();
             return Presented::DeviceLost;
@@ -112,7 +112,7 @@ impl WindowSurface {
         if stale {
             self.configure();
         }
-        if self.gpu.is_lost() { Presented::DeviceLost } else { Presented::Shown }
+        if self.gpu.lost().is_some() { Presented::DeviceLost } else { Presented::Shown }
     }
 
     fn configure(&self) {

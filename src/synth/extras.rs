@@ -167,8 +167,9 @@ impl Extras {
             let helper = self.workers[(self.frame as usize / 4 + 1) % self.workers.len()];
             flow(EventKind::FlowStep, arrival_ns.min(start_ns + 300_000), helper.track, name)
         });
-        self.plan(Event { flags: EventFlags::BIND_ENCLOSING, ..start });
-        step.into_iter().for_each(|step| self.plan(step));
+        for around in [Some(start), step].into_iter().flatten() {
+            self.plan(Event { flags: EventFlags::BIND_ENCLOSING, ..around });
+        }
         self.plan(end);
     }
 

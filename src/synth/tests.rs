@@ -73,7 +73,7 @@ fn a_seed_means_the_same_in_every_version() {
         hash.digest()
     };
     assert_eq!(hash(SynthOptions { spans: 200_000, ..SynthOptions::default() }), 1_970_912_292_194_435_872);
-    assert_eq!(hash(SynthOptions { spans: 200_000, ..SynthOptions::demo() }), 16_168_630_322_832_475_657);
+    assert_eq!(hash(SynthOptions { spans: 200_000, ..SynthOptions::demo() }), 3_336_875_183_639_475_080);
 }
 
 #[test]
@@ -126,6 +126,19 @@ fn the_demo_has_one_of_everything_and_nothing_is_left_open() {
     assert!((300_000..500_000).contains(&spans), "{spans}");
     assert!(args > 5_000);
     assert_eq!(late, 0);
+}
+
+#[test]
+fn a_span_as_chrome_json_takes_about_a_hundred_bytes_and_every_line_parses() {
+    let demo = Synth::new(SynthOptions { spans: 200_000, ..SynthOptions::demo() });
+    let json = write::write_chrome_json(&demo, Vec::new()).unwrap();
+    let parsed: serde_json::Value = serde_json::from_slice(&json).unwrap();
+    let phases: std::collections::BTreeSet<&str> =
+        parsed["traceEvents"].as_array().unwrap().iter().filter_map(|event| event["ph"].as_str()).collect();
+    assert_eq!(phases.into_iter().collect::<String>(), "BCEMXbefist");
+    let spans = Synth::new(SynthOptions { spans: 20_000, ..SynthOptions::default() });
+    let bytes = write::write_chrome_json(&spans, Vec::new()).unwrap().len();
+    assert!((80..120).contains(&(bytes / 20_000)), "{}", bytes / 20_000);
 }
 
 #[test]

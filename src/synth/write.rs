@@ -1,11 +1,12 @@
 //! Writes generated captures. Generation and compression run at the same time; the bytes do not depend on how.
 
-use std::io::Write;
+use std::io::{self, Write};
 use std::sync::mpsc;
 
 use rayon::prelude::*;
 
 use super::Synth;
+use crate::formats::chrome_json::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::model::{Chunk, Losses};
 
@@ -37,4 +38,16 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
         }
         writer.finish(&Losses::default())
     })
+}
+
+/// Writes the capture as Chrome JSON and returns what it was written to.
+///
+/// # Errors
+/// What the system says.
+pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
+    let mut writer = ChromeJsonWriter::new(out, synth.names(), synth.tracks())?;
+    synth.generate(&mut |chunk| {
+        chunk.events.iter().try_for_each(|event| writer.event(event, chunk.details.blob(event.detail)))
+    })?;
+    writer.finish()
 }

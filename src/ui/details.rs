@@ -146,7 +146,7 @@ fn show_value(ui: &mut Ui, theme: &Theme, key: &str, value: &Value, salt: usize)
     };
     match value {
         Value::Object(members) => {
-            nested(format!("{{{}}}", members.len()), members.iter().map(|(key, value)| (key.clone(), value)).collect())
+            nested(format!("{{{}}}", members.len()), members.iter().map(|(key, value)| (key.clone(), value)).collect());
         }
         Value::Array(items) => nested(
             format!("[{}]", items.len()),

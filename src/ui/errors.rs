@@ -7,6 +7,7 @@ use super::theme::Theme;
 use crate::scene::labels::shown;
 
 /// Shows a message until it is closed.
+#[must_use]
 pub fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let frame = egui::Frame::window(ui.style());

@@ -2,8 +2,9 @@
 
 use egui::{Align2, FontId, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
+use super::places::Places;
 use super::theme::{LABEL_POINTS, Theme};
-use super::timeline::{Places, Timeline};
+use super::timeline::Timeline;
 use crate::scene::frame::{pixels_in_view, y_on_canvas};
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};

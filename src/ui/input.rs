@@ -3,7 +3,8 @@
 use egui::{Key, Modifiers, Response, Ui};
 
 use super::Command;
-use super::timeline::{Places, Timeline};
+use super::places::Places;
+use super::timeline::Timeline;
 use crate::store::lane::RowIdx;
 
 /// Points of wheel for a zoom by e: five notches of fifty.

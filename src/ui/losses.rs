@@ -12,8 +12,11 @@ pub fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
     if losses.is_empty() {
         return None;
     }
-    let total = grouped_digits(losses.total());
-    let text = RichText::new(format!("\u{26a0} {total} losses")).color(theme.warning);
+    let text = match losses.total() {
+        1 => "1 loss".to_owned(),
+        total => format!("{} losses", grouped_digits(total)),
+    };
+    let text = RichText::new(text).color(theme.warning);
     let clicked =
         ui.add(egui::Button::new(text).small()).on_hover_text("What could not be taken as it stood").clicked();
     clicked.then_some(Command::Toggle(super::Panel::Losses))
@@ -29,7 +32,11 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
         for (loss, entry) in losses.iter() {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(loss.name().replace('_', " ")).strong());
-                ui.label(RichText::new(format!("{} times", grouped_digits(entry.count))).color(theme.warning));
+                let count = match entry.count {
+                    1 => "once".to_owned(),
+                    count => format!("{} times", grouped_digits(count)),
+                };
+                ui.label(RichText::new(count).color(theme.warning));
                 match entry.first {
                     Place::Time(ts_ns) => {
                         let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));

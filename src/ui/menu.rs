@@ -15,6 +15,7 @@ const KEYS: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::F1);
 
 /// What the entries depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables entries of its own")]
 pub struct MenuState {
     /// Whether a capture is open.
     pub has_capture: bool,
@@ -132,7 +133,7 @@ pub const KEY_TABLE: &[(&str, &str)] = &[
     ("Click, double click", "select a span, fill the view with it"),
     ("W  S", "zoom in and out, as long as held"),
     ("A  D", "move in time, as long as held"),
-    ("\u{2190}  \u{2192}  \u{2191}  \u{2193}", "move and scroll by a step"),
+    ("Arrows", "move and scroll by a step"),
     ("+  -", "zoom around the middle"),
     ("Home or 0", "the whole capture"),
     ("F", "fill the view with the selected span"),

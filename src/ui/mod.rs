@@ -3,13 +3,17 @@
 
 pub mod details;
 pub mod errors;
-pub mod gutter;
-pub mod input;
+mod gutter;
+mod hover;
+mod input;
 pub mod losses;
 pub mod menu;
 pub mod picker;
+mod places;
 pub mod progress;
-pub mod scroll_bar;
+mod ruler_bar;
+mod scroll_bar;
+mod span_names;
 pub mod status;
 pub mod theme;
 pub mod timeline;

@@ -40,13 +40,14 @@ pub struct Picker {
     /// What is typed: a name in the folder or a whole path.
     path_text: String,
     listing: Option<Listing>,
+    was_shown: bool,
 }
 
 impl Picker {
     /// A dialog in a folder; its content is asked for with the command that [`Picker::first_command`] returns.
     #[must_use]
     pub fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
-        Self { purpose, folder, path_text: suggested_name, listing: None }
+        Self { purpose, folder, path_text: suggested_name, listing: None, was_shown: false }
     }
 
     /// Asks for the content of the folder that is shown first.
@@ -81,6 +82,9 @@ impl Picker {
             let field =
                 egui::TextEdit::singleline(&mut self.path_text).hint_text("Name or path").desired_width(f32::INFINITY);
             let typed = ui.add(field);
+            if !std::mem::replace(&mut self.was_shown, true) {
+                typed.request_focus();
+            }
             let entered = typed.lost_focus() && ui.input(|input| input.key_pressed(egui::Key::Enter));
             ui.add_space(6.0);
             ui.horizontal(|ui| {
@@ -166,13 +170,13 @@ impl Picker {
     fn chosen(&self) -> Command {
         let path = self.folder.join(self.path_text.trim());
         match self.purpose {
-            Purpose::Open if is_listed_folder(&self.listing, self.path_text.trim()) => Command::List(path),
+            Purpose::Open if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => Command::List(path),
             Purpose::Open => Command::Open(path),
             Purpose::Export(format) => Command::Export(format, path),
         }
     }
 }
 
-fn is_listed_folder(listing: &Option<Listing>, name: &str) -> bool {
+fn is_listed_folder(listing: Option<&Listing>, name: &str) -> bool {
     matches!(listing, Some(Ok(entries)) if entries.iter().any(|entry| !entry.is_file && entry.name == name))
 }

@@ -2,8 +2,9 @@
 
 use egui::{Rect, Sense, Ui, pos2};
 
+use super::places::Places;
 use super::theme::Theme;
-use super::timeline::{Places, Timeline};
+use super::timeline::Timeline;
 
 /// Shows the bar and takes drags of it.
 #[expect(

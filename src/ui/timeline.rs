@@ -1,26 +1,25 @@
 //! The canvas with its ruler and its gutter: holds what is in view, what is folded and what is selected. Asks the capture
 //! only through frames and picks, whose work is bounded by pixels.
 
-use egui::{Align2, Color32, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
+use egui::{Align2, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
 
-use super::theme::{LABEL_POINTS, Theme, color32};
-use super::{Command, gutter, input, scroll_bar};
+use super::places::Places;
+use super::span_names::{SpanName, span_names};
+use super::theme::{LABEL_POINTS, Theme};
+use super::{Command, gutter, input, ruler_bar, scroll_bar};
 use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::Rects;
 use crate::scene::color::Palette;
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
-use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::labels::shown;
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
-use crate::scene::ruler::{Ruler, ruler};
 use crate::scene::tiles::Tiles;
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneKind, RowIdx, Span};
+use crate::store::lane::{LaneKind, RowIdx};
 
-/// The height of the ruler, in points.
-const RULER_POINTS: f32 = 26.0;
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
 
@@ -36,7 +35,7 @@ pub struct Timeline {
     scale: f32,
     gutter_points: f32,
     drawn: Option<Drawn>,
-    hovered: Option<RowIdx>,
+    pub(super) hovered: Option<RowIdx>,
     budget: RectBudget,
 }
 
@@ -46,14 +45,7 @@ struct Drawn {
     frame: Frame,
     rects: Rects,
     /// The names on spans, cut to fit; made when they are first painted.
-    labels: Option<Vec<LabelText>>,
-}
-
-struct LabelText {
-    x: f32,
-    y: f32,
-    text: String,
-    color: Color32,
+    labels: Option<Vec<SpanName>>,
 }
 
 impl Timeline {
@@ -201,7 +193,7 @@ impl Timeline {
         painter.rect_filled(places.all, 0.0, theme.canvas);
         painter.rect_filled(places.gutter.union(places.corner), 0.0, theme.gutter);
         painter.rect_filled(places.ruler, 0.0, theme.gutter);
-        self.paint_ruler(ui, &places, theme, response.hover_pos());
+        ruler_bar::paint(self, ui, &places, theme, response.hover_pos());
         self.paint_canvas(ui, &places, theme);
         let toggled = gutter::show(self, ui, &places, theme);
         scroll_bar::show(self, ui, &places, theme);
@@ -328,7 +320,6 @@ impl Timeline {
             self.scale = places.scale;
             self.lay_out();
         }
-        #[expect(clippy::float_cmp, reason = "both are whole")]
         if (self.view.width_px(), self.view.height_px()) != (width_px, height_px) {
             self.view.resize(width_px, height_px);
             self.scroll(0.0);
@@ -362,52 +353,6 @@ impl Timeline {
         self.drawn = Some(Drawn { view: self.view, frame, rects, labels: None });
     }
 
-    fn paint_ruler(&self, ui: &Ui, places: &Places, theme: &Theme, hover: Option<Pos2>) {
-        let font = FontId::proportional(11.0);
-        let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
-        let ruler = self.ruler(digit_points);
-        let painter = ui.painter_at(places.ruler);
-        let canvas = ui.painter_at(places.canvas);
-        let x_of = |ts_ns| places.canvas.left() + as_f32(self.view.x_from_time(ts_ns)) / self.scale;
-        for tick in &ruler.ticks {
-            let x = x_of(tick.ts_ns);
-            painter.vline(x, places.ruler.bottom() - 8.0..=places.ruler.bottom(), Stroke::new(1.0, theme.weak_text));
-            let at = pos2(x + 4.0, places.ruler.center().y);
-            painter.text(at, Align2::LEFT_CENTER, &tick.label, font.clone(), theme.weak_text);
-            canvas.vline(x, places.canvas.y_range(), Stroke::new(1.0, theme.grid));
-            for part in 1..ruler.parts {
-                let x = x_of(tick.ts_ns.saturating_add(ruler.step_ns / ruler.parts * part));
-                painter.vline(x, places.ruler.bottom() - 4.0..=places.ruler.bottom(), Stroke::new(1.0, theme.line));
-            }
-        }
-        let corner = ui.painter_at(places.corner);
-        let at = places.corner.right_center() - vec2(8.0, 0.0);
-        corner.text(at, Align2::RIGHT_CENTER, &ruler.base, FontId::proportional(11.0), theme.text);
-        if let Some(at) = hover.filter(|at| places.canvas.contains(*at)) {
-            self.paint_time_under_pointer(ui, places, theme, at);
-        }
-    }
-
-    fn ruler(&self, digit_points: f32) -> Ruler {
-        ruler(&self.view, self.snapshot.start_ns(), f64::from(digit_points * self.scale))
-    }
-
-    fn paint_time_under_pointer(&self, ui: &Ui, places: &Places, theme: &Theme, at: Pos2) {
-        let ts_ns = self.view.time_from_x(f64::from((at.x - places.canvas.left()) * self.scale));
-        let since_start = seconds_text(ts_ns.saturating_sub(self.snapshot.start_ns()));
-        let galley = ui.painter().layout_no_wrap(format!("{since_start} s"), FontId::proportional(11.0), theme.canvas);
-        let size = galley.size() + vec2(10.0, 4.0);
-        let left =
-            (at.x - size.x / 2.0).clamp(places.ruler.left(), (places.ruler.right() - size.x).max(places.ruler.left()));
-        let pill = Rect::from_min_size(pos2(left, places.ruler.center().y - size.y / 2.0), size);
-        let painter = ui.painter_at(places.ruler);
-        // Labels that it would cut in half are covered whole.
-        painter.rect_filled(pill.expand2(vec2(18.0, 0.0)), 0.0, theme.gutter);
-        painter.rect_filled(pill, 4.0, theme.text);
-        painter.galley(pill.min + vec2(5.0, 2.0), galley, theme.canvas);
-        ui.painter_at(places.canvas).vline(at.x, places.canvas.y_range(), Stroke::new(1.0, theme.line));
-    }
-
     fn paint_canvas(&mut self, ui: &Ui, places: &Places, theme: &Theme) {
         let painter = ui.painter_at(places.canvas);
         let (top_px, bottom_px) = frame::pixels_in_view(&self.view);
@@ -425,7 +370,7 @@ impl Timeline {
         let scale = self.scale;
         let Some(drawn) = &mut self.drawn else { return };
         painter.add(drawn.rects.shape(places.canvas));
-        let labels = drawn.labels.get_or_insert_with(|| label_texts(ui, &drawn.frame, &self.snapshot, scale));
+        let labels = drawn.labels.get_or_insert_with(|| span_names(ui, &drawn.frame, &self.snapshot, scale));
         let font = FontId::proportional(LABEL_POINTS);
         for label in labels {
             let at = places.canvas.min + vec2(label.x, label.y) / scale;
@@ -457,52 +402,6 @@ impl Timeline {
         painter.rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
-    /// Finds what the pointer is on, and says what it is beside it.
-    fn show_hover(&mut self, response: &egui::Response, places: &Places, theme: &Theme, ui: &Ui) {
-        let at = response.hover_pos().filter(|_| !response.dragged());
-        let hovered = at.and_then(|at| self.row_under(places, at));
-        if hovered != self.hovered {
-            self.hovered = hovered;
-            ui.ctx().request_repaint();
-        }
-        let tip = hovered
-            .map(|row| self.span_text(row, &self.snapshot.row(row)))
-            .or_else(|| at.and_then(|at| self.counter_text(places, at)));
-        if let Some([title, below]) = tip {
-            response.clone().on_hover_ui_at_pointer(|ui| {
-                ui.set_max_width(420.0);
-                ui.label(egui::RichText::new(title).strong());
-                ui.label(egui::RichText::new(below).color(theme.weak_text));
-            });
-        }
-    }
-
-    fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
-        let name = self.snapshot.names().get(span.name);
-        let title = if name.text.is_empty() { "(no name)".to_owned() } else { shown(name.text).into_owned() };
-        let dur = match self.snapshot.lane(row.lane).kind {
-            LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
-            LaneKind::Spans => duration_text(span.dur_ns),
-            _ => "instant".to_owned(),
-        };
-        let start = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
-        let category = name.category.filter(|category| !category.is_empty());
-        let category = category.map(|category| format!("  ·  {}", shown(category))).unwrap_or_default();
-        [title, format!("{dur}  ·  at {start} s{category}")]
-    }
-
-    fn counter_text(&self, places: &Places, at: Pos2) -> Option<[String; 2]> {
-        let picked = self.picked(places, at);
-        let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
-        let buckets = crate::query::Buckets::covering(picked.ts_ns, picked.ts_ns.saturating_add(1), 1);
-        let mut cells = Vec::new();
-        crate::query::pixels::counter(&self.snapshot, lane.lane, buckets, &mut cells);
-        let value = cells.last()?.last;
-        let (name, _) = self.track_text(self.snapshot.lane(lane.lane).track);
-        let time = seconds_text(picked.ts_ns.saturating_sub(self.snapshot.start_ns()));
-        Some([name, format!("{value}  ·  at {time} s")])
-    }
-
     fn resize_gutter(&mut self, ui: &Ui, places: &Places) {
         let edge =
             Rect::from_x_y_ranges(places.gutter.right() - 3.0..=places.gutter.right() + 3.0, places.all.y_range());
@@ -516,76 +415,7 @@ impl Timeline {
     }
 }
 
-/// Where the parts of the timeline are in the window, in points, on whole pixels.
-pub(super) struct Places {
-    pub all: Rect,
-    /// Above the gutter.
-    pub corner: Rect,
-    pub ruler: Rect,
-    pub gutter: Rect,
-    pub canvas: Rect,
-    pub scale: f32,
-}
-
-impl Places {
-    fn new(ui: &Ui, gutter_points: f32) -> Self {
-        let scale = ui.pixels_per_point();
-        let whole = |points: f32| (points * scale).round() / scale;
-        let available = ui.available_rect_before_wrap();
-        let all = Rect::from_min_max(
-            pos2(whole(available.left()), whole(available.top())),
-            pos2(whole(available.right()), whole(available.bottom())),
-        );
-        let (x, y) = (whole(all.left() + gutter_points), whole(all.top() + RULER_POINTS));
-        Self {
-            all,
-            corner: Rect::from_min_max(all.min, pos2(x, y)),
-            ruler: Rect::from_min_max(pos2(x, all.top()), pos2(all.right(), y)),
-            gutter: Rect::from_min_max(pos2(all.left(), y), pos2(x, all.bottom())),
-            canvas: Rect::from_min_max(pos2(x, y), all.max),
-            scale,
-        }
-    }
-
-    /// The band of the canvas from a height in pixels.
-    pub fn row(&self, y_px: f32, height_px: u32) -> Rect {
-        #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
-        let height = height_px as f32 / self.scale;
-        let top = self.canvas.top() + y_px / self.scale;
-        Rect::from_min_max(pos2(self.canvas.left(), top), pos2(self.canvas.right(), top + height))
-    }
-}
-
-/// The names on spans, each with its duration where there is room, cut where there is not.
-fn label_texts(ui: &Ui, frame: &Frame, snapshot: &Snapshot, scale: f32) -> Vec<LabelText> {
-    /// More names than this nobody reads, and laying out text costs more than anything else in a frame.
-    const LABELS_MAX: usize = 3000;
-    let font = FontId::proportional(LABEL_POINTS);
-    ui.fonts_mut(|fonts| {
-        let mut ascii = [0.0; 128];
-        for (letter, width) in (0_u8..128).zip(&mut ascii) {
-            *width = fonts.glyph_width(&font, char::from(letter));
-        }
-        let mut advance = |letter: char| match ascii.get(letter as usize) {
-            Some(&width) => width,
-            None => fonts.glyph_width(&font, letter),
-        };
-        let mut texts = Vec::new();
-        for label in frame.labels.iter().take(LABELS_MAX) {
-            let room = (label.x1 - label.x0) / scale;
-            let name = shown(snapshot.names().get(label.name).text);
-            let Some(cut) = shorten_middle(&name, room, &mut advance) else { continue };
-            let used: f32 = cut.chars().map(&mut advance).sum();
-            let dur = format!("  {}", duration_text(label.dur_ns));
-            let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
-            let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };
-            texts.push(LabelText { x: label.x0, y: label.y, text, color: color32(label.color) });
-        }
-        texts
-    })
-}
-
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
-fn as_f32(px: f64) -> f32 {
+pub(super) fn as_f32(px: f64) -> f32 {
     px as f32
 }

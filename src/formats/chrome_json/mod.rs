@@ -2,7 +2,7 @@
 //!
 //! In reading order: `split` guesses where to cut, `scan` steps over JSON, `wire` finds the fields of a record,
 //! `phases` says what it means, `events` makes events of it, `records` is the whole array, `envelope` what
-//! stands around it, and `read` does all of that on several threads.
+//! stands around it, and `read` does all of that on several threads; [`write`](mod@write) goes the other way.
 
 mod envelope;
 mod events;
@@ -16,6 +16,7 @@ mod split;
 mod tables;
 mod text;
 mod wire;
+pub mod write;
 
 #[cfg(test)]
 mod tests;

@@ -15,12 +15,6 @@ use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
 
-/// Whether these first bytes of a file are those of a native capture.
-#[must_use]
-pub fn detect(first_bytes: &[u8]) -> bool {
-    first_bytes.starts_with(&MAGIC)
-}
-
 /// Opens a capture: reads its directory and its tables, not its events.
 ///
 /// # Errors

@@ -1,0 +1,283 @@
+//! The application driven without a window, and its pictures drawn without one.
+
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::AppOptions;
+use super::picture::{PictureOptions, render};
+use super::state::App;
+use super::tasks::TaskEvent;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::{self, CachePolicy, LoadOptions};
+use crate::query::Snapshot;
+use crate::render::GpuError;
+use crate::render::readback::Pixels;
+use crate::scene::color::{Palette, Shade};
+
+/// Two spans on one thread: the first two fifths and the last two fifths of the capture.
+const TWO_SPANS: &str = r#"[
+    {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400},
+    {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600,"dur":400}]"#;
+
+fn load_options() -> LoadOptions {
+    LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() }
+}
+
+fn file(folder: &Path, name: &str, json: &str) -> PathBuf {
+    let path = folder.join(name);
+    std::fs::write(&path, json).unwrap();
+    path
+}
+
+fn snapshot(json: &str) -> Snapshot {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(json.as_bytes()).unwrap();
+    let loaded = ingest::open(file.path(), &load_options(), &Cancel::default(), &Progress::default()).unwrap();
+    Snapshot::new(loaded.store)
+}
+
+/// The application with a screen of 1000 x 600 points that nobody sees.
+struct Driven {
+    app: App,
+    context: egui::Context,
+    events: Receiver<TaskEvent>,
+    seconds: f64,
+}
+
+impl Driven {
+    fn new() -> Self {
+        let (sender, events) = channel();
+        let sender = Mutex::new(sender);
+        let wake = Arc::new(move |event| {
+            sender.lock().unwrap().send(event).ok(); // the test is over
+        });
+        let options = AppOptions { load: load_options(), ..AppOptions::default() };
+        Self { app: App::new(options, wake), context: egui::Context::default(), events, seconds: 0.0 }
+    }
+
+    fn frame(&mut self, events: Vec<egui::Event>) {
+        self.seconds += 0.1;
+        let input = egui::RawInput {
+            screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(1000.0, 600.0))),
+            time: Some(self.seconds),
+            events,
+            ..egui::RawInput::default()
+        };
+        let app = &mut self.app;
+        let output = self.context.run_ui(input, |ui| {
+            app.show(ui);
+        });
+        output.drop_without_applying_deltas();
+    }
+
+    fn click(&mut self, x: f32, y: f32) {
+        let pos = egui::pos2(x, y);
+        let button = |pressed| egui::Event::PointerButton {
+            pos,
+            button: egui::PointerButton::Primary,
+            pressed,
+            modifiers: egui::Modifiers::NONE,
+        };
+        self.frame(vec![egui::Event::PointerMoved(pos)]);
+        self.frame(vec![button(true)]);
+        self.frame(vec![button(false)]);
+        // A second click must not make a double click of two.
+        self.seconds += 2.0;
+    }
+
+    fn press(&mut self, key: egui::Key) {
+        let event = |pressed| egui::Event::Key {
+            key,
+            physical_key: None,
+            pressed,
+            repeat: false,
+            modifiers: egui::Modifiers::NONE,
+        };
+        self.frame(vec![event(true)]);
+        self.frame(vec![event(false)]);
+    }
+
+    /// Takes what background work says until nothing runs.
+    fn finish_tasks(&mut self) {
+        loop {
+            let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
+            let is_last = matches!(event, TaskEvent::Loaded(..));
+            self.app.take(event);
+            if is_last {
+                return;
+            }
+        }
+    }
+
+    fn selected_name(&mut self) -> Option<String> {
+        let timeline = self.app.timeline_mut()?;
+        let row = timeline.selected()?;
+        let snapshot = timeline.snapshot();
+        Some(snapshot.names().get(snapshot.row(row).name).text.to_owned())
+    }
+}
+
+#[test]
+fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.frame(Vec::new());
+    // Down the canvas at a time within the first span, until its row is hit.
+    let hit = (0..20).any(|step| {
+        driven.click(350.0, 60.0 + 6.0 * f32::from(i16::try_from(step).unwrap()));
+        driven.selected_name().is_some()
+    });
+    assert!(hit, "no click hits the span");
+    assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
+    driven.press(egui::Key::Period);
+    assert_eq!(driven.selected_name().as_deref(), Some("omega"));
+    driven.press(egui::Key::Period);
+    assert_eq!(driven.selected_name().as_deref(), Some("omega"), "there is none after the last");
+    driven.press(egui::Key::Escape);
+    assert_eq!(driven.selected_name(), None);
+}
+
+#[test]
+fn held_keys_zoom_and_the_home_key_shows_everything_again() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.frame(Vec::new());
+    let ns_per_px = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().ns_per_px();
+    let whole = ns_per_px(&mut driven);
+    driven.press(egui::Key::W);
+    assert!(ns_per_px(&mut driven) < whole);
+    driven.press(egui::Key::Home);
+    driven.frame(Vec::new());
+    assert!((ns_per_px(&mut driven) - whole).abs() < 1e-9);
+}
+
+#[test]
+fn an_unreadable_trace_is_a_message_and_the_capture_before_it_stays() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = file(folder.path(), "bad.json", "this is no trace");
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.app.open_first_of(&[bad]);
+    driven.finish_tasks();
+    driven.frame(Vec::new());
+    let message = driven.app.message().expect("a message is shown").to_owned();
+    assert!(message.contains("bad.json"), "{message}");
+    assert_eq!(driven.app.title(), "two - Longspan");
+}
+
+#[test]
+fn of_two_loads_the_second_is_shown_whichever_ends_first() {
+    let folder = tempfile::tempdir().unwrap();
+    let first = file(folder.path(), "first.json", TWO_SPANS);
+    let second = file(folder.path(), "second.json", TWO_SPANS);
+    let mut driven = Driven::new();
+    driven.app.open_first_of(&[first]);
+    driven.app.open_first_of(&[second]);
+    driven.finish_tasks();
+    driven.finish_tasks();
+    driven.frame(Vec::new());
+    assert_eq!(driven.app.title(), "second.json - Longspan");
+    assert_eq!(driven.app.message(), None);
+}
+
+#[test]
+fn of_several_files_the_first_that_is_one_is_opened_and_that_is_said() {
+    let folder = tempfile::tempdir().unwrap();
+    let good = file(folder.path(), "good.json", TWO_SPANS);
+    let mut driven = Driven::new();
+    driven.app.open_first_of(&[folder.path().to_owned(), good]);
+    driven.finish_tasks();
+    assert_eq!(driven.app.title(), "good.json - Longspan");
+    assert!(driven.app.note().contains("good.json"), "{}", driven.app.note());
+}
+
+#[test]
+fn what_is_looked_at_stays_in_view_while_more_is_sorted() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), true);
+    driven.frame(Vec::new());
+    driven.app.timeline_mut().unwrap().show_exactly(100_000, 200_000);
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".to_owned(), false);
+    driven.frame(Vec::new());
+    let view = *driven.app.timeline_mut().unwrap().view();
+    assert!(view.x_from_time(100_000).abs() < 1e-6, "{view:?}");
+}
+
+#[test]
+fn a_capture_without_events_is_shown() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot("[]"), "empty".to_owned(), false);
+    driven.frame(Vec::new());
+    driven.press(egui::Key::W);
+    assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
+}
+
+/// The picture of a capture, or `None` on a machine on which nothing can draw.
+fn picture(json: &str, options: &PictureOptions) -> Option<Pixels> {
+    match render(snapshot(json), options) {
+        Ok(pixels) => Some(pixels),
+        Err(GpuError::NoAdapter { .. }) => None,
+        Err(error) => panic!("{error}"),
+    }
+}
+
+fn options(scale: f32) -> PictureOptions {
+    PictureOptions { size_px: [1000, 400], scale, ..PictureOptions::default() }
+}
+
+/// The first column and the one after the last that hold a pixel of exactly the colour of a name.
+fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
+    let color = Palette::new(Shade::Dark).of_text(name).0;
+    let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
+    let first = (0..pixels.width).find(has).expect("the span is drawn");
+    let last = (0..pixels.width).rev().find(has).expect("the span is drawn");
+    (first, last + 1)
+}
+
+#[test]
+fn the_picture_shows_spans_in_their_colours_at_their_times() {
+    let Some(pixels) = picture(TWO_SPANS, &options(1.0)) else { return };
+    let (alpha, omega) = (columns_of(&pixels, "alpha"), columns_of(&pixels, "omega"));
+    // The canvas is 770 pixels wide, of which nine tenths are the capture; edges take a pixel or two.
+    let expected = 770.0 * 0.9 * 0.4;
+    for (first, end) in [alpha, omega] {
+        let width = f64::from(end - first);
+        assert!((width - expected).abs() <= 4.0, "{width} is not {expected}");
+    }
+    let gap = f64::from(omega.0 - alpha.1);
+    assert!((gap - expected / 2.0).abs() <= 4.0, "{gap}");
+}
+
+#[test]
+fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
+    let Some(single) = picture(TWO_SPANS, &options(1.0)) else { return };
+    let Some(double) = picture(TWO_SPANS, &options(2.0)) else { return };
+    let height = |pixels: &Pixels| {
+        let color = Palette::new(Shade::Dark).of_text("alpha").0;
+        // Near the right end, where no text stands.
+        let (_, end) = columns_of(pixels, "alpha");
+        (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
+    };
+    let (single, double) = (height(&single), height(&double));
+    assert!(double.abs_diff(single * 2) <= 3, "{single} and {double}");
+}
+
+#[test]
+fn a_picture_is_the_same_every_time() {
+    let Some(first) = picture(TWO_SPANS, &options(1.0)) else { return };
+    assert!(picture(TWO_SPANS, &options(1.0)).is_some_and(|second| second == first));
+}
+
+#[test]
+fn a_picture_too_large_for_the_card_is_refused_with_its_limit() {
+    let huge = PictureOptions { size_px: [1_000_000, 10], ..PictureOptions::default() };
+    match render(snapshot(TWO_SPANS), &huge) {
+        Err(GpuError::TooLarge { width: 1_000_000, limit, .. }) => assert!(limit >= 2048),
+        Err(GpuError::NoAdapter { .. }) => {}
+        other => panic!("{other:?}"),
+    }
+}

@@ -1,0 +1,171 @@
+//! Chrome JSON in order of time, parents before their children. Asynchronous spans, which this format has only as begins
+//! and ends, get an id for each tree; memory goes with how many of them are open.
+
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::io::{self, Write};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+use rustc_hash::FxHashMap;
+
+use super::rows::ExportRows;
+use super::{ExportReport, Out, SinkError, Watched};
+use crate::formats::chrome_json::write::ChromeJsonWriter;
+use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx, TrackKind};
+use crate::query::Snapshot;
+
+/// Writes all rows to `out`.
+pub(super) fn write(
+    snapshot: &Snapshot,
+    rows: &mut ExportRows<'_>,
+    out: Out<'_>,
+    gzip: bool,
+    watched: &Watched<'_>,
+) -> Result<ExportReport, SinkError> {
+    if !gzip {
+        return write_plain(snapshot, rows, out, watched);
+    }
+    // Five times as fast as the usual level, for a fifth more bytes.
+    let mut encoder = GzEncoder::new(out, Compression::fast());
+    let report = write_plain(snapshot, rows, &mut encoder, watched)?;
+    encoder.finish()?;
+    Ok(report)
+}
+
+fn write_plain(
+    snapshot: &Snapshot,
+    rows: &mut ExportRows<'_>,
+    out: Out<'_>,
+    watched: &Watched<'_>,
+) -> Result<ExportReport, SinkError> {
+    let mut report = ExportReport::default();
+    let tracks = &snapshot.tracks().tracks;
+    let mut writer = ChromeJsonWriter::new(out, snapshot.names(), snapshot.tracks())?;
+    let mut asyncs = Asyncs::default();
+    while let Some((event, blob)) = rows.next_event() {
+        asyncs.close_before(event.ts_ns, &mut writer)?;
+        let is_async = tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
+        let event = match event.kind {
+            EventKind::Complete if is_async => asyncs.open(event, &mut writer)?,
+            EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..event },
+            _ => event,
+        };
+        writer.event(&event, blob)?;
+        report.count(event.kind);
+        watched.wrote(report.rows())?;
+    }
+    asyncs.close_all(&mut writer)?;
+    writer.finish()?;
+    Ok(report)
+}
+
+/// The asynchronous spans that are open.
+#[derive(Debug, Default)]
+struct Asyncs {
+    /// Ends to come, by time: at one time the innermost first.
+    ends: BTreeMap<EndKey, Event>,
+    /// By track: what is open on it, in order of begin.
+    open: FxHashMap<TrackIdx, Vec<Open>>,
+    last_id: u64,
+    last_number: u64,
+}
+
+/// Time, how far out, number.
+type EndKey = (i64, Reverse<u16>, u64);
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    start_ns: i64,
+    /// When it ends; `None` if that is not known.
+    end_ns: Option<i64>,
+    depth: u16,
+    name: NameIdx,
+    /// The id of its tree.
+    id: u64,
+    number: u64,
+}
+
+impl Open {
+    fn key(&self) -> EndKey {
+        (self.end_ns.unwrap_or(i64::MAX), Reverse(self.depth), self.number)
+    }
+
+    /// Whether an end of this name, written when this ends, would close `inner` instead.
+    fn would_close(&self, inner: &Self) -> bool {
+        let ends_first = match (self.end_ns, inner.end_ns) {
+            (Some(end_ns), Some(inner_end_ns)) => end_ns < inner_end_ns,
+            (end_ns, _) => end_ns.is_some(),
+        };
+        ends_first && self.name == inner.name
+    }
+}
+
+impl Asyncs {
+    /// Writes the ends before `ts_ns`, and those at that very time of what began earlier.
+    fn close_before<W: Write>(&mut self, ts_ns: i64, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
+        while let Some(entry) = self.ends.first_entry() {
+            let &(end_ns, _, number) = entry.key();
+            if end_ns > ts_ns {
+                break;
+            }
+            let open = self.open.entry(entry.get().track).or_default();
+            if open.iter().any(|open| open.number == number && open.start_ns == ts_ns) {
+                // Without length: what begins inside of it may still come.
+                break;
+            }
+            open.retain(|open| open.number != number);
+            writer.event(&entry.remove(), &[])?;
+        }
+        Ok(())
+    }
+
+    /// Notes a span, and makes the begin of it.
+    fn open<W: Write>(&mut self, span: Event, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<Event> {
+        let open = self.open.entry(span.track).or_default();
+        // What it follows at this very time, and is without length.
+        let followed = |before: &mut Open| before.depth >= span.depth && before.end_ns == Some(span.ts_ns);
+        for before in open.extract_if(.., followed) {
+            if let Some(end) = self.ends.remove(&before.key()) {
+                writer.event(&end, &[])?;
+            }
+        }
+        let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
+        self.last_number += 1;
+        let mut begun = Open {
+            start_ns: span.ts_ns,
+            end_ns: (!span.flags.has(EventFlags::UNFINISHED)).then_some(end_ns),
+            depth: span.depth,
+            name: span.name,
+            id: 0,
+            number: self.last_number,
+        };
+        // A track holds one tree at a time. A span whose end would be taken for another's is a tree by itself.
+        begun.id = match open.last() {
+            Some(last) if !open.iter().any(|outer| outer.would_close(&begun)) => last.id,
+            _ => {
+                self.last_id += 1;
+                self.last_id
+            }
+        };
+        if begun.end_ns.is_some() {
+            let kind = EventKind::AsyncEnd;
+            self.ends.insert(begun.key(), Event { ts_ns: end_ns, value: begun.id, detail: 0, kind, ..span });
+        }
+        open.push(begun);
+        Ok(Event { value: begun.id, kind: EventKind::AsyncBegin, ..span })
+    }
+
+    /// The id of the tree that is open on a track, or one of its own.
+    fn tree_id(&mut self, track: TrackIdx) -> u64 {
+        if let Some(last) = self.open.get(&track).and_then(|open| open.last()) {
+            return last.id;
+        }
+        self.last_id += 1;
+        self.last_id
+    }
+
+    fn close_all<W: Write>(&mut self, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<()> {
+        std::mem::take(&mut self.ends).into_values().try_for_each(|end| writer.event(&end, &[]))
+    }
+}

@@ -1,0 +1,204 @@
+//! A file that appears under its name only once it is whole, and never in place of the capture that it is made of.
+//! Devices and pipes are written to as they are.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::{MetadataExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::ExportError;
+
+/// Large enough that a disk sees few writes.
+const BUFFER_BYTES: usize = 1 << 20;
+
+/// A file that is being written.
+#[derive(Debug)]
+pub struct OutputFile {
+    /// As the user gave it, for errors.
+    path: PathBuf,
+    writer: BufWriter<Counted>,
+    /// Where the file goes once it is whole, and the name that it has until then; `None` for a device.
+    temporary: Option<(PathBuf, tempfile::TempPath)>,
+}
+
+#[derive(Debug)]
+struct Counted {
+    file: File,
+    bytes: u64,
+}
+
+impl OutputFile {
+    /// Begins a file that is to be at `path`, in the folder where it will be.
+    ///
+    /// # Errors
+    /// [`ExportError::IsSource`] if `path` is `source` under this or another name, [`ExportError::IsFolder`], or what the
+    /// system says.
+    pub fn create(path: &Path, source: &Path) -> Result<Self, ExportError> {
+        let failed = |source| ExportError::Io { path: path.into(), source };
+        let there = fs::metadata(path).ok();
+        if same_file(path, source) {
+            return Err(ExportError::IsSource { path: path.into() });
+        }
+        if there.as_ref().is_some_and(fs::Metadata::is_dir) {
+            return Err(ExportError::IsFolder { path: path.into() });
+        }
+        if there.is_some_and(|there| !there.is_file()) {
+            let device = File::options().write(true).open(path).map_err(failed)?;
+            return Ok(Self { path: path.into(), writer: buffered(device), temporary: None });
+        }
+        // A link goes on pointing to the file that is written, also one whose target is not there yet.
+        let target = link_target(path).map_err(failed)?;
+        if same_file(&target, source) {
+            return Err(ExportError::IsSource { path: path.into() });
+        }
+        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let mut builder = tempfile::Builder::new();
+        // What any new file gets: the user's mask still takes away.
+        builder.prefix(".longspan-").permissions(fs::Permissions::from_mode(0o666));
+        let (file, name) = builder.tempfile_in(folder).map(NamedTempFile::into_parts).map_err(failed)?;
+        Ok(Self { path: path.into(), writer: buffered(file), temporary: Some((target, name)) })
+    }
+
+    /// Takes the bytes of the file.
+    pub fn writer(&mut self) -> &mut dyn Write {
+        &mut self.writer
+    }
+
+    /// Makes the file durable and gives it its name. Returns its length.
+    ///
+    /// # Errors
+    /// What the system says; then there is no new file.
+    pub fn publish(self) -> Result<u64, ExportError> {
+        let Self { path, writer, temporary } = self;
+        let failed = |source| ExportError::Io { path: path.clone(), source };
+        let Counted { file, bytes } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+        if let Some((target, name)) = temporary {
+            file.sync_all().map_err(failed)?;
+            name.persist(&target).map_err(|error| failed(error.error))?;
+            // The name is durable once its folder is; a file system that cannot say so has done what it can.
+            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+            File::open(folder).and_then(|folder| folder.sync_all()).ok();
+        }
+        Ok(bytes)
+    }
+}
+
+impl Write for Counted {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.file.write(bytes)?;
+        self.bytes += written as u64;
+        Ok(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.file.flush()
+    }
+}
+
+fn buffered(file: File) -> BufWriter<Counted> {
+    BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0 })
+}
+
+/// Whether both names are of one file: by link, by hard link, or spelled otherwise.
+fn same_file(a: &Path, b: &Path) -> bool {
+    let identity = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    let is_same = |a: Option<_>, b: Option<_>| a.is_some() && a == b;
+    is_same(identity(a), identity(b))
+        || a == b
+        || fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
+}
+
+/// Where a path leads: through links, even if nothing is at the end.
+fn link_target(path: &Path) -> io::Result<PathBuf> {
+    /// As many links as the kernel follows.
+    const LINKS_MAX: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn folder() -> tempfile::TempDir {
+        tempfile::tempdir().unwrap()
+    }
+
+    fn entries(folder: &tempfile::TempDir) -> usize {
+        fs::read_dir(folder.path()).unwrap().count()
+    }
+
+    #[test]
+    fn a_file_that_is_not_published_leaves_the_old_one_and_nothing_else() {
+        let folder = folder();
+        let (path, source) = (folder.path().join("out"), folder.path().join("in"));
+        fs::write(&path, "old").unwrap();
+        let mut file = OutputFile::create(&path, &source).unwrap();
+        file.writer().write_all(b"half").unwrap();
+        assert_eq!(entries(&folder), 2);
+        drop(file);
+        assert_eq!((fs::read(&path).unwrap(), entries(&folder)), (b"old".to_vec(), 1));
+
+        let mut file = OutputFile::create(&path, &source).unwrap();
+        file.writer().write_all(b"whole").unwrap();
+        assert_eq!(file.publish().unwrap(), 5);
+        assert_eq!((fs::read(&path).unwrap(), entries(&folder)), (b"whole".to_vec(), 1));
+        let mode = fs::metadata(&path).unwrap().permissions().mode();
+        assert_ne!(mode & 0o044, 0, "others may read it, as any new file: {mode:o}");
+    }
+
+    #[test]
+    fn the_source_is_refused_under_every_name_that_it_has() {
+        let folder = folder();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("in"), "capture").unwrap();
+        fs::hard_link(at("in"), at("hard")).unwrap();
+        std::os::unix::fs::symlink(at("in"), at("soft")).unwrap();
+        std::os::unix::fs::symlink("soft", at("softer")).unwrap();
+        fs::create_dir(at("sub")).unwrap();
+        for name in ["in", "hard", "soft", "softer", "sub/../in", "./in"] {
+            let error = OutputFile::create(&at(name), &at("in")).unwrap_err();
+            assert!(matches!(error, ExportError::IsSource { .. }), "{name}: {error}");
+            let error = OutputFile::create(&at("in"), &at(name)).unwrap_err();
+            assert!(matches!(error, ExportError::IsSource { .. }), "{name} as the source: {error}");
+        }
+        assert_eq!(fs::read(at("in")).unwrap(), b"capture");
+    }
+
+    #[test]
+    fn a_link_goes_on_pointing_to_what_is_written() {
+        let folder = folder();
+        let (link, target) = (folder.path().join("link"), folder.path().join("target"));
+        std::os::unix::fs::symlink("target", &link).unwrap();
+        for text in ["first", "second"] {
+            let mut file = OutputFile::create(&link, Path::new("/none")).unwrap();
+            file.writer().write_all(text.as_bytes()).unwrap();
+            file.publish().unwrap();
+            assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+            assert_eq!(fs::read_to_string(&target).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_folder_and_a_path_without_a_folder_are_refused_and_a_device_is_written_to() {
+        let folder = folder();
+        let create = |path: &Path| OutputFile::create(path, Path::new("/none"));
+        assert!(matches!(create(folder.path()).unwrap_err(), ExportError::IsFolder { .. }));
+        assert!(matches!(create(&folder.path().join("no/where")).unwrap_err(), ExportError::Io { .. }));
+        let mut null = create(Path::new("/dev/null")).unwrap();
+        null.writer().write_all(b"gone").unwrap();
+        assert_eq!(null.publish().unwrap(), 4);
+        assert!(!fs::metadata("/dev/null").unwrap().is_file());
+        let mut full = create(Path::new("/dev/full")).unwrap();
+        full.writer().write_all(b"x").unwrap();
+        assert!(matches!(full.publish(), Err(ExportError::Io { .. })), "an error of the last bytes is not lost");
+    }
+}
