@@ -7,10 +7,10 @@ mod args;
 mod bench;
 mod cache;
 mod dump;
+mod export;
 mod info;
 mod load;
 mod low_args;
-mod new_file;
 mod progress_line;
 mod spans;
 mod synth;
@@ -44,9 +44,12 @@ enum CliError {
     /// A capture could not be loaded.
     #[error(transparent)]
     Load(#[from] crate::ingest::LoadError),
-    /// A generated capture could not be written.
+    /// A capture could not be written.
     #[error(transparent)]
-    Generated(#[from] crate::formats::native::write::WriteError),
+    Export(#[from] crate::export::ExportError),
+    /// A generated capture could not be written.
+    #[error("{}: cannot write: {source}", path.display())]
+    Generated { path: PathBuf, source: crate::formats::native::write::WriteError },
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
@@ -65,9 +68,6 @@ enum CliError {
     #[cfg(not(feature = "window"))]
     #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
     NoWindow,
-    /// This build lacks what would be needed.
-    #[error("{command} is not in this build")]
-    NotBuilt { command: &'static str },
 }
 
 /// Does what the words of a command line ask for, the program's name first.
@@ -97,7 +97,7 @@ fn perform(command: Command) -> Result<(), CliError> {
         Command::CacheClear { folder } => cache::clear(&folder),
         Command::Window { files, demo, load } => window::open(files, demo, &load),
         Command::Demo { load } => window::demo(&load),
-        Command::Export { .. } => Err(CliError::NotBuilt { command: "export" }),
+        Command::Export { export, load } => export::write(&export, &load),
         Command::Render { file, output, size, range, load } => window::render(&file, &output, size, range, &load),
         Command::Synth(wanted) => synth::write(&wanted),
         Command::Bench { file, frames, size, load } => bench::print(&file, frames, size, &load),

@@ -1,10 +1,16 @@
 //! `longspan synth`: writes a generated capture. The same arguments give the same bytes.
 
+use std::path::Path;
+
+use super::CliError;
 use super::args::Synth as Wanted;
 use super::low_args::LowCaptureFormat;
-use super::{CliError, new_file};
+use crate::export::output::OutputFile;
 use crate::formats::native::write::WriteError;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
+
+/// A generated capture is made of no file that could be written over.
+const NO_SOURCE: &str = "";
 
 /// Generates what is wanted, and writes it.
 pub fn write(wanted: &Wanted) -> Result<(), CliError> {
@@ -16,8 +22,16 @@ pub fn write(wanted: &Wanted) -> Result<(), CliError> {
         seed: wanted.seed,
         flavour: Flavour::Spans,
     });
-    new_file::write(&wanted.output, |file| match wanted.format {
-        LowCaptureFormat::Native => Ok(write::write_native(&synth, file)?),
-        LowCaptureFormat::Chrome => Ok(write::write_chrome_json(&synth, file).map_err(WriteError::from)?),
-    })
+    let failed = |source| CliError::Generated { path: wanted.output.clone(), source };
+    let mut file = OutputFile::create(&wanted.output, Path::new(NO_SOURCE))?;
+    match wanted.format {
+        LowCaptureFormat::Native => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
+        LowCaptureFormat::Chrome => {
+            write::write_chrome_json(&synth, file.writer())
+                .map(drop)
+                .map_err(|source| failed(WriteError::Io(source)))?;
+        }
+    }
+    file.publish()?;
+    Ok(())
 }

@@ -1,7 +1,9 @@
 //! The rows of a store as events of a sorted capture, in order of time, parents before their children. Chooses tracks and
 //! a time range; writes nothing.
 
+use std::collections::VecDeque;
 use std::iter::Peekable;
+use std::ops::Range;
 
 use regex::Regex;
 
@@ -18,6 +20,9 @@ use crate::store::{DetailRef, LaneIdx, LaneKind, RowIdx};
 /// reader goes through its blocks once. Deeper spans share the last reader.
 const DETAIL_READERS: usize = 24;
 
+/// The most rows of one time that are put in order: those of a capture in which all times are equal are more than fit.
+const TIED_ROWS_MAX: usize = 64 * 1024;
+
 /// The rows that are exported.
 pub struct ExportRows<'a> {
     snapshot: &'a Snapshot,
@@ -26,6 +31,9 @@ pub struct ExportRows<'a> {
     rows: Peekable<SortedRows<'a>>,
     readers: Vec<DetailReader>,
     count: u64,
+    /// Events of one time, with where their details stand in `tied_blobs`.
+    tied: VecDeque<(Event, Range<usize>)>,
+    tied_blobs: Vec<u8>,
 }
 
 impl<'a> ExportRows<'a> {
@@ -52,6 +60,8 @@ impl<'a> ExportRows<'a> {
             rows: SortedRows::new(snapshot, lanes, from_ns, to_ns).peekable(),
             readers: (0..DETAIL_READERS).map(|_| DetailReader::default()).collect(),
             count,
+            tied: VecDeque::new(),
+            tied_blobs: Vec::new(),
         }
     }
 
@@ -63,18 +73,58 @@ impl<'a> ExportRows<'a> {
 
     /// The next row as an event, with the blob of its details.
     pub fn next_event(&mut self) -> Option<(Event, &[u8])> {
+        if self.tied.is_empty() {
+            self.tied_blobs.clear();
+            let row = self.next_row()?;
+            if self.next_start_ns() != Some(row.row.start_ns) {
+                return Some(self.event(&row));
+            }
+            self.tie(row);
+        }
+        let (event, blob) = self.tied.pop_front()?;
+        Some((event, &self.tied_blobs[blob]))
+    }
+
+    /// Gathers the rows of one time, and puts points in time between the spans that they stand between.
+    fn tie(&mut self, first: SortedRow) {
+        let mut next = Some(first);
+        while let Some(row) = next {
+            let (event, blob) = self.event(&row);
+            let blob = blob.to_vec();
+            let start = self.tied_blobs.len();
+            self.tied_blobs.extend_from_slice(&blob);
+            self.tied.push_back((event, start..self.tied_blobs.len()));
+            let more = self.tied.len() < TIED_ROWS_MAX && self.next_start_ns() == Some(first.row.start_ns);
+            next = if more { self.next_row() } else { None };
+        }
+        self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {
+            EventKind::Complete => (event.depth, true),
+            // The depth is how many spans are around it.
+            _ => (event.depth, false),
+        });
+    }
+
+    fn next_row(&mut self) -> Option<SortedRow> {
         let is_held_next = match (self.held.peek(), self.rows.peek()) {
             (Some(held), Some(row)) => held.row.start_ns <= row.row.start_ns,
             (held, _) => held.is_some(),
         };
-        let row = if is_held_next { self.held.next() } else { self.rows.next() }?;
+        if is_held_next { self.held.next() } else { self.rows.next() }
+    }
+
+    fn next_start_ns(&mut self) -> Option<i64> {
+        let starts = [self.held.peek(), self.rows.peek()].map(|row| row.map(|row| row.row.start_ns));
+        starts.into_iter().flatten().min()
+    }
+
+    fn event(&mut self, row: &SortedRow) -> (Event, &[u8]) {
         let lane = self.snapshot.lane(row.index.lane);
-        let event = event_of(&row, lane.track, lane.depth);
+        let event = event_of(row, lane.track, lane.depth);
         if row.kind == LaneKind::Flows || row.row.detail == 0 {
-            return Some((event, &[]));
+            return (event, &[]);
         }
         let reader = &mut self.readers[usize::from(lane.depth).min(DETAIL_READERS - 1)];
-        Some((event, self.snapshot.store().detail(DetailRef(row.row.detail), reader)))
+        (event, self.snapshot.store().detail(DetailRef(row.row.detail), reader))
     }
 }
 

@@ -59,9 +59,8 @@ struct NameTables {
 
 impl From<NameTables> for Names {
     fn from(tables: NameTables) -> Self {
-        let indices = 0u32..;
-        let text_index = tables.texts.iter().cloned().zip(indices.clone().map(StrIdx)).collect::<FxHashMap<_, _>>();
-        let row_index = tables.rows.iter().copied().zip(indices.map(NameIdx)).collect();
+        // The look-ups are made when a name is added: most captures are opened to be looked at.
+        let (text_index, row_index) = Default::default();
         Self { texts: tables.texts, rows: tables.rows, text_index, row_index }
     }
 }
@@ -92,6 +91,9 @@ impl Names {
     /// The index of a name with its category, new or known.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        if self.row_index.len() < self.rows.len() {
+            self.row_index = self.rows.iter().copied().zip((0..).map(NameIdx)).collect();
+        }
         *self.row_index.entry(row).or_insert_with(|| {
             self.rows.push(row);
             NameIdx(u32::try_from(self.rows.len() - 1).unwrap_or(0))
@@ -109,6 +111,9 @@ impl Names {
 
     /// The index of a text, new or known.
     pub fn intern_text(&mut self, text: &str) -> StrIdx {
+        if self.text_index.len() < self.texts.len() {
+            self.text_index = self.texts.iter().cloned().zip((0..).map(StrIdx)).collect();
+        }
         if let Some(&known) = self.text_index.get(text) {
             return known;
         }
@@ -153,6 +158,16 @@ impl Names {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn names_that_were_written_and_read_are_known_again() {
+        let mut names = Names::default();
+        let known = names.intern("a", Some("c"));
+        let mut back: Names = postcard::from_bytes(&postcard::to_stdvec(&names).unwrap()).unwrap();
+        assert_eq!(back.get(known), names.get(known));
+        assert_eq!(back.intern("a", Some("c")), known);
+        assert_eq!(back.intern("b", None).index(), names.len());
+    }
 
     #[test]
     fn the_same_pair_gets_the_same_index_and_no_category_is_not_an_empty_one() {

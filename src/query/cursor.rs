@@ -132,24 +132,23 @@ impl<'a> LaneCursor<'a> {
             starts[0] < ts_ns && starts[starts.len() - 1] >= ts_ns
         };
         if let Some(decoded) = self.decoded.iter().flatten().find(holds) {
-            return decoded.position_from(ts_ns);
+            let position = decoded.position_from(ts_ns);
+            return self.readable(position);
         }
         let extents = self.lane.extents();
         let after = extents.partition_point(|extent| extent.first_start_ns < ts_ns);
-        let Some(extent) = after.checked_sub(1) else {
-            return Position { extent: 0, block: 0, slot: 0, row: 0 };
-        };
+        let Some(extent) = after.checked_sub(1) else { return self.start_of(0) };
         let Some(directory) = self.directory(extent) else { return self.start_of(extent + 1) };
         let after = directory.partition_point(|entry| entry.first_start_ns < ts_ns);
         self.count.bytes += 16 * u64::from(usize::BITS - directory.len().leading_zeros());
         let block = after.saturating_sub(1);
-        match self.decode(extent, block) {
-            Some(decoded) => decoded.position_from(ts_ns),
+        match self.decode(extent, block).map(|decoded| decoded.position_from(ts_ns)) {
+            Some(position) => self.readable(position),
             None => self.start_of(extent + 1),
         }
     }
 
-    /// The place before a row.
+    /// The place before a row; of a row that is damaged, before the next that is not.
     pub fn position_of(&mut self, row: u64) -> Position {
         let extents = self.lane.extents();
         if row >= self.lane.rows() {
@@ -167,7 +166,7 @@ impl<'a> LaneCursor<'a> {
         let row = position.row.checked_sub(1)?;
         match position.slot.checked_sub(1) {
             Some(slot) => Some(Position { slot, row, ..position }),
-            None => Some(self.position_of(row)),
+            None => Some(self.position_of(row)).filter(|position| position.row == row),
         }
     }
 
@@ -186,7 +185,7 @@ impl<'a> LaneCursor<'a> {
     /// A row as it is kept.
     pub fn row(&mut self, row: u64) -> Option<Row> {
         let position = self.position_of(row);
-        self.row_at(position)
+        if position.row == row { self.row_at(position) } else { None }
     }
 
     /// The row that follows a place as it is kept.
@@ -344,7 +343,17 @@ impl<'a> LaneCursor<'a> {
         values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::of(f64::from_bits(bits))))
     }
 
-    fn start_of(&self, extent: usize) -> Position {
+    /// A place whose row can be read: the same, or where the next extent begins that is not damaged.
+    fn readable(&mut self, position: Position) -> Position {
+        let at_start = (position.block, position.slot) == (0, 0);
+        if at_start { self.start_of(position.extent) } else { position }
+    }
+
+    /// The place before the first row of an extent, or of the next that is not damaged.
+    fn start_of(&mut self, mut extent: usize) -> Position {
+        while extent < self.lane.extents().len() && self.extent(extent).is_none() {
+            extent += 1;
+        }
         let row = self.lane.extents().get(extent).map_or(self.lane.rows(), |extent| extent.first_row);
         Position { extent, block: 0, slot: 0, row }
     }

@@ -52,7 +52,8 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
         }
         let to = first_in(&mut cursor, buckets, bucket + 1);
         let range = cursor.min_max(from, to);
-        let last = to.row.checked_sub(1).and_then(|row| cursor.row(row)).map_or(0.0, |row| f64::from_bits(row.value));
+        let last =
+            to.row.checked_sub(1).and_then(|row| cursor.row(row)).map_or(range.max, |row| f64::from_bits(row.value));
         let held_value = held.unwrap_or(f64::NAN);
         cells.push(CounterCell {
             first_bucket: bucket,

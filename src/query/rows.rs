@@ -1,5 +1,8 @@
-//! All rows of some lanes in one order of time: what scripts list and exports write. Memory goes with the lanes, and is a
-//! block for each.
+//! All rows of some lanes in one order of time: what scripts list and exports write.
+//!
+//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at a time,
+//! for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be gigabytes. Lanes that are
+//! busy keep their block; where more are busy than there is room for, a block is decoded again for its next row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -7,7 +10,10 @@ use std::collections::BinaryHeap;
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::store::block::{BLOCK_ROWS, Row};
-use crate::store::{Lane, LaneIdx, LaneKind, RowIdx};
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// Lanes whose block stays decoded: 16 MiB of rows.
+const DECODED_LANES_MAX: usize = 8192;
 
 /// A row with where it stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -25,67 +31,102 @@ pub struct SortedRow {
 /// Iterates over the rows of lanes by time, then depth, then lane: parents come before their children.
 pub struct SortedRows<'a> {
     snapshot: &'a Snapshot,
-    lanes: Vec<LaneRows<'a>>,
+    lanes: Vec<LaneRows>,
     /// The next row of each lane, smallest first.
     heads: BinaryHeap<Reverse<Head>>,
     end_ns: i64,
+    decoded: DecodedBlocks,
 }
 
-/// Time, depth (instants and counters count as below everything at their time), lane.
+/// Time, depth (instants and counters count as below everything at their time), place in `lanes`.
 type Head = (i64, u32, u32);
 
-/// What is left of one lane, a block at a time.
-struct LaneRows<'a> {
+/// Where a lane goes on.
+struct LaneRows {
     index: LaneIdx,
     kind: LaneKind,
-    rank: u32,
-    lane: Lane<'a>,
-    extent: usize,
-    block: usize,
-    rows: Vec<Row>,
-    next: usize,
+    extent: u32,
+    block: u16,
+    slot: u16,
+    /// Where its block is decoded, if it still is.
+    decoded: u32,
     row: u64,
+}
+
+/// Blocks of the lanes that were asked last.
+struct DecodedBlocks {
+    blocks: Vec<DecodedBlock>,
+    max: usize,
+    /// The block that is looked at next when one must go.
+    hand: usize,
+    /// How many blocks were decoded so far.
+    count: u64,
+}
+
+struct DecodedBlock {
+    /// The place in `lanes` that it is of.
+    lane: u32,
+    /// Whether it was asked since the hand passed it.
+    used: bool,
+    rows: Vec<Row>,
 }
 
 impl<'a> SortedRows<'a> {
     /// The rows of `lanes` that start before `end_ns` and reach beyond `start_ns`; instants and values from `start_ns` on.
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, lanes: impl IntoIterator<Item = LaneIdx>, start_ns: i64, end_ns: i64) -> Self {
-        let mut rows = Self { snapshot, lanes: Vec::new(), heads: BinaryHeap::new(), end_ns };
+        Self::with_decoded_lanes(snapshot, lanes, (start_ns, end_ns), DECODED_LANES_MAX)
+    }
+
+    /// The same with blocks of at most `decoded_max` lanes in memory.
+    pub(super) fn with_decoded_lanes(
+        snapshot: &'a Snapshot,
+        lanes: impl IntoIterator<Item = LaneIdx>,
+        (start_ns, end_ns): (i64, i64),
+        decoded_max: usize,
+    ) -> Self {
+        let decoded = DecodedBlocks { blocks: Vec::new(), max: decoded_max.max(1), hand: 0, count: 0 };
+        let mut rows = Self { snapshot, lanes: Vec::new(), heads: BinaryHeap::new(), end_ns, decoded };
         for lane in lanes {
             rows.add(lane, start_ns);
         }
         rows
     }
 
+    /// Blocks in memory, and blocks decoded so far: what the rows cost, the same in every run.
+    #[must_use]
+    pub fn decoded(&self) -> (usize, u64) {
+        (self.decoded.blocks.len(), self.decoded.count)
+    }
+
     fn add(&mut self, index: LaneIdx, start_ns: i64) {
         let mut cursor = LaneCursor::new(self.snapshot, index);
         let from = cursor.first_from(start_ns);
-        let before =
-            from.row.checked_sub(1).filter(|&row| cursor.span(row).is_some_and(|span| span.end_ns() > start_ns));
-        let row = before.unwrap_or(from.row);
-        let position = cursor.position_of(row);
-        let lane = cursor.lane();
-        let info = lane.info();
-        let rank = if info.kind == LaneKind::Spans { u32::from(info.depth) } else { u32::MAX };
+        let reaching = cursor
+            .step_back(from)
+            .filter(|&before| cursor.span(before.row).is_some_and(|span| span.end_ns() > start_ns));
+        let position = reaching.unwrap_or(from);
+        let Some((first_ns, _)) = cursor.times_at(position) else { return };
+        let kind = cursor.lane().info().kind;
         let (extent, block, slot) = position.parts();
-        let mut rows = LaneRows {
+        let lane = u32::try_from(self.lanes.len()).unwrap_or(u32::MAX);
+        self.heads.push(Reverse((first_ns, rank(&cursor), lane)));
+        self.lanes.push(LaneRows {
             index,
-            kind: info.kind,
-            rank,
-            lane,
-            extent,
-            block,
-            rows: Vec::with_capacity(BLOCK_ROWS),
-            next: slot,
-            row,
-        };
-        rows.fill();
-        if let Some(first) = rows.rows.get(rows.next) {
-            self.heads.push(Reverse((first.start_ns, rank, self.lanes.len() as u32)));
-            self.lanes.push(rows);
-        }
+            kind,
+            extent: extent as u32,
+            block: block as u16,
+            slot: slot as u16,
+            decoded: u32::MAX,
+            row: position.row,
+        });
     }
+}
+
+/// Spans by depth, all else after them.
+fn rank(cursor: &LaneCursor<'_>) -> u32 {
+    let info = cursor.lane().info();
+    if info.kind == LaneKind::Spans { u32::from(info.depth) } else { u32::MAX }
 }
 
 impl Iterator for SortedRows<'_> {
@@ -93,44 +134,92 @@ impl Iterator for SortedRows<'_> {
 
     fn next(&mut self) -> Option<SortedRow> {
         let mut head = self.heads.peek_mut()?;
-        let Reverse((ts_ns, _, lane)) = *head;
+        let Reverse((ts_ns, rank, place)) = *head;
         if ts_ns >= self.end_ns {
             return None;
         }
-        let rows = &mut self.lanes[lane as usize];
-        let row = rows.rows[rows.next];
-        let index = RowIdx { lane: rows.index, row: rows.row };
-        let sorted = SortedRow { index, kind: rows.kind, row, unfinished: rows.lane.is_unfinished(rows.row) };
-        rows.next += 1;
-        rows.row += 1;
-        if rows.next == rows.rows.len() {
-            rows.next = 0;
-            rows.block += 1;
-            rows.fill();
-        }
-        match rows.rows.get(rows.next) {
-            Some(next) => *head = Reverse((next.start_ns, rows.rank, lane)),
+        let lane = &mut self.lanes[place as usize];
+        let rows = self.decoded.block_of(place, lane, self.snapshot);
+        let row = rows.get(usize::from(lane.slot)).copied().unwrap_or_default();
+        let index = RowIdx { lane: lane.index, row: lane.row };
+        let unfinished = self.snapshot.store().lane(lane.index).is_unfinished(lane.row);
+        let sorted = SortedRow { index, kind: lane.kind, row, unfinished };
+        lane.slot += 1;
+        lane.row += 1;
+        let next_ns = match rows.get(usize::from(lane.slot)) {
+            Some(next) => Some(next.start_ns),
+            None => {
+                self.decoded.used_up(lane);
+                lane.next_block(self.snapshot)
+            }
+        };
+        match next_ns {
+            Some(next_ns) => *head = Reverse((next_ns, rank, place)),
             None => drop(std::collections::binary_heap::PeekMut::pop(head)),
         }
         Some(sorted)
     }
 }
 
-impl LaneRows<'_> {
-    /// Decodes the block that the rows go on with; no rows at the end of the lane. Damaged extents are passed over.
-    fn fill(&mut self) {
-        self.rows.clear();
-        while let Some(record) = self.lane.extents().get(self.extent) {
-            match self.lane.extent(self.extent) {
-                Some(extent) if self.block < extent.blocks() => {
-                    extent.block(self.block).decode(&mut self.rows);
-                    return;
+impl LaneRows {
+    /// Goes on to the next block and returns its first start, `None` at the end of the lane. Passes over damaged extents.
+    fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
+        let lane = snapshot.store().lane(self.index);
+        (self.block, self.slot) = (self.block + 1, 0);
+        while let Some(record) = lane.extents().get(self.extent as usize) {
+            match lane.extent(self.extent as usize) {
+                Some(extent) => {
+                    if let Some(entry) = extent.directory().get(usize::from(self.block)) {
+                        return Some(entry.first_start_ns);
+                    }
                 }
-                Some(_) => {}
                 None => self.row = record.first_row + u64::from(record.rows),
             }
-            self.extent += 1;
-            self.block = 0;
+            (self.extent, self.block) = (self.extent + 1, 0);
+        }
+        None
+    }
+}
+
+impl DecodedBlocks {
+    /// The rows of the block at which a lane stands.
+    fn block_of(&mut self, place: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
+        let own = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
+        if !own {
+            lane.decoded = self.free_block() as u32;
+            let block = &mut self.blocks[lane.decoded as usize];
+            block.lane = place;
+            block.rows.clear();
+        }
+        let block = &mut self.blocks[lane.decoded as usize];
+        block.used = true;
+        if block.rows.is_empty() {
+            if let Some(extent) = snapshot.store().lane(lane.index).extent(lane.extent as usize) {
+                extent.block(usize::from(lane.block)).decode(&mut block.rows);
+            }
+            self.count += 1;
+        }
+        &block.rows
+    }
+
+    /// Says that a lane has gone beyond the block that it had decoded.
+    fn used_up(&mut self, lane: &LaneRows) {
+        self.blocks[lane.decoded as usize].rows.clear();
+    }
+
+    /// A block that may be overwritten: a new one while there may be more, else the first that was not asked since the
+    /// hand passed it.
+    fn free_block(&mut self) -> usize {
+        if self.blocks.len() < self.max {
+            self.blocks.push(DecodedBlock { lane: u32::MAX, used: false, rows: Vec::with_capacity(BLOCK_ROWS) });
+            return self.blocks.len() - 1;
+        }
+        loop {
+            let place = self.hand;
+            self.hand = (place + 1) % self.blocks.len();
+            if !std::mem::take(&mut self.blocks[place].used) {
+                return place;
+            }
         }
     }
 }

@@ -256,6 +256,37 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
 }
 
 #[test]
+fn rows_of_more_lanes_than_stay_decoded_come_in_the_same_order() {
+    const LANES: usize = 50;
+    // Half of the lanes have their rows all at once, one after the other; the others all the time.
+    let lane = |lane: usize| {
+        let (from, step) = if lane.is_multiple_of(2) { (lane as i64 * 1000, 3) } else { (lane as i64, 700) };
+        let row =
+            |k: i64| Row { start_ns: from + k * step, value: 2, detail: 0, name: (lane * 1000) as u32 + k as u32 };
+        (LaneKind::Spans, (0..130).map(row).collect::<Vec<_>>())
+    };
+    let lanes: Vec<_> = (0..LANES).map(lane).collect();
+    let snapshot = snapshot_of(&lanes, 0);
+    let all = || (0..LANES as u32).map(LaneIdx);
+    let mut expected: Vec<_> = lanes
+        .iter()
+        .enumerate()
+        .flat_map(|(depth, (_, rows))| rows.iter().map(move |row| (row.start_ns, depth, *row)))
+        .collect();
+    expected.sort_by_key(|&(start_ns, depth, _)| (start_ns, depth));
+    for (max, decoded_max) in [(1000, 50 * 3), (30, 50 * 3 + 25 * 130 / 4), (4, 50 * 130), (1, 50 * 130)] {
+        let mut sorted = SortedRows::with_decoded_lanes(&snapshot, all(), (i64::MIN, i64::MAX), max);
+        let mut found = Vec::new();
+        for row in &mut sorted {
+            found.push((row.row.start_ns, row.index.lane.index(), row.row));
+        }
+        assert!(found == expected, "with {max}");
+        let (blocks, decoded) = sorted.decoded();
+        assert!(blocks <= max && blocks <= LANES && decoded <= decoded_max, "{blocks} of {max}, {decoded} decoded");
+    }
+}
+
+#[test]
 fn a_view_of_the_whole_of_time_is_answered() {
     let rows = vec![
         Row { start_ns: i64::MIN, value: 10, detail: 0, name: 1 },

@@ -6,9 +6,11 @@
 use std::io;
 
 use bytemuck::{Pod, Zeroable};
+use xxhash_rust::xxh3::xxh3_64;
 
 use super::append::AppendFile;
 use super::lane::DetailRef;
+use super::verified::Verified;
 
 /// Raw bytes in a block: enough for zstd to find repeats, little enough to decompress in some 100 µs for one tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
@@ -31,6 +33,22 @@ pub struct DetailBlock {
     pub packed_bytes: u32,
     /// Its length decompressed.
     pub raw_bytes: u32,
+    /// xxh3-64 of its bytes in the file.
+    pub checksum: u64,
+}
+
+impl DetailBlock {
+    /// Its bytes in the file; nothing if they are not there.
+    fn packed<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
+        let start = usize::try_from(self.offset).ok()?;
+        file.get(start..start.checked_add(self.packed_bytes as usize)?)
+    }
+
+    /// Whether its bytes are those that were written.
+    #[must_use]
+    pub fn is_intact(&self, file: &[u8]) -> bool {
+        self.packed(file).is_some_and(|packed| xxh3_64(packed) == self.checksum)
+    }
 }
 
 /// Gathers blobs into blocks.
@@ -75,6 +93,7 @@ impl DetailWriter {
             offset,
             packed_bytes: bytes(packed.len())?,
             raw_bytes: bytes(self.raw.len())?,
+            checksum: xxh3_64(&packed),
         });
         self.stream_start += self.raw.len() as u64;
         self.raw.clear();
@@ -97,18 +116,26 @@ pub struct DetailReader {
 
 impl DetailReader {
     /// The blob behind `reference`, or nothing for 0 and for a block that is damaged.
-    pub fn blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], file: &[u8]) -> &[u8] {
-        self.try_blob(reference, blocks, file).unwrap_or(&[])
+    pub fn blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], verified: &Verified, file: &[u8]) -> &[u8] {
+        self.try_blob(reference, blocks, verified, file).unwrap_or(&[])
     }
 
-    fn try_blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], file: &[u8]) -> Option<&[u8]> {
+    fn try_blob(
+        &mut self,
+        reference: DetailRef,
+        blocks: &[DetailBlock],
+        verified: &Verified,
+        file: &[u8],
+    ) -> Option<&[u8]> {
         let position = reference.0.checked_sub(1)?;
         let index = blocks.partition_point(|block| block.stream_start <= position).checked_sub(1)?;
         let block = &blocks[index];
         if self.block != Some(index) {
             self.block = None;
-            let start = usize::try_from(block.offset).ok()?;
-            let packed = file.get(start..start.checked_add(block.packed_bytes as usize)?)?;
+            if !verified.is_intact(index, || block.is_intact(file)) {
+                return None;
+            }
+            let packed = block.packed(file)?;
             let raw_bytes = (block.raw_bytes as usize).min(BLOCK_BYTES_MAX);
             self.raw = zstd::bulk::decompress(packed, raw_bytes).ok()?;
             self.block = Some(index);
@@ -138,9 +165,10 @@ mod tests {
         file.flush().unwrap();
         let map = Mapped::of_store(file.file()).unwrap();
         let mut reader = DetailReader::default();
+        let verified = Verified::new(writer.blocks().len());
         for k in (0..blobs.len()).rev() {
-            assert_eq!(reader.blob(references[k], writer.blocks(), &map), blobs[k], "blob {k}");
+            assert_eq!(reader.blob(references[k], writer.blocks(), &verified, &map), blobs[k], "blob {k}");
         }
-        assert_eq!(reader.blob(DetailRef(u64::MAX), writer.blocks(), &map), b"");
+        assert_eq!(reader.blob(DetailRef(u64::MAX), writer.blocks(), &verified, &map), b"");
     }
 }

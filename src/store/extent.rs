@@ -24,13 +24,13 @@ const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub struct ExtentHeader {
+    /// xxh3-64 of everything after it.
+    checksum: u64,
     magic: u32,
     blocks: u32,
     rows: u32,
     node_bytes: u32,
     bytes: u64,
-    /// xxh3-64 of everything after the header.
-    checksum: u64,
 }
 
 /// Where one block stands in its extent.
@@ -129,14 +129,17 @@ impl ExtentBuilder {
         out.extend_from_slice(&self.packed);
         let body = start + size_of::<ExtentHeader>();
         let header = ExtentHeader {
+            checksum: 0,
             magic: EXTENT_MAGIC,
             blocks: u32::try_from(self.directory.len()).unwrap_or(u32::MAX),
             rows: self.rows,
             node_bytes: u32::try_from(size_of::<A>()).unwrap_or(0),
             bytes: (out.len() - start) as u64,
-            checksum: xxhash_rust::xxh3::xxh3_64(&out[body..]),
         };
         out[start..body].copy_from_slice(bytemuck::bytes_of(&header));
+        let checked = start + size_of_val(&header.checksum);
+        let checksum = xxhash_rust::xxh3::xxh3_64(&out[checked..]);
+        out[start..checked].copy_from_slice(&checksum.to_le_bytes());
         *self = Self::default();
         iforest::range(&nodes, 0..leaves.len())
     }
@@ -173,11 +176,11 @@ impl<'a> Extent<'a> {
     /// Whether the bytes are those that were written.
     #[must_use]
     pub fn is_intact(bytes: &[u8]) -> bool {
-        let Some((header, body)) = bytes.split_at_checked(size_of::<ExtentHeader>()) else { return false };
+        let Some(header) = bytes.get(..size_of::<ExtentHeader>()) else { return false };
         bytemuck::try_from_bytes::<ExtentHeader>(header).is_ok_and(|header| {
             header.magic == EXTENT_MAGIC
                 && header.bytes == bytes.len() as u64
-                && header.checksum == xxhash_rust::xxh3::xxh3_64(body)
+                && header.checksum == xxhash_rust::xxh3::xxh3_64(&bytes[size_of_val(&header.checksum)..])
         })
     }
 

@@ -13,6 +13,7 @@ use super::format::{LaneRecord, Meta, Section, Trailer};
 use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::overview::{OverviewBucket, OverviewLevel};
+use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
 
@@ -35,6 +36,8 @@ pub struct Store {
     /// By track: its lanes in the table of lanes.
     track_lanes: Vec<Range<u32>>,
     tables: StoreTables,
+    extents: Verified,
+    details: Verified,
 }
 
 /// What a store consists of.
@@ -90,7 +93,8 @@ impl Store {
             let range: &mut Range<u32> = track_lanes.get_mut(lane.track.index())?;
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
-        Some(Self { path: path.into(), track_lanes, tables })
+        let (extents, details) = (Verified::new(tables.extents.len()), Verified::new(tables.details.len()));
+        Some(Self { path: path.into(), track_lanes, tables, extents, details })
     }
 
     /// Where the store lies, or lay.
@@ -134,22 +138,34 @@ impl Store {
 
     /// The blob of a detail, through a reader that keeps the last block.
     pub fn detail<'r>(&self, reference: DetailRef, reader: &'r mut DetailReader) -> &'r [u8] {
-        reader.blob(reference, &self.tables.details, &self.tables.map)
+        reader.blob(reference, &self.tables.details, &self.details, &self.tables.map)
     }
 
-    /// Reads every extent and says how many are not as they were written.
+    /// How many parts of the file were found damaged by what was asked so far. They answer as if they were not there, so
+    /// any answer may lack something: the store should be made again.
     #[must_use]
-    pub fn damaged_extents(&self) -> usize {
-        self.tables
-            .extents
-            .iter()
-            .filter(|record| self.extent_bytes(record).is_none_or(|bytes| !Extent::is_intact(bytes)))
-            .count()
+    pub fn damaged(&self) -> u64 {
+        self.extents.damaged() + self.details.damaged()
     }
 
-    fn extent_bytes(&self, record: &ExtentRecord) -> Option<&[u8]> {
+    /// Reads everything that is not read yet, and says the same of the whole file.
+    #[must_use]
+    pub fn damaged_in_all(&self) -> u64 {
+        for index in 0..self.tables.extents.len() {
+            self.extent(index);
+        }
+        for (index, block) in self.tables.details.iter().enumerate() {
+            self.details.is_intact(index, || block.is_intact(&self.tables.map));
+        }
+        self.damaged()
+    }
+
+    /// An extent by its row in the table; `None` if there is none, or it is damaged.
+    fn extent(&self, extent: usize) -> Option<Extent<'_>> {
+        let record = self.tables.extents.get(extent)?;
         let start = usize::try_from(record.offset).ok()?;
-        self.tables.map.get(start..start.checked_add(record.bytes as usize)?)
+        let bytes = self.tables.map.get(start..start.checked_add(record.bytes as usize)?).unwrap_or(&[]);
+        self.extents.is_intact(extent, || Extent::is_intact(bytes)).then(|| Extent::new(bytes))?
     }
 }
 
@@ -199,7 +215,8 @@ impl<'a> Lane<'a> {
     /// One of its extents; `None` if there is none of that number, or it is damaged.
     #[must_use]
     pub fn extent(&self, extent: usize) -> Option<Extent<'a>> {
-        Extent::new(self.store.extent_bytes(self.extents().get(extent)?)?)
+        let first = usize::try_from(self.record.extent_first).ok()?;
+        (extent < self.extents().len()).then(|| self.store.extent(first + extent))?
     }
 
     /// The forest above its extents: one leaf an extent.

@@ -24,7 +24,7 @@ pub struct StoreWriter {
     file: AppendFile,
     lanes: Vec<LaneBuilder>,
     details: DetailWriter,
-    /// Rows and packed bytes that wait in all lanes.
+    /// Bytes in all lanes that rows and packed blocks wait in.
     held_bytes: usize,
     /// When more wait, all lanes write what they have.
     held_bytes_max: usize,
@@ -122,13 +122,14 @@ impl StoreWriter {
             // It may also have made its buckets wider.
             self.buckets = self.buckets + builder.overview.buckets() - before;
         }
+        let capacity = builder.pending.capacity();
         builder.pending.push(row);
-        self.held_bytes += size_of::<Row>();
+        // What a lane has grown to, it keeps: a million busy lanes would hold 2 GiB that nobody counts.
+        self.held_bytes += (builder.pending.capacity() - capacity) * size_of::<Row>();
         if builder.pending.len() == BLOCK_ROWS {
             let packed_before = builder.extent.memory_bytes();
             builder.pack();
             self.held_bytes += builder.extent.memory_bytes() - packed_before;
-            self.held_bytes -= BLOCK_ROWS * size_of::<Row>();
             // Each extent twice the one before: small lanes show early, and large ones soon write full extents.
             let doubled = 1usize.checked_shl(builder.extents.len() as u32).unwrap_or(EXTENT_BLOCKS);
             if builder.extent.blocks() >= doubled.min(EXTENT_BLOCKS) {
@@ -175,6 +176,7 @@ impl StoreWriter {
         for lane in &mut self.lanes {
             lane.pack();
             lane.write(&mut self.file)?;
+            lane.pending = Vec::new();
         }
         self.held_bytes = 0;
         Ok(())

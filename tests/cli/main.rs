@@ -6,3 +6,5 @@ mod crash;
 mod golden;
 mod harness;
 mod large;
+mod pictures;
+mod round_trip;

@@ -3,6 +3,7 @@
 
 mod cache;
 mod crash;
+mod damage;
 mod disk;
 mod harness;
 mod headers;

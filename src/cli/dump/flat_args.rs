@@ -1,5 +1,7 @@
 //! Arguments as flat pairs of a path and a plain value, such as `args.a.b[0]`. Numbers keep the text that they have.
 
+use std::fmt::Write;
+
 use serde_json::{Map, Value};
 
 /// What arguments are called before their own names.
@@ -28,7 +30,7 @@ fn flatten(path: &mut String, value: Value, pairs: &mut Vec<(String, Value)>) {
         Value::Array(items) if !items.is_empty() => {
             let length = path.len();
             for (index, item) in items.into_iter().enumerate() {
-                path.push_str(&format!("[{index}]"));
+                let _ = write!(path, "[{index}]"); // text takes everything
                 flatten(path, item, pairs);
                 path.truncate(length);
             }

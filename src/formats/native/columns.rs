@@ -10,7 +10,7 @@
 //! |---|---|
 //! | 0..64 | the `Prefix`: counts, which planes are stored, the bytes of those that are not |
 //! | then | the bytes that each section takes, 4 bytes for each |
-//! | then | the sections: stored planes in the order of `WIDTHS`, stored planes of the detail lengths, detail bytes |
+//! | then | the sections: stored planes in the order of `planes::WIDTHS`, stored planes of the detail lengths, detail bytes |
 //!
 //! Each section is a zstd frame of its own, since planes have little in common (together they take 5% more, and a
 //! quarter more time to read back), or stands as it is if that is no larger: then it takes as many bytes as it has.
@@ -20,30 +20,13 @@
 use bytemuck::{Pod, Zeroable};
 use zstd::zstd_safe::CParameter;
 
-use crate::model::{Chunk, Details, Event, EventFlags, EventKind, NameIdx, TrackIdx};
+use super::planes::{PLANES, PlaneLayout};
+use crate::model::{Chunk, Details, Event};
 
 /// The most bytes that a chunk may take in memory, so that no capture can make its reader run out of it.
 pub const DECODED_BYTES_MAX: u64 = 64 << 20;
 
-/// How many planes each column has. Times and values are two columns each, the low and the high half, so that all
-/// columns are of 32-bit words, of which the processor turns twice as many at once as of 64-bit ones.
-const WIDTHS: [u32; COLUMNS] = [4, 4, 4, 4, 4, 4, 4, 2, 1, 1];
-const COLUMNS: usize = 10;
-const TS: usize = 0;
-const TS_HIGH: usize = 1;
-const VALUE: usize = 2;
-const VALUE_HIGH: usize = 3;
-const TRACK: usize = 4;
-const NAME: usize = 5;
-const DETAIL: usize = 6;
-const DEPTH: usize = 7;
-const KIND: usize = 8;
-const FLAGS: usize = 9;
-const PLANES: usize = 32;
 const LENGTH_PLANES: usize = 4;
-
-/// Events that are turned at once: their columns take 10 KiB, a part of a first-level cache.
-const BLOCK_EVENTS: usize = 256;
 
 /// The level at which compression still outruns the disk; higher ones gain a few percent here and cost several times.
 const ZSTD_LEVEL: i32 = 1;
@@ -51,31 +34,6 @@ const ZSTD_LEVEL: i32 = 1;
 /// remembered the faster (measured beside the level's own 5 and 12: 1% smaller, 20% faster to write, 15% to read).
 const PLANE_MATCH_MIN: u32 = 7;
 const PLANE_HASH_LOG2: u32 = 10;
-
-/// Every kind of event, at the place of its byte.
-const KINDS: [EventKind; 13] = [
-    EventKind::Complete,
-    EventKind::Begin,
-    EventKind::End,
-    EventKind::Instant,
-    EventKind::Counter,
-    EventKind::AsyncBegin,
-    EventKind::AsyncEnd,
-    EventKind::AsyncInstant,
-    EventKind::AsyncStepInto,
-    EventKind::AsyncStepPast,
-    EventKind::FlowStart,
-    EventKind::FlowStep,
-    EventKind::FlowEnd,
-];
-
-const _: () = {
-    let mut kind = 0;
-    while kind < KINDS.len() {
-        assert!(KINDS[kind] as usize == kind, "each kind stands at the place of its byte");
-        kind += 1;
-    }
-};
 
 /// What stands before the planes. Little-endian.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
@@ -137,14 +95,10 @@ pub fn encode(chunk: &Chunk) -> Result<Vec<u8>, ColumnsError> {
     prefix.event_count = count(chunk.events.len())?;
     prefix.detail_count = count(chunk.details.ends.len())?;
     prefix.detail_bytes = count(chunk.details.bytes.len())?;
-    prefix.first_ts_ns = chunk.events.first().map_or(0, |event| event.ts_ns);
 
-    let (first, varying) = varying_bits(&chunk.events);
-    for_each_plane(|plane, column, shift| {
-        prefix.constants[plane] = byte_at(first[column], shift);
-        prefix.stored |= u32::from(byte_at(varying[column], shift) != 0) << plane;
-    });
-    let planes = encode_events(&chunk.events, prefix.stored, &varying);
+    let layout = PlaneLayout::of(&chunk.events);
+    PlaneLayout { first_ts_ns: prefix.first_ts_ns, stored: prefix.stored, constants: prefix.constants } = layout;
+    let planes = layout.encode(&chunk.events);
     let length_planes = encode_lengths(&chunk.details.ends, &mut prefix);
     let sections: Vec<&[u8]> = plane_slices(&planes, chunk.events.len())
         .chain(plane_slices(&length_planes, chunk.details.ends.len()))
@@ -203,11 +157,12 @@ pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
     if rest.len() as u64 != stored {
         return Err(ColumnsError::Length { need: stored, have: rest.len() as u64 });
     }
+    let layout = PlaneLayout { first_ts_ns: prefix.first_ts_ns, stored: prefix.stored, constants: prefix.constants };
     let planes = sections.read(planes, events)?;
     let length_planes = sections.read(length_planes, details)?;
     let detail_bytes = sections.read(usize::from(detail_bytes > 0), detail_bytes)?;
     Ok(Chunk {
-        events: decode_events(&prefix, &planes)?,
+        events: layout.decode(events, &planes).map_err(ColumnsError::UnknownKind)?,
         details: Details { ends: decode_lengths(&prefix, &length_planes), bytes: detail_bytes },
         max_lateness_ns: 0,
     })
@@ -263,174 +218,6 @@ pub fn decoded_bytes(events: usize, details: usize, detail_bytes: usize) -> u64 
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }
 
-/// One word of each column for each event of a block.
-type Block = [[u32; BLOCK_EVENTS]; COLUMNS];
-
-/// What the words of times and details lean on from one event to the next.
-#[derive(Clone, Copy)]
-struct Before {
-    ts_ns: i64,
-    detail: u32,
-}
-
-impl Before {
-    /// Fills in the words of a column, and remembers what the next events lean on.
-    fn fill(&mut self, words: &mut [u32], column: usize, events: &[Event]) {
-        let pairs = words.iter_mut().zip(events);
-        match column {
-            TS => {
-                // The high half comes next and leans on the same times.
-                let mut before = *self;
-                pairs.for_each(|(word, event)| *word = low_half(before.ts_step(event.ts_ns)));
-            }
-            TS_HIGH => pairs.for_each(|(word, event)| *word = low_half(self.ts_step(event.ts_ns) >> 32)),
-            VALUE => pairs.for_each(|(word, event)| *word = low_half(event.value)),
-            VALUE_HIGH => pairs.for_each(|(word, event)| *word = low_half(event.value >> 32)),
-            TRACK => pairs.for_each(|(word, event)| *word = event.track.0),
-            NAME => pairs.for_each(|(word, event)| *word = event.name.0),
-            DETAIL => pairs.for_each(|(word, event)| *word = self.detail_step(event.detail)),
-            DEPTH => pairs.for_each(|(word, event)| *word = event.depth.into()),
-            KIND => pairs.for_each(|(word, event)| *word = event.kind as u32),
-            _ => pairs.for_each(|(word, event)| *word = event.flags.0.into()),
-        }
-    }
-
-    fn ts_step(&mut self, ts_ns: i64) -> u64 {
-        zigzag(ts_ns.wrapping_sub(std::mem::replace(&mut self.ts_ns, ts_ns)))
-    }
-
-    fn ts_ns(&mut self, step: u64) -> i64 {
-        self.ts_ns = self.ts_ns.wrapping_add(unzigzag(step));
-        self.ts_ns
-    }
-
-    /// The wrapping step from the last detail, except that "no detail" is 0: the two change places.
-    fn detail_step(&mut self, detail: u32) -> u32 {
-        if detail == 0 {
-            return 0;
-        }
-        let before = std::mem::replace(&mut self.detail, detail);
-        if detail == before { before.wrapping_neg() } else { detail.wrapping_sub(before) }
-    }
-
-    fn detail(&mut self, step: u32) -> u32 {
-        if step == 0 {
-            return 0;
-        }
-        let detail = self.detail.wrapping_add(step);
-        // A step onto 0 stands for no step at all.
-        if detail != 0 {
-            self.detail = detail;
-        }
-        self.detail
-    }
-}
-
-/// Calls `each` with every plane of the events, its column, and how far its byte is shifted in the column's word.
-fn for_each_plane(mut each: impl FnMut(usize, usize, u32)) {
-    let mut plane = 0;
-    for (column, width) in WIDTHS.into_iter().enumerate() {
-        for byte in 0..width {
-            each(plane, column, byte * 8);
-            plane += 1;
-        }
-    }
-}
-
-/// The first event's words, and in which bits any other differs from them.
-fn varying_bits(events: &[Event]) -> ([u32; COLUMNS], [u32; COLUMNS]) {
-    let (mut firsts, mut varying) = ([0; COLUMNS], [0; COLUMNS]);
-    let Some(first) = events.first() else { return (firsts, varying) };
-    let mut before = Before { ts_ns: first.ts_ns, detail: 0 };
-    for (column, word) in firsts.iter_mut().enumerate() {
-        before.fill(std::slice::from_mut(word), column, &events[..1]);
-    }
-    let mut words = [0; BLOCK_EVENTS];
-    // Block by block, so that the events stay in the cache from one column to the next.
-    for rows in events[1..].chunks(BLOCK_EVENTS) {
-        for column in 0..COLUMNS {
-            before.fill(&mut words, column, rows);
-            varying[column] |= words[..rows.len()].iter().fold(0, |bits, word| bits | (word ^ firsts[column]));
-        }
-    }
-    (firsts, varying)
-}
-
-fn encode_events(events: &[Event], stored: u32, varying: &[u32; COLUMNS]) -> Vec<u8> {
-    let mut planes = vec![0; stored.count_ones() as usize * events.len()];
-    let mut before = Before { ts_ns: events.first().map_or(0, |event| event.ts_ns), detail: 0 };
-    let mut words: Box<Block> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
-    for (block, rows) in events.chunks(BLOCK_EVENTS).enumerate() {
-        for column in 0..COLUMNS {
-            // The time's high half is passed over even if it does not vary: there the last time is remembered.
-            if varying[column] != 0 || column == TS_HIGH {
-                before.fill(&mut words[column], column, rows);
-            }
-        }
-        let mut start = block * BLOCK_EVENTS;
-        for_each_plane(|plane, column, shift| {
-            if stored >> plane & 1 == 1 {
-                let out = planes[start..start + rows.len()].iter_mut();
-                out.zip(&words[column]).for_each(|(byte, &word)| *byte = byte_at(word, shift));
-                start += events.len();
-            }
-        });
-    }
-    planes
-}
-
-fn decode_events(prefix: &Prefix, planes: &[u8]) -> Result<Vec<Event>, ColumnsError> {
-    let count = prefix.event_count as usize;
-    let mut events = Vec::with_capacity(count);
-    let mut before = Before { ts_ns: prefix.first_ts_ns, detail: 0 };
-    let mut constants = [0u32; COLUMNS];
-    for_each_plane(|plane, column, shift| {
-        if prefix.stored >> plane & 1 == 0 {
-            constants[column] |= u32::from(prefix.constants[plane]) << shift;
-        }
-    });
-    let mut words: Box<Block> = Box::new(constants.map(|constant| [constant; BLOCK_EVENTS]));
-    for first in (0..count).step_by(BLOCK_EVENTS) {
-        let rows = BLOCK_EVENTS.min(count - first);
-        let mut start = first;
-        let mut begun = [false; COLUMNS];
-        for_each_plane(|plane, column, shift| {
-            if prefix.stored >> plane & 1 == 1 {
-                let base = if std::mem::replace(&mut begun[column], true) { None } else { Some(constants[column]) };
-                set_plane(&mut words[column], base, &planes[start..start + rows], shift);
-                start += count;
-            }
-        });
-        if let Some(&unknown) = words[KIND][..rows].iter().find(|&&kind| kind >= KINDS.len() as u32) {
-            return Err(ColumnsError::UnknownKind(unknown));
-        }
-        events.extend((0..rows).map(|row| {
-            let word = |column: usize| words[column][row];
-            let long = |low: usize, high: usize| u64::from(word(low)) | u64::from(word(high)) << 32;
-            Event {
-                ts_ns: before.ts_ns(long(TS, TS_HIGH)),
-                value: long(VALUE, VALUE_HIGH),
-                track: TrackIdx(word(TRACK)),
-                name: NameIdx(word(NAME)),
-                detail: before.detail(word(DETAIL)),
-                depth: (word(DEPTH) & 0xffff) as u16,
-                kind: KINDS[word(KIND) as usize % KINDS.len()],
-                flags: EventFlags(byte_at(word(FLAGS), 0)),
-            }
-        }));
-    }
-    Ok(events)
-}
-
-/// Puts the bytes of a plane into words, which begin anew from `base` if there is one.
-fn set_plane(words: &mut [u32; BLOCK_EVENTS], base: Option<u32>, bytes: &[u8], shift: u32) {
-    let pairs = words.iter_mut().zip(bytes);
-    match base {
-        Some(base) => pairs.for_each(|(word, &byte)| *word = base | u32::from(byte) << shift),
-        None => pairs.for_each(|(word, &byte)| *word |= u32::from(byte) << shift),
-    }
-}
-
 /// The planes of the lengths of the details, cut like those of the events.
 fn encode_lengths(ends: &[u32], prefix: &mut Prefix) -> Vec<u8> {
     let mut before = 0u32;
@@ -460,23 +247,6 @@ fn decode_lengths(prefix: &Prefix, planes: &[u8]) -> Vec<u32> {
         Some(*end)
     });
     ends.collect()
-}
-
-/// Small steps either way as small numbers.
-fn zigzag(step: i64) -> u64 {
-    (step << 1 ^ step >> 63).cast_unsigned()
-}
-
-fn unzigzag(word: u64) -> i64 {
-    (word >> 1).cast_signed() ^ -(word & 1).cast_signed()
-}
-
-fn byte_at(word: u32, shift: u32) -> u8 {
-    (word >> shift) as u8
-}
-
-fn low_half(word: u64) -> u32 {
-    word as u32
 }
 
 #[cfg(test)]

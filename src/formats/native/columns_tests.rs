@@ -2,8 +2,10 @@
 
 use proptest::prelude::*;
 
+use super::super::planes::KINDS;
 use super::*;
 use crate::model::args::Detail;
+use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
 
 prop_compose! {
     fn any_event()(

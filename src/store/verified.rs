@@ -1,0 +1,71 @@
+//! Which parts of a mapped store were held against their checksums. Each is once, when it is first read: checking all of a
+//! store when it is opened would read all of it, and checking at every use would cost more than the use.
+//!
+//! Never locks: two threads may check the same part at once, and come to the same answer.
+
+use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
+
+const UNKNOWN: u8 = 0;
+const INTACT: u8 = 1;
+const DAMAGED: u8 = 2;
+
+/// What is known of each part, a byte for each.
+#[derive(Debug)]
+pub struct Verified {
+    parts: Box<[AtomicU8]>,
+    damaged: AtomicU64,
+}
+
+impl Verified {
+    /// Nothing is known yet of any of `parts` parts.
+    #[must_use]
+    pub fn new(parts: usize) -> Self {
+        Self { parts: (0..parts).map(|_| AtomicU8::new(UNKNOWN)).collect(), damaged: AtomicU64::new(0) }
+    }
+
+    /// Whether a part is as it was written; `check` tells if that is not known yet.
+    pub fn is_intact(&self, part: usize, check: impl FnOnce() -> bool) -> bool {
+        let Some(state) = self.parts.get(part) else { return false };
+        // Relaxed will do: the state says something of bytes that never change, and orders nothing else.
+        match state.load(Ordering::Relaxed) {
+            UNKNOWN => {
+                let intact = check();
+                let known = state.swap(if intact { INTACT } else { DAMAGED }, Ordering::Relaxed);
+                if !intact && known == UNKNOWN {
+                    self.damaged.fetch_add(1, Ordering::Relaxed);
+                }
+                intact
+            }
+            known => known == INTACT,
+        }
+    }
+
+    /// How many parts were found damaged so far.
+    #[must_use]
+    pub fn damaged(&self) -> u64 {
+        self.damaged.load(Ordering::Relaxed)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_part_is_checked_once_and_counted_once() {
+        let verified = Verified::new(2);
+        let mut checks = 0;
+        for _ in 0..3 {
+            assert!(verified.is_intact(0, || {
+                checks += 1;
+                true
+            }));
+            assert!(!verified.is_intact(1, || {
+                checks += 1;
+                false
+            }));
+        }
+        assert_eq!((checks, verified.damaged()), (2, 1));
+        assert!(!verified.is_intact(2, || true), "there is no such part");
+    }
+}

@@ -1,0 +1,59 @@
+//! Commands that draw, where there is no display: a picture where the build can draw, a clear refusal where it cannot.
+
+use std::fs;
+
+use crate::harness::{command, data, folder, longspan, text, wait};
+
+#[cfg(feature = "window")]
+#[test]
+fn a_picture_has_the_size_that_was_asked_for_and_something_in_it() {
+    let folder = folder();
+    let output = folder.path().join("picture.png");
+    let capture = data("viztracer_ring.json.gz");
+    longspan(&["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "801x402"]).done();
+    let all = fs::read(&output).expect("written");
+    assert_eq!(size_of_png(&all), (801, 402));
+    let words =
+        ["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "801x402", "--from", "+10ms", "--to"];
+    longspan(&[&words[..], &["+20ms"]].concat()).done();
+    assert!(fs::read(&output).expect("written") != all, "a part looks like the whole");
+}
+
+#[cfg(feature = "window")]
+#[test]
+fn the_demo_is_drawn_where_there_is_no_display() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let words = ["demo", "--cache", text(&cache)];
+    let mut child = command(&words).current_dir(folder.path()).spawn().expect("the program starts");
+    assert_eq!(wait(&mut child, &words), Some(0));
+    let picture = fs::read(folder.path().join("longspan-demo.png")).expect("the picture it promises");
+    assert_eq!(size_of_png(&picture), (1920, 1080));
+}
+
+#[cfg(feature = "window")]
+#[test]
+fn a_window_without_a_display_is_an_error_that_says_what_to_do() {
+    let message = longspan(&[text(&data("ugly.json"))]).failed(1);
+    assert!(message.contains("longspan render"), "{message}");
+}
+
+#[cfg(feature = "window")]
+fn size_of_png(bytes: &[u8]) -> (u32, u32) {
+    assert!(bytes.starts_with(b"\x89PNG\r\n\x1a\n") && bytes.len() > 5_000, "{} bytes", bytes.len());
+    let side = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().expect("four bytes"));
+    (side(16), side(20))
+}
+
+#[cfg(not(feature = "window"))]
+#[test]
+fn a_build_without_the_window_says_so_and_writes_nothing() {
+    let folder = folder();
+    let output = folder.path().join("picture.png");
+    for words in [&["demo"][..], &["render", text(&data("ugly.json")), "-o", text(&output)], &[], &["--demo"]] {
+        let mut child = command(words).current_dir(folder.path()).spawn().expect("the program starts");
+        assert_eq!(wait(&mut child, words), Some(1));
+        assert!(longspan(words).failed(1).contains("no window"));
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 0);
+}

@@ -1,0 +1,88 @@
+//! What is written comes back: exports read again say what the capture said, in every format, also in part.
+
+use std::fs;
+
+use crate::harness::{data, folder, longspan, records, spans_of, text};
+
+/// Outputs by their names: each name asks for its format.
+const OUTPUTS: [&str; 3] = ["out.longspan", "out.json", "out.json.gz"];
+
+#[test]
+fn an_exported_capture_holds_the_same_spans() {
+    let folder = folder();
+    let captures =
+        ["ugly.json", "ugly_ends.json", "go_trace.json", "tracing_chrome_async.json.gz", "viztracer_ring.json.gz"];
+    for capture in captures {
+        let expected = spans_of(&data(capture));
+        for output in OUTPUTS {
+            let output = folder.path().join(output);
+            longspan(&["export", "--no-cache", text(&data(capture)), "-o", text(&output)]).done();
+            assert_same_lines(&format!("{capture} as {}", output.display()), &expected, &spans_of(&output));
+            // and from there, sorted as it is, once more
+            let again = folder.path().join("again.longspan");
+            longspan(&["export", "--no-cache", text(&output), "-o", text(&again)]).done();
+            assert_same_lines(&format!("{capture} twice"), &expected, &spans_of(&again));
+        }
+    }
+}
+
+#[test]
+fn a_generated_capture_is_the_same_in_both_formats() {
+    let folder = folder();
+    let [native, chrome] = ["made.longspan", "made.json"].map(|name| folder.path().join(name));
+    for output in [&native, &chrome] {
+        longspan(&["synth", "-o", text(output), "--spans", "30000", "--disorder", "0.1"]).done();
+    }
+    assert_same_lines("synth", &spans_of(&native), &spans_of(&chrome));
+}
+
+#[test]
+fn a_part_holds_what_reaches_into_it_and_nothing_else() {
+    let folder = folder();
+    let capture = data("tracing_chrome_threads.json.gz");
+    let all = records(&spans_of(&capture));
+    let ts = |row: &Vec<String>| row[0].parse::<i64>().expect("a time");
+    let end = |row: &Vec<String>| ts(row) + row[1].parse::<i64>().expect("a duration");
+    let (from, to) = (ts(&all[all.len() / 3]), ts(&all[all.len() / 2]));
+    let within = |row: &&Vec<String>| ts(row) < to && (end(row) > from || ts(row) >= from);
+    let (from, to) = (from.to_string(), to.to_string());
+    for output in OUTPUTS {
+        let output = folder.path().join(output);
+        let words = ["export", "--no-cache", text(&capture), "-o", text(&output), "--from", &from, "--to", &to];
+        longspan(&words).done();
+        let expected: Vec<_> = all.iter().filter(within).cloned().collect();
+        assert_eq!(sorted(records(&spans_of(&output))), sorted(expected), "{}", output.display());
+
+        longspan(&["export", "--no-cache", text(&capture), "-o", text(&output), "--track", "^w\"2$"]).done();
+        let expected: Vec<_> = all.iter().filter(|row| row[8] == "w\"2").cloned().collect();
+        assert!(!expected.is_empty() && expected.len() < all.len());
+        assert_eq!(sorted(records(&spans_of(&output))), sorted(expected), "{}", output.display());
+    }
+}
+
+#[test]
+fn the_capture_itself_is_never_written_over() {
+    let folder = folder();
+    let capture = folder.path().join("capture.json");
+    let content = fs::read(data("ugly.json")).expect("test data");
+    fs::write(&capture, &content).expect("written");
+    longspan(&["export", "--no-cache", text(&capture), "-o", text(&capture)]).failed(1);
+    let nowhere = folder.path().join("no/such/folder.json");
+    longspan(&["export", "--no-cache", text(&capture), "-o", text(&nowhere)]).failed(1);
+    assert_eq!(fs::read(&capture).expect("there"), content);
+    assert_eq!(folder.path().read_dir().expect("readable").count(), 1, "nothing is left behind");
+}
+
+/// Lines at one time and depth may stand in any order: lanes are numbered as they appear.
+#[track_caller]
+fn assert_same_lines(what: &str, expected: &str, found: &str) {
+    let (expected, found) = (sorted(records(expected)), sorted(records(found)));
+    let different = expected.iter().zip(&found).find(|(expected, found)| expected != found);
+    assert!(different.is_none(), "{what}: {different:?}");
+    assert_eq!(expected.len(), found.len(), "{what}");
+}
+
+fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
+    rows.sort();
+    rows
+}

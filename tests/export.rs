@@ -1,0 +1,426 @@
+//! Exports read back: the same rows as before, in both formats, whole and in part; and what happens to the files.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longspan::base::cancel::Cancel;
+use longspan::base::progress::Progress;
+use longspan::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
+use longspan::ingest::{self, CachePolicy, LoadOptions};
+use longspan::model::args::Detail;
+use longspan::model::{Loss, NameIdx};
+use longspan::query::Snapshot;
+use longspan::query::rows::SortedRows;
+use longspan::store::details::DetailReader;
+use longspan::store::flow::FlowPoint;
+use longspan::store::{DetailRef, LaneIdx, LaneKind};
+use longspan::synth::{Synth, SynthOptions, write};
+use proptest::prelude::*;
+use regex::Regex;
+
+const FORMATS: [ExportFormat; 3] =
+    [ExportFormat::Native, ExportFormat::ChromeJson { gzip: false }, ExportFormat::ChromeJson { gzip: true }];
+
+/// A row with all that it stands for, and no index of any table.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Seen {
+    start_ns: i64,
+    dur_ns: u64,
+    depth: u16,
+    kind: &'static str,
+    name: String,
+    category: Option<String>,
+    unfinished: bool,
+    counter_bits: u64,
+    /// Its flow, numbered in order of appearance, and whether it binds to the span around it.
+    flow: Option<(usize, bool)>,
+    detail: (Option<i64>, Option<i64>, String),
+    track: String,
+}
+
+fn load(path: &Path) -> Snapshot {
+    let options = LoadOptions { budget_bytes: 1 << 28, threads: 2, cache: CachePolicy::None };
+    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default());
+    Snapshot::new(loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display())).store)
+}
+
+/// All rows in order of time; rows of one time in an order that does not depend on tables.
+fn seen(snapshot: &Snapshot) -> Vec<Seen> {
+    let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+    let mut reader = DetailReader::default();
+    let mut all: Vec<(Seen, u64)> = Vec::new();
+    for row in SortedRows::new(snapshot, lanes, i64::MIN, i64::MAX) {
+        let lane = snapshot.lane(row.index.lane);
+        let track = snapshot.track(lane.track);
+        let process = &snapshot.tracks().processes[track.process.index()];
+        let name = snapshot.names().get(NameIdx(row.row.name));
+        let mut seen = Seen {
+            start_ns: row.row.start_ns,
+            dur_ns: 0,
+            depth: lane.depth,
+            kind: "",
+            name: name.text.into(),
+            category: name.category.map(Into::into),
+            unfinished: row.unfinished,
+            counter_bits: 0,
+            flow: None,
+            detail: Default::default(),
+            track: format!(
+                "{:?} {:?} {} / {:?} {} {} / {} {} {}",
+                track.key.kind,
+                track.key.pid,
+                process.name,
+                track.key.tid,
+                track.name,
+                track.key.slot,
+                process.sort_index,
+                track.sort_index,
+                process.labels
+            ),
+        };
+        if row.kind != LaneKind::Flows {
+            let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), &mut reader));
+            seen.detail = (detail.thread_ts_ns, detail.thread_dur_ns, detail.args_json.into());
+        }
+        match row.kind {
+            LaneKind::Spans => (seen.kind, seen.dur_ns) = ("span", row.row.value),
+            LaneKind::Instants => (seen.kind, seen.depth) = ("instant", row.row.value as u16),
+            LaneKind::Counter => (seen.kind, seen.counter_bits) = ("counter", row.row.value),
+            LaneKind::Flows => {
+                let point = FlowPoint::from_bits(row.row.detail);
+                seen.flow = Some((0, point.binds_enclosing));
+                seen.kind = match point.role {
+                    longspan::store::flow::FlowRole::Start => "flow start",
+                    longspan::store::flow::FlowRole::Step => "flow step",
+                    longspan::store::flow::FlowRole::End => "flow end",
+                };
+            }
+        }
+        all.push((seen, row.row.value));
+    }
+    // Ids of flows are as good as any other, so they are numbered in the order of all else.
+    all.sort_by(|(a, _), (b, _)| a.cmp(b));
+    let mut flows: BTreeMap<u64, usize> = BTreeMap::new();
+    let numbered = all.into_iter().map(|(mut row, id)| {
+        let count = flows.len();
+        row.flow = row.flow.map(|(_, binds)| (*flows.entry(id).or_insert(count), binds));
+        row
+    });
+    let mut rows: Vec<Seen> = numbered.collect();
+    rows.sort();
+    rows
+}
+
+fn export_to(snapshot: &Snapshot, output: &Path, options: &ExportOptions) -> ExportReport {
+    let progress = Progress::default();
+    export(snapshot, Path::new("/none"), output, options, &Cancel::default(), &progress).expect("exported")
+}
+
+/// What `options` make of a capture, read back.
+fn exported(snapshot: &Snapshot, options: &ExportOptions) -> Snapshot {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("out");
+    let report = export_to(snapshot, &path, options);
+    assert_eq!(report.bytes, fs::metadata(&path).expect("there").len());
+    let back = load(&path);
+    let summary = back.summary();
+    let found = (summary.spans, summary.instants, summary.counters, summary.flows);
+    assert_eq!(found, (report.spans, report.instants, report.counters, report.flows), "{:?}", options.format);
+    back
+}
+
+#[track_caller]
+fn assert_same(found: &[Seen], expected: &[Seen], what: &str) {
+    if found != expected {
+        let (found, expected): (BTreeSet<_>, BTreeSet<_>) = (found.iter().collect(), expected.iter().collect());
+        let missing: Vec<_> = expected.difference(&found).take(5).collect();
+        let added: Vec<_> = found.difference(&expected).take(5).collect();
+        panic!("{what}: {} rows, {} expected\nmissing: {missing:#?}\nadded: {added:#?}", found.len(), expected.len());
+    }
+}
+
+fn demo(folder: &Path, spans: u64, disorder: f64) -> PathBuf {
+    let path = folder.join("demo");
+    let synth = Synth::new(SynthOptions { spans, disorder, ..SynthOptions::demo() });
+    write::write_native(&synth, fs::File::create(&path).expect("created")).expect("written");
+    path
+}
+
+#[test]
+fn the_demo_comes_back_the_same_from_every_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&demo(folder.path(), 150_000, 0.05));
+    let expected = seen(&snapshot);
+    assert!(expected.iter().any(|row| row.kind == "flow step"));
+    for format in FORMATS {
+        let back = exported(&snapshot, &ExportOptions::whole(format));
+        assert_same(&seen(&back), &expected, &format!("{format:?}"));
+        assert_eq!(back.losses(), snapshot.losses());
+        assert_eq!(back.summary().late_events, 0, "an export is in order");
+        assert_eq!((back.start_ns(), back.end_ns()), (snapshot.start_ns(), snapshot.end_ns()));
+    }
+}
+
+#[test]
+fn a_generated_capture_is_the_same_as_chrome_json_and_in_our_own_format() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let native = demo(folder.path(), 60_000, 0.02);
+    let json = folder.path().join("json");
+    let synth = Synth::new(SynthOptions { spans: 60_000, disorder: 0.02, ..SynthOptions::demo() });
+    write::write_chrome_json(&synth, std::io::BufWriter::new(fs::File::create(&json).expect("created")))
+        .expect("written");
+    assert_same(&seen(&load(&json)), &seen(&load(&native)), "json");
+}
+
+/// Everything that is hard to write down in one of the formats.
+const UGLY: &str = r#"[
+{"ph":"M","name":"process_name","pid":"server é","args":{"name":"the \"server\""}},
+{"ph":"M","name":"process_labels","pid":"server é","args":{"labels":"a,b"}},
+{"ph":"M","name":"process_sort_index","pid":"server é","args":{"sort_index":-7}},
+{"ph":"M","name":"thread_name","pid":"server é","tid":140000000000001,"args":{"name":"T\t1"}},
+{"ph":"M","name":"thread_sort_index","pid":"server é","tid":140000000000001,"args":{"sort_index":9}},
+{"ph":"X","name":"before zero","pid":"server é","tid":140000000000001,"ts":-2000.001,"dur":4000.5,"tts":-1.5,"tdur":7},
+{"ph":"X","name":"child","cat":"","pid":"server é","tid":140000000000001,"ts":-1,"dur":0,"args":{"big":123456789012345678901234567890,"deep":[[{"x":null}]]}},
+{"ph":"X","name":"overlaps","pid":"server é","tid":140000000000001,"ts":1000,"dur":9000},
+{"ph":"X","name":"overlaps too","pid":"server é","tid":140000000000001,"ts":1500,"dur":9000},
+{"ph":"B","name":"never ends","cat":"c","pid":1,"tid":1,"ts":10,"args":{"s":"\u00e9\ud83d\ude00\n"}},
+{"ph":"X","name":"inside","pid":1,"tid":1,"ts":20,"dur":30},
+{"ph":"B","name":"ends","pid":1,"tid":1,"ts":60},{"ph":"E","name":"ends","pid":1,"tid":1,"ts":70,"args":{"added":1}},
+{"ph":"X","name":"no duration","pid":1,"tid":2,"ts":5},
+{"ph":"X","name":"epoch","pid":1,"tid":3,"ts":1700000000000000.123,"dur":0.001},
+{"ph":"i","name":"everywhere","ts":3,"s":"g"},{"ph":"i","name":"process","pid":1,"ts":3.5,"s":"p"},
+{"ph":"i","name":"thread","pid":1,"tid":1,"ts":25},
+{"ph":"C","name":"mem","pid":1,"ts":1,"args":{"heap":1.5,"pool":-3e300}},
+{"ph":"C","name":"mem","id":"0x7","pid":1,"ts":2,"args":{"heap":0.1}},
+{"ph":"C","name":"alone","id":3,"pid":1,"ts":2,"args":{"":2}},
+{"ph":"b","name":"request","cat":"net","id":1,"pid":1,"ts":100},
+{"ph":"b","name":"request","cat":"net","id":2,"pid":1,"ts":110},
+{"ph":"b","name":"inner","cat":"net","id":1,"pid":1,"ts":120},
+{"ph":"n","name":"mark","cat":"net","id":1,"pid":1,"ts":125,"args":{"k":"v"}},
+{"ph":"e","name":"inner","cat":"net","id":1,"pid":1,"ts":130},
+{"ph":"b","name":"inner","cat":"net","id":1,"pid":1,"ts":130},
+{"ph":"e","name":"inner","cat":"net","id":1,"pid":1,"ts":130},
+{"ph":"e","name":"request","cat":"net","id":1,"pid":1,"ts":150},
+{"ph":"e","name":"request","cat":"net","id":2,"pid":1,"ts":140},
+{"ph":"b","name":"zero","cat":"net","id":4,"pid":1,"ts":160},{"ph":"e","name":"zero","cat":"net","id":4,"pid":1,"ts":160},
+{"ph":"b","name":"zero","cat":"net","id":5,"pid":1,"ts":160},{"ph":"e","name":"zero","cat":"net","id":5,"pid":1,"ts":160},
+{"ph":"b","name":"open","cat":"net","id":6,"pid":1,"ts":170},
+{"ph":"n","name":"alone","cat":"net","id":7,"pid":1,"ts":171},
+{"ph":"s","name":"flow","cat":"f","id":"a","pid":1,"tid":1,"ts":21},
+{"ph":"t","name":"flow","cat":"f","id":"a","pid":1,"tid":1,"ts":65},
+{"ph":"f","name":"flow","cat":"f","id":"a","bp":"e","pid":"server é","tid":140000000000001,"ts":1600},
+{"ph":"f","name":"flow","cat":"f","id":"a","pid":"server é","tid":140000000000001,"ts":900},
+{"ph":"X","name":"leaves","bind_id":"0x5","flow_out":true,"pid":1,"tid":4,"ts":1,"dur":2},
+{"ph":"X","name":"arrives","bind_id":"0x5","flow_in":true,"pid":1,"tid":5,"ts":4,"dur":2}
+]"#;
+
+fn ugly(folder: &Path) -> Snapshot {
+    let path = folder.join("ugly.json");
+    fs::write(&path, UGLY).expect("written");
+    load(&path)
+}
+
+#[test]
+fn what_is_hard_to_write_down_comes_back_the_same() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = ugly(folder.path());
+    let mut expected = seen(&snapshot);
+    assert!(expected.iter().any(|row| row.unfinished && row.track.starts_with("Async")));
+    for format in FORMATS {
+        let back = exported(&snapshot, &ExportOptions::whole(format));
+        let mut found = seen(&back);
+        if format != ExportFormat::Native {
+            // The points of a flow must agree in their name there: they take that of its start.
+            found.iter_mut().chain(&mut expected).filter(|row| row.flow.is_some()).for_each(|row| {
+                row.name.clear();
+                row.category = None;
+            });
+            found.sort();
+            expected.sort();
+        }
+        assert_same(&found, &expected, &format!("{format:?}"));
+    }
+}
+
+#[test]
+fn losses_go_with_a_capture_of_our_own_and_are_not_counted_twice() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = ugly(folder.path());
+    assert!(snapshot.losses().count(Loss::Overlap) > 0 && snapshot.losses().count(Loss::UnmatchedBegin) > 0);
+    let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::Native));
+    assert_eq!(back.losses(), snapshot.losses());
+    let again = exported(&back, &ExportOptions::whole(ExportFormat::Native));
+    assert_eq!(again.losses(), snapshot.losses());
+}
+
+/// The captures of the reader's own tests.
+#[test]
+fn captures_of_real_tracers_come_back_the_same() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data");
+    let mut captures = 0;
+    for entry in fs::read_dir(folder).expect("the data of the tests") {
+        let path = entry.expect("an entry").path();
+        let name = path.file_name().expect("a name").to_string_lossy().into_owned();
+        if !name.contains(".json") {
+            continue;
+        }
+        captures += 1;
+        let snapshot = load(&path);
+        let expected = seen(&snapshot);
+        for format in &FORMATS[..2] {
+            let back = exported(&snapshot, &ExportOptions::whole(*format));
+            assert_same(&seen(&back), &expected, &format!("{name} as {format:?}"));
+        }
+    }
+    assert!(captures > 4);
+}
+
+#[test]
+fn a_part_of_a_capture_is_what_reaches_into_it_with_the_parents_that_began_before() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&demo(folder.path(), 100_000, 0.0));
+    let all = seen(&snapshot);
+    let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
+    let (from_ns, to_ns) = (start_ns + (end_ns - start_ns) / 3, start_ns + (end_ns - start_ns) / 2);
+    let mut expected: Vec<Seen> = all
+        .iter()
+        .filter(|row| row.start_ns < to_ns)
+        .filter(|row| row.start_ns >= from_ns || row.kind == "span" && row.start_ns + row.dur_ns as i64 > from_ns)
+        .cloned()
+        .collect();
+    // Each counter begins with the value that it had.
+    let mut held: BTreeMap<&str, &Seen> = BTreeMap::new();
+    for row in all.iter().filter(|row| row.kind == "counter" && row.start_ns < from_ns) {
+        held.insert(&row.track, row);
+    }
+    assert_eq!(held.len(), 3);
+    expected.extend(held.into_values().cloned());
+    expected.sort();
+    assert!(expected.iter().any(|row| row.kind == "span" && row.start_ns < from_ns));
+    for format in FORMATS {
+        let options = ExportOptions { from_ns: Some(from_ns), to_ns: Some(to_ns), ..ExportOptions::whole(format) };
+        let mut found = seen(&exported(&snapshot, &options));
+        // Flows are numbered from the first that is there.
+        found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
+        found.sort();
+        expected.sort();
+        assert_same(&found, &expected, &format!("{format:?}"));
+    }
+}
+
+#[test]
+fn only_tracks_that_were_asked_for_are_written() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&demo(folder.path(), 60_000, 0.0));
+    let all = seen(&snapshot);
+    for (expression, part) in
+        [("^worker [12]$", " worker "), ("memory", "Counter"), ("game", " game "), ("^1004$", "1004")]
+    {
+        let track = Some(Regex::new(expression).expect("an expression"));
+        let options = ExportOptions { track, ..ExportOptions::whole(ExportFormat::Native) };
+        let found = seen(&exported(&snapshot, &options));
+        assert!(!found.is_empty() && found.len() < all.len(), "{expression}");
+        assert!(found.iter().all(|row| row.track.contains(part)), "{expression}");
+    }
+    let none = Some(Regex::new("no such track").expect("an expression"));
+    let options = ExportOptions { track: none, ..ExportOptions::whole(ExportFormat::Native) };
+    assert!(seen(&exported(&snapshot, &options)).is_empty());
+}
+
+#[test]
+fn chrome_json_is_in_order_of_time_with_parents_before_their_children() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&demo(folder.path(), 60_000, 0.1));
+    let path = folder.path().join("out.json");
+    export_to(&snapshot, &path, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("there")).expect("valid");
+    let events = json["traceEvents"].as_array().expect("an array");
+    let nanos = |value: &serde_json::Value| (value.as_f64().expect("a number") * 1000.0).round() as i64;
+    let timed = events.iter().filter(|event| event["ph"] != "M");
+    assert!(timed.map(|event| nanos(&event["ts"])).is_sorted());
+    let mut open: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for event in events.iter().filter(|event| event["ph"] == "X") {
+        let (ts, dur) = (nanos(&event["ts"]), nanos(&event["dur"]));
+        let ends = open.entry(event["tid"].to_string()).or_default();
+        ends.retain(|end| *end > ts);
+        assert!(ends.last().is_none_or(|end| ts + dur <= *end), "{event}");
+        ends.push(ts + dur);
+    }
+}
+
+#[test]
+fn the_capture_itself_is_never_written_over() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = demo(folder.path(), 10_000, 0.0);
+    let snapshot = load(&path);
+    let before = fs::read(&path).expect("there");
+    let link = folder.path().join("link");
+    std::os::unix::fs::symlink(&path, &link).expect("linked");
+    for output in [&path, &link] {
+        let options = ExportOptions::whole(ExportFormat::Native);
+        let refused = export(&snapshot, &path, output, &options, &Cancel::default(), &Progress::default());
+        assert!(matches!(refused, Err(ExportError::IsSource { .. })));
+    }
+    assert_eq!(fs::read(&path).expect("there"), before);
+}
+
+#[test]
+fn an_export_that_is_stopped_or_that_finds_no_room_leaves_no_file() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = load(&demo(folder.path(), 60_000, 0.0));
+    let output = folder.path().join("out");
+    for format in FORMATS {
+        let options = ExportOptions::whole(format);
+        let cancel = Cancel::default();
+        cancel.cancel();
+        let stopped = export(&snapshot, Path::new("/none"), &output, &options, &cancel, &Progress::default());
+        assert!(matches!(stopped, Err(ExportError::Cancelled(_))));
+        let full = Path::new("/dev/full");
+        let failed = export(&snapshot, Path::new("/none"), full, &options, &Cancel::default(), &Progress::default());
+        assert!(matches!(failed, Err(ExportError::Io { .. })));
+    }
+    assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "only the demo is there");
+}
+
+/// A record of a capture that makes little sense: few threads, names and times, so that everything meets everything.
+fn any_record() -> impl Strategy<Value = String> {
+    let phase = prop::sample::select(vec!["X", "X", "X", "B", "E", "i", "C", "b", "b", "e", "n", "s", "t", "f"]);
+    (phase, 0..30u32, 0..12u32, 0..3u32, 0..3u32, 0..3u32).prop_map(|(ph, ts, dur, tid, name, id)| {
+        let name = ["alpha", "beta", "gamma"][name as usize];
+        format!(
+            r#"{{"ph":"{ph}","pid":1,"tid":{tid},"ts":{ts},"dur":{dur},"name":"{name}","cat":"c","id":{id},"args":{{"v":{dur}}}}}"#
+        )
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn captures_that_make_little_sense_come_back_the_same(records in prop::collection::vec(any_record(), 0..40)) {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("in.json");
+        fs::write(&path, format!("[{}]", records.join(",\n"))).expect("written");
+        let snapshot = load(&path);
+        let expected = seen(&snapshot);
+        let native = exported(&snapshot, &ExportOptions::whole(ExportFormat::Native));
+        assert_same(&seen(&native), &expected, &format!("native of {}", records.join("\n")));
+        let json = exported(&snapshot, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
+        let (found, expected) = (as_json_says(seen(&json)), as_json_says(expected));
+        assert_same(&found, &expected, &format!("JSON of {}", records.join("\n")));
+    }
+}
+
+/// Leaves out what Chrome JSON cannot say where spans overlap or have no length: on which of the lanes of a track they
+/// are, and on which of the tracks of one name an asynchronous tree is.
+fn as_json_says(mut rows: Vec<Seen>) -> Vec<Seen> {
+    for row in &mut rows {
+        row.depth = 0;
+        if row.track.starts_with("Async") {
+            row.track = "Async".into();
+        }
+    }
+    rows.sort();
+    rows
+}

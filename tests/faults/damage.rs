@@ -1,0 +1,141 @@
+//! Stores that are cut or altered after they were published, at every byte. A store does not open, or says that it is
+//! damaged as soon as something damaged is asked for, and all else in it answers as before.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::Path;
+use std::sync::Arc;
+
+use longspan::model::args::Detail;
+use longspan::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::query::rows::{SortedRow, SortedRows};
+use longspan::query::{Buckets, Snapshot, describe, pick, pixels};
+use longspan::store::details::DetailReader;
+use longspan::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, RowIdx, Store, StoreWriter, Summary};
+
+use crate::harness::folder;
+
+const END_NS: i64 = 4000;
+
+/// A store with each kind of lane, several extents in one of them, and details.
+fn small_store(path: &Path) {
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    let name = names.intern("work", Some("category"));
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: "thread".into(), slot: 0 };
+    registry.track(&key);
+    let file = File::options().read(true).write(true).create_new(true).open(path).expect("created");
+    let mut writer = StoreWriter::new(file, 1 << 20).expect("written");
+    for (kind, count) in [
+        (LaneKind::Spans, 400),
+        (LaneKind::Spans, 5),
+        (LaneKind::Instants, 70),
+        (LaneKind::Counter, 150),
+        (LaneKind::Flows, 3),
+    ] {
+        let lane = writer.add_lane(TrackIdx(0), kind, u16::from(count == 5));
+        for k in 0..count {
+            let mut blob = Vec::new();
+            Detail { args_json: &format!(r#"{{"k":{k}}}"#), ..Detail::default() }.encode_into(&mut blob);
+            let has_blob = kind == LaneKind::Spans && k % 50 == 0;
+            let DetailRef(detail) = writer.push_detail(if has_blob { &blob } else { &[] }).expect("written");
+            let start_ns = k * END_NS / count;
+            writer.push(lane, Row { start_ns, value: (k * 7919 % 10) as u64, detail, name: name.0 }).expect("written");
+        }
+    }
+    let summary = Summary { start_ns: 0, end_ns: END_NS, ..Summary::default() };
+    let meta = Meta { names: Arc::new(names), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).expect("written");
+}
+
+/// All rows of a store with their details, read in order.
+fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
+    let store = snapshot.store();
+    let mut reader = DetailReader::default();
+    SortedRows::new(snapshot, (0..store.lane_count()).map(LaneIdx), i64::MIN, i64::MAX)
+        .map(|row| {
+            let has_blob = row.kind == LaneKind::Spans;
+            let detail = DetailRef(if has_blob { row.row.detail } else { 0 });
+            (row, store.detail(detail, &mut reader).to_vec())
+        })
+        .collect()
+}
+
+/// What a view of each lane is answered, at some zooms, and what is under some points.
+fn views(snapshot: &Snapshot) -> Vec<(LaneIdx, String)> {
+    let mut answers = Vec::new();
+    for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {
+        for width_log2 in [2, 5, 9, 13] {
+            let buckets = Buckets::covering(-100, END_NS + 100, 1 << width_log2);
+            let (mut cells, mut values) = (Vec::new(), Vec::new());
+            if snapshot.lane(lane).kind == LaneKind::Counter {
+                pixels::counter(snapshot, lane, buckets, &mut values);
+            } else {
+                pixels::longest(snapshot, lane, buckets, &mut cells);
+            }
+            answers.push((lane, format!("{cells:?}{values:?}")));
+        }
+        for ts_ns in (0..END_NS).step_by(500) {
+            answers.push((lane, format!("{:?}", pick::row_at(snapshot, lane, ts_ns, 100))));
+        }
+        for row in [0, 100, 399] {
+            answers.push((lane, format!("{:?}", describe::describe(snapshot, RowIdx { lane, row }))));
+        }
+    }
+    answers
+}
+
+#[test]
+fn any_altered_byte_is_found_before_it_misleads() {
+    let folder = folder();
+    let path = folder.path().join("store.lsstore");
+    small_store(&path);
+    let whole = fs::read(&path).expect("readable");
+    let snapshot = Snapshot::new(Arc::new(Store::open(&path).expect("whole")));
+    let (all_rows, all_views) = (rows(&snapshot), views(&snapshot));
+    assert_eq!((snapshot.store().damaged_in_all(), all_rows.len()), (0, 628));
+    drop(snapshot);
+
+    let file = File::options().write(true).open(&path).expect("opens");
+    let (mut refused, mut found, mut unread) = (0, 0, 0);
+    for (place, &byte) in whole.iter().enumerate() {
+        // Nothing maps the file at the moment.
+        file.write_all_at(&[byte ^ (1 << (place % 8))], place as u64).expect("altered");
+        match Store::open(&path) {
+            Err(_) => refused += 1,
+            Ok(store) => {
+                let snapshot = Snapshot::new(Arc::new(store));
+                let seen = views(&snapshot);
+                let misled = seen != all_views;
+                assert!(!misled || snapshot.store().damaged() > 0, "byte {place}: a view shows something else");
+                let read = rows(&snapshot);
+                let mut rest = all_rows.iter();
+                let spared = |(row, blob): &(SortedRow, Vec<u8>)| {
+                    rest.any(|(other, of_other)| other == row && (of_other == blob || blob.is_empty()))
+                };
+                assert!(read.iter().all(spared), "byte {place}: rows that were never written");
+                let damaged = snapshot.store().damaged();
+                assert!(damaged > 0 || read == all_rows, "byte {place}: {} rows", read.len());
+                assert_eq!(damaged, snapshot.store().damaged_in_all(), "byte {place}: everything was read");
+                // At most one extent is lost, and its lane has the others.
+                assert!(read.len() + 256 >= all_rows.len(), "byte {place}: {} rows", read.len());
+                if damaged > 0 { found += 1 } else { unread += 1 }
+            }
+        }
+        file.write_all_at(&[byte], place as u64).expect("restored");
+    }
+    // Between its parts, the file is padded to multiples of eight with bytes that nobody reads.
+    assert!(unread < 7 * 20, "{unread} bytes are not checked; {refused} refused, {found} found");
+    assert!(refused > 1000 && found > 2000, "{refused} refused, {found} found, {unread} unread");
+}
+
+#[test]
+fn a_store_that_is_cut_anywhere_does_not_open() {
+    let folder = folder();
+    let path = folder.path().join("store.lsstore");
+    small_store(&path);
+    let whole = fs::read(&path).expect("readable");
+    for bytes in (0..whole.len()).rev() {
+        File::options().write(true).open(&path).expect("opens").set_len(bytes as u64).expect("cut");
+        assert!(Store::open(&path).is_err(), "cut to {bytes} bytes");
+    }
+}
