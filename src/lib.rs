@@ -19,13 +19,8 @@
 //! |---|---|
 //! | [`base`] | time, cancellation, progress, the memory budget, mapped files |
 //! | [`model`] | what a capture is made of: events in chunks, names, tracks, arguments, losses |
-<<<<<<< HEAD
-//! | [`formats`] | recognises captures and reads them: Chrome JSON, the native format |
-//! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
-=======
 //! | [`formats`] | recognises captures and reads them: Chrome JSON, Perfetto, the native format |
-//! | `ingest` | sorts without a sort pass, pairs, nests, and writes the store |
->>>>>>> perfetto
+//! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
 //! | [`query`] | the longest span under each pixel, what is under a point, rows in time order |
 //! | [`export`] | writes a store back as a sorted capture |
