@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`base`] | time, cancellation, progress, the memory budget, mapped files |
 //! | [`model`] | what a capture is made of: events in chunks, names, tracks, arguments, losses |
-//! | [`formats`] | recognises captures and reads them: Chrome JSON, the native format |
+//! | [`formats`] | recognises captures and reads them: Chrome JSON, Perfetto, the native format |
 //! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
 //! | [`query`] | the longest span under each pixel, what is under a point, rows in time order |

@@ -40,7 +40,7 @@ struct Seen {
 }
 
 fn load(path: &Path) -> Snapshot {
-    let options = LoadOptions { budget_bytes: 1 << 28, threads: 2, cache: CachePolicy::None };
+    let options = LoadOptions { threads: 2, cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default());
     Snapshot::new(loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display())).store)
 }

@@ -64,9 +64,9 @@ impl Histogram {
         }
         loop {
             let bucket = ts_ns >> self.width_log2;
-            let end = self.first + self.counts.len() as i64;
-            // Differences of 64-bit numbers may need 65 bits.
-            let needed = i128::from(end.max(bucket + 1)) - i128::from(self.first.min(bucket));
+            // Ends and differences of 64-bit numbers may need 65 bits.
+            let end = (i128::from(self.first) + self.counts.len() as i128).max(i128::from(bucket) + 1);
+            let needed = end - i128::from(self.first.min(bucket));
             if needed <= BUCKETS_MAX as i128 {
                 break;
             }
@@ -89,7 +89,9 @@ impl Histogram {
     fn halve(&mut self) {
         let first = self.first >> 1;
         let mut counts = Vec::with_capacity(BUCKETS_MAX);
-        for (bucket, &count) in (self.first..).zip(&self.counts) {
+        for (offset, &count) in self.counts.iter().enumerate() {
+            // The last bucket of all has none after it, so none is asked for.
+            let bucket = self.first + offset as i64;
             let position = usize::try_from((bucket >> 1) - first).unwrap_or(0);
             counts.resize(counts.len().max(position + 1), 0);
             counts[position] += count;
@@ -119,6 +121,8 @@ mod tests {
         for times in [
             vec![5i64, 1, 9, 1_000_000, -3, 7],
             vec![i64::MIN, i64::MAX, 0, -1],
+            vec![i64::MAX, i64::MIN],
+            vec![i64::MAX - 1, i64::MAX, 0],
             (0..5000).map(|k| 1_700_000_000_000_000_000 + (k * 7919) % 100_003).collect(),
         ] {
             let density = Density::default();

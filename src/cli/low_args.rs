@@ -207,7 +207,7 @@ pub struct LowSynth {
     /// How deep spans nest at most
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000))]
     pub depth: u16,
-    /// The part of the events that stands late in the file, 0 to 1
+    /// The part of the events that stands late in the file, 0 to 1; at 1, all stand in random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
     pub disorder: f64,
     /// The same number gives the same capture

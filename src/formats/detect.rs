@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::{Source, excerpt};
-use super::{ReadContext, ReadError, Reader, chrome_json};
+use super::{ReadContext, ReadError, Reader, chrome_json, perfetto};
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -25,6 +25,12 @@ pub const FORMATS: &[Format] = &[
         extensions: &["longspan"],
         sniff: |head| head.starts_with(&super::native::wire::MAGIC),
         open: |source, context| super::native::read::open(source.path(), context).map(Reader::Chunks),
+    },
+    Format {
+        name: "Perfetto",
+        extensions: &["pftrace", "perfetto-trace", "perfetto", "pb", "pftrace.gz", "perfetto-trace.gz"],
+        sniff: perfetto::packets::looks_like_perfetto,
+        open: |source, _| Ok(perfetto::read::open(source)),
     },
     Format {
         name: "Chrome JSON",

@@ -7,6 +7,7 @@
 pub mod chrome_json;
 pub mod detect;
 pub mod native;
+pub mod perfetto;
 pub mod source;
 
 use std::path::PathBuf;

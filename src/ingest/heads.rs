@@ -149,7 +149,7 @@ impl HeadTable {
 
     /// How many runs are open.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn open(&self) -> usize {
         self.heads.len()
     }
 
@@ -183,17 +183,13 @@ impl HeadTable {
         let start = run.next;
         let result = emit(Stretch { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
         run.next = end;
-        match run.key() {
-            Some(key) => {
-                self.replace_first(key, slot);
-                Some((result, None))
-            }
-            None => {
-                self.heads.pop();
-                self.free.push(slot);
-                Some((result, self.runs[slot].take()))
-            }
+        if let Some(key) = run.key() {
+            self.replace_first(key, slot);
+            return Some((result, None));
         }
+        self.heads.pop();
+        self.free.push(slot);
+        Some((result, self.runs[slot].take()))
     }
 
     /// Takes all runs out.

@@ -53,9 +53,7 @@ impl<T> OpenLanes<T> {
     pub fn place(&mut self, end_ns: Option<i64>, payload: T) -> Option<Placed> {
         let contains = |open: &Open<T>| !ends_later(end_ns, open.end_ns);
         // A begin goes below everything: its end is not known, and it will usually come first.
-        let parent = if end_ns.is_none() {
-            self.open.len().checked_sub(1)
-        } else if self.open.last().is_none_or(contains) {
+        let parent = if end_ns.is_none() || self.open.last().is_none_or(contains) {
             self.open.len().checked_sub(1)
         } else {
             self.open.iter().rposition(contains)
@@ -78,7 +76,7 @@ impl<T> OpenLanes<T> {
 
     /// How many spans are open.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub fn count(&self) -> usize {
         self.open.len()
     }
 

@@ -102,7 +102,7 @@ pub fn merge<E>(
                     context.cancel.check()?;
                     unopened.next();
                     let chunk_index = promised.chunk as usize;
-                    let Some(loaded) = prefetch.next() else { break };
+                    let Some(loaded) = prefetch.take_next() else { break };
                     let chunk = match loaded {
                         Ok(chunk) => chunk,
                         Err(ReadError::Malformed { offset, .. }) => {
@@ -122,7 +122,7 @@ pub fn merge<E>(
                         stats.losses.add_many(Loss::LyingHeader, Place::Time(earliest.ts_ns), liars as u64);
                     }
                     let memory_bytes = chunk.memory_bytes();
-                    if table.len() > 0 && context.budget.try_charge(memory_bytes, OPEN_SHARE).is_none() {
+                    if table.open() > 0 && context.budget.try_charge(memory_bytes, OPEN_SHARE).is_none() {
                         let run = spill_all(&mut table, context).map_err(MergeError::Spill)?;
                         table.insert(run);
                     }
@@ -219,7 +219,7 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
     runs.into_iter().for_each(|run| if merge_runs { loaded.insert(run) } else { table.insert(run) });
     let mut blocks = Vec::new();
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
-    while loaded.len() > 0 {
+    while loaded.open() > 0 {
         loaded
             .advance(None, |stretch| {
                 for (offset, event) in stretch.events.iter().enumerate() {

@@ -178,7 +178,10 @@ impl<'a> Nester<'a> {
         match event.kind {
             EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
             EventKind::Complete => self.complete(event, blob),
-            EventKind::Begin => self.begin(event.track, event, blob, false),
+            EventKind::Begin => {
+                self.begin(event.track, event, blob, false);
+                Ok(())
+            }
             EventKind::End => self.end(event.track, event, blob),
             EventKind::Instant => self.instant(event.track, event, blob),
             EventKind::Counter => self.counter(event, blob),
@@ -193,7 +196,8 @@ impl<'a> Nester<'a> {
 
     fn complete(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         if event.flags.has(EventFlags::UNFINISHED) {
-            return self.begin(event.track, event, blob, true);
+            self.begin(event.track, event, blob, true);
+            return Ok(());
         }
         let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
         let row = Row {
@@ -242,7 +246,7 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> io::Result<()> {
+    fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
         let begin = OpenBegin {
             start_ns: event.ts_ns,
             name: event.name,
@@ -257,7 +261,6 @@ impl<'a> Nester<'a> {
             self.losses.add(Loss::DeepNesting, Place::Time(event.ts_ns));
         }
         self.saw(event.ts_ns);
-        Ok(())
     }
 
     /// Closes the innermost open begin, or the innermost of the name that the end gives.
@@ -319,7 +322,8 @@ impl<'a> Nester<'a> {
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
         // A sorted capture has it already; else it stands below the spans that are open around it.
-        let depth = if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.len() as u64 };
+        let depth =
+            if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
         let known = state.instants;
         let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
         self.track(track).instants = Some(lane);
@@ -341,7 +345,7 @@ impl<'a> Nester<'a> {
     fn flow(&mut self, event: &Event) -> io::Result<()> {
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
-        let around = state.open.len().checked_sub(1).map(|depth| depth as u16);
+        let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = if event.flags.has(EventFlags::PLACED) {
             flow::FlowPoint::of_event(event, event.depth.checked_sub(1))
         } else {
@@ -369,7 +373,7 @@ impl<'a> Nester<'a> {
             None => self.asyncs.open(id, event, self.names, &mut self.registry),
         };
         match event.kind {
-            EventKind::AsyncBegin => self.begin(track, event, blob, false)?,
+            EventKind::AsyncBegin => self.begin(track, event, blob, false),
             EventKind::AsyncEnd if known.is_some() => {
                 if self.asyncs.leave_step(id) {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
@@ -381,7 +385,7 @@ impl<'a> Nester<'a> {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
                 }
                 self.asyncs.enter_step(id);
-                self.begin(track, event, blob, false)?;
+                self.begin(track, event, blob, false);
             }
             EventKind::AsyncStepPast => {
                 let start_ns = self.asyncs.pass_step(id, event.ts_ns);
@@ -391,7 +395,7 @@ impl<'a> Nester<'a> {
                     detail: self.detail(blob)?,
                     name: event.name.0,
                 };
-                let mut lane = self.track(track).open.len().min(1) as u16;
+                let mut lane = self.track(track).open.count().min(1) as u16;
                 while self.span_lane_end_ns(track, lane) > start_ns {
                     lane = lane.saturating_add(1);
                 }

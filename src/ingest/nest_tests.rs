@@ -54,7 +54,7 @@ impl Result {
     }
 }
 
-fn nest(mut events: Vec<Event>, details: Details, kind: TrackKind) -> Result {
+fn nest(mut events: Vec<Event>, details: &Details, kind: TrackKind) -> Result {
     events.sort_by_key(|event| event.ts_ns);
     let mut names = Names::default();
     for name in 1..9 {
@@ -77,7 +77,7 @@ fn nest(mut events: Vec<Event>, details: Details, kind: TrackKind) -> Result {
         let (origin, charge) = (Origin::One(index as u32), Budget::default().charge(0));
         table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
     }
-    while table.len() > 0 {
+    while table.open() > 0 {
         table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
@@ -103,7 +103,7 @@ fn end(ts_ns: i64, name: u32) -> Event {
 }
 
 fn spans_of(events: Vec<Event>) -> (Vec<Seen>, Nested) {
-    let result = nest(events, Details::default(), TrackKind::Thread);
+    let result = nest(events, &Details::default(), TrackKind::Thread);
     (result.spans(), result.nested)
 }
 
@@ -115,7 +115,7 @@ fn complete_oracle(spans: &mut [(i64, i64, u32)]) -> Vec<(u16, i64, i64, u32)> {
         let open = |lane: u16| placed.iter().find(|other| other.0 == lane && other.2 > start).copied();
         let deepest = (0..200).rev().find(|&lane| open(lane).is_some_and(|other| other.2 >= end));
         let first = deepest.map_or(0, |lane| lane + 1);
-        let lane = (first..).find(|&lane| open(lane).is_none()).unwrap();
+        let lane = (first..=u16::MAX).find(|&lane| open(lane).is_none()).unwrap();
         placed.push((lane, start, end, name));
     }
     placed.sort_unstable();
@@ -251,7 +251,7 @@ fn asynchronous_trees_that_run_at_once_get_tracks_of_their_own_and_share_them_ov
         e(7, 9, 1),
         e(8, 9, 1),
     ];
-    let result = nest(events, Details::default(), TrackKind::Async);
+    let result = nest(events, &Details::default(), TrackKind::Async);
     let named = |track: u32| {
         let key = &result.nested.tracks.tracks[track as usize].key;
         (key.name.to_string(), key.slot)
@@ -274,7 +274,7 @@ fn steps_of_old_asynchronous_spans_become_spans_below_them() {
         at(EventKind::AsyncEnd, 9, 1),
     ];
     let spans = |events| -> Vec<_> {
-        let seen = nest(events, Details::default(), TrackKind::Async).spans();
+        let seen = nest(events, &Details::default(), TrackKind::Async).spans();
         seen.into_iter().map(|(_, depth, start, dur, name, _)| (depth, start, dur, name)).collect()
     };
     assert_eq!(spans(into), [(0, 0, 9, 1), (1, 2, 3, 2), (1, 5, 4, 3)]);
@@ -293,7 +293,7 @@ fn the_arguments_of_begin_and_end_both_stay() {
     let mut with_args =
         |event: Event, args_json| Event { detail: details.push(&Detail { args_json, ..Detail::default() }), ..event };
     let events = vec![with_args(begin(0, 1), r#"{"a":1}"#), with_args(end(5, 1), r#"{"b":2}"#)];
-    let result = nest(events, details, TrackKind::Thread);
+    let result = nest(events, &details, TrackKind::Thread);
     let (_, _, row, _) = result.rows(LaneKind::Spans)[0];
     let mut reader = crate::store::details::DetailReader::default();
     let blob = result.store.detail(crate::store::DetailRef(row.detail), &mut reader);

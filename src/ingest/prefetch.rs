@@ -47,7 +47,7 @@ impl Prefetch {
     }
 
     /// The next chunk of the order, once it is there.
-    pub fn next(&mut self) -> Option<Loaded> {
+    pub fn take_next(&mut self) -> Option<Loaded> {
         let reply = self.waiting.pop_front()?;
         self.request();
         // A loader that panicked drops its sender; its chunk is then as good as unreadable.
@@ -59,7 +59,7 @@ impl Prefetch {
             && let Some(chunk) = self.order.next()
         {
             let (reply, receiver) = bounded(1);
-            self.requests.send((chunk, reply)).ok(); // without loaders, `next` says so
+            self.requests.send((chunk, reply)).ok(); // without loaders, `take_next` says so
             self.waiting.push_back(receiver);
         }
     }

@@ -103,6 +103,16 @@ losses! {
     NoEvents = "no_events", "The capture is in a known format and holds no event.";
     /// The capture was larger than a limit allows.
     OverLimit = "over_limit", "Decompressed data exceed the limit for their size; what came before the limit is shown.";
+    /// A packet or an event of a kind that is not shown.
+    IgnoredPacket = "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
+    /// Arguments of a kind that is not shown.
+    IgnoredArguments = "ignored_arguments", "Typed arguments need a descriptor to be read; the event is shown without them.";
+    /// A packet that builds on packets which are not there.
+    MissingState = "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
+    /// A reference to a text that is not there.
+    MissingText = "missing_text", "A name or an argument refers to a text that the capture does not hold; it is shown without.";
+    /// A clock without a way to the capture's clock.
+    UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the capture's; it is shown at its own clock's time.";
 }
 
 /// What is known of one kind of loss.

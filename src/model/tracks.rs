@@ -84,6 +84,14 @@ pub struct TrackKey {
     pub slot: u32,
 }
 
+impl TrackKey {
+    /// In a [`Batch`](super::Batch), from here on: asynchronous spans of one track, which is named by its key or by its
+    /// first event, and drawn together with others of that name in its process.
+    pub const SLOT_SIBLING: u32 = 1 << 30;
+    /// From here on: an asynchronous track that stands alone.
+    pub const SLOT_ALONE: u32 = 1 << 31;
+}
+
 /// A process.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Process {

@@ -146,12 +146,11 @@ impl Iterator for SortedRows<'_> {
         let sorted = SortedRow { index, kind: lane.kind, row, unfinished };
         lane.slot += 1;
         lane.row += 1;
-        let next_ns = match rows.get(usize::from(lane.slot)) {
-            Some(next) => Some(next.start_ns),
-            None => {
-                self.decoded.used_up(lane);
-                lane.next_block(self.snapshot)
-            }
+        let next_ns = if let Some(next) = rows.get(usize::from(lane.slot)) {
+            Some(next.start_ns)
+        } else {
+            self.decoded.used_up(lane);
+            lane.next_block(self.snapshot)
         };
         match next_ns {
             Some(next_ns) => *head = Reverse((next_ns, rank, place)),

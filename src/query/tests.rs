@@ -155,16 +155,15 @@ proptest! {
         let ts_ns = (rows.last().unwrap().start_ns as f64 * at) as i64;
         let picked = row_at(&snapshot, LaneIdx(0), ts_ns, tolerance_ns).map(|row| &rows[row.row as usize]);
         let under = rows.iter().rev().find(|row| row.start_ns == ts_ns || (row.start_ns <= ts_ns && row.start_ns + row.value as i64 > ts_ns));
-        match under {
-            Some(under) => prop_assert_eq!(picked, Some(under)),
-            None => {
+        if let Some(under) = under {
+            prop_assert_eq!(picked, Some(under));
+        } else {
                 let distance = |row: &Row| {
                     if row.start_ns > ts_ns { row.start_ns - ts_ns } else { ts_ns - (row.start_ns + row.value as i64) }
                 };
                 prop_assert!(picked.is_none_or(|row| distance(row) <= tolerance_ns as i64));
                 let starts_near = rows.iter().any(|row| row.start_ns.abs_diff(ts_ns) <= tolerance_ns);
                 prop_assert!(picked.is_some() || !starts_near);
-            }
         }
     }
 

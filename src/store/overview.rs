@@ -191,7 +191,7 @@ mod tests {
     fn scan(spans: &[Span], start_ns: i128, end_ns: i128) -> (Option<u64>, u32) {
         let touches = |span: &&Span| {
             let (from, to) = (i128::from(span.start_ns), i128::from(span.end_ns()));
-            (from < end_ns && to > start_ns) || (from >= start_ns && from < end_ns)
+            from < end_ns && (to > start_ns || from >= start_ns)
         };
         let longest = spans.iter().filter(touches).map(|span| span.dur_ns).max();
         let starts = spans.iter().filter(|span| (start_ns..end_ns).contains(&i128::from(span.start_ns))).count();

@@ -1,0 +1,170 @@
+//! What a frame asks: the longest span of each bucket of a view, at several zooms, from the pyramid where it is fine enough,
+//! from the forest alone, and by a scan of the rows in view. Nanoseconds a bucket with warm pages, the best of three rounds.
+//!
+//! `cargo bench --no-default-features --bench pixels -- [SPANS]`
+
+use std::hint::black_box;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use longspan::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::query::{Buckets, Cell, Snapshot, pixels};
+use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+
+const SPANS: u64 = 2_000_000;
+const LANES: u32 = 16;
+/// About one view of 1920 pixels for a few lanes.
+const BUCKETS: usize = 10_000;
+const ROUNDS: usize = 3;
+
+fn main() -> io::Result<()> {
+    let spans = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(SPANS);
+    let started = Instant::now();
+    let (snapshot, end_ns) = snapshot(spans)?;
+    let seconds = started.elapsed().as_secs_f64();
+    println!("{spans} spans in {LANES} lanes, {} bytes, written in {seconds:.1} s", snapshot.store().file_bytes());
+    println!(
+        "{:<10}{:>16}{:>16}{:>16}{:>24}{:>12}",
+        "zoom", "rows a bucket", "as asked, ns", "forest, ns", "scan, ns", "blocks"
+    );
+    for zoom in [1, 8, 64, 1000, 100_000] {
+        measure(&snapshot, end_ns, zoom);
+    }
+    Ok(())
+}
+
+/// Spans that follow each other with gaps, now and then a burst or a long one.
+fn snapshot(spans: u64) -> io::Result<(Snapshot, i64)> {
+    let mut registry = Registry::default();
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 };
+    registry.track(&key);
+    let file = tempfile::tempfile()?;
+    let mut writer = StoreWriter::new(file.try_clone()?, 256 << 20)?;
+    let mut random = Random(3);
+    let mut end_ns = 0;
+    for depth in 0..LANES as u16 {
+        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth);
+        let mut free_ns = 0;
+        for k in 0..spans / u64::from(LANES) {
+            let gap_ns = if k % 1000 < 100 { random.below(50) } else { random.below(2000) };
+            let dur_ns = if random.below(500) == 0 { random.below(200_000) } else { random.below(1000) };
+            let start_ns = free_ns + gap_ns as i64;
+            free_ns = start_ns + dur_ns as i64;
+            writer.push(lane, Row { start_ns, value: dur_ns, detail: 0, name: random.below(100) as u32 })?;
+        }
+        end_ns = free_ns.max(end_ns);
+    }
+    writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() })?;
+    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
+    Ok((Snapshot::new(Arc::new(store)), end_ns))
+}
+
+fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
+    let mut random = Random(zoom.cast_unsigned());
+    let length_ns = (end_ns / zoom).max(1);
+    let mut views = Vec::new();
+    let mut buckets = 0;
+    while buckets < BUCKETS {
+        let start_ns = random.below((end_ns - length_ns).max(1).cast_unsigned()) as i64;
+        let view = Buckets::covering(start_ns, start_ns + length_ns, (length_ns / 1920).max(1).cast_unsigned());
+        buckets += view.count as usize;
+        views.push((LaneIdx(random.below(LANES.into()) as u32), view));
+    }
+    let mut cells = Vec::new();
+    let mut blocks = 0;
+    for &(lane, view) in &views {
+        let (mut exact, mut scanned) = (Vec::new(), Vec::new());
+        blocks += pixels::longest_from_forest(snapshot, lane, view, &mut exact).blocks;
+        scan(snapshot, lane, view, &mut scanned);
+        cells.clear();
+        pixels::longest(snapshot, lane, view, &mut cells);
+        let spread = |cells: &[Cell]| -> Vec<(i64, u64)> {
+            let of_cell = |cell: &Cell| cell.first_bucket..cell.first_bucket + i64::from(cell.bucket_count);
+            cells.iter().flat_map(|cell| of_cell(cell).map(|bucket| (bucket, cell.row))).collect()
+        };
+        assert!(spread(&exact) == spread(&cells), "pyramid and forest answer alike");
+        assert!(spread(&exact) == scanned, "forest and scan answer alike");
+    }
+    let rows: u64 = views
+        .iter()
+        .map(|&(lane, view)| {
+            let mut cells = Vec::new();
+            pixels::longest_from_forest(snapshot, lane, view, &mut cells);
+            cells.iter().map(|cell| cell.rows).sum::<u64>()
+        })
+        .sum();
+    let best_ns = |work: &mut dyn FnMut(LaneIdx, Buckets)| {
+        let round = |_| {
+            let started = Instant::now();
+            views.iter().for_each(|&(lane, view)| work(lane, view));
+            started.elapsed().as_nanos()
+        };
+        (0..ROUNDS).map(round).min().unwrap_or(0) as f64 / buckets as f64
+    };
+    let as_asked_ns = best_ns(&mut |lane, view| {
+        cells.clear();
+        pixels::longest(snapshot, lane, view, &mut cells);
+        black_box(&cells);
+    });
+    let forest_ns = best_ns(&mut |lane, view| {
+        cells.clear();
+        pixels::longest_from_forest(snapshot, lane, view, &mut cells);
+        black_box(&cells);
+    });
+    let mut answers = Vec::new();
+    let scan_ns = best_ns(&mut |lane, view| {
+        answers.clear();
+        scan(snapshot, lane, view, &mut answers);
+        black_box(&answers);
+    });
+    println!(
+        "{:<10}{:>16.2}{as_asked_ns:>16.1}{forest_ns:>16.1}{:>24}{:>12.2}",
+        format!("1/{zoom}"),
+        rows as f64 / buckets as f64,
+        format!("{scan_ns:.1} ({:.1} x)", scan_ns / as_asked_ns),
+        blocks as f64 / buckets as f64,
+    );
+}
+
+/// The slow answer: looks at each row in view, in the extents that can hold one.
+fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i64, u64)>) {
+    let (start_ns, end_ns) = (view.start_ns(view.first), view.start_ns(view.end()));
+    let lane = snapshot.store().lane(lane);
+    let mut longest: Vec<Option<(u64, u64)>> = vec![None; view.count as usize];
+    let first = lane.extents().partition_point(|extent| extent.first_start_ns < start_ns).saturating_sub(1);
+    let mut decoded = Vec::new();
+    for (index, record) in lane.extents().iter().enumerate().skip(first) {
+        if record.first_start_ns >= end_ns {
+            break;
+        }
+        let Some(extent) = lane.extent(index) else { continue };
+        decoded.clear();
+        (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut decoded));
+        for (row, kept) in (record.first_row..).zip(&decoded) {
+            let row_end_ns = kept.start_ns.saturating_add_unsigned(kept.value);
+            if row_end_ns <= start_ns && kept.start_ns < start_ns || kept.start_ns >= end_ns {
+                continue;
+            }
+            let last = (row_end_ns - 1).max(kept.start_ns).min(end_ns - 1);
+            for bucket in view.bucket_at(kept.start_ns.max(start_ns))..=view.bucket_at(last) {
+                let best = &mut longest[(bucket - view.first) as usize];
+                if best.is_none_or(|(dur_ns, _)| kept.value > dur_ns) {
+                    *best = Some((kept.value, row));
+                }
+            }
+        }
+    }
+    let found = longest.iter().zip(view.first..);
+    answers.extend(found.filter_map(|(best, bucket)| best.map(|(_, row)| (bucket, row))));
+}
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}

@@ -1,0 +1,279 @@
+//! Arguments of events -> the text of one JSON object, under the keys that Perfetto shows: `debug.name` and the like.
+//! Arguments of message types that only a descriptor file could name are counted and not shown.
+
+use std::fmt::Write as _;
+
+use super::sequence::{Location, Texts};
+use super::wire::{Fields, Value};
+use crate::model::{Loss, Losses, Place};
+
+/// As deep as JSON is taken anywhere else.
+const DEPTH_MAX: u32 = 128;
+
+/// Writes one object, member by member.
+#[derive(Debug, Default)]
+pub(super) struct ArgsWriter {
+    json: String,
+}
+
+impl ArgsWriter {
+    /// Begins a new object.
+    pub(super) fn clear(&mut self) {
+        self.json.clear();
+    }
+
+    /// The object; empty if it has no members.
+    pub(super) fn finish(&mut self) -> &str {
+        if !self.json.is_empty() {
+            self.json.push('}');
+        }
+        &self.json
+    }
+
+    fn key(&mut self, prefix: &str, key: &[u8]) {
+        self.json.push(if self.json.is_empty() { '{' } else { ',' });
+        self.json.push('"');
+        self.json.push_str(prefix);
+        push_escaped(&mut self.json, &String::from_utf8_lossy(key));
+        self.json.push_str("\":");
+    }
+
+    /// Adds a member whose value is text.
+    pub(super) fn text(&mut self, key: &str, value: &[u8]) {
+        self.key("", key.as_bytes());
+        push_quoted(&mut self.json, &String::from_utf8_lossy(value));
+    }
+
+    /// Adds a member whose value is a number.
+    pub(super) fn number(&mut self, key: &str, value: u64) {
+        self.key("", key.as_bytes());
+        let _ = write!(self.json, "{value}"); // to memory
+    }
+
+    /// Adds a place in a source.
+    pub(super) fn location(&mut self, key: &str, location: &Location) {
+        self.key("", key.as_bytes());
+        self.json.push_str("{\"file_name\":");
+        push_quoted(&mut self.json, &String::from_utf8_lossy(&location.file));
+        self.json.push_str(",\"function_name\":");
+        push_quoted(&mut self.json, &String::from_utf8_lossy(&location.function));
+        let _ = write!(self.json, ",\"line_number\":{}}}", location.line); // to memory
+    }
+
+    /// Adds a debug annotation.
+    pub(super) fn annotation(&mut self, bytes: &[u8], texts: &Texts, place: Place, losses: &mut Losses) {
+        let key = annotation_name(bytes, texts, place, losses);
+        self.key("debug.", key);
+        let mut writer = ValueWriter { json: &mut self.json, texts, place, losses };
+        writer.annotation(bytes, 0);
+    }
+}
+
+/// The name of an annotation, in full or interned.
+pub(super) fn annotation_name<'a>(bytes: &'a [u8], texts: &'a Texts, place: Place, losses: &mut Losses) -> &'a [u8] {
+    for field in Fields::of(bytes) {
+        match field.number {
+            1 => {
+                let known = texts.argument_names.get(field.value.number());
+                if known.is_none() {
+                    losses.add(Loss::MissingText, place);
+                }
+                return known.map_or(&b"?"[..], |name| name);
+            }
+            10 => return field.value.bytes(),
+            _ => {}
+        }
+    }
+    b""
+}
+
+/// The value of an annotation that is a number, for counters of the oldest kind.
+pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
+    Fields::of(bytes).find_map(|field| match field.number {
+        2 | 3 | 7 => Some(field.value.number() as f64),
+        4 => Some(field.value.signed() as f64),
+        5 => Some(field.value.double()),
+        _ => None,
+    })
+}
+
+/// The value of an annotation that is text.
+pub(super) fn annotation_text(bytes: &[u8]) -> Option<&[u8]> {
+    Fields::of(bytes).find_map(|field| (field.number == 6).then(|| field.value.bytes()))
+}
+
+struct ValueWriter<'a> {
+    json: &'a mut String,
+    texts: &'a Texts,
+    place: Place,
+    losses: &'a mut Losses,
+}
+
+impl ValueWriter<'_> {
+    /// Writes exactly one value.
+    fn annotation(&mut self, bytes: &[u8], depth: u32) {
+        let begins_at = self.json.len();
+        if depth > DEPTH_MAX {
+            self.losses.add(Loss::DeepNesting, self.place);
+            self.json.push_str("null");
+            return;
+        }
+        let mut fields = Fields::of(bytes);
+        let mut members = 0usize;
+        let mut close = None;
+        for field in fields.by_ref() {
+            let value = field.value;
+            if close.is_some() && !matches!(field.number, 11 | 12) {
+                continue;
+            }
+            match field.number {
+                11 | 12 if close.is_some() || self.json.len() == begins_at => {
+                    if close.is_none() {
+                        close = Some(if field.number == 11 { '}' } else { ']' });
+                        self.json.push(if field.number == 11 { '{' } else { '[' });
+                    }
+                    if (close == Some('}')) != (field.number == 11) {
+                        continue; // a dictionary and an array at once
+                    }
+                    if members > 0 {
+                        self.json.push(',');
+                    }
+                    members += 1;
+                    if field.number == 11 {
+                        let key = annotation_name(value.bytes(), self.texts, self.place, self.losses);
+                        push_quoted(self.json, &String::from_utf8_lossy(key));
+                        self.json.push(':');
+                    }
+                    self.annotation(value.bytes(), depth + 1);
+                }
+                _ if self.json.len() > begins_at => {} // the first value is the one
+                2 => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
+                3 => self.display(value.number()),
+                4 => self.display(value.signed()),
+                5 => self.double(value.double()),
+                6 => push_quoted(self.json, &String::from_utf8_lossy(value.bytes())),
+                7 => {
+                    let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
+                }
+                8 => self.nested(value.bytes(), depth + 1),
+                9 => self.raw_json(value.bytes()),
+                17 => match self.texts.argument_values.get(value.number()) {
+                    Some(text) => push_quoted(self.json, &String::from_utf8_lossy(text)),
+                    None => {
+                        self.losses.add(Loss::MissingText, self.place);
+                        self.json.push_str("null");
+                    }
+                },
+                14 => self.losses.add(Loss::IgnoredArguments, self.place),
+                _ => {}
+            }
+        }
+        if let Some(close) = close {
+            self.json.push(close);
+        } else if self.json.len() == begins_at {
+            self.json.push_str("null");
+        }
+        if fields.is_broken() {
+            self.losses.add(Loss::BadRecord, self.place);
+        }
+    }
+
+    /// Writes a value of the older kind: the keys of a dictionary stand apart from its values.
+    fn nested(&mut self, bytes: &[u8], depth: u32) {
+        if depth > DEPTH_MAX {
+            self.losses.add(Loss::DeepNesting, self.place);
+            self.json.push_str("null");
+            return;
+        }
+        let begins_at = self.json.len();
+        let kind = Fields::of(bytes).find(|field| field.number == 1).map_or(0, |field| field.value.number());
+        let of = |number: u32| {
+            Fields::of(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
+        };
+        match kind {
+            1 => {
+                self.json.push('{');
+                for (position, (key, value)) in of(2).zip(of(3)).enumerate() {
+                    if position > 0 {
+                        self.json.push(',');
+                    }
+                    push_quoted(self.json, &String::from_utf8_lossy(key));
+                    self.json.push(':');
+                    self.nested(value, depth + 1);
+                }
+                self.json.push('}');
+            }
+            2 => {
+                self.json.push('[');
+                for (position, value) in of(4).enumerate() {
+                    if position > 0 {
+                        self.json.push(',');
+                    }
+                    self.nested(value, depth + 1);
+                }
+                self.json.push(']');
+            }
+            _ => {
+                for field in Fields::of(bytes) {
+                    match (field.number, field.value) {
+                        _ if self.json.len() > begins_at => {}
+                        (5, value) => self.display(value.signed()),
+                        (6, value) => self.double(value.double()),
+                        (7, value) => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
+                        (8, Value::Bytes(text)) => push_quoted(self.json, &String::from_utf8_lossy(text)),
+                        _ => {}
+                    }
+                }
+                if self.json.len() == begins_at {
+                    self.json.push_str("null");
+                }
+            }
+        }
+    }
+
+    fn display(&mut self, value: impl std::fmt::Display) {
+        let _ = write!(self.json, "{value}"); // to memory
+    }
+
+    fn double(&mut self, value: f64) {
+        // JSON has no word for the others.
+        let _ = if value.is_finite() { write!(self.json, "{value:?}") } else { write!(self.json, "\"{value}\"") };
+    }
+
+    /// JSON in a text, if it is JSON.
+    fn raw_json(&mut self, bytes: &[u8]) {
+        let text = String::from_utf8_lossy(bytes);
+        if serde_json::from_str::<serde::de::IgnoredAny>(&text).is_ok() {
+            self.json.push_str(text.trim());
+        } else {
+            push_quoted(self.json, &text);
+        }
+    }
+}
+
+fn push_quoted(json: &mut String, text: &str) {
+    json.push('"');
+    push_escaped(json, text);
+    json.push('"');
+}
+
+fn push_escaped(json: &mut String, text: &str) {
+    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
+    if text.bytes().all(is_plain) {
+        json.push_str(text);
+        return;
+    }
+    for character in text.chars() {
+        match character {
+            '"' => json.push_str("\\\""),
+            '\\' => json.push_str("\\\\"),
+            '\n' => json.push_str("\\n"),
+            '\t' => json.push_str("\\t"),
+            '\r' => json.push_str("\\r"),
+            control if control < ' ' => {
+                let _ = write!(json, "\\u{:04x}", u32::from(control)); // to memory
+            }
+            other => json.push(other),
+        }
+    }
+}

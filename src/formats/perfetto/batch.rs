@@ -1,0 +1,121 @@
+//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full.
+
+use rustc_hash::FxHashMap;
+
+use super::descriptors::text;
+use super::tracks::{TrackNumber, Tracks};
+use crate::formats::{BatchSink, ReadContext, ReadError};
+use crate::model::{Batch, Event, EventFlags, EventKind, Loss, NameIdx, NameRow, Place, TrackIdx};
+
+/// Events of a batch: its tables are then small beside them.
+const BATCH_EVENTS: usize = 20_000;
+
+/// Bytes of details of a batch, whatever the number of events.
+const BATCH_DETAIL_BYTES: usize = 8 << 20;
+
+/// A batch in the making.
+#[derive(Debug)]
+pub(super) struct BatchBuilder {
+    pub(super) batch: Batch,
+    /// Counts the batches, so that rows can be remembered together with the batch that they are of.
+    pub(super) number: u32,
+    name_rows: FxHashMap<Box<[u8]>, NameIdx>,
+    /// By number of track: its row, and the batch that it is of.
+    track_rows: Vec<(u32, TrackIdx)>,
+    key: Vec<u8>,
+}
+
+impl BatchBuilder {
+    pub(super) fn new() -> Self {
+        Self {
+            batch: empty_batch(),
+            number: 1,
+            name_rows: FxHashMap::default(),
+            track_rows: Vec::new(),
+            key: Vec::new(),
+        }
+    }
+
+    /// Counts what could not be taken.
+    pub(super) fn lose(&mut self, loss: Loss, place: Place) {
+        self.batch.losses.add(loss, place);
+    }
+
+    /// Adds an event without arguments and returns it, to be changed.
+    pub(super) fn push(&mut self, event: Event) {
+        self.batch.chunk.events.push(event);
+    }
+
+    /// The row of a name with its category.
+    pub(super) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: Place) -> NameIdx {
+        if name.is_empty() && category.is_none() {
+            return NameIdx::EMPTY;
+        }
+        self.key.clear();
+        self.key.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        self.key.extend_from_slice(name);
+        if let Some(category) = category {
+            self.key.push(b',');
+            self.key.extend_from_slice(category);
+        }
+        if let Some(&known) = self.name_rows.get(&self.key[..]) {
+            return known;
+        }
+        let losses = &mut self.batch.losses;
+        let row =
+            NameRow { text: text(name, place, losses), category: category.map(|bytes| text(bytes, place, losses)) };
+        let index = NameIdx(u32::try_from(self.batch.names.len()).unwrap_or(0));
+        self.batch.names.push(row);
+        self.name_rows.insert(self.key.as_slice().into(), index);
+        index
+    }
+
+    /// The row of a track.
+    #[inline]
+    pub(super) fn track(&mut self, track: TrackNumber, tracks: &Tracks) -> TrackIdx {
+        let position = track.0 as usize;
+        match self.track_rows.get(position) {
+            Some(&(batch, row)) if batch == self.number => row,
+            _ => {
+                if self.track_rows.len() <= position {
+                    self.track_rows.resize(position + 1, (0, TrackIdx(0)));
+                }
+                let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
+                self.batch.tracks.push(tracks.key(track).clone());
+                self.track_rows[position] = (self.number, row);
+                row
+            }
+        }
+    }
+
+    /// Hands the batch on if it is full.
+    pub(super) fn flush_if_full(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let chunk = &self.batch.chunk;
+        if chunk.events.len() < BATCH_EVENTS && chunk.details.bytes.len() < BATCH_DETAIL_BYTES {
+            return Ok(());
+        }
+        context.cancel.check()?;
+        self.flush(sink)
+    }
+
+    /// Hands the batch on, sorted.
+    pub(super) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let mut batch = std::mem::replace(&mut self.batch, empty_batch());
+        self.number += 1;
+        self.name_rows.clear();
+        batch.chunk.sort();
+        sink.accept(batch)
+    }
+}
+
+/// Row 0 of the names is the empty one.
+fn empty_batch() -> Batch {
+    let mut batch = Batch { names: vec![NameRow::default()], ..Batch::default() };
+    batch.chunk.events.reserve(BATCH_EVENTS + BATCH_EVENTS / 8);
+    batch
+}
+
+/// An event of a kind at a time on a track, with nothing else.
+pub(super) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Event {
+    Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
+}

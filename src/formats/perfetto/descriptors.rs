@@ -1,0 +1,273 @@
+//! The first pass: which tracks, processes and threads a capture describes, anywhere in it. Reads no events.
+
+use rustc_hash::FxHashMap;
+
+use super::packets::{Packet, Packets, unpack};
+use super::wire::{Fields, Value};
+use crate::formats::source::Source;
+use crate::formats::{ReadContext, ReadError};
+use crate::model::{Id, Loss, Losses, Metadata, Names, Place};
+
+/// Packets between two looks at whether to stop.
+pub(super) const PACKETS_PER_CHECK: u64 = 4096;
+
+/// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
+const DESCRIPTORS_MAX: usize = 4 << 20;
+
+/// Everything that is described.
+#[derive(Debug, Default)]
+pub(super) struct Descriptors {
+    by_uuid: FxHashMap<u64, Descriptor>,
+    /// The process of each thread of the kernel's events.
+    pub(super) process_of: FxHashMap<i64, i64>,
+    /// Names and orders.
+    pub(super) metadata: Vec<Metadata>,
+    /// What could not be taken.
+    pub(super) losses: Losses,
+}
+
+/// What a capture says of a track, over all times that it says it.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Descriptor {
+    pub(super) parent: Option<u64>,
+    pub(super) name: Box<str>,
+    pub(super) process: Option<i64>,
+    /// Process and thread.
+    pub(super) thread: Option<(i64, i64)>,
+    pub(super) counter: Option<Counter>,
+    /// It is not drawn together with its siblings of the same name.
+    pub(super) stands_alone: bool,
+}
+
+/// What a counter counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Counter {
+    /// The thread's own time, which is told beside the times of spans.
+    pub(super) is_thread_time: bool,
+    pub(super) is_incremental: bool,
+    pub(super) multiplier: i64,
+}
+
+impl Descriptors {
+    /// Reads all packets of a capture.
+    pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
+        let mut described = Self::default();
+        let mut packets = Packets::of(source);
+        // What is damaged is counted by the second pass.
+        let mut ignored = Losses::default();
+        let mut count = 0u64;
+        while let Some(packet) = packets.next()? {
+            count += 1;
+            if count.is_multiple_of(PACKETS_PER_CHECK) {
+                context.cancel.check()?;
+            }
+            unpack(packet, &mut ignored, &mut |packet, _| described.take(packet));
+        }
+        Ok(described)
+    }
+
+    pub(super) fn get(&self, uuid: u64) -> Option<&Descriptor> {
+        self.by_uuid.get(&uuid)
+    }
+
+    fn take(&mut self, packet: Packet<'_>) {
+        let place = Place::Offset(packet.offset);
+        for field in Fields::of(packet.bytes) {
+            let Value::Bytes(bytes) = field.value else { continue };
+            match field.number {
+                2 => self.process_tree(bytes, place),
+                43 => drop(self.process(bytes, place)),
+                44 => drop(self.thread(bytes, place)),
+                60 => self.track(bytes, place),
+                _ => {}
+            }
+        }
+    }
+
+    fn track(&mut self, bytes: &[u8], place: Place) {
+        let mut uuid = 0;
+        let mut said = Descriptor::default();
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => uuid = field.value.number(),
+                2 | 10 | 13 => said.name = self.text(field.value.bytes(), place),
+                3 => said.process = self.process(field.value.bytes(), place),
+                4 => said.thread = self.thread(field.value.bytes(), place),
+                5 => said.parent = Some(field.value.number()),
+                8 => said.counter = Some(counter(field.value.bytes(), &mut said.name)),
+                15 => said.stands_alone = field.value.number() == 2,
+                _ => {}
+            }
+        }
+        if self.by_uuid.len() >= DESCRIPTORS_MAX && !self.by_uuid.contains_key(&uuid) {
+            return self.losses.add(Loss::OverLimit, place);
+        }
+        if let Some((pid, tid)) = said.thread
+            && !said.name.is_empty()
+        {
+            self.metadata.push(Metadata::ThreadName {
+                pid: Id::Number(pid),
+                tid: Id::Number(tid),
+                name: said.name.clone(),
+            });
+        } else if let Some(pid) = said.process
+            && !said.name.is_empty()
+        {
+            self.metadata.push(Metadata::ProcessName { pid: Id::Number(pid), name: said.name.clone() });
+        }
+        let known = self.by_uuid.entry(uuid).or_default();
+        known.parent = said.parent.or(known.parent);
+        known.process = said.process.or(known.process);
+        known.thread = said.thread.or(known.thread);
+        known.counter = said.counter.or(known.counter);
+        known.stands_alone |= said.stands_alone;
+        if !said.name.is_empty() {
+            known.name = said.name;
+        }
+    }
+
+    fn process(&mut self, bytes: &[u8], place: Place) -> Option<i64> {
+        let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
+        let mut labels: Vec<Box<str>> = Vec::new();
+        let mut sort_index = None;
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => pid = Some(field.value.signed()),
+                2 if str::is_empty(&command) => command = self.text(field.value.bytes(), place),
+                3 => sort_index = Some(field.value.signed()),
+                6 => name = self.text(field.value.bytes(), place),
+                8 => labels.push(self.text(field.value.bytes(), place)),
+                _ => {}
+            }
+        }
+        let pid_number = pid?;
+        let pid = Id::Number(pid_number);
+        let name = if name.is_empty() { command } else { name };
+        if !name.is_empty() {
+            self.metadata.push(Metadata::ProcessName { pid: pid.clone(), name });
+        }
+        if !labels.is_empty() {
+            self.metadata.push(Metadata::ProcessLabels { pid: pid.clone(), labels: labels.join(", ").into() });
+        }
+        if let Some(sort_index) = sort_index {
+            self.metadata.push(Metadata::ProcessSortIndex { pid, sort_index });
+        }
+        Some(pid_number)
+    }
+
+    fn thread(&mut self, bytes: &[u8], place: Place) -> Option<(i64, i64)> {
+        let said = thread(bytes)?;
+        let (pid, tid) = (Id::Number(said.pid), Id::Number(said.tid));
+        if !said.name.is_empty() {
+            let name = self.text(said.name, place);
+            self.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
+        }
+        if let Some(sort_index) = said.sort_index {
+            self.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index });
+        }
+        self.process_of.insert(said.tid, said.pid);
+        Some((said.pid, said.tid))
+    }
+
+    /// What the kernel says of processes and threads.
+    fn process_tree(&mut self, bytes: &[u8], place: Place) {
+        for field in Fields::of(bytes) {
+            let (mut id, mut group, mut name) = (None, None, Box::default());
+            let is_process = field.number == 1;
+            if !matches!(field.number, 1 | 2) {
+                continue;
+            }
+            for field in Fields::of(field.value.bytes()) {
+                match (field.number, is_process) {
+                    (1, _) => id = Some(field.value.signed()),
+                    (3, false) => group = Some(field.value.signed()),
+                    (3, true) | (2, false) if str::is_empty(&name) => name = self.text(field.value.bytes(), place),
+                    _ => {}
+                }
+            }
+            let Some(tid) = id else { continue };
+            let pid = if is_process { tid } else { group.unwrap_or(tid) };
+            self.process_of.insert(tid, pid);
+            if name.is_empty() {
+                continue;
+            }
+            let (pid, tid) = (Id::Number(pid), Id::Number(tid));
+            self.metadata.push(if is_process {
+                Metadata::ProcessName { pid, name }
+            } else {
+                Metadata::ThreadName { pid, tid, name }
+            });
+        }
+    }
+
+    fn text(&mut self, bytes: &[u8], place: Place) -> Box<str> {
+        text(bytes, place, &mut self.losses)
+    }
+}
+
+/// A thread descriptor, also as the oldest captures use it: to say whose events follow, and from when.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Thread<'a> {
+    pub(super) pid: i64,
+    pub(super) tid: i64,
+    pub(super) name: &'a [u8],
+    pub(super) sort_index: Option<i64>,
+    pub(super) reference_us: Option<i64>,
+    pub(super) reference_thread_us: Option<i64>,
+}
+
+/// Reads a thread descriptor that names its thread.
+pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
+    let mut said = Thread::default();
+    let (mut has_pid, mut has_tid) = (false, false);
+    for field in Fields::of(bytes) {
+        match field.number {
+            1 => (said.pid, has_pid) = (field.value.signed(), true),
+            2 => (said.tid, has_tid) = (field.value.signed(), true),
+            3 => said.sort_index = Some(field.value.signed()),
+            5 => said.name = field.value.bytes(),
+            6 => said.reference_us = Some(field.value.signed()),
+            7 => said.reference_thread_us = Some(field.value.signed()),
+            _ => {}
+        }
+    }
+    if !has_pid {
+        said.pid = said.tid;
+    }
+    has_tid.then_some(said)
+}
+
+/// Reads what a counter counts; a name is made where none is given, and the unit is put behind it.
+fn counter(bytes: &[u8], name: &mut Box<str>) -> Counter {
+    let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
+    let mut unit: &str = "";
+    for field in Fields::of(bytes) {
+        match (field.number, field.value.number()) {
+            (1, 1) => counter.is_thread_time = true,
+            (1, 2) if name.is_empty() => *name = "thread_instruction_count".into(),
+            (3, 1) => unit = "ns",
+            (3, 3) => unit = "bytes",
+            (4, multiplier) => counter.multiplier = multiplier as i64,
+            (5, is_incremental) => counter.is_incremental = is_incremental != 0,
+            (6, _) => unit = std::str::from_utf8(field.value.bytes()).unwrap_or_default(),
+            _ => {}
+        }
+    }
+    if !unit.is_empty() {
+        *name = format!("{name} ({unit})").into();
+    }
+    counter
+}
+
+/// Text that may be no UTF-8 and is cut where it is very long.
+pub(super) fn text(bytes: &[u8], place: Place, losses: &mut Losses) -> Box<str> {
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        losses.add(Loss::BadUtf8, place);
+    }
+    if text.len() <= Names::TEXT_BYTES_MAX {
+        return text.into();
+    }
+    losses.add(Loss::LongText, place);
+    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+}

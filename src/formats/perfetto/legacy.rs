@@ -1,0 +1,261 @@
+//! The events of Chrome's older format that track events carry: a phase, and what belongs to it.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::args::{annotation_name, annotation_number, annotation_text};
+use super::batch::bare;
+use super::descriptors::text;
+use super::track_event::{Maker, TrackEvent};
+use super::tracks::TrackNumber;
+use super::wire::Fields;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
+
+/// The older part of a track event.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Legacy<'a> {
+    pub(super) name_iid: u64,
+    phase: u8,
+    dur_us: Option<i64>,
+    thread_dur_us: Option<i64>,
+    id: Option<EventId>,
+    id_scope: Option<&'a [u8]>,
+    bind_id: Option<u64>,
+    binds_enclosing: bool,
+    flow_direction: u64,
+    instant_scope: u64,
+    pid: Option<i64>,
+    tid: Option<i64>,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct EventId {
+    number: u64,
+    is_local: bool,
+}
+
+impl<'a> Legacy<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Self {
+        let mut legacy = Self::default();
+        for field in Fields::of(bytes) {
+            let value = field.value;
+            match field.number {
+                1 => legacy.name_iid = value.number(),
+                2 => legacy.phase = u8::try_from(value.number()).unwrap_or(0),
+                3 => legacy.dur_us = Some(value.signed()),
+                4 => legacy.thread_dur_us = Some(value.signed()),
+                6 | 11 => legacy.id = Some(EventId { number: value.number(), is_local: false }),
+                10 => legacy.id = Some(EventId { number: value.number(), is_local: true }),
+                7 => legacy.id_scope = Some(value.bytes()),
+                8 => legacy.bind_id = Some(value.number()),
+                12 => legacy.binds_enclosing = value.number() != 0,
+                13 => legacy.flow_direction = value.number(),
+                14 => legacy.instant_scope = value.number(),
+                18 => legacy.pid = Some(value.signed()),
+                19 => legacy.tid = Some(value.signed()),
+                _ => {}
+            }
+        }
+        legacy
+    }
+}
+
+impl Maker<'_> {
+    /// Takes a track event that says by a phase what it is.
+    pub(super) fn legacy(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
+        match legacy.phase {
+            b'B' => self.legacy_span(event, legacy, ts_ns, EventKind::Begin),
+            b'E' => self.legacy_span(event, legacy, ts_ns, EventKind::End),
+            b'X' => self.legacy_span(event, legacy, ts_ns, EventKind::Complete),
+            b'I' | b'i' | b'R' => self.legacy_span(event, legacy, ts_ns, EventKind::Instant),
+            b'b' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncBegin, false),
+            b'n' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncInstant, false),
+            b'e' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncEnd, false),
+            b'S' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncBegin, true),
+            b'T' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncStepInto, true),
+            b'p' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncStepPast, true),
+            b'F' => self.legacy_async(event, legacy, ts_ns, EventKind::AsyncEnd, true),
+            b's' => self.legacy_flow(event, legacy, ts_ns, EventKind::FlowStart),
+            b't' => self.legacy_flow(event, legacy, ts_ns, EventKind::FlowStep),
+            b'f' => self.legacy_flow(event, legacy, ts_ns, EventKind::FlowEnd),
+            b'C' => self.legacy_counter(event, legacy, ts_ns),
+            b'M' => self.legacy_metadata(event, legacy),
+            0 => self.batch.lose(Loss::UnknownPhase, self.place),
+            _ => self.batch.lose(Loss::IgnoredPhase, self.place),
+        }
+    }
+
+    fn legacy_span(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {
+        let name = self.name(event);
+        let track = match (kind, legacy.instant_scope) {
+            (EventKind::Instant, 1) => self.tracks.global(),
+            (EventKind::Instant, 2) => {
+                let pid = self.process_of(event, legacy);
+                self.tracks.process(pid)
+            }
+            _ => self.legacy_track(event, legacy),
+        };
+        let thread_ts_ns = self.thread_time(event, ts_ns);
+        let thread_dur_ns = legacy.thread_dur_us.and_then(|us| us.checked_mul(1000));
+        let track = self.batch.track(track, self.tracks);
+        let detail = self.detail(event, thread_ts_ns, thread_dur_ns);
+        let mut made = Event { detail, ..bare(ts_ns, kind, track, name) };
+        match kind {
+            EventKind::Complete => match legacy.dur_us.map(|us| us.checked_mul(1000)) {
+                Some(Some(dur_ns)) if dur_ns >= 0 => made.value = dur_ns.unsigned_abs().min(i64::MAX.abs_diff(ts_ns)),
+                Some(Some(_)) => self.batch.lose(Loss::NegativeDuration, self.place),
+                Some(None) | None => {
+                    made.flags = EventFlags::UNFINISHED;
+                    self.batch.lose(Loss::BadNumber, self.place);
+                }
+            },
+            EventKind::End if event.name.is_none() && event.name_iid == 0 && legacy.name_iid == 0 => {
+                made.flags = EventFlags::UNNAMED;
+            }
+            _ => {}
+        }
+        if kind == EventKind::End {
+            self.flows(event, &made);
+        }
+        self.batch.push(made);
+        if kind != EventKind::End {
+            self.flows(event, &made);
+            self.bound_flow(legacy, &made);
+        }
+    }
+
+    /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
+    pub(super) fn bound_flow(&mut self, legacy: &Legacy<'_>, made: &Event) {
+        let Some(bind_id) = legacy.bind_id else { return };
+        let kind = match legacy.flow_direction {
+            1 => EventKind::FlowEnd,
+            2 => EventKind::FlowStart,
+            3 => EventKind::FlowStep,
+            _ => return,
+        };
+        let value = hash(b'v', &[], bind_id, None);
+        self.batch.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*made });
+    }
+
+    fn legacy_async(
+        &mut self,
+        event: &TrackEvent<'_>,
+        legacy: &Legacy<'_>,
+        ts_ns: i64,
+        kind: EventKind,
+        by_name: bool,
+    ) {
+        let Some(id) = legacy.id else {
+            self.batch.lose(Loss::BadAsync, self.place);
+            return self.legacy_span(event, legacy, ts_ns, EventKind::Instant);
+        };
+        let name = self.name(event);
+        let row = self.batch.batch.names.get(name.index()).cloned().unwrap_or_default();
+        let category = row.category.unwrap_or_default();
+        let scope = legacy.id_scope.unwrap_or(category.as_bytes());
+        let pid = self.process_of(event, legacy);
+        let local = id.is_local.then(|| pid.to_string());
+        let mut parts = vec![scope];
+        if by_name {
+            parts.push(row.text.as_bytes());
+        }
+        let value = hash(if by_name { b'S' } else { b'b' }, &parts, id.number, local.as_deref());
+        let key = TrackKey { kind: TrackKind::Async, pid, tid: Id::None, name: category, slot: 0 };
+        let track = self.tracks.number(key);
+        let track = self.batch.track(track, self.tracks);
+        let thread_ts_ns = self.thread_time(event, ts_ns);
+        let detail = self.detail(event, thread_ts_ns, None);
+        self.batch.push(Event { value, detail, ..bare(ts_ns, kind, track, name) });
+    }
+
+    fn legacy_flow(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {
+        let id = legacy.id.map(|id| id.number).or(legacy.bind_id);
+        let Some(id) = id else { return self.batch.lose(Loss::BadFlow, self.place) };
+        let name = self.name(event);
+        let row = self.batch.batch.names.get(name.index()).cloned().unwrap_or_default();
+        let category = row.category.unwrap_or_default();
+        let value = hash(b's', &[category.as_bytes(), row.text.as_bytes()], id, None);
+        let track = self.legacy_track(event, legacy);
+        let track = self.batch.track(track, self.tracks);
+        let binds_around = kind != EventKind::FlowEnd || legacy.binds_enclosing;
+        let flags = if binds_around { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
+        let detail = self.detail(event, None, None);
+        self.batch.push(Event { value, flags, detail, ..bare(ts_ns, kind, track, name) });
+    }
+
+    /// A series for each annotation that is a number.
+    fn legacy_counter(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
+        let pid = self.process_of(event, legacy);
+        let row = self.name(event);
+        let name = self.batch.batch.names.get(row.index()).map(|row| row.text.to_string()).unwrap_or_default();
+        let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
+        let mut has_series = false;
+        for field in Fields::of(event.bytes).filter(|field| field.number == 4) {
+            let annotation = field.value.bytes();
+            let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
+            has_series = true;
+            let losses = &mut self.batch.batch.losses;
+            let series = annotation_name(annotation, &self.sequence.texts, self.place, losses);
+            let series = text(series, self.place, losses);
+            let track = self.tracks.named_counter(pid.clone(), format!("{name}{id} {series}").trim());
+            let track = self.batch.track(track, self.tracks);
+            self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, row) });
+        }
+        if !has_series {
+            self.batch.lose(Loss::BadCounter, self.place);
+        }
+    }
+
+    fn legacy_metadata(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) {
+        let row = self.name(event);
+        let what = self.batch.batch.names.get(row.index()).map(|row| row.text.clone()).unwrap_or_default();
+        let said = Fields::of(event.bytes)
+            .filter(|field| field.number == 4)
+            .find_map(|field| annotation_text(field.value.bytes()));
+        let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
+        let pid = self.process_of(event, legacy);
+        let tid = legacy.tid.or(self.sequence.thread.map(|(_, tid)| tid));
+        let metadata = match (&*what, name, tid) {
+            ("process_name", Some(name), _) => Metadata::ProcessName { pid, name },
+            ("process_labels", Some(labels), _) => Metadata::ProcessLabels { pid, labels },
+            ("thread_name", Some(name), Some(tid)) => Metadata::ThreadName { pid, tid: Id::Number(tid), name },
+            _ => return self.batch.lose(Loss::IgnoredMetadata, self.place),
+        };
+        self.batch.batch.metadata.push(metadata);
+    }
+
+    /// The thread that the event names, or else its track.
+    fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
+        match (legacy.pid, legacy.tid) {
+            (None, None) => self.track_of(event),
+            (pid, Some(tid)) => {
+                let pid = pid.map_or_else(|| self.process_of(event, legacy), Id::Number);
+                let key =
+                    TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Box::default(), slot: 0 };
+                self.tracks.number(key)
+            }
+            (Some(pid), None) => self.tracks.process(Id::Number(pid)),
+        }
+    }
+
+    fn process_of(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Id {
+        if let Some(pid) = legacy.pid {
+            return Id::Number(pid);
+        }
+        let track = self.track_of(event);
+        self.tracks.key(track).pid.clone()
+    }
+}
+
+/// One number for a list of texts and an id; `domain` keeps the kinds of ids apart.
+fn hash(domain: u8, parts: &[&[u8]], id: u64, local: Option<&str>) -> u64 {
+    let mut bytes = vec![domain];
+    for part in parts {
+        bytes.extend_from_slice(&(part.len() as u64).to_le_bytes());
+        bytes.extend_from_slice(part);
+    }
+    bytes.extend_from_slice(&id.to_le_bytes());
+    if let Some(local) = local {
+        bytes.extend_from_slice(local.as_bytes());
+    }
+    xxh3_64(&bytes)
+}

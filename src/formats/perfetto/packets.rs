@@ -1,0 +1,271 @@
+//! Packets out of a capture: a tag and a length before each. Unpacks bundles that are compressed. Finds its way again
+//! behind damage; holds one packet and what was read ahead of it, whatever the lengths claim.
+
+use std::io::Read as _;
+
+use super::wire::{Fields, Value, take_varint};
+use crate::formats::ReadError;
+use crate::formats::source::Source;
+use crate::model::{Loss, Losses, Place};
+
+/// The tag of a packet: field 1, a message. All that stands at the top level.
+pub(super) const PACKET_TAG: u8 = 0x0a;
+
+/// The most bytes of a packet, packed or unpacked. Writers keep them below 512 KiB; a screenshot may have some MiB.
+const PACKET_BYTES_MAX: usize = 64 << 20;
+
+/// Bytes read at once.
+const READ_BYTES: usize = 256 * 1024;
+
+/// A bundle in a bundle is an accident or an attack.
+const BUNDLES_MAX: u32 = 2;
+
+/// Behind damage, only a packet up to this length is taken for one: else one wrong length hides what follows.
+const FOUND_PACKET_BYTES_MAX: usize = 1 << 20;
+
+/// Behind damage, this many fields of a packet are looked at before it is taken for one: bounds the time for each byte.
+const FOUND_PACKET_FIELDS: usize = 32;
+
+/// Fields that a packet may have: more is not a packet.
+const FIELD_NUMBER_MAX: u32 = 2000;
+
+const COMPRESSED_DEFLATE: u32 = 50;
+const COMPRESSED_ZSTD: u32 = 133;
+
+/// Splits a capture.
+pub(super) struct Packets {
+    source: Source,
+    buffer: Vec<u8>,
+    /// Where the next packet begins in the buffer.
+    start: usize,
+    /// Where the buffer stands in the capture.
+    offset: u64,
+    at_end: bool,
+    /// What was damaged on the way.
+    pub(super) losses: Losses,
+}
+
+/// A packet and where it stands. Those of a bundle stand where the bundle does.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Packet<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) offset: u64,
+}
+
+/// What the next bytes are.
+enum Next {
+    /// A packet with so many bytes before its body.
+    Packet { head: usize, len: usize },
+    /// The beginning of a packet.
+    Unfinished { need: usize },
+    /// A packet that is too long to be held.
+    TooLong { head: usize, len: u64 },
+    /// Anything else.
+    Damaged,
+}
+
+impl Packets {
+    pub(super) fn of(source: Source) -> Self {
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, losses: Losses::default() }
+    }
+
+    /// The next packet; `None` at the end.
+    pub(super) fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+        loop {
+            match next_of(&self.buffer[self.start..]) {
+                Next::Packet { head, len } => {
+                    let body = self.start + head;
+                    let offset = self.offset + self.start as u64;
+                    let follows = self.buffer.get(body + len).copied();
+                    if follows.is_some_and(|tag| tag != PACKET_TAG) && !is_whole(&self.buffer[body..body + len]) {
+                        // Neither what is in it nor what follows it makes sense: the length is wrong.
+                        self.find_packet()?;
+                        continue;
+                    }
+                    self.start = body + len;
+                    return Ok(Some(Packet { bytes: &self.buffer[body..body + len], offset }));
+                }
+                Next::Unfinished { need } => {
+                    if !self.read_more(need)? {
+                        if self.start < self.buffer.len() {
+                            if self.find_packet()? {
+                                continue;
+                            }
+                        } else if let Some(cut_at) = self.source.cut_at() {
+                            self.losses.add(Loss::Truncated, Place::Offset(cut_at));
+                        }
+                        return Ok(None);
+                    }
+                }
+                Next::TooLong { head, len } => {
+                    self.losses.add(Loss::OverLimit, self.place());
+                    self.skip(head as u64 + len)?;
+                }
+                Next::Damaged => {
+                    if !self.find_packet()? {
+                        return Ok(None);
+                    }
+                }
+            }
+        }
+    }
+
+    fn place(&self) -> Place {
+        Place::Offset(self.offset + self.start as u64)
+    }
+
+    /// Reads until `need` bytes stand behind the start or the source ends; says whether there are that many.
+    fn read_more(&mut self, need: usize) -> Result<bool, ReadError> {
+        if self.start > 0 {
+            self.buffer.drain(..self.start);
+            self.offset += self.start as u64;
+            self.start = 0;
+        }
+        while self.buffer.len() < need && !self.at_end {
+            let filled = self.buffer.len();
+            self.buffer.resize(filled + READ_BYTES, 0);
+            let len = self.source.fill(&mut self.buffer[filled..])?;
+            self.buffer.truncate(filled + len);
+            self.at_end = len < READ_BYTES;
+        }
+        Ok(self.buffer.len() >= need)
+    }
+
+    fn skip(&mut self, mut len: u64) -> Result<(), ReadError> {
+        while len > 0 {
+            let held = ((self.buffer.len() - self.start) as u64).min(len);
+            self.start += held as usize;
+            len -= held;
+            if len > 0 && !self.read_more(1)? {
+                self.losses.add(Loss::Truncated, self.place());
+                return Ok(());
+            }
+        }
+        Ok(())
+    }
+
+    /// Steps forward to what looks like a packet, and counts one damage. False when there is none: the capture ends.
+    fn find_packet(&mut self) -> Result<bool, ReadError> {
+        let damaged_at = self.place();
+        self.start = (self.start + 1).min(self.buffer.len());
+        loop {
+            let rest = &self.buffer[self.start..];
+            let Some(position) = memchr::memchr(PACKET_TAG, rest) else {
+                self.start = self.buffer.len();
+                if self.read_more(1)? {
+                    continue;
+                }
+                // What cannot be a packet up to the very end is a packet that was cut.
+                self.losses.add(Loss::Truncated, damaged_at);
+                return Ok(false);
+            };
+            self.start += position;
+            if self.buffer.len() - self.start < FOUND_PACKET_BYTES_MAX + READ_BYTES {
+                self.read_more(FOUND_PACKET_BYTES_MAX + READ_BYTES)?;
+            }
+            if is_probable(&self.buffer[self.start..]) {
+                self.losses.add(Loss::BadRecord, damaged_at);
+                return Ok(true);
+            }
+            self.start += 1;
+        }
+    }
+}
+
+/// Looks at a tag and a length.
+fn next_of(bytes: &[u8]) -> Next {
+    let Some((&tag, mut rest)) = bytes.split_first() else { return Next::Unfinished { need: 1 } };
+    if tag != PACKET_TAG {
+        return Next::Damaged;
+    }
+    let Some(len) = take_varint(&mut rest) else {
+        return if rest.len() < 10 { Next::Unfinished { need: bytes.len() + 1 } } else { Next::Damaged };
+    };
+    let head = bytes.len() - rest.len();
+    match usize::try_from(len) {
+        // Lengths have 32 bits at most.
+        _ if len > u64::from(u32::MAX) => Next::Damaged,
+        Ok(len) if len <= rest.len() => Next::Packet { head, len },
+        Ok(len) if len <= PACKET_BYTES_MAX => Next::Unfinished { need: head + len },
+        _ => Next::TooLong { head, len },
+    }
+}
+
+/// Whether a message is well-formed.
+fn is_whole(bytes: &[u8]) -> bool {
+    let mut fields = Fields::of(bytes);
+    fields.by_ref().for_each(drop);
+    !fields.is_broken()
+}
+
+/// Whether a packet seems to stand here: its first fields are ones that packets have, and a packet follows it.
+pub(super) fn is_probable(bytes: &[u8]) -> bool {
+    let Next::Packet { head, len } = next_of(bytes) else { return false };
+    let body = &bytes[head..head + len];
+    let mut fields = Fields::of(body);
+    let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number < FIELD_NUMBER_MAX);
+    let follows = bytes.get(head + len).is_none_or(|&tag| tag == PACKET_TAG);
+    len > 0 && len <= FOUND_PACKET_BYTES_MAX && known && !fields.is_broken() && follows
+}
+
+/// Whether a capture begins with a packet rather than with a profile of pprof, which has the same first byte.
+#[must_use]
+pub fn looks_like_perfetto(head: &[u8]) -> bool {
+    if head.first() != Some(&PACKET_TAG) {
+        return false;
+    }
+    let mut rest = &head[1..];
+    let Some(len) = take_varint(&mut rest).and_then(|len| usize::try_from(len).ok()) else { return false };
+    let is_cut = len > rest.len();
+    let body = &rest[..len.min(rest.len())];
+    let mut fields = Fields::of(body);
+    // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small numbers.
+    let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
+        (1 | 2, Value::Bytes(_)) => true,
+        (number, Value::Bytes(_)) => matches!(number, 5..=7 | 9 | 11 | 12 | 33..=140),
+        (number, _) => matches!(number, 3 | 8 | 10 | 13 | 41 | 42 | 58 | 79 | 87),
+    });
+    let begins_well = is_packet && (is_cut || is_whole(body));
+    begins_well && (is_cut || rest.get(len).is_none_or(|&tag| tag == PACKET_TAG))
+}
+
+/// Hands on a packet, or what is in it if it is a bundle.
+pub(super) fn unpack(packet: Packet<'_>, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
+    unpack_within(packet, 0, losses, take);
+}
+
+fn unpack_within(packet: Packet<'_>, depth: u32, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
+    let place = Place::Offset(packet.offset);
+    // Bundles say so in their first fields; other packets are not walked twice.
+    let bundle =
+        Fields::of(packet.bytes).take(8).find(|field| matches!(field.number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD));
+    let Some(bundle) = bundle else { return take(packet, losses) };
+    if depth >= BUNDLES_MAX {
+        return losses.add(Loss::DeepNesting, place);
+    }
+    let mut bytes = Vec::new();
+    let limit = PACKET_BYTES_MAX as u64;
+    let unpacked = match bundle.number {
+        COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(bundle.value.bytes()).take(limit).read_to_end(&mut bytes),
+        _ => zstd::Decoder::with_buffer(bundle.value.bytes())
+            .and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
+    };
+    if unpacked.is_err() {
+        losses.add(Loss::BadRecord, place);
+    }
+    if bytes.len() >= PACKET_BYTES_MAX {
+        losses.add(Loss::OverLimit, place);
+    }
+    let mut fields = Fields::of(&bytes);
+    for field in fields.by_ref() {
+        match (field.number, field.value) {
+            (1, Value::Bytes(bytes)) => {
+                unpack_within(Packet { bytes, offset: packet.offset }, depth + 1, losses, take);
+            }
+            _ => losses.add(Loss::BadRecord, place),
+        }
+    }
+    if fields.is_broken() {
+        losses.add(Loss::Truncated, place);
+    }
+}

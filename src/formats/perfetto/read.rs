@@ -1,0 +1,225 @@
+//! The second pass: packets in the order of the capture -> batches of events.
+
+use rustc_hash::FxHashMap;
+
+use super::args::ArgsWriter;
+use super::batch::BatchBuilder;
+use super::clocks::{Clocks, MONOTONIC, Time};
+use super::descriptors::{Descriptors, PACKETS_PER_CHECK, thread};
+use super::ftrace::{Kernel, Taker};
+use super::packets::{Packet, Packets, unpack};
+use super::sequence::Sequence;
+use super::track_event::{Maker, TrackEvent};
+use super::tracks::Tracks;
+use super::wire::{Fields, Value};
+use crate::base::progress::Progress;
+use crate::formats::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Losses, Place};
+
+/// A recording has some thousand writers; more is an attack.
+const SEQUENCES_MAX: usize = 1 << 18;
+
+/// Makes a reader of a Perfetto capture.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(Perfetto { source: Some(source) }))
+}
+
+/// A capture of Perfetto.
+struct Perfetto {
+    source: Option<Source>,
+}
+
+impl StreamReader for Perfetto {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        // Only the second pass is shown: it takes most of the time.
+        let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
+        let described = Descriptors::collect(Source::open(source.path(), &quietly)?, context)?;
+        let mut decoder = Decoder::new(described);
+        let mut packets = Packets::of(source);
+        let mut count = 0u64;
+        while let Some(packet) = packets.next()? {
+            count += 1;
+            if count.is_multiple_of(PACKETS_PER_CHECK) {
+                context.cancel.check()?;
+            }
+            let mut losses = Losses::default();
+            let mut full = Ok(());
+            unpack(packet, &mut losses, &mut |packet, _| {
+                decoder.take(packet);
+                if full.is_ok() {
+                    full = decoder.batch.flush_if_full(sink, context);
+                }
+            });
+            full?;
+            decoder.batch.batch.losses.merge(&losses);
+        }
+        decoder.finish(sink, &packets.losses)
+    }
+}
+
+/// What lasts from one packet to the next.
+struct Decoder {
+    sequences: FxHashMap<u32, Sequence>,
+    clocks: Clocks,
+    tracks: Tracks,
+    kernel: Kernel,
+    batch: BatchBuilder,
+    args: ArgsWriter,
+}
+
+/// The fields of a packet that say how to read it, and what it is.
+#[derive(Debug, Clone, Copy, Default)]
+struct PacketFields<'a> {
+    timestamp: Option<u64>,
+    clock: Option<u64>,
+    sequence: u32,
+    is_cleared: bool,
+    needs_state: bool,
+    was_dropped: bool,
+    interned: Option<&'a [u8]>,
+    defaults: Option<&'a [u8]>,
+    /// The number of the field that says what it is, and its bytes.
+    data: Option<(u32, &'a [u8])>,
+    is_broken: bool,
+}
+
+impl<'a> PacketFields<'a> {
+    fn read(bytes: &'a [u8]) -> Self {
+        let mut packet = Self::default();
+        let mut fields = Fields::of(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (8, value) => packet.timestamp = Some(value.number()),
+                (10, value) => packet.sequence = value.number() as u32,
+                (12, Value::Bytes(bytes)) => packet.interned = Some(bytes),
+                (13, value) => {
+                    packet.is_cleared |= value.number() & 1 != 0;
+                    packet.needs_state |= value.number() & 2 != 0;
+                }
+                (41, value) => packet.is_cleared |= value.number() != 0,
+                (42, value) => packet.was_dropped = value.number() != 0,
+                (58, value) => packet.clock = Some(value.number()),
+                (59, Value::Bytes(bytes)) => packet.defaults = Some(bytes),
+                (number, Value::Bytes(bytes)) => packet.data = Some((number, bytes)),
+                _ => {}
+            }
+        }
+        packet.is_broken = fields.is_broken();
+        packet
+    }
+}
+
+impl Decoder {
+    fn new(mut described: Descriptors) -> Self {
+        let mut batch = BatchBuilder::new();
+        batch.batch.metadata = std::mem::take(&mut described.metadata);
+        batch.batch.losses = std::mem::take(&mut described.losses);
+        Self {
+            sequences: FxHashMap::default(),
+            clocks: Clocks::default(),
+            tracks: Tracks::new(described),
+            kernel: Kernel::default(),
+            batch,
+            args: ArgsWriter::default(),
+        }
+    }
+
+    fn take(&mut self, packet: Packet<'_>) {
+        let place = Place::Offset(packet.offset);
+        let fields = PacketFields::read(packet.bytes);
+        if fields.is_broken {
+            self.batch.lose(Loss::BadRecord, place);
+        }
+        if self.sequences.len() >= SEQUENCES_MAX && !self.sequences.contains_key(&fields.sequence) {
+            return self.batch.lose(Loss::OverLimit, place);
+        }
+        let sequence = self.sequences.entry(fields.sequence).or_default();
+        if fields.is_cleared {
+            sequence.clear();
+        } else if fields.was_dropped {
+            sequence.is_valid = false;
+        }
+        // The first packet of a sequence says so too: nothing is known to be lost before it.
+        if fields.was_dropped && sequence.is_known {
+            self.batch.lose(Loss::RecorderLost, place);
+        }
+        sequence.is_known = true;
+        if let Some(interned) = fields.interned
+            && !sequence.intern(interned)
+        {
+            self.batch.lose(Loss::BadRecord, place);
+        }
+        if let Some(defaults) = fields.defaults {
+            sequence.set_defaults(defaults);
+        }
+        if fields.needs_state && !sequence.is_valid {
+            return self.batch.lose(Loss::MissingState, place);
+        }
+        if let Some((6, snapshot)) = fields.data {
+            return self.clocks.snapshot(fields.sequence, snapshot, place, &mut self.batch.batch.losses);
+        }
+        let clock = fields.clock.or(sequence.defaults.clock);
+        // Asked of every packet with a time: the next one of its clock may be a distance from it.
+        let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
+        match fields.data {
+            Some((11, event)) => self.track_event(event, time, fields.sequence, place),
+            Some((1, bundle)) => self.kernel_taker(fields.sequence, place).bundle(bundle),
+            Some((44, descriptor)) => {
+                if let (Some(thread), Some(sequence)) = (thread(descriptor), self.sequences.get_mut(&fields.sequence)) {
+                    sequence.thread = Some((thread.pid, thread.tid));
+                    sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
+                    sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
+                }
+            }
+            Some((number, _)) if is_about_the_recording(number) => {}
+            Some(_) => self.batch.lose(Loss::IgnoredPacket, place),
+            None => {}
+        }
+    }
+
+    fn track_event(&mut self, bytes: &[u8], time: Option<Time>, sequence_id: u32, place: Place) {
+        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+        let event = TrackEvent::read(bytes);
+        let time = time.or_else(|| {
+            let ns = event.own_us(sequence)?.checked_mul(1000)?;
+            Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(sequence_id, Some(MONOTONIC), ns)))
+        });
+        let ts_ns = match time {
+            Some(Time::Known(ts_ns)) => ts_ns,
+            Some(Time::Foreign(ts_ns)) => {
+                self.batch.lose(Loss::UnknownClock, place);
+                ts_ns
+            }
+            Some(Time::Bad) | None => return self.batch.lose(Loss::BadTime, place),
+        };
+        let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
+        Maker { sequence, tracks, batch, args, place }.take(&event, ts_ns);
+    }
+
+    fn kernel_taker(&mut self, sequence: u32, place: Place) -> Taker<'_> {
+        let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
+        Taker { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
+    }
+
+    fn finish(mut self, sink: &mut dyn BatchSink, losses: &Losses) -> Result<(), ReadError> {
+        self.kernel_taker(0, Place::Offset(0)).finish();
+        self.batch.batch.losses.merge(losses);
+        self.batch.flush(sink)
+    }
+}
+
+/// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a timeline.
+fn is_about_the_recording(number: u32) -> bool {
+    match number {
+        // descriptors
+        2 | 43 | 60 => true,
+        // configuration, statistics, sync marker, system, trigger, service
+        33 | 34 | 35 | 36 | 45 | 46 | 69 => true,
+        // metadata of Chrome, descriptor files, state of the interface, uuid, range of interest, provenance, attributes
+        51 | 72 | 78 | 89 | 90 | 124 | 126 => true,
+        _ => false,
+    }
+}

@@ -1,0 +1,201 @@
+//! What the packets of one writer share: interned texts, defaults, sums, and whether packets before were lost.
+
+use rustc_hash::FxHashMap;
+
+use super::tracks::TrackNumber;
+use super::wire::{Fields, Value};
+use crate::model::NameIdx;
+
+/// Numbers up to this are rows of an array; others are looked up.
+const DENSE_IIDS_MAX: u64 = 4096;
+
+/// Pairs of name and category that are remembered: a writer has some hundred.
+const KNOWN_NAMES_MAX: usize = 1 << 16;
+
+/// The state of one sequence of packets.
+#[derive(Debug, Default)]
+pub(super) struct Sequence {
+    /// Whether all packets since the state was cleared are here.
+    pub(super) is_valid: bool,
+    /// Whether a packet was seen.
+    pub(super) is_known: bool,
+    pub(super) texts: Texts,
+    pub(super) defaults: Defaults,
+    /// Of counters that are told as distances, by their uuids.
+    pub(super) sums: FxHashMap<u64, i64>,
+    /// The thread whose events these are, in captures without tracks.
+    pub(super) thread: Option<(i64, i64)>,
+    pub(super) newest_us: i64,
+    pub(super) newest_thread_us: i64,
+    /// Rows of a batch for pairs of name and category: valid for the batch of that number.
+    known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
+    /// The track of the uuid that was asked for last.
+    pub(super) recent_track: Option<(u64, TrackNumber)>,
+}
+
+/// Values for what packets leave out.
+#[derive(Debug, Default)]
+pub(super) struct Defaults {
+    pub(super) clock: Option<u64>,
+    pub(super) track: Option<u64>,
+    pub(super) counters: Vec<u64>,
+    pub(super) double_counters: Vec<u64>,
+}
+
+/// Interned texts, by what they are.
+#[derive(Debug, Default)]
+pub(super) struct Texts {
+    pub(super) categories: Interned<Box<[u8]>>,
+    pub(super) names: Interned<Box<[u8]>>,
+    pub(super) argument_names: Interned<Box<[u8]>>,
+    pub(super) argument_values: Interned<Box<[u8]>>,
+    pub(super) messages: Interned<Box<[u8]>>,
+    pub(super) correlations: Interned<Box<[u8]>>,
+    pub(super) locations: Interned<Location>,
+}
+
+/// Where in a source.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(super) struct Location {
+    pub(super) file: Box<[u8]>,
+    pub(super) function: Box<[u8]>,
+    pub(super) line: u64,
+}
+
+/// A table from the small numbers that a writer counts up.
+#[derive(Debug)]
+pub(super) struct Interned<T> {
+    dense: Vec<Option<T>>,
+    sparse: FxHashMap<u64, T>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self { dense: Vec::new(), sparse: FxHashMap::default() }
+    }
+}
+
+impl<T> Interned<T> {
+    pub(super) fn get(&self, iid: u64) -> Option<&T> {
+        match self.dense.get(iid as usize) {
+            Some(known) if iid < DENSE_IIDS_MAX => known.as_ref(),
+            _ => self.sparse.get(&iid),
+        }
+    }
+
+    fn put(&mut self, iid: u64, value: T) {
+        if iid >= DENSE_IIDS_MAX {
+            self.sparse.insert(iid, value);
+            return;
+        }
+        let row = iid as usize;
+        if self.dense.len() <= row {
+            self.dense.resize_with(row + 1, || None);
+        }
+        self.dense[row] = Some(value);
+    }
+}
+
+impl Sequence {
+    /// The writer begins anew: nothing that it said before is meant from here on.
+    pub(super) fn clear(&mut self) {
+        self.texts = Texts::default();
+        self.defaults = Defaults::default();
+        self.sums.clear();
+        self.known_names.clear();
+        self.recent_track = None;
+        self.is_valid = true;
+    }
+
+    /// Takes texts; false if they are malformed.
+    pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
+        let mut fields = Fields::of(bytes);
+        let mut is_whole = true;
+        for field in fields.by_ref() {
+            let texts = &mut self.texts;
+            let table = match field.number {
+                1 => &mut texts.categories,
+                2 => &mut texts.names,
+                3 => &mut texts.argument_names,
+                4 => {
+                    let (iid, location) = location(field.value.bytes());
+                    texts.locations.put(iid, location);
+                    continue;
+                }
+                20 => &mut texts.messages,
+                29 => &mut texts.argument_values,
+                42 => &mut texts.correlations,
+                // Stacks and what they are made of: see the track event's `callstack`.
+                _ => continue,
+            };
+            let (mut iid, mut text) = (0, &[][..]);
+            let mut entry = Fields::of(field.value.bytes());
+            for field in entry.by_ref() {
+                match (field.number, field.value) {
+                    (1, value) => iid = value.number(),
+                    (2, Value::Bytes(bytes)) => text = bytes,
+                    _ => {}
+                }
+            }
+            is_whole &= !entry.is_broken();
+            if table.get(iid).is_some_and(|known| **known != *text) {
+                // Against the rules; the last word counts.
+                self.known_names.clear();
+            }
+            table.put(iid, text.into());
+        }
+        is_whole && !fields.is_broken()
+    }
+
+    /// Takes defaults.
+    pub(super) fn set_defaults(&mut self, bytes: &[u8]) {
+        let mut defaults = Defaults::default();
+        for field in Fields::of(bytes) {
+            match field.number {
+                58 => defaults.clock = Some(field.value.number()),
+                11 => {
+                    for field in Fields::of(field.value.bytes()) {
+                        match field.number {
+                            11 => defaults.track = Some(field.value.number()),
+                            31 => defaults.counters.extend(field.value.numbers(false)),
+                            45 => defaults.double_counters.extend(field.value.numbers(false)),
+                            _ => {}
+                        }
+                    }
+                }
+                _ => {}
+            }
+        }
+        self.defaults = defaults;
+    }
+
+    /// The row of a pair in the batch of a number, if it has one.
+    #[inline]
+    pub(super) fn known_name(&self, batch: u32, name: u64, category: u64) -> Option<NameIdx> {
+        let &(of_batch, row) = self.known_names.get(&(name, category))?;
+        (of_batch == batch).then_some(row)
+    }
+
+    pub(super) fn remember_name(&mut self, batch: u32, name: u64, category: u64, row: NameIdx) {
+        if self.known_names.len() >= KNOWN_NAMES_MAX {
+            self.known_names.clear();
+        }
+        self.known_names.insert((name, category), (batch, row));
+    }
+}
+
+/// Reads a place in a source, and its number if it is interned.
+pub(super) fn location(bytes: &[u8]) -> (u64, Location) {
+    let mut location = Location::default();
+    let mut iid = 0;
+    for field in Fields::of(bytes) {
+        match field.number {
+            1 => iid = field.value.number(),
+            2 => location.file = field.value.bytes().into(),
+            3 => location.function = field.value.bytes().into(),
+            4 => location.line = field.value.number(),
+            _ => {}
+        }
+    }
+    (iid, location)
+}

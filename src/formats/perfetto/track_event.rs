@@ -1,0 +1,392 @@
+//! Track events -> events: one for the span, instant or counter that it is, and one for each flow and each further
+//! counter that it carries.
+
+use super::args::ArgsWriter;
+use super::batch::{BatchBuilder, bare};
+use super::legacy::Legacy;
+use super::sequence::Sequence;
+use super::tracks::{TrackNumber, Tracks};
+use super::wire::{Fields, Value};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, Place};
+
+/// What all events are made with.
+pub(super) struct Maker<'m> {
+    pub(super) sequence: &'m mut Sequence,
+    pub(super) tracks: &'m mut Tracks,
+    pub(super) batch: &'m mut BatchBuilder,
+    pub(super) args: &'m mut ArgsWriter,
+    pub(super) place: Place,
+}
+
+/// Fields of a track event; what is repeated is read again from `bytes` where it is used.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct TrackEvent<'a> {
+    pub(super) bytes: &'a [u8],
+    kind: u64,
+    pub(super) name: Option<&'a [u8]>,
+    pub(super) name_iid: u64,
+    category_iid: u64,
+    categories: u32,
+    has_inline_category: bool,
+    track: Option<u64>,
+    counter: Option<Number>,
+    has_counters: bool,
+    has_flows: bool,
+    has_args: bool,
+    pub(super) legacy: Option<Legacy<'a>>,
+    ts_delta_us: Option<i64>,
+    ts_absolute_us: Option<i64>,
+    thread_delta_us: Option<i64>,
+    thread_absolute_us: Option<i64>,
+    is_broken: bool,
+}
+
+/// A counter's value as the capture has it.
+#[derive(Debug, Clone, Copy)]
+enum Number {
+    Whole(i64),
+    Double(f64),
+}
+
+const SLICE_BEGIN: u64 = 1;
+const SLICE_END: u64 = 2;
+const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
+
+impl<'a> TrackEvent<'a> {
+    pub(super) fn read(bytes: &'a [u8]) -> Self {
+        let mut event = Self { bytes, ..Self::default() };
+        let mut fields = Fields::of(bytes);
+        for field in fields.by_ref() {
+            let value = field.value;
+            match field.number {
+                1 => event.ts_delta_us = Some(value.signed()),
+                2 => event.thread_delta_us = Some(value.signed()),
+                3 => {
+                    for iid in value.numbers(false) {
+                        event.category_iid = iid;
+                        event.categories += 1;
+                    }
+                }
+                6 => event.legacy = Some(Legacy::read(value.bytes())),
+                9 => event.kind = value.number(),
+                10 => event.name_iid = value.number(),
+                11 => event.track = Some(value.number()),
+                12 | 46 => event.has_counters = true,
+                16 => event.ts_absolute_us = Some(value.signed()),
+                17 => event.thread_absolute_us = Some(value.signed()),
+                22 => event.has_inline_category = true,
+                23 => event.name = Some(value.bytes()),
+                30 => event.counter = Some(Number::Whole(value.signed())),
+                44 => event.counter = Some(Number::Double(value.double())),
+                36 | 42 | 47 | 48 => event.has_flows = true,
+                8 | 20 | 31 | 45 => {}
+                // Annotations, and all that is an argument.
+                _ => event.has_args = true,
+            }
+        }
+        event.is_broken = fields.is_broken();
+        event
+    }
+
+    /// The time in the oldest captures, which is told within the event.
+    pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
+        if let Some(absolute_us) = self.ts_absolute_us {
+            return Some(absolute_us);
+        }
+        sequence.newest_us = sequence.newest_us.checked_add(self.ts_delta_us?)?;
+        Some(sequence.newest_us)
+    }
+}
+
+impl Maker<'_> {
+    /// Takes a track event.
+    pub(super) fn take(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
+        if event.is_broken {
+            // What was read is shown all the same.
+            self.batch.lose(Loss::BadRecord, self.place);
+        }
+        let kind = match event.kind {
+            SLICE_BEGIN => EventKind::Begin,
+            SLICE_END => EventKind::End,
+            INSTANT => EventKind::Instant,
+            COUNTER => {
+                self.counter(event, ts_ns);
+                self.further_counters(event, ts_ns);
+                return;
+            }
+            _ => match event.legacy {
+                Some(legacy) => return self.legacy(event, &legacy, ts_ns),
+                None => {
+                    self.further_counters(event, ts_ns);
+                    return self.batch.lose(Loss::UnknownPhase, self.place);
+                }
+            },
+        };
+        let name = self.name(event);
+        let track = self.track_of(event);
+        let thread_ts_ns = self.thread_time(event, ts_ns);
+        let track = self.batch.track(track, self.tracks);
+        let is_unnamed = kind == EventKind::End && name == NameIdx::EMPTY;
+        let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
+        let detail = self.detail(event, thread_ts_ns, None);
+        let made = Event { detail, flags, ..bare(ts_ns, kind, track, name) };
+        // A flow binds to the span that is open: one that ends here still is.
+        if kind == EventKind::End {
+            self.flows(event, &made);
+        }
+        self.batch.push(made);
+        if kind != EventKind::End {
+            self.flows(event, &made);
+        }
+        if let Some(legacy) = event.legacy {
+            self.bound_flow(&legacy, &made);
+        }
+    }
+
+    /// The row of the event's name and categories. Several categories are one, with commas.
+    pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
+        let name_iid = match event.legacy {
+            Some(legacy) if event.name_iid == 0 => legacy.name_iid,
+            _ => event.name_iid,
+        };
+        let is_simple = event.name.is_none() && event.categories <= 1 && !event.has_inline_category;
+        if is_simple && let Some(known) = self.sequence.known_name(self.batch.number, name_iid, event.category_iid) {
+            return known;
+        }
+        let texts = &self.sequence.texts;
+        let mut is_missing = false;
+        let interned: &[u8] = match texts.names.get(name_iid) {
+            Some(name) => name,
+            None => {
+                is_missing |= event.name.is_none() && name_iid != 0;
+                b""
+            }
+        };
+        let name = event.name.unwrap_or(interned);
+        let row = if event.categories == 0 && !event.has_inline_category {
+            self.batch.name(name, None, self.place)
+        } else {
+            let mut categories: Vec<&[u8]> = Vec::new();
+            for field in Fields::of(event.bytes) {
+                match field.number {
+                    3 => {
+                        for iid in field.value.numbers(false) {
+                            match texts.categories.get(iid) {
+                                Some(category) => categories.push(category),
+                                None => is_missing = true,
+                            }
+                        }
+                    }
+                    22 => categories.push(field.value.bytes()),
+                    _ => {}
+                }
+            }
+            let joined;
+            let category: Option<&[u8]> = match categories[..] {
+                [] => None,
+                [one] => Some(one),
+                _ => {
+                    joined = categories.join(&b","[..]);
+                    Some(&joined)
+                }
+            };
+            self.batch.name(name, category, self.place)
+        };
+        if is_missing {
+            self.batch.lose(Loss::MissingText, self.place);
+        } else if is_simple {
+            self.sequence.remember_name(self.batch.number, name_iid, event.category_iid, row);
+        }
+        row
+    }
+
+    /// The event's track, or the writer's, or the writer's thread, or that of the whole capture.
+    pub(super) fn track_of(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
+        let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {
+            (Some(uuid), _) => uuid,
+            (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
+            (None, None) => 0,
+        };
+        match self.sequence.recent_track {
+            Some((recent, track)) if recent == uuid => track,
+            _ => {
+                let track = self.tracks.spans(uuid);
+                self.sequence.recent_track = Some((uuid, track));
+                track
+            }
+        }
+    }
+
+    fn counter(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
+        let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
+        let Some(value) = event.counter else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let name = match self.name_text(event) {
+            Some(name) => String::from_utf8_lossy(name).into_owned(),
+            None => String::new(),
+        };
+        self.push_value(uuid, value, &name, ts_ns);
+    }
+
+    fn name_text<'n>(&'n self, event: &TrackEvent<'n>) -> Option<&'n [u8]> {
+        event.name.or_else(|| self.sequence.texts.names.get(event.name_iid).map(|name| &**name))
+    }
+
+    /// Adds a value of a counter; `name` if nothing names it.
+    fn push_value(&mut self, uuid: u64, value: Number, name: &str, ts_ns: i64) {
+        let (track, counter) = self.tracks.counter(uuid, name);
+        let value = match value {
+            Number::Whole(value) => {
+                let value = if counter.is_incremental { self.sum(uuid, value) } else { value };
+                value as f64 * counter.multiplier as f64
+            }
+            Number::Double(value) => value * counter.multiplier as f64,
+        };
+        if !value.is_finite() {
+            return self.batch.lose(Loss::BadCounter, self.place);
+        }
+        let track = self.batch.track(track, self.tracks);
+        self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+    }
+
+    fn sum(&mut self, uuid: u64, distance: i64) -> i64 {
+        let sum = self.sequence.sums.entry(uuid).or_default();
+        *sum = sum.wrapping_add(distance);
+        *sum
+    }
+
+    /// Takes the counters that the event carries, and returns the thread's own time if it is among them.
+    fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
+        if !event.has_counters {
+            return None;
+        }
+        let mut thread_ts_ns = None;
+        for (of_values, of_uuids, is_double) in [(12, 31, false), (46, 45, true)] {
+            let own = || {
+                Fields::of(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
+            };
+            let values = Fields::of(event.bytes)
+                .filter(|field| field.number == of_values)
+                .flat_map(|field| field.value.numbers(is_double));
+            let has_own = own().next().is_some();
+            let mut own = own();
+            for (position, value) in values.enumerate() {
+                let defaults = &self.sequence.defaults;
+                let defaults = if is_double { &defaults.double_counters } else { &defaults.counters };
+                let uuid = if has_own { own.next() } else { defaults.get(position).copied() };
+                let Some(uuid) = uuid else {
+                    self.batch.lose(Loss::BadCounter, self.place);
+                    continue;
+                };
+                if is_double {
+                    self.push_value(uuid, Number::Double(f64::from_bits(value)), "", ts_ns);
+                    continue;
+                }
+                let counter = self.tracks.described.get(uuid).and_then(|descriptor| descriptor.counter);
+                match counter {
+                    // Told beside the span's own time rather than drawn: it is one value for each end of a span.
+                    Some(counter) if counter.is_thread_time => {
+                        let value = if counter.is_incremental { self.sum(uuid, value as i64) } else { value as i64 };
+                        thread_ts_ns = value.checked_mul(counter.multiplier);
+                        if thread_ts_ns.is_none() {
+                            self.batch.lose(Loss::BadNumber, self.place);
+                        }
+                    }
+                    _ => self.push_value(uuid, Number::Whole(value as i64), "", ts_ns),
+                }
+            }
+        }
+        thread_ts_ns
+    }
+
+    /// The thread's own time at the event, by either way of telling it.
+    pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
+        let by_counter = self.further_counters(event, ts_ns);
+        let us = match (event.thread_absolute_us, event.thread_delta_us) {
+            (Some(absolute_us), _) => Some(absolute_us),
+            (None, Some(delta_us)) => {
+                self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(delta_us);
+                Some(self.sequence.newest_thread_us)
+            }
+            (None, None) => None,
+        };
+        by_counter.or_else(|| us?.checked_mul(1000))
+    }
+
+    /// Flows that pass through the event. Which end of a flow it is, only the order of times tells: the first is where it
+    /// begins.
+    pub(super) fn flows(&mut self, event: &TrackEvent<'_>, made: &Event) {
+        if !event.has_flows {
+            return;
+        }
+        for field in Fields::of(event.bytes) {
+            let (kind, wide) = match field.number {
+                36 => (EventKind::FlowStep, false),
+                47 => (EventKind::FlowStep, true),
+                42 => (EventKind::FlowEnd, false),
+                48 => (EventKind::FlowEnd, true),
+                _ => continue,
+            };
+            for value in field.value.numbers(wide) {
+                let flags = EventFlags::BIND_ENCLOSING;
+                self.batch.push(Event { kind, value, flags, detail: 0, ..*made });
+            }
+        }
+    }
+
+    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    pub(super) fn detail(
+        &mut self,
+        event: &TrackEvent<'_>,
+        thread_ts_ns: Option<i64>,
+        thread_dur_ns: Option<i64>,
+    ) -> u32 {
+        self.args.clear();
+        if event.has_args {
+            self.write_args(event);
+        }
+        let detail = Detail { thread_ts_ns, thread_dur_ns, args_json: self.args.finish() };
+        self.batch.batch.chunk.details.push(&detail)
+    }
+
+    fn write_args(&mut self, event: &TrackEvent<'_>) {
+        let texts = &self.sequence.texts;
+        let losses = &mut self.batch.batch.losses;
+        let place = self.place;
+        for field in Fields::of(event.bytes) {
+            match (field.number, field.value) {
+                (4, Value::Bytes(bytes)) => self.args.annotation(bytes, texts, place, losses),
+                (5, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == 1).map(|field| field.value.number());
+                    match iid.and_then(|iid| texts.locations.get(iid)) {
+                        Some(location) => self.args.location("task.posted_from", location),
+                        None => losses.add(Loss::MissingText, place),
+                    }
+                }
+                (21, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == 2).map(|field| field.value.number());
+                    match iid.and_then(|iid| texts.messages.get(iid)) {
+                        Some(message) => self.args.text("log_message", message),
+                        None => losses.add(Loss::MissingText, place),
+                    }
+                }
+                (33, Value::Bytes(bytes)) => {
+                    self.args.location("source_location", &super::sequence::location(bytes).1);
+                }
+                (34, value) => match texts.locations.get(value.number()) {
+                    Some(location) => self.args.location("source_location", location),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                (52, value) => self.args.number("correlation_id", value.number()),
+                (53, Value::Bytes(bytes)) => self.args.text("correlation_id", bytes),
+                (54, value) => match texts.correlations.get(value.number()) {
+                    Some(text) => self.args.text("correlation_id", text),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                (1..=3 | 6 | 8..=12 | 16 | 17 | 20 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
+                _ => losses.add(Loss::IgnoredArguments, place),
+            }
+        }
+    }
+}

@@ -1,0 +1,195 @@
+//! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
+//! obsolete; what is malformed ends the walk and is told by [`Fields::is_broken`].
+
+/// Walks over the fields of one message.
+#[derive(Debug, Clone)]
+pub(super) struct Fields<'a> {
+    bytes: &'a [u8],
+    broken: bool,
+}
+
+/// A field of a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Field<'a> {
+    pub(super) number: u32,
+    pub(super) value: Value<'a>,
+}
+
+/// A value as the wire has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Value<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Bytes(&'a [u8]),
+    Fixed32(u32),
+}
+
+impl<'a> Fields<'a> {
+    pub(super) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, broken: false }
+    }
+
+    /// Whether the walk ended before the end of the message.
+    pub(super) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    fn step(&mut self) -> Option<Field<'a>> {
+        let tag = take_varint(&mut self.bytes)?;
+        // Field numbers have 29 bits.
+        let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number))?;
+        let value = match tag & 7 {
+            0 => Value::Varint(take_varint(&mut self.bytes)?),
+            1 => Value::Fixed64(u64::from_le_bytes(*self.take_chunk()?)),
+            2 => {
+                let len = usize::try_from(take_varint(&mut self.bytes)?).ok()?;
+                let (bytes, rest) = self.bytes.split_at_checked(len)?;
+                self.bytes = rest;
+                Value::Bytes(bytes)
+            }
+            5 => Value::Fixed32(u32::from_le_bytes(*self.take_chunk()?)),
+            _ => return None,
+        };
+        Some(Field { number, value })
+    }
+
+    fn take_chunk<const LEN: usize>(&mut self) -> Option<&'a [u8; LEN]> {
+        let (chunk, rest) = self.bytes.split_first_chunk()?;
+        self.bytes = rest;
+        Some(chunk)
+    }
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    #[inline]
+    fn next(&mut self) -> Option<Field<'a>> {
+        if self.bytes.is_empty() {
+            return None;
+        }
+        let field = self.step();
+        if field.is_none() {
+            self.broken = true;
+            self.bytes = &[];
+        }
+        field
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A number of any width; 0 for bytes.
+    pub(super) fn number(self) -> u64 {
+        match self {
+            Self::Varint(number) | Self::Fixed64(number) => number,
+            Self::Fixed32(number) => u64::from(number),
+            Self::Bytes(_) => 0,
+        }
+    }
+
+    /// The same as a signed one: negative numbers are written as 64 bits.
+    pub(super) fn signed(self) -> i64 {
+        self.number() as i64
+    }
+
+    /// A `double` or a `float`; other numbers by their value.
+    pub(super) fn double(self) -> f64 {
+        match self {
+            Self::Fixed64(bits) => f64::from_bits(bits),
+            Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
+            Self::Varint(number) => number as f64,
+            Self::Bytes(_) => 0.0,
+        }
+    }
+
+    /// A text or a message; nothing for a number.
+    pub(super) fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// The numbers of a repeated field, which may stand together in one value; `wide`: as 8 bytes each.
+    pub(super) fn numbers(self, wide: bool) -> Numbers<'a> {
+        match self {
+            Self::Bytes(packed) => Numbers { alone: None, packed, wide },
+            number => Numbers { alone: Some(number.number()), packed: &[], wide },
+        }
+    }
+}
+
+/// See [`Value::numbers`].
+#[derive(Debug, Clone)]
+pub(super) struct Numbers<'a> {
+    alone: Option<u64>,
+    packed: &'a [u8],
+    wide: bool,
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if let Some(number) = self.alone.take() {
+            return Some(number);
+        }
+        if !self.wide {
+            return take_varint(&mut self.packed);
+        }
+        let (chunk, rest) = self.packed.split_first_chunk()?;
+        self.packed = rest;
+        Some(u64::from_le_bytes(*chunk))
+    }
+}
+
+/// Takes a varint of at most ten bytes from the front.
+#[inline]
+pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    let (&first, rest) = bytes.split_first()?;
+    if first < 0x80 {
+        *bytes = rest;
+        return Some(u64::from(first));
+    }
+    let mut number = u64::from(first & 0x7f);
+    for (position, &byte) in rest.iter().take(9).enumerate() {
+        // Bits beyond the 64th fall off, as in every implementation.
+        number |= u64::from(byte & 0x7f) << (7 * (position + 1));
+        if byte < 0x80 {
+            *bytes = &rest[position + 1..];
+            return Some(number);
+        }
+    }
+    None
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_length_beyond_the_end_breaks_the_walk_and_reads_nothing_beyond_it() {
+        let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
+        assert_eq!(fields.next(), Some(Field { number: 1, value: Value::Varint(150) }));
+        assert_eq!(fields.next(), None);
+        assert!(fields.is_broken());
+        assert_eq!(fields.next(), None);
+    }
+
+    #[test]
+    fn the_longest_varint_ends_after_ten_bytes() {
+        assert_eq!(take_varint(&mut &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..]), Some(u64::MAX));
+        assert_eq!(take_varint(&mut &[0x80; 20][..]), None);
+        assert_eq!(take_varint(&mut &[0x80; 3][..]), None);
+    }
+
+    proptest! {
+        #[test]
+        fn any_bytes_are_walked_to_an_end(bytes: Vec<u8>) {
+            prop_assert!(Fields::of(&bytes).count() <= bytes.len());
+            prop_assert!(Value::Bytes(&bytes).numbers(false).count() <= bytes.len());
+            prop_assert!(Value::Bytes(&bytes).numbers(true).count() <= bytes.len());
+        }
+    }
+}
