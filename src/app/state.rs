@@ -71,6 +71,8 @@ pub struct App {
     themed: bool,
     text_percent: u16,
     capture: Option<OpenCapture>,
+    /// Whether a capture is about to be opened, so that nobody need be told how.
+    awaits_capture: bool,
     running: Option<Running>,
     tasks_started: u64,
     picker: Option<Picker>,
@@ -94,6 +96,7 @@ impl App {
             themed: false,
             text_percent: 100,
             capture: None,
+            awaits_capture: false,
             running: None,
             tasks_started: 0,
             picker: None,
@@ -151,6 +154,11 @@ impl App {
     /// Says something in the status bar.
     pub fn set_note(&mut self, note: String) {
         self.note = note;
+    }
+
+    /// Shows no ways to open a capture: one will be opened after the first frame.
+    pub fn await_capture(&mut self) {
+        self.awaits_capture = true;
     }
 
     /// Opens the first of some files that is one, and says so if there are more.
@@ -267,7 +275,7 @@ impl App {
                 return;
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
-            if self.running.is_none() {
+            if self.running.is_none() && !self.awaits_capture {
                 commands.extend(welcome::show(ui, &self.theme));
             }
         });
@@ -403,6 +411,7 @@ impl App {
             self.folder = path.parent().map(PathBuf::from);
         }
         self.message = None;
+        self.awaits_capture = false;
         // The capture that is open does not grow into the one that is loaded now.
         self.stop_growing();
         let id = self.next_task();

@@ -71,6 +71,9 @@ fn run_loop(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
         repaint_at: None,
         failed: None,
     };
+    if shell.demo || !shell.files.is_empty() {
+        shell.app.await_capture();
+    }
     event_loop.run_app(&mut shell).map_err(|error| no_window(&error))?;
     shell.failed.map_or(Ok(()), Err)
 }
