@@ -14,7 +14,7 @@ use crate::picture::{CANVAS, Picture, Place};
 const LIMIT: Duration = Duration::from_secs(30);
 /// Between two looks.
 const PAUSE: Duration = Duration::from_millis(15);
-/// A picture that stays for so long is the last: many times the interval between two frames.
+/// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
 const STILL: Duration = Duration::from_millis(200);
 
 /// One desk at a time: two that draw in software slow each other down, and some tests measure.
@@ -147,17 +147,28 @@ impl Window<'_> {
         Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
     }
 
-    /// What is on the screen once it no longer changes.
+    /// What is on the screen once the program has nothing more to do. On a busy machine a picture may also stay for long
+    /// because the program waits for its turn.
     #[track_caller]
     pub fn settled(&self) -> Picture {
         let mut last = self.look();
         let mut since = Instant::now();
         self.until("the picture stays", |window| {
             let now = window.look();
-            if now != last {
+            if now != last || window.is_working() {
                 (last, since) = (now, Instant::now());
             }
             (since.elapsed() >= STILL).then(|| last.clone())
+        })
+    }
+
+    /// Whether a thread of the program runs or waits for a processor.
+    pub fn is_working(&self) -> bool {
+        let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.0.id())).expect("it runs");
+        threads.flatten().any(|thread| {
+            let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
+            // After the name, which may hold blanks, comes the state.
+            stat.rsplit(") ").next().is_some_and(|rest| rest.starts_with('R'))
         })
     }
 

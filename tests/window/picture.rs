@@ -99,6 +99,25 @@ impl Picture {
         found
     }
 
+    /// The same, of areas of this colour: a single pixel may have it by chance, where two others are mixed.
+    pub fn find_area(&self, part: Place, color: Color) -> Option<Place> {
+        /// Less than what a button has above its text.
+        const AREA: (usize, usize) = (12, 3);
+        let mut found: Option<Place> = None;
+        for y in part.top..part.bottom - AREA.1 {
+            for x in part.left..part.right - AREA.0 {
+                let mut area = (y..y + AREA.1).flat_map(|y| (x..x + AREA.0).map(move |x| (x, y)));
+                if area.all(|(x, y)| self.at(x, y) == color) {
+                    let known = found.get_or_insert(Place { left: x, top: y, right: x, bottom: y });
+                    known.left = known.left.min(x);
+                    known.right = known.right.max(x + AREA.0);
+                    known.bottom = y + AREA.1;
+                }
+            }
+        }
+        found
+    }
+
     pub fn count(&self, color: Color) -> usize {
         self.pixels.iter().filter(|&&pixel| pixel == color).count()
     }
