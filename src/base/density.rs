@@ -42,9 +42,9 @@ impl Histogram {
         }
         loop {
             let bucket = ts_ns >> self.width_log2;
-            let end = self.first + self.counts.len() as i64;
-            // Differences of 64-bit numbers may need 65 bits.
-            let needed = i128::from(end.max(bucket + 1)) - i128::from(self.first.min(bucket));
+            // The end of the last bucket and differences of 64-bit numbers may need 65 bits.
+            let end = (i128::from(self.first) + self.counts.len() as i128).max(i128::from(bucket) + 1);
+            let needed = end - i128::from(self.first.min(bucket));
             if needed <= BUCKETS_MAX as i128 {
                 break;
             }
