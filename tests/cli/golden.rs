@@ -17,8 +17,13 @@ const CAPTURES: &[&str] = &[
 ];
 
 /// Of these, those that Perfetto v52 does not misread: it folds thread ids to 32 bits and thread 0 to its process.
-const PERFETTO_RIGHT: &[&str] =
-    &["go_trace.json", "jax.trace.json.gz", "tracing_chrome_async.json.gz", "viztracer_ring.json.gz"];
+const PERFETTO_RIGHT: &[&str] = &[
+    "chromium.pftrace.gz",
+    "go_trace.json",
+    "jax.trace.json.gz",
+    "tracing_chrome_async.json.gz",
+    "viztracer_ring.json.gz",
+];
 
 #[test]
 fn spans_are_those_of_the_naive_oracle() {

@@ -7,8 +7,8 @@ use super::sequence::{Location, Texts};
 use super::wire::{Fields, Value};
 use crate::model::{Loss, Losses, Place};
 
-/// As deep as JSON is taken anywhere else.
-const DEPTH_MAX: u32 = 128;
+/// The object around and the parser's own limit of 128 leave this much.
+const DEPTH_MAX: u32 = 120;
 
 /// Writes one object, member by member.
 #[derive(Debug, Default)]
