@@ -300,8 +300,7 @@ impl App {
                 None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
             };
             let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
-            window
-                .show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress.view(), theme)));
+            window.show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, theme)));
             // Ten times a second: a bar need not move more often.
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
@@ -436,7 +435,9 @@ impl App {
     fn suggested_name(&self, purpose: Purpose) -> String {
         let Purpose::Export(format) = purpose else { return String::new() };
         let title = self.capture.as_ref().map(OpenCapture::title).unwrap_or_default();
-        let stem = title.split('.').next().filter(|stem| !stem.is_empty()).unwrap_or("trace");
+        let stem = title.strip_suffix(".gz").unwrap_or(&title);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let stem = if stem.is_empty() { "trace" } else { stem };
         format!("{stem}-sorted.{}", format.extension())
     }
 

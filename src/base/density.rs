@@ -36,6 +36,28 @@ impl Density {
 }
 
 impl Histogram {
+    /// From the first bucket to the end of the last, in nanoseconds.
+    #[must_use]
+    pub fn span_ns(&self) -> u64 {
+        let buckets = self.counts.len() as u128;
+        u64::try_from(buckets << self.width_log2).unwrap_or(u64::MAX)
+    }
+
+    /// The counts spread over `columns` columns of equal width, each at the largest share that falls on it.
+    ///
+    /// A bucket wider than a column counts in each of its columns; of narrower ones a column has the sum.
+    #[must_use]
+    pub fn columns(&self, columns: usize) -> Vec<u64> {
+        let mut out = vec![0; columns];
+        let buckets = self.counts.len();
+        for (bucket, &count) in self.counts.iter().enumerate() {
+            let first = bucket * columns / buckets;
+            let end = ((bucket + 1) * columns / buckets).max(first + 1);
+            out.iter_mut().take(end).skip(first).for_each(|column| *column += count);
+        }
+        out
+    }
+
     fn add(&mut self, ts_ns: i64) {
         if self.counts.is_empty() {
             self.first = ts_ns >> self.width_log2;
@@ -81,6 +103,18 @@ impl Histogram {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_event_is_missing_from_the_columns_whether_there_are_more_or_fewer_of_them() {
+        let density = Density::default();
+        density.add((0..100).chain(150..151));
+        let histogram = density.histogram();
+        assert_eq!(histogram.columns(7).iter().sum::<u64>(), 101);
+        assert!(histogram.columns(400).iter().all(|&count| count <= 1));
+        assert!(histogram.columns(400)[399] > 0, "the last bucket reaches to the last column");
+        assert!(histogram.columns(0).is_empty());
+        assert_eq!(Histogram::default().columns(3), [0, 0, 0]);
+    }
 
     #[test]
     fn every_event_is_in_its_bucket_whatever_the_order_and_the_range() {

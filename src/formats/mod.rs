@@ -53,7 +53,7 @@ pub trait StreamReader: Send {
 pub struct ChunkHead {
     /// The smallest time in the chunk, as its header promises.
     pub min_ts_ns: i64,
-    /// The largest time at which an event of the chunk starts, as its header says; used for statistics only.
+    /// The largest time at which an event of the chunk starts, as its header says; used for statistics and previews only.
     pub max_ts_ns: i64,
     /// How many events it holds.
     pub events: u32,

@@ -112,12 +112,14 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it.
+    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it. It reaches to
+    /// the last time of the whole capture, as far as that is known, so that what is to come has its place.
     ///
     /// # Errors
     /// What the system says to a write of the store.
-    pub fn preview(&mut self, names: &Arc<Names>, sorted_to_ns: i64) -> io::Result<Store> {
-        let summary = Summary { sorted_to_ns: Some(sorted_to_ns), ..self.summary.clone() };
+    pub fn preview(&mut self, names: &Arc<Names>, sorted_to_ns: i64, last_ns: i64) -> io::Result<Store> {
+        let end_ns = self.summary.end_ns.max(last_ns);
+        let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
         let tracks = self.registry.tables().clone();
         self.writer.preview(Meta { names: Arc::clone(names), tracks, losses: self.losses.clone(), summary })
     }

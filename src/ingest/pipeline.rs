@@ -278,6 +278,7 @@ fn sort_into(
     /// Events between two reports of progress.
     const REPORT_EVENTS: u64 = 1 << 16;
     let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
+    let last_ns = heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN);
     context.progress.begin(Stage::Sorting, events);
     // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
     let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
@@ -295,7 +296,7 @@ fn sort_into(
             if previews.are_due()
                 && let Some(first) = stretch.events.first()
             {
-                previews.send(|| nester.preview(&capture.names, first.ts_ns))?;
+                previews.send(|| nester.preview(&capture.names, first.ts_ns, last_ns))?;
             }
         }
         nester.take(stretch)

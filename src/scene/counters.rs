@@ -31,6 +31,25 @@ impl Scale {
     }
 }
 
+/// A value as a person reads it: four digits at most, and a letter for the power of a thousand.
+#[must_use]
+pub fn value_text(value: f64) -> String {
+    const POWERS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
+    if !value.is_finite() {
+        return "none".to_owned();
+    }
+    if value.abs() >= 1e16 {
+        return format!("{value:.2e}");
+    }
+    // Up to 9999 as it stands: years and ports are no thousands of anything.
+    let (unit, letter) = POWERS.into_iter().find(|(unit, _)| value.abs() >= 10.0 * unit).unwrap_or((1.0, ""));
+    let scaled = value / unit;
+    let digits = if scaled.abs() >= 1000.0 { 0 } else { 2 };
+    let text = format!("{scaled:.digits$}");
+    let text = if digits > 0 { text.trim_end_matches('0').trim_end_matches('.') } else { &text };
+    format!("{text}{letter}")
+}
+
 /// A counter's row on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Band {
@@ -156,6 +175,13 @@ mod tests {
         rects(&view, Buckets::covering(0, 1024, 1), &cells, Scale::for_values(0.0, 8.0), &BAND, &mut out);
         let peak: Vec<_> = out.iter().filter(|rect| rect.y0 == 10.0).collect();
         assert!(!peak.is_empty() && peak.iter().all(|rect| rect.x1 - rect.x0 == 1.0), "{out:?}");
+    }
+
+    #[test]
+    fn values_are_short_and_their_size_is_plain() {
+        let texts = [0.0, 0.5, -16.67, 1234.0, 9999.4, 12_345.0, 1.5e7, 2.5e10, 7e15, 1e300, f64::NAN].map(value_text);
+        let expected = ["0", "0.5", "-16.67", "1234", "9999", "12.35k", "15M", "25G", "7000T", "1.00e300", "none"];
+        assert_eq!(texts, expected);
     }
 
     #[test]

@@ -105,7 +105,10 @@ pub fn build(
     let mut frame = Frame { column_px, read: tiles.read(), ..Frame::default() };
     for (lane, stretches) in lanes.iter().zip(&drawn) {
         match lane.kind {
-            LaneKind::Counter => push_counter(&mut frame, tiles, buckets, view, lane, options),
+            LaneKind::Counter => {
+                let color = options.palette.of_text(answers.track_name(lane.lane));
+                push_counter(&mut frame, tiles, buckets, view, lane, color, options.scale);
+            }
             LaneKind::Instants => push_instants(&mut frame, names, lane, stretches, options),
             LaneKind::Spans => push_spans(&mut frame, names, view, lane, stretches, options),
             LaneKind::Flows => {}
@@ -183,16 +186,16 @@ fn push_counter(
     buckets: Buckets,
     view: &Viewport,
     lane: &DrawnLane,
-    options: FrameOptions<'_>,
+    color: Rgba,
+    pixels_per_point: f32,
 ) {
     let (min, max) = tiles.counter_range(lane.lane);
     let scale = counters::Scale::for_values(min, max);
     let band = counters::Band {
-        y0: lane.y0 + (2.0 * options.scale).round(),
+        y0: lane.y0 + (2.0 * pixels_per_point).round(),
         y1: lane.y1,
-        // One colour for all counters, told apart from spans by their shape; the hash keeps it stable.
-        color: options.palette.of_text("counter"),
-        line_px: options.scale.round().max(1.0),
+        color,
+        line_px: pixels_per_point.round().max(1.0),
     };
     let cells: Vec<_> = tiles.counter(lane.lane, buckets).copied().collect();
     counters::rects(view, buckets, &cells, scale, &band, &mut frame.rects);
@@ -251,6 +254,10 @@ mod tests {
                 start_ns: 0,
                 end_ns: self.rows * 100,
             }
+        }
+
+        fn track_name(&self, _: LaneIdx) -> &'static str {
+            ""
         }
 
         fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {

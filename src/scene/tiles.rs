@@ -14,6 +14,8 @@ use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 pub trait LaneAnswers: Sync {
     /// What is known of a lane without its rows.
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
+    /// The name of the track that a lane is of.
+    fn track_name(&self, lane: LaneIdx) -> &str;
     /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
     fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
     /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
@@ -23,6 +25,10 @@ pub trait LaneAnswers: Sync {
 impl LaneAnswers for Snapshot {
     fn lane(&self, lane: LaneIdx) -> LaneInfo {
         self.lane(lane)
+    }
+
+    fn track_name(&self, lane: LaneIdx) -> &str {
+        &self.track(self.lane(lane).track).name
     }
 
     fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {

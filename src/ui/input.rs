@@ -1,6 +1,6 @@
 //! What the hand does on the timeline: drag, wheel, click, keys. Changes the view; asks for the rest.
 
-use egui::{Key, Modifiers, Response, Ui};
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, Response, Ui};
 
 use super::Command;
 use super::places::Places;
@@ -21,7 +21,11 @@ pub(super) fn pointer(
 ) {
     let scale = f64::from(timeline.scale());
     for response in [canvas, gutter] {
-        let drag = response.drag_delta();
+        // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
+        let drag = match response.total_drag_delta() {
+            Some(whole) if response.drag_started() => whole,
+            _ => response.drag_delta(),
+        };
         if drag.x != 0.0 && response.id == canvas.id {
             timeline.view.pan(-f64::from(drag.x) * scale);
         }
@@ -46,7 +50,7 @@ pub(super) fn pointer(
     } else if ui.rect_contains_pointer(places.gutter) && wheel.y != 0.0 {
         timeline.scroll(-f64::from(wheel.y) * scale);
     }
-    if let Some(at) = canvas.interact_pointer_pos() {
+    if let Some(at) = clicked_at(ui).or(canvas.interact_pointer_pos()) {
         if canvas.double_clicked() {
             commands.push(Command::ShowSelection);
         } else if canvas.clicked() {
@@ -56,13 +60,24 @@ pub(super) fn pointer(
     }
 }
 
+/// Where the button was let go: within a slow frame the pointer may have gone on from there.
+fn clicked_at(ui: &Ui) -> Option<Pos2> {
+    ui.input(|input| {
+        input.events.iter().rev().find_map(|event| match event {
+            Event::PointerButton { pos, button: PointerButton::Primary, pressed: false, .. } => Some(*pos),
+            _ => None,
+        })
+    })
+}
+
 /// Takes keys, unless something else on the window wants them.
 pub(super) fn keys(timeline: &mut Timeline, ui: &Ui, commands: &mut Vec<Command>) {
     /// How much of the view a press of an arrow moves by.
     const PAN_STEP: f64 = 0.1;
     /// How far a press of an arrow scrolls, in points: two lanes.
     const SCROLL_STEP: f64 = 40.0;
-    if ui.ctx().text_edit_focused() {
+    let is_behind_a_dialog = ui.memory(|memory| memory.top_modal_layer().is_some());
+    if is_behind_a_dialog || ui.ctx().text_edit_focused() {
         return;
     }
     held_keys(timeline, ui);
@@ -104,21 +119,28 @@ fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     const ZOOM_E_PER_SECOND: f64 = 3.0;
     /// A held key moves by about a view in a second.
     const VIEWS_PER_SECOND: f64 = 1.0;
-    let (zoom, pan, seconds) = ui.input(|input| {
+    /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
+    const TAP_SECONDS: f64 = 0.05;
+    let (zoom, pan) = ui.input(|input| {
         if input.modifiers.any() {
-            return (0.0, 0.0, 0.0);
+            return (0.0, 0.0);
         }
-        let held = |key| f64::from(u8::from(input.key_down(key)));
-        let fresh = [Key::W, Key::S, Key::A, Key::D].into_iter().any(|key| input.key_pressed(key));
-        // A tap counts as a twentieth of a second, whatever the time since the last frame.
-        let seconds = if fresh { 0.05 } else { f64::from(input.stable_dt.min(0.05)) };
-        (held(Key::W) - held(Key::S), held(Key::D) - held(Key::A), seconds)
+        let held_seconds = |key| {
+            let taps = input.events.iter().filter(
+                |event| matches!(event, Event::Key { key: of, pressed: true, repeat: false, .. } if *of == key),
+            );
+            match taps.count() {
+                0 if input.key_down(key) => f64::from(input.stable_dt).min(TAP_SECONDS),
+                taps => f64::from(u8::try_from(taps).unwrap_or(u8::MAX)) * TAP_SECONDS,
+            }
+        };
+        (held_seconds(Key::W) - held_seconds(Key::S), held_seconds(Key::D) - held_seconds(Key::A))
     });
     if zoom != 0.0 {
-        timeline.zoom((zoom * ZOOM_E_PER_SECOND * seconds).exp());
+        timeline.zoom((zoom * ZOOM_E_PER_SECOND).exp());
     }
     if pan != 0.0 {
-        timeline.view.pan(pan * VIEWS_PER_SECOND * seconds * timeline.view.width_px());
+        timeline.view.pan(pan * VIEWS_PER_SECOND * timeline.view.width_px());
     }
     if zoom != 0.0 || pan != 0.0 {
         ui.ctx().request_repaint();

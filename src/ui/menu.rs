@@ -12,6 +12,11 @@ const LARGER: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::
 const SMALLER: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Minus);
 const NORMAL: KeyboardShortcut = KeyboardShortcut::new(Modifiers::COMMAND, Key::Num0);
 const KEYS: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::F1);
+// Taken by the timeline, and named here.
+const WHOLE: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::Home);
+const SELECTED: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::F);
+const ZOOM_IN: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::Plus);
+const ZOOM_OUT: KeyboardShortcut = KeyboardShortcut::new(Modifiers::NONE, Key::Minus);
 
 /// What the entries depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,10 +65,10 @@ fn file(ui: &mut Ui, state: MenuState, commands: &mut Vec<Command>) {
 
 fn view(ui: &mut Ui, state: MenuState, commands: &mut Vec<Command>) {
     let has_capture = state.has_capture;
-    entry(ui, "Whole capture   Home", None, has_capture, Command::ShowAll, commands);
-    entry(ui, "Selected span   F", None, state.has_selection, Command::ShowSelection, commands);
-    entry(ui, "Zoom in   +", None, has_capture, Command::ZoomPercent(150), commands);
-    entry(ui, "Zoom out   -", None, has_capture, Command::ZoomPercent(67), commands);
+    entry(ui, "Whole capture", Some(WHOLE), has_capture, Command::ShowAll, commands);
+    entry(ui, "Selected span", Some(SELECTED), state.has_selection, Command::ShowSelection, commands);
+    entry(ui, "Zoom in", Some(ZOOM_IN), has_capture, Command::ZoomPercent(150), commands);
+    entry(ui, "Zoom out", Some(ZOOM_OUT), has_capture, Command::ZoomPercent(67), commands);
     ui.separator();
     entry(ui, "Fold all processes", None, has_capture, Command::FoldAll(true), commands);
     entry(ui, "Unfold all", None, has_capture, Command::FoldAll(false), commands);

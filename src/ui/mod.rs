@@ -17,6 +17,7 @@ mod span_names;
 pub mod status;
 pub mod theme;
 pub mod timeline;
+mod unsorted;
 pub mod welcome;
 
 use std::path::PathBuf;

@@ -1,15 +1,20 @@
-//! How far a load or an export has come, and the way to stop it.
+//! How far a load or an export has come, where in time the events lie that were parsed, and the way to stop it.
 
-use egui::{RichText, Ui};
+use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 
 use super::Command;
 use super::theme::Theme;
-use crate::base::progress::ProgressView;
-use crate::base::time::grouped_digits;
+use crate::base::density::Histogram;
+use crate::base::progress::{Progress, ProgressView, Stage};
+use crate::base::time::{duration_text, grouped_digits};
+
+/// The width of the window: a rate, a size and a time side by side.
+const WIDTH: f32 = 400.0;
 
 /// Shows the work on `title`.
-pub fn show(ui: &mut Ui, title: &str, view: &ProgressView, theme: &Theme) -> Option<Command> {
-    ui.set_width(400.0);
+pub fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Option<Command> {
+    let view = &progress.view();
+    ui.set_width(WIDTH);
     ui.label(RichText::new(title).size(15.0).strong());
     ui.add_space(6.0);
     let fraction = view.fraction();
@@ -24,8 +29,36 @@ pub fn show(ui: &mut Ui, title: &str, view: &ProgressView, theme: &Theme) -> Opt
         ui.label(format!("{} {percent}", view.stage.label()));
         ui.label(RichText::new(rates(view)).color(theme.weak_text));
     });
+    if view.stage == Stage::Parsing {
+        show_density(ui, &progress.density().histogram(), theme);
+    }
     ui.add_space(6.0);
     ui.button("Cancel").clicked().then_some(Command::Cancel)
+}
+
+/// Where in time the events lie that were parsed: something to see before anything is sorted.
+fn show_density(ui: &mut Ui, histogram: &Histogram, theme: &Theme) {
+    const HEIGHT: f32 = 48.0;
+    /// Of two points each: narrower ones blur on a screen without scaling.
+    const COLUMN: f32 = 2.0;
+    let (response, painter) = ui.allocate_painter(vec2(WIDTH, HEIGHT), Sense::hover());
+    let place = response.rect;
+    painter.rect_filled(place, 3.0, theme.canvas);
+    let counts = histogram.columns((WIDTH / COLUMN) as usize);
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let mut left = place.left();
+    for count in counts {
+        if count > 0 {
+            // The root: what is few stays visible beside what is many.
+            let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
+            let bar = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(left + COLUMN, place.bottom()));
+            painter.rect_filled(bar, 0.0, theme.accent.gamma_multiply(0.8));
+        }
+        left += COLUMN;
+    }
+    let reach = duration_text(histogram.span_ns());
+    ui.label(RichText::new(format!("Events over time, {reach} so far")).small().color(theme.weak_text));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, format!("Events over {reach}")));
 }
 
 /// Bytes, events a second and the time left, as far as they are known.

@@ -31,9 +31,9 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
                 let dur_ns = summary.end_ns.abs_diff(summary.start_ns);
                 let tracks = snapshot.display_order().len() as u64;
                 ui.label(weak(format!(
-                    "{} spans  ·  {} tracks  ·  {}",
-                    grouped_digits(summary.spans),
-                    grouped_digits(tracks),
+                    "{}  ·  {}  ·  {}",
+                    counted(summary.spans, "span"),
+                    counted(tracks, "track"),
                     duration_text(dur_ns)
                 )));
                 command = losses::badge(ui, snapshot.losses(), theme);
@@ -50,4 +50,10 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
         });
     });
     command
+}
+
+/// A count with what is counted: one of it, or more.
+fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped_digits(count))
 }

@@ -6,19 +6,20 @@ use egui::{Align2, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2
 use super::places::Places;
 use super::span_names::{SpanName, span_names};
 use super::theme::{LABEL_POINTS, Theme};
-use super::{Command, gutter, input, ruler_bar, scroll_bar};
+use super::{Command, gutter, input, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::Rects;
 use crate::scene::color::Palette;
+use crate::scene::counters::value_text;
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
 use crate::scene::tiles::Tiles;
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneKind, RowIdx};
+use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
@@ -195,6 +196,7 @@ impl Timeline {
         painter.rect_filled(places.ruler, 0.0, theme.gutter);
         ruler_bar::paint(self, ui, &places, theme, response.hover_pos());
         self.paint_canvas(ui, &places, theme);
+        unsorted::paint(self, ui, &places, theme);
         let toggled = gutter::show(self, ui, &places, theme);
         scroll_bar::show(self, ui, &places, theme);
         painter.vline(places.gutter.right(), places.all.y_range(), Stroke::new(1.0, theme.line));
@@ -249,8 +251,19 @@ impl Timeline {
             (true, false) => format!("Thread {tid}"),
             (true, true) => "Events".to_owned(),
         };
-        let beside = if known.name.is_empty() { String::new() } else { tid };
+        let beside = match self.counter_range(track) {
+            Some((min, max)) => format!("{} to {}", value_text(min), value_text(max)),
+            None if known.name.is_empty() => String::new(),
+            None => tid,
+        };
         (shown(&text).into_owned(), shown(&beside).into_owned())
+    }
+
+    /// The least and the largest value of a counter, once it was drawn.
+    fn counter_range(&self, track: TrackIdx) -> Option<(f64, f64)> {
+        let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
+        let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
+        Some(self.tiles.counter_range(lane))
     }
 
     pub(super) fn is_folded(&self, kind: GroupKind) -> bool {

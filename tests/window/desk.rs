@@ -1,0 +1,293 @@
+//! A desk for one test: an X server in memory, a window manager, a home without settings, and the program on it. All of it is
+//! ended with the test, also when that fails. Waits for what is to happen, never for a time.
+
+use std::fmt::Debug;
+use std::io::{BufRead, BufReader, Read};
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStderr, Command, Stdio};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::picture::{CANVAS, Picture, Place};
+
+/// Far more than anything here takes, also on a machine that is busy with something else.
+const LIMIT: Duration = Duration::from_secs(30);
+/// Between two looks.
+const PAUSE: Duration = Duration::from_millis(15);
+/// A picture that stays for so long is the last: many times the interval between two frames.
+const STILL: Duration = Duration::from_millis(200);
+
+/// One desk at a time: two that draw in software slow each other down, and some tests measure.
+static TURN: Mutex<()> = Mutex::new(());
+
+/// Windows without frames in the upper left corner, so that a place in the window is a place on the screen.
+const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
+<openbox_config xmlns="http://openbox.org/3.4/rc">
+  <focus><focusNew>yes</focusNew></focus>
+  <applications><application class="*"><decor>no</decor><focus>yes</focus>
+    <position force="yes"><x>0</x><y>0</y></position></application></applications>
+</openbox_config>"#;
+
+/// A process that does not outlive the test.
+pub struct Process(pub Child);
+
+impl Drop for Process {
+    fn drop(&mut self) {
+        self.0.kill().ok(); // it may have ended by itself
+        self.0.wait().ok();
+    }
+}
+
+/// The desk.
+pub struct Desk {
+    // In this order they end: the server last.
+    _manager: Process,
+    _server: Process,
+    display: String,
+    pub folder: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Desk {
+    pub fn new() -> Self {
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let mut words = Command::new("Xvfb");
+        words.args(["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp", "-noreset", "-fbdir"]);
+        let mut server = started(words.arg(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()));
+        let mut number = String::new();
+        let stdout = server.0.stdout.take().expect("a pipe");
+        BufReader::new(stdout).read_line(&mut number).expect("the X server says its number");
+        assert!(!number.trim().is_empty(), "the X server does not start");
+        let display = format!(":{}", number.trim());
+        let settings = folder.path().join("openbox.xml");
+        std::fs::write(&settings, MANAGER_SETTINGS).expect("written");
+        let mut words = Command::new("openbox");
+        words.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
+        let manager = started(words.env("HOME", folder.path()).stderr(Stdio::null()));
+        let desk = Self { _manager: manager, _server: server, display, folder, _turn: turn };
+        until("the window manager runs", || {
+            desk.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
+        });
+        desk
+    }
+
+    /// Writes a file into the folder of the test.
+    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        path
+    }
+
+    pub fn cache(&self) -> PathBuf {
+        self.folder.path().join("cache")
+    }
+
+    /// The program with these words, on this desk, not yet started.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
+        command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command.env("DISPLAY", &self.display).env("HOME", self.folder.path());
+        command.env("XDG_CACHE_HOME", self.cache()).env("XDG_RUNTIME_DIR", self.folder.path());
+        command.env("WINIT_X11_SCALE_FACTOR", "1");
+        command.env_remove("WAYLAND_DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        command.current_dir(self.folder.path());
+        command
+    }
+
+    /// Opens the window with these words and waits for its first picture.
+    pub fn open(&self, words: &[&str]) -> Window<'_> {
+        self.open_by(&mut self.command(words))
+    }
+
+    /// The same, by a command that was changed.
+    pub fn open_by(&self, command: &mut Command) -> Window<'_> {
+        let began = Instant::now();
+        let mut process = started(command);
+        let stderr = process.0.stderr.take();
+        let pid = process.0.id().to_string();
+        let screen = self.folder.path().join("Xvfb_screen0");
+        let mut window =
+            Window { desk: self, process, stderr, screen, id: String::new(), first_picture: Duration::ZERO };
+        window.until("the first picture", |window| (window.look().count(CANVAS) > 1000).then_some(()));
+        window.first_picture = began.elapsed();
+        window.id = window.until("the window has the keyboard", |window| {
+            let ids = window.desk.tool("xdotool", &["search", "--onlyvisible", "--pid", &pid]);
+            let id = ids.lines().last()?.to_owned();
+            (window.desk.tool("xdotool", &["getwindowfocus"]).trim() == id).then_some(id)
+        });
+        window
+    }
+
+    /// Runs a tool on this display and returns what it says.
+    pub fn tool(&self, name: &str, words: &[&str]) -> String {
+        let mut command = Command::new(name);
+        command.args(words).env("DISPLAY", &self.display).env("HOME", self.folder.path());
+        match command.output() {
+            Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
+            Err(error) => panic!("{name}: {error}; `.ci/setup` installs it"),
+        }
+    }
+}
+
+/// The program's window.
+pub struct Window<'a> {
+    pub desk: &'a Desk,
+    pub process: Process,
+    stderr: Option<ChildStderr>,
+    screen: PathBuf,
+    id: String,
+    /// From the start of the program to something on the screen.
+    pub first_picture: Duration,
+}
+
+impl Window<'_> {
+    /// What is on the screen.
+    pub fn look(&self) -> Picture {
+        Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
+    }
+
+    /// What is on the screen once it no longer changes.
+    #[track_caller]
+    pub fn settled(&self) -> Picture {
+        let mut last = self.look();
+        let mut since = Instant::now();
+        self.until("the picture stays", |window| {
+            let now = window.look();
+            if now != last {
+                (last, since) = (now, Instant::now());
+            }
+            (since.elapsed() >= STILL).then(|| last.clone())
+        })
+    }
+
+    /// Waits until a look at the window finds something; a failure says what was waited for, and keeps the picture.
+    #[track_caller]
+    pub fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = find(self) {
+                return found;
+            }
+            if began.elapsed() > LIMIT {
+                self.give_up(what);
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// Waits for a place of this colour.
+    #[track_caller]
+    pub fn until_found(&self, what: &str, color: crate::picture::Color) -> Place {
+        self.until(what, |window| window.look().find(color))
+    }
+
+    #[track_caller]
+    pub fn give_up(&self, what: &str) -> ! {
+        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.png", what.replace(' ', "_")));
+        self.look().save(&path);
+        panic!("waited in vain: {what}; the screen is in {}", path.display());
+    }
+
+    pub fn title(&self) -> String {
+        self.xdotool(&["getwindowname", &self.id]).trim().to_owned()
+    }
+
+    #[track_caller]
+    pub fn until_title(&self, title: &str) {
+        self.until(&format!("the title {title}"), |window| (window.title() == title).then_some(()));
+    }
+
+    pub fn xdotool(&self, words: &[&str]) -> String {
+        self.desk.tool("xdotool", words)
+    }
+
+    pub fn key(&self, keys: &str) {
+        self.xdotool(&["key", keys]);
+    }
+
+    /// Types into what has the keyboard, in place of what is there, and confirms.
+    pub fn enter(&self, text: &str) {
+        self.xdotool(&["key", "ctrl+a"]);
+        self.xdotool(&["type", "--delay", "4", text]);
+        self.key("Return");
+    }
+
+    pub fn point(&self, (x, y): (usize, usize)) {
+        self.xdotool(&["mousemove", "--sync", &x.to_string(), &y.to_string()]);
+    }
+
+    pub fn click(&self, at: (usize, usize)) {
+        self.point(at);
+        self.xdotool(&["click", "1"]);
+    }
+
+    /// Presses at one place, moves by steps, lets go at another.
+    pub fn drag(&self, from: (usize, usize), to: (usize, usize)) {
+        /// So many that the first is shorter than what could still become a click.
+        const STEPS: usize = 20;
+        self.point(from);
+        self.xdotool(&["mousedown", "1"]);
+        let between = |part: usize, a: usize, b: usize| (a * (STEPS - part) + b * part) / STEPS;
+        for part in 1..=STEPS {
+            let before = self.look();
+            self.point((between(part, from.0, to.0), between(part, from.1, to.1)));
+            // A hand is slower than a frame: the time under the pointer is shown before it goes on.
+            self.until("the pointer is followed", |window| (window.look() != before).then_some(()));
+        }
+        self.settled();
+        self.xdotool(&["mouseup", "1"]);
+    }
+
+    pub fn resize(&self, width: usize, height: usize) {
+        self.xdotool(&["windowsize", "--sync", &self.id, &width.to_string(), &height.to_string()]);
+    }
+
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// Closes the window as its frame would, and returns how the program ended and what it said on stderr.
+    #[track_caller]
+    pub fn close(mut self) -> (Option<i32>, String) {
+        self.key("ctrl+q");
+        let began = Instant::now();
+        let status = loop {
+            if let Some(status) = self.process.0.try_wait().expect("a child") {
+                break status;
+            }
+            if began.elapsed() > LIMIT {
+                self.give_up("the program ends");
+            }
+            std::thread::sleep(PAUSE);
+        };
+        let mut said = String::new();
+        if let Some(mut stderr) = self.stderr.take() {
+            stderr.read_to_string(&mut said).expect("a pipe");
+        }
+        (status.code(), said)
+    }
+}
+
+/// Waits until something is there, without a window to look at.
+#[track_caller]
+pub fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+    let began = Instant::now();
+    loop {
+        if let Some(found) = find() {
+            return found;
+        }
+        assert!(began.elapsed() <= LIMIT, "waited in vain: {what}");
+        std::thread::sleep(PAUSE);
+    }
+}
+
+fn started(command: &mut Command) -> Process {
+    let name = command.get_program().to_string_lossy().into_owned();
+    Process(command.spawn().unwrap_or_else(|error| panic!("{name}: {error}; `.ci/setup` installs it")))
+}
+
+/// A path as a word.
+pub fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}

@@ -1,0 +1,146 @@
+//! What the hand does on the timeline, judged by where the spans are afterwards.
+
+use crate::desk::{Desk, Window, text};
+use crate::open::TWO_SPANS;
+use crate::picture::{Place, SELECTION, span_color};
+
+/// Opens the two spans.
+fn opened(desk: &Desk) -> Window<'_> {
+    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    window.until_found("the spans", span_color("omega"));
+    // Off the spans and on the canvas, where nothing is said beside the pointer.
+    window.point((700, 700));
+    window.settled();
+    window
+}
+
+fn place_of(window: &Window<'_>, name: &str) -> Place {
+    let found = window.settled().find(span_color(name));
+    found.unwrap_or_else(|| window.give_up(&format!("{name} is in view")))
+}
+
+/// Turns the wheel away from the hand, which zooms in; twice is enough to see and keeps an edge in view.
+fn zoom_in(window: &Window<'_>, at: (usize, usize)) {
+    window.point(at);
+    window.xdotool(&["click", "--repeat", "2", "4"]);
+}
+
+#[test]
+fn the_wheel_zooms_and_the_time_under_the_pointer_stays() {
+    let desk = Desk::new();
+    let window = opened(&desk);
+    let before = place_of(&window, "omega");
+    zoom_in(&window, (before.left, 700));
+    window.until("a wider span", |window| {
+        window.look().find(span_color("omega")).filter(|now| now.width() > before.width() + 20)
+    });
+    let after = place_of(&window, "omega");
+    assert!(after.left.abs_diff(before.left) <= 1, "{before:?} {after:?}");
+    window.xdotool(&["click", "--repeat", "6", "5"]);
+    let out = place_of(&window, "omega");
+    assert!(out.width().abs_diff(before.width()) <= 2, "zooming out ends at the whole capture: {before:?} {out:?}");
+}
+
+#[test]
+fn a_drag_moves_the_picture_with_the_hand() {
+    let desk = Desk::new();
+    let window = opened(&desk);
+    let edge = place_of(&window, "omega").left;
+    zoom_in(&window, (edge, 700));
+    let before = place_of(&window, "omega");
+    window.drag((800, 700), (720, 690));
+    let after = place_of(&window, "omega");
+    assert!((after.left + 80).abs_diff(before.left) <= 1, "{before:?} {after:?}");
+}
+
+#[test]
+fn keys_zoom_and_move_and_come_back() {
+    let desk = Desk::new();
+    let window = opened(&desk);
+    let whole = place_of(&window, "omega");
+    let wait = |what: &str, held: &dyn Fn(Place) -> bool| {
+        window.until(what, |window| window.look().find(span_color("omega")).filter(|&now| held(now)))
+    };
+    for (zoom_in, zoom_out) in [("w", "s"), ("plus", "minus")] {
+        window.xdotool(&["key", "--repeat", "3", zoom_in]);
+        wait("zoomed in", &|now| now.left > whole.left + 5);
+        window.xdotool(&["key", "--repeat", "8", zoom_out]);
+        wait("zoomed out", &|now| now.left.abs_diff(whole.left) <= 2);
+    }
+    for (right, left) in [("d", "a"), ("Right", "Left")] {
+        window.xdotool(&["key", "--repeat", "3", "plus"]);
+        window.settled();
+        let zoomed = place_of(&window, "omega");
+        window.key(right);
+        wait("later times come into view", &|now| now.left + 10 < zoomed.left);
+        window.xdotool(&["key", "--repeat", "2", left]);
+        wait("earlier times come into view", &|now| now.left > zoomed.left + 10);
+        window.key("Home");
+        wait("the whole capture", &|now| now.left.abs_diff(whole.left) <= 2);
+    }
+}
+
+#[test]
+fn a_click_shows_the_details_of_a_span_and_escape_lets_go_of_it() {
+    let desk = Desk::new();
+    let window = opened(&desk);
+    let before = window.settled();
+    let alpha = before.find(span_color("alpha")).expect("in view");
+    // Above the place where the pointer waits: it has white pixels itself.
+    let rows = Place { bottom: 200, ..before.whole() };
+    let select = |name: &str| {
+        let place = place_of(&window, name);
+        // A hand's breadth from the right edge, where no name is written.
+        window.click((place.right - 20, place.middle().1));
+        window.until("the outline", |window| {
+            window.look().find_within(rows, SELECTION).filter(|outline| outline.width() >= place.width())
+        });
+        window.point((700, 350));
+        window.settled()
+    };
+    let first = select("alpha");
+    let outline = first.find_within(rows, SELECTION).expect("an outline");
+    assert!(
+        outline.left.abs_diff(alpha.left) <= 3 && outline.right.abs_diff(alpha.right) <= 3,
+        "{outline:?} {alpha:?}"
+    );
+    let second = select("omega");
+    let below = |picture: &crate::picture::Picture| {
+        (600..780).flat_map(|y| (0..1280).map(move |x| (x, y))).map(|(x, y)| picture.at(x, y)).collect::<Vec<_>>()
+    };
+    assert!(below(&first) != below(&before), "no details are shown");
+    assert!(below(&second) != below(&first), "another span has the same details");
+    window.point((700, 700));
+    window.key("Escape");
+    window.until("the details are gone", |window| (window.look() == before).then_some(()));
+}
+
+#[test]
+fn a_small_window_shows_the_same_and_a_large_one_again() {
+    let desk = Desk::new();
+    let window = opened(&desk);
+    let before = place_of(&window, "alpha");
+    window.resize(640, 400);
+    let small = window.until("a narrower span", |window| {
+        window.look().find(span_color("alpha")).filter(|now| now.width() * 2 < before.width())
+    });
+    assert!(small.right < 640, "{small:?}");
+    window.resize(1600, 900);
+    window.until("a wider span", |window| {
+        window.look().find(span_color("alpha")).filter(|now| now.width() > before.width() + 100)
+    });
+    // Every pixel of the window is drawn: the root window behind it is black.
+    let picture = window.settled();
+    let corners = [(2, 2), (1597, 2), (2, 897), (1597, 897), (800, 600)];
+    assert!(corners.iter().all(|&(x, y)| picture.at(x, y) != [0, 0, 0]), "a part of the window stays black");
+}
+
+#[test]
+fn at_twice_the_scale_text_and_spans_are_twice_as_high() {
+    let desk = Desk::new();
+    let single = place_of(&opened(&desk), "alpha").height();
+    let capture = desk.file("two.json", TWO_SPANS);
+    let window = desk.open_by(desk.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", "2"));
+    let double = window.until_found("the span", span_color("alpha")).height();
+    assert!(double.abs_diff(2 * single) <= 2, "{single} {double}");
+}

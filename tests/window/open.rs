@@ -1,0 +1,83 @@
+//! The ways to open a capture, and what happens where that is not possible.
+
+use std::time::Duration;
+
+use crate::desk::{Desk, text};
+use crate::picture::{ERROR, span_color};
+
+/// Two spans on one thread: the first two fifths and the last two fifths of a second.
+pub const TWO_SPANS: &str = r#"[
+    {"ph":"X","name":"alpha","cat":"test","pid":1,"tid":1,"ts":0,"dur":400000,"args":{"answer":42}},
+    {"ph":"X","name":"omega","cat":"test","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
+
+#[test]
+fn a_file_on_the_command_line_is_shown_and_the_first_picture_does_not_wait_for_it() {
+    let desk = Desk::new();
+    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    println!("first picture after {} ms", window.first_picture.as_millis());
+    // A build with little optimisation, drawing in software, on a busy machine.
+    assert!(window.first_picture < Duration::from_secs(15), "{:?}", window.first_picture);
+    window.until_title("two.json - Longspan");
+    let alpha = window.until_found("the first span", span_color("alpha"));
+    let omega = window.until_found("the second span", span_color("omega"));
+    assert!(alpha.width().abs_diff(omega.width()) <= 3, "{alpha:?} {omega:?}");
+    assert!((omega.left - alpha.right).abs_diff(alpha.width() / 2) <= 3, "{alpha:?} {omega:?}");
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn where_the_system_has_no_dialog_a_path_is_typed_into_the_window() {
+    let desk = Desk::new();
+    let capture = desk.file("typed.json", TWO_SPANS);
+    let window = desk.open(&[]);
+    let welcome = window.settled();
+    window.key("ctrl+o");
+    window.until("the picker", |window| (window.look() != welcome).then_some(()));
+    window.settled();
+    window.enter(text(&capture));
+    window.until_title("typed.json - Longspan");
+    window.until_found("the span", span_color("alpha"));
+}
+
+#[test]
+fn a_dropped_file_is_opened() {
+    let desk = Desk::new();
+    let capture = desk.file("dropped here.json", TWO_SPANS);
+    let window = desk.open(&[]);
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/window/drop.py");
+    // The system's own Python: that is the one which `.ci/setup` gives the X library.
+    let said = window.desk.tool("/usr/bin/python3", &[script, window.id(), text(&capture)]);
+    assert_eq!(said.trim(), "accepted", "the window does not take the file");
+    window.until_title("dropped here.json - Longspan");
+    window.until_found("the span", span_color("alpha"));
+}
+
+#[test]
+fn an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one() {
+    let desk = Desk::new();
+    let (bad, good) = (desk.file("bad.json", "this is no trace"), desk.file("good.json", TWO_SPANS));
+    let window = desk.open(&[text(&bad)]);
+    window.until_found("the message", ERROR);
+    assert_eq!(window.title(), "Longspan");
+    window.key("Escape");
+    window.until("the message is gone", |window| window.look().find(ERROR).is_none().then_some(()));
+    let welcome = window.settled();
+    window.key("ctrl+o");
+    window.until("the picker", |window| (window.look() != welcome).then_some(()));
+    window.settled();
+    window.enter(text(&good));
+    window.until_title("good.json - Longspan");
+}
+
+#[test]
+fn a_display_that_does_not_answer_is_an_error_that_says_what_to_do() {
+    let desk = Desk::new();
+    let capture = desk.file("two.json", TWO_SPANS);
+    for display in ["", ":63999"] {
+        let output = desk.command(&[text(&capture)]).env("DISPLAY", display).output().expect("the program starts");
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{said}");
+        assert!(said.contains("longspan render") && !said.contains("panicked"), "{said}");
+    }
+}

@@ -1,0 +1,114 @@
+//! What is on the screen, read from the memory of the X server; colours and places on it.
+
+use std::fs;
+use std::path::Path;
+
+use longspan::scene::color::{Palette, Shade};
+
+/// Red, green and blue.
+pub type Color = [u8; 3];
+
+/// The colours of the dark theme by which a test finds its way. They are those of `ui::theme`.
+pub const CANVAS: Color = [0x16, 0x18, 0x1d];
+/// Buttons.
+pub const BUTTON: Color = [0x2a, 0x2f, 0x38];
+/// The titles of messages about failures.
+pub const ERROR: Color = [0xf2, 0x6d, 0x6d];
+/// The outline of the selected span.
+pub const SELECTION: Color = [0xff, 0xff, 0xff];
+
+/// The colour of spans of a name.
+pub fn span_color(name: &str) -> Color {
+    let [red, green, blue, _] = Palette::new(Shade::Dark).of_text(name).0;
+    [red, green, blue]
+}
+
+/// A part of the screen: from the first column and row to those after the last.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Place {
+    pub left: usize,
+    pub top: usize,
+    pub right: usize,
+    pub bottom: usize,
+}
+
+impl Place {
+    pub fn middle(self) -> (usize, usize) {
+        (usize::midpoint(self.left, self.right), usize::midpoint(self.top, self.bottom))
+    }
+
+    pub fn width(self) -> usize {
+        self.right - self.left
+    }
+
+    pub fn height(self) -> usize {
+        self.bottom - self.top
+    }
+}
+
+/// The whole screen.
+#[derive(Clone, PartialEq, Eq)]
+pub struct Picture {
+    pub width: usize,
+    pub height: usize,
+    pixels: Vec<Color>,
+}
+
+impl Picture {
+    /// Reads the file in which the X server keeps its screen: an XWD file of 32-bit pixels, blue first.
+    pub fn of_screen(path: &Path) -> Option<Self> {
+        let bytes = fs::read(path).ok()?;
+        let word = |index: usize| {
+            let at = bytes.get(4 * index..4 * index + 4)?;
+            Some(u32::from_be_bytes(at.try_into().ok()?) as usize)
+        };
+        let (header, width, height, line, colors) = (word(0)?, word(4)?, word(5)?, word(12)?, word(19)?);
+        // an entry of the color table is 12 bytes
+        let data = bytes.get(header + 12 * colors..)?;
+        let rows = data.chunks_exact(line).take(height);
+        let pixels = rows.flat_map(|row| row.chunks_exact(4).take(width).map(|bgrx| [bgrx[2], bgrx[1], bgrx[0]]));
+        Some(Self { width, height, pixels: pixels.collect() })
+    }
+
+    pub fn at(&self, x: usize, y: usize) -> Color {
+        self.pixels[y * self.width + x]
+    }
+
+    pub fn whole(&self) -> Place {
+        Place { left: 0, top: 0, right: self.width, bottom: self.height }
+    }
+
+    /// The smallest place that holds all pixels of exactly this colour.
+    pub fn find(&self, color: Color) -> Option<Place> {
+        self.find_within(self.whole(), color)
+    }
+
+    /// The same, within a part of the screen.
+    pub fn find_within(&self, part: Place, color: Color) -> Option<Place> {
+        let mut found: Option<Place> = None;
+        for y in part.top..part.bottom.min(self.height) {
+            for x in part.left..part.right.min(self.width) {
+                if self.at(x, y) == color {
+                    let known = found.get_or_insert(Place { left: x, top: y, right: x + 1, bottom: y + 1 });
+                    known.left = known.left.min(x);
+                    known.right = known.right.max(x + 1);
+                    known.bottom = y + 1;
+                }
+            }
+        }
+        found
+    }
+
+    pub fn count(&self, color: Color) -> usize {
+        self.pixels.iter().filter(|&&pixel| pixel == color).count()
+    }
+
+    /// Keeps the picture for whoever looks into a failure.
+    pub fn save(&self, path: &Path) {
+        let file = fs::File::create(path).expect("the folder of the tests can be written");
+        let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
+        encoder.set_color(png::ColorType::Rgb);
+        let mut writer = encoder.write_header().expect("a picture");
+        writer.write_image_data(&self.pixels.concat()).expect("a picture");
+    }
+}
