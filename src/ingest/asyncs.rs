@@ -72,9 +72,10 @@ impl AsyncTrees {
     pub fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
         let source = &registry.tables().tracks[event.track.index()].key;
         let is_sibling = matches!(id, TreeId::Sibling(_));
-        let name = match is_sibling && !source.name.is_empty() {
-            true => GroupName::Track(source.name.clone()),
-            false => GroupName::Event(names.text_index(event.name)),
+        let name = if is_sibling && !source.name.is_empty() {
+            GroupName::Track(source.name.clone())
+        } else {
+            GroupName::Event(names.text_index(event.name))
         };
         let text = if let GroupName::Track(name) = &name { name.clone() } else { names.get(event.name).text.into() };
         let group = Group { pid: source.pid.clone(), tid: source.tid.clone(), name };
