@@ -2,7 +2,7 @@
 //!
 //! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot be
 //! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
-//! [`ties`](super::ties), all others come in order.
+//! [`ties`], all others come in order.
 
 use std::io;
 use std::sync::Arc;

@@ -338,7 +338,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     let chunk = Chunk { events: events.to_vec(), ..Chunk::default() };
     let mut table = HeadTable::default();
     table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge: Budget::default().charge(0) });
-    while table.len() > 0 {
+    while table.open() > 0 {
         table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();

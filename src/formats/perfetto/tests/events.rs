@@ -2,6 +2,7 @@
 
 use super::encode::{Message, capture, child, clock, event, message, packet, process, thread};
 use super::*;
+use crate::model::EventKind as K;
 use crate::model::{Id, TrackKind};
 
 const BEGIN: u64 = 1;
@@ -212,7 +213,6 @@ fn older_events_by_their_phases() {
         phase(13, 'X', |legacy| legacy.number(3, (-1i64) as u64)),
     ]);
     let kinds: Vec<EventKind> = reading.events.iter().map(|event| event.kind).collect();
-    use EventKind as K;
     let expected = [
         K::Begin,
         K::FlowStart,

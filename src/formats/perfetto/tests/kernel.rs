@@ -2,6 +2,7 @@
 
 use super::encode::{Message, message};
 use super::*;
+use crate::model::EventKind as K;
 use crate::model::{Id, TrackKind};
 
 fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
@@ -64,7 +65,6 @@ fn markers_of_programs() {
         print(11, 11, "H|10|track|5\n"),
         message().number(1, 12).message(200, message()),
     ])]);
-    use EventKind as K;
     let expected = [
         (1, K::Begin, "draw"),
         (2, K::Counter, "frames"),
