@@ -58,17 +58,17 @@ fn ranges(count: usize) {
         let forest_ns = best_ns(ranges.len(), || {
             ranges.iter().for_each(|range| {
                 black_box(by_forest(range));
-            })
+            });
         });
         let tree_ns = best_ns(ranges.len(), || {
             ranges.iter().for_each(|range| {
                 black_box(by_tree(range));
-            })
+            });
         });
         let scan_ns = best_ns(scanned.len(), || {
             scanned.iter().for_each(|range| {
                 black_box(by_scan(range));
-            })
+            });
         });
         let name = format!("query of {length}");
         println!("{name:<18}{forest_ns:>10.1}{:>22}{:>22}", beside(tree_ns, forest_ns), beside(scan_ns, forest_ns));

@@ -46,7 +46,7 @@ const BANS: &[(&str, &str, &[&str])] = &[
     ("unimplemented!", "the thing itself", &[]),
     ("dbg!", "an assertion in a test", &[]),
     ("print!", "a `Write` that the caller gives", &["src/cli/", "src/main.rs"]),
-    ("println!", "a `Write` that the caller gives", &["src/cli/", "src/main.rs", "benches/"]),
+    ("println!", "a `Write` that the caller gives", &["src/cli/", "src/main.rs", "benches/", "tests/"]),
     ("eprint!", "an error that the caller shows", &["src/cli/", "src/main.rs"]),
     // in app and render: where the loop of the window has no caller left
     (

@@ -1,5 +1,6 @@
-//! Which track the tree of an async id is drawn on. Trees of one name in one process share tracks, one at a time on each:
-//! a million short requests then take as many tracks as ever ran at once, and not a million.
+//! Which track the tree of an async id is drawn on, or of a track that is one of many siblings. Trees of one name in one
+//! process share tracks, one at a time on each: a million short requests then take as many tracks as ever ran at once, and
+//! not a million.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -8,17 +9,45 @@ use rustc_hash::FxHashMap;
 
 use crate::model::{Event, Id, Names, Registry, StrIdx, TrackIdx, TrackKey, TrackKind};
 
-/// The async ids that are open.
+/// Rows of siblings have slots from here on, apart from those of async ids.
+const SIBLING_ROWS: u32 = 1 << 29;
+
+/// The trees that are open.
 #[derive(Debug, Default)]
 pub struct AsyncTrees {
-    open: FxHashMap<u64, Tree>,
-    groups: FxHashMap<(Id, StrIdx), Slots>,
+    open: FxHashMap<TreeId, Tree>,
+    groups: FxHashMap<Group, Slots>,
+}
+
+/// What tells one tree from another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub enum TreeId {
+    /// The async id in the value of its events.
+    Id(u64),
+    /// The track that the capture gives it.
+    Sibling(TrackIdx),
+}
+
+/// Trees that share tracks: those of one process, or thread, and one name.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+struct Group {
+    pid: Id,
+    tid: Id,
+    name: GroupName,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+enum GroupName {
+    /// That of the first event.
+    Event(StrIdx),
+    /// That which the capture gives the track.
+    Track(Box<str>),
 }
 
 #[derive(Debug)]
 struct Tree {
     track: TrackIdx,
-    group: (Id, StrIdx),
+    group: Group,
     slot: u32,
     in_step: bool,
     /// Where the next step that is told by its end begins.
@@ -33,26 +62,29 @@ struct Slots {
 }
 
 impl AsyncTrees {
-    /// The track of an open id.
+    /// The track of an open tree.
     #[must_use]
-    pub fn track_of(&self, id: u64) -> Option<TrackIdx> {
+    pub fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
         self.open.get(&id).map(|tree| tree.track)
     }
 
-    /// Opens a tree for an id whose first event is `event`, and returns its track.
-    pub fn open(&mut self, id: u64, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
+    /// Opens a tree whose first event is `event`, and returns its track.
+    pub fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
         let source = &registry.tables().tracks[event.track.index()].key;
-        let group = (source.pid.clone(), names.text_index(event.name));
+        let is_sibling = matches!(id, TreeId::Sibling(_));
+        let name = if is_sibling && !source.name.is_empty() {
+            GroupName::Track(source.name.clone())
+        } else {
+            GroupName::Event(names.text_index(event.name))
+        };
+        let text = if let GroupName::Track(name) = &name { name.clone() } else { names.get(event.name).text.into() };
+        let group = Group { pid: source.pid.clone(), tid: source.tid.clone(), name };
         let slots = self.groups.entry(group.clone()).or_default();
         let slot = slots.free.pop().map_or(slots.count, |Reverse(slot)| slot);
         slots.count = slots.count.max(slot + 1);
-        let key = TrackKey {
-            kind: TrackKind::Async,
-            pid: group.0.clone(),
-            tid: Id::None,
-            name: names.get(event.name).text.into(),
-            slot,
-        };
+        let row = if is_sibling { SIBLING_ROWS.saturating_add(slot) } else { slot };
+        let (pid, tid) = (group.pid.clone(), group.tid.clone());
+        let key = TrackKey { kind: TrackKind::Async, pid, tid, name: text, slot: row };
         let track = registry.track(&key);
         let tree = Tree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
         self.open.insert(id, tree);
@@ -60,26 +92,26 @@ impl AsyncTrees {
     }
 
     /// Ends the tree of an id; its track is free for the next.
-    pub fn close(&mut self, id: u64) {
+    pub fn close(&mut self, id: TreeId) {
         if let Some(tree) = self.open.remove(&id) {
             self.groups.entry(tree.group).or_default().free.push(Reverse(tree.slot));
         }
     }
 
     /// Notes that a step is open.
-    pub fn enter_step(&mut self, id: u64) {
+    pub fn enter_step(&mut self, id: TreeId) {
         if let Some(tree) = self.open.get_mut(&id) {
             tree.in_step = true;
         }
     }
 
     /// Notes that no step is open, and says whether one was.
-    pub fn leave_step(&mut self, id: u64) -> bool {
+    pub fn leave_step(&mut self, id: TreeId) -> bool {
         self.open.get_mut(&id).is_some_and(|tree| std::mem::take(&mut tree.in_step))
     }
 
     /// Notes that a step ends at `ts_ns`, and says where it began.
-    pub fn pass_step(&mut self, id: u64, ts_ns: i64) -> i64 {
+    pub fn pass_step(&mut self, id: TreeId, ts_ns: i64) -> i64 {
         self.open.get_mut(&id).map_or(ts_ns, |tree| std::mem::replace(&mut tree.step_start_ns, ts_ns))
     }
 }

@@ -2,18 +2,19 @@
 //!
 //! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot be
 //! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
-//! [`ties`](super::ties), all others come in order.
+//! [`ties`], all others come in order.
 
 use std::io;
 use std::sync::Arc;
 
-use super::asyncs::AsyncTrees;
+use super::asyncs::{AsyncTrees, TreeId};
 use super::heads::Stretch;
 use super::lanes::OpenLanes;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StrIdx, TrackIdx, TrackTables,
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StrIdx, TrackIdx, TrackKey, TrackKind,
+    TrackTables,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary, flow};
 
@@ -24,6 +25,8 @@ pub struct Nester<'a> {
     registry: Registry,
     tracks: Vec<TrackState>,
     asyncs: AsyncTrees,
+    /// By track of the capture: whether it shares rows with others of its name.
+    is_sibling: Vec<bool>,
     tied: Vec<Tied>,
     tied_blobs: Vec<u8>,
     losses: Losses,
@@ -70,7 +73,10 @@ struct OpenBegin {
 impl<'a> Nester<'a> {
     /// Starts on an empty store.
     pub fn new(writer: &'a mut StoreWriter, names: &'a Names, registry: Registry) -> Self {
+        let siblings = TrackKey::SLOT_SIBLING..TrackKey::SLOT_ALONE;
+        let is_sibling = |key: &TrackKey| key.kind == TrackKind::Async && siblings.contains(&key.slot);
         Self {
+            is_sibling: registry.tables().tracks.iter().map(|track| is_sibling(&track.key)).collect(),
             writer,
             names,
             registry,
@@ -175,6 +181,31 @@ impl<'a> Nester<'a> {
     }
 
     fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if self.is_sibling.get(event.track.index()) == Some(&true) && !event.flags.has(EventFlags::PLACED) {
+            return self.sibling(event, blob);
+        }
+        self.event_of_row(event, blob)
+    }
+
+    /// Translates an event of a track that is one of many siblings to one of the row that its tree has.
+    fn sibling(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let id = TreeId::Sibling(event.track);
+        let track = match (self.asyncs.track_of(id), event.kind) {
+            (Some(track), _) => track,
+            (None, EventKind::End) => {
+                self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+                return Ok(());
+            }
+            (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
+        };
+        self.event_of_row(&Event { track, ..*event }, blob)?;
+        if self.track(track).open.innermost().is_none() {
+            self.asyncs.close(id);
+        }
+        Ok(())
+    }
+
+    fn event_of_row(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         match event.kind {
             EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
             EventKind::Complete => self.complete(event, blob),
@@ -362,7 +393,7 @@ impl<'a> Nester<'a> {
 
     /// Translates an event of an async id to one of the track that its tree has.
     fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let id = event.value;
+        let id = TreeId::Id(event.value);
         let known = self.asyncs.track_of(id);
         if known.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; what is known is that it ended here.

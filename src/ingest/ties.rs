@@ -1,7 +1,7 @@
 //! The order of events of one track at one time, where the capture's own order would nest wrongly.
 //!
-//! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins, and
-//! among complete spans the longer goes first: a parent that is written after its child still nests right.
+//! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins (not
+//! before what stood before these, which was still inside of the span), and among complete spans the longer goes first: a parent that is written after its child still nests right.
 
 use crate::model::{Event, EventFlags, EventKind, NameIdx, StrIdx};
 
@@ -25,12 +25,14 @@ fn ends_of_earlier_spans_first<T>(
         return;
     }
     let mut open: Vec<StrIdx> = Vec::new();
+    let mut has_begun = false;
     let mut closes_earlier = Vec::with_capacity(items.len());
     for item in items.iter() {
         let event = event_of(item);
         closes_earlier.push(match event.kind {
             EventKind::Begin => {
                 open.push(text_of(event.name));
+                has_begun = true;
                 false
             }
             EventKind::End if event.flags.has(EventFlags::UNNAMED) => open.pop().is_none(),
@@ -41,7 +43,11 @@ fn ends_of_earlier_spans_first<T>(
                 }
                 None => true,
             },
-            _ => false,
+            EventKind::Complete => {
+                has_begun = true;
+                false
+            }
+            _ => !has_begun,
         });
     }
     let mut flags = closes_earlier.into_iter();
@@ -107,6 +113,15 @@ mod tests {
         let begin = event(EventKind::Begin, 0, 1);
         let end = event(EventKind::End, 0, 2);
         assert_eq!(names_in_order(vec![begin, end]), [2, 1]);
+    }
+
+    #[test]
+    fn an_instant_that_stood_before_the_end_stays_inside_of_the_span() {
+        let begin = event(EventKind::Begin, 0, 1);
+        let end = event(EventKind::End, 0, 2);
+        let instant = event(EventKind::Instant, 0, 3);
+        assert_eq!(names_in_order(vec![instant, end, begin]), [3, 2, 1]);
+        assert_eq!(names_in_order(vec![begin, instant, end]), [2, 1, 3], "it is inside of the span that begins");
     }
 
     #[test]

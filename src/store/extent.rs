@@ -4,8 +4,8 @@
 //! |---|---|---|
 //! | header | 32 | [`ExtentHeader`] |
 //! | directory | 16 a block | [`BlockEntry`]: first start, where, first row |
-//! | forest | 8 or 16 a node | the lower levels of the lane's [`iforest`](super::iforest): one leaf a block |
-//! | blocks | varying | packed rows, [`block`](super::block) |
+//! | forest | 8 or 16 a node | the lower levels of the lane's [`iforest`]: one leaf a block |
+//! | blocks | varying | packed rows, [`block`] |
 //!
 //! A lane grows by whole extents, each twice as large as the one before up to the limit, so that a lane of ten spans takes
 //! hundreds of bytes, one of a hundred million has few extents, and neither is moved when it grows.

@@ -17,8 +17,13 @@ const CAPTURES: &[&str] = &[
 ];
 
 /// Of these, those that Perfetto v52 does not misread: it folds thread ids to 32 bits and thread 0 to its process.
-const PERFETTO_RIGHT: &[&str] =
-    &["go_trace.json", "jax.trace.json.gz", "tracing_chrome_async.json.gz", "viztracer_ring.json.gz"];
+const PERFETTO_RIGHT: &[&str] = &[
+    "chromium.pftrace.gz",
+    "go_trace.json",
+    "jax.trace.json.gz",
+    "tracing_chrome_async.json.gz",
+    "viztracer_ring.json.gz",
+];
 
 #[test]
 fn spans_are_those_of_the_naive_oracle() {
@@ -45,7 +50,16 @@ fn slices_are_those_of_perfetto() {
             };
             ["ts", "dur", "name", "cat", "depth"].map(plain).to_vec()
         });
-        assert_same_rows(capture, expected, slices);
+        // To Perfetto an instant is a slice without duration, so that of two at one time the second is nested in the first:
+        // 17 times in this capture. Here both stand below the span around them.
+        let nests_instants = *capture == "chromium.pftrace.gz";
+        let without_depth = |mut row: Vec<String>| {
+            if nests_instants && row[1] == "0" {
+                row[4].clear();
+            }
+            row
+        };
+        assert_same_rows(capture, expected.into_iter().map(without_depth), slices.map(without_depth));
     }
 }
 

@@ -2,7 +2,6 @@
 
 mod bad_input;
 mod contract;
-mod crash;
 mod golden;
 mod harness;
 mod large;

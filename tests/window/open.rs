@@ -1,5 +1,6 @@
 //! The ways to open a capture, and what happens where that is not possible.
 
+use std::io::Write as _;
 use std::time::Duration;
 
 use crate::desk::{Desk, text};
@@ -14,7 +15,7 @@ pub const TWO_SPANS: &str = r#"[
 fn a_file_on_the_command_line_is_shown_and_the_first_picture_does_not_wait_for_it() {
     let desk = Desk::new();
     let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
-    println!("first picture after {} ms", window.first_picture.as_millis());
+    writeln!(std::io::stderr(), "first picture after {} ms", window.first_picture.as_millis()).expect("stderr");
     // A build with little optimisation, drawing in software, on a busy machine.
     assert!(window.first_picture < Duration::from_secs(15), "{:?}", window.first_picture);
     window.until_title("two.json - Longspan");

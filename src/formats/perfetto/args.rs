@@ -7,8 +7,8 @@ use super::sequence::{Location, Texts};
 use super::wire::{Fields, Value};
 use crate::model::{Loss, Losses, Place};
 
-/// As deep as JSON is taken anywhere else.
-const DEPTH_MAX: u32 = 128;
+/// The object around and the parser's own limit of 128 leave this much.
+const DEPTH_MAX: u32 = 120;
 
 /// Writes one object, member by member.
 #[derive(Debug, Default)]
@@ -157,13 +157,14 @@ impl ValueWriter<'_> {
                 }
                 8 => self.nested(value.bytes(), depth + 1),
                 9 => self.raw_json(value.bytes()),
-                17 => match self.texts.argument_values.get(value.number()) {
-                    Some(text) => push_quoted(self.json, &String::from_utf8_lossy(text)),
-                    None => {
+                17 => {
+                    if let Some(text) = self.texts.argument_values.get(value.number()) {
+                        push_quoted(self.json, &String::from_utf8_lossy(text));
+                    } else {
                         self.losses.add(Loss::MissingText, self.place);
                         self.json.push_str("null");
                     }
-                },
+                }
                 14 => self.losses.add(Loss::IgnoredArguments, self.place),
                 _ => {}
             }

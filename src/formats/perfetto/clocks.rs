@@ -30,7 +30,7 @@ pub(super) struct Clocks {
     /// Fixed by the first snapshot.
     primary: Option<usize>,
     rows: FxHashMap<ClockKey, usize>,
-    clocks: Vec<Clock>,
+    all: Vec<Clock>,
     readings: usize,
 }
 
@@ -63,6 +63,7 @@ struct Link {
 
 /// How much later another clock is, from a time up to another.
 #[derive(Debug, Clone, Copy)]
+#[expect(clippy::struct_field_names, reason = "units belong in names")]
 struct Shift {
     from_ns: i64,
     until_ns: i64,
@@ -110,7 +111,7 @@ impl Clocks {
     pub(super) fn time(&mut self, sequence: u32, id: Option<u64>, raw: u64) -> Time {
         let Some(id) = id else { return i64::try_from(raw).map_or(Time::Bad, Time::Known) };
         let row = self.row(key(sequence, id));
-        let clock = &mut self.clocks[row];
+        let clock = &mut self.all[row];
         let Some(mut ns) = raw.checked_mul(clock.unit_ns).and_then(|ns| i64::try_from(ns).ok()) else {
             return Time::Bad;
         };
@@ -136,10 +137,10 @@ impl Clocks {
             return Time::Known(ns);
         }
         if let Some(shift) = self.shift(row, primary, ns) {
-            self.clocks[row].recent = Some(shift);
+            self.all[row].recent = Some(shift);
             return ns.checked_add(shift.later_ns).map_or(Time::Bad, Time::Known);
         }
-        let between = self.clocks[row].links.iter().find_map(|link| {
+        let between = self.all[row].links.iter().find_map(|link| {
             let first = self.shift(row, link.to, ns)?;
             let there_ns = ns.checked_add(first.later_ns)?;
             let second = self.shift(link.to, primary, there_ns)?;
@@ -150,7 +151,7 @@ impl Clocks {
 
     /// The last reading before a time counts for it; before the first, the first.
     fn shift(&self, from: usize, to: usize, ns: i64) -> Option<Shift> {
-        let readings = &self.clocks[from].links.iter().find(|link| link.to == to)?.readings;
+        let readings = &self.all[from].links.iter().find(|link| link.to == to)?.readings;
         let next = readings.partition_point(|&(reading_ns, _)| reading_ns <= ns);
         let row = next.saturating_sub(1);
         let (from_ns, later_ns) = *readings.get(row)?;
@@ -171,7 +172,7 @@ impl Clocks {
         }
         let row = self.row(key(sequence, id));
         let ns = i64::try_from(raw.checked_mul(unit_ns)?).ok()?;
-        let clock = &mut self.clocks[row];
+        let clock = &mut self.all[row];
         (clock.unit_ns, clock.is_incremental, clock.newest_ns, clock.recent) = (unit_ns, is_incremental, ns, None);
         Some((row, ns))
     }
@@ -181,7 +182,7 @@ impl Clocks {
     fn link(&mut self, readings: &[(usize, i64)], place: Place, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {
-            let is_target = if has_primary { Some(to) == self.primary } else { !self.clocks[to].is_own };
+            let is_target = if has_primary { Some(to) == self.primary } else { !self.all[to].is_own };
             if !is_target {
                 continue;
             }
@@ -197,7 +198,7 @@ impl Clocks {
                     losses.add(Loss::OverLimit, place);
                     return;
                 }
-                let links = &mut self.clocks[from].links;
+                let links = &mut self.all[from].links;
                 let position = links.iter().position(|link| link.to == to).unwrap_or_else(|| {
                     links.push(Link { to, readings: Vec::new() });
                     links.len() - 1
@@ -214,11 +215,11 @@ impl Clocks {
     }
 
     fn row(&mut self, key: ClockKey) -> usize {
-        if self.clocks.len() >= CLOCKS_MAX && !self.rows.contains_key(&key) {
+        if self.all.len() >= CLOCKS_MAX && !self.rows.contains_key(&key) {
             return 0;
         }
         *self.rows.entry(key).or_insert_with(|| {
-            self.clocks.push(Clock {
+            self.all.push(Clock {
                 unit_ns: 1,
                 is_incremental: false,
                 newest_ns: 0,
@@ -226,7 +227,7 @@ impl Clocks {
                 links: Vec::new(),
                 recent: None,
             });
-            self.clocks.len() - 1
+            self.all.len() - 1
         })
     }
 }

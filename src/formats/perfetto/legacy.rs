@@ -179,7 +179,7 @@ impl Maker<'_> {
         let binds_around = kind != EventKind::FlowEnd || legacy.binds_enclosing;
         let flags = if binds_around { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
         let detail = self.detail(event, None, None);
-        self.batch.push(Event { value, flags, detail, ..bare(ts_ns, kind, track, name) });
+        self.batch.push(Event { value, detail, flags, ..bare(ts_ns, kind, track, name) });
     }
 
     /// A series for each annotation that is a number.

@@ -11,7 +11,7 @@ use crate::model::{Loss, Losses, Place};
 /// The tag of a packet: field 1, a message. All that stands at the top level.
 pub(super) const PACKET_TAG: u8 = 0x0a;
 
-/// The most bytes of a packet, packed or unpacked. Writers keep them below 512 KiB; a screenshot may have some MiB.
+/// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a screenshot may have some MiB.
 const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes read at once.
@@ -58,8 +58,6 @@ enum Next {
     Packet { head: usize, len: usize },
     /// The beginning of a packet.
     Unfinished { need: usize },
-    /// A packet that is too long to be held.
-    TooLong { head: usize, len: u64 },
     /// Anything else.
     Damaged,
 }
@@ -97,10 +95,6 @@ impl Packets {
                         return Ok(None);
                     }
                 }
-                Next::TooLong { head, len } => {
-                    self.losses.add(Loss::OverLimit, self.place());
-                    self.skip(head as u64 + len)?;
-                }
                 Next::Damaged => {
                     if !self.find_packet()? {
                         return Ok(None);
@@ -129,19 +123,6 @@ impl Packets {
             self.at_end = len < READ_BYTES;
         }
         Ok(self.buffer.len() >= need)
-    }
-
-    fn skip(&mut self, mut len: u64) -> Result<(), ReadError> {
-        while len > 0 {
-            let held = ((self.buffer.len() - self.start) as u64).min(len);
-            self.start += held as usize;
-            len -= held;
-            if len > 0 && !self.read_more(1)? {
-                self.losses.add(Loss::Truncated, self.place());
-                return Ok(());
-            }
-        }
-        Ok(())
     }
 
     /// Steps forward to what looks like a packet, and counts one damage. False when there is none: the capture ends.
@@ -183,11 +164,10 @@ fn next_of(bytes: &[u8]) -> Next {
     };
     let head = bytes.len() - rest.len();
     match usize::try_from(len) {
-        // Lengths have 32 bits at most.
-        _ if len > u64::from(u32::MAX) => Next::Damaged,
         Ok(len) if len <= rest.len() => Next::Packet { head, len },
         Ok(len) if len <= PACKET_BYTES_MAX => Next::Unfinished { need: head + len },
-        _ => Next::TooLong { head, len },
+        // A length that no writer gives is a wrong one.
+        _ => Next::Damaged,
     }
 }
 

@@ -72,6 +72,7 @@ struct Decoder {
 
 /// The fields of a packet that say how to read it, and what it is.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 struct PacketFields<'a> {
     timestamp: Option<u64>,
     clock: Option<u64>,
@@ -213,13 +214,10 @@ impl Decoder {
 
 /// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a timeline.
 fn is_about_the_recording(number: u32) -> bool {
-    match number {
-        // descriptors
-        2 | 43 | 60 => true,
-        // configuration, statistics, sync marker, system, trigger, service
-        33 | 34 | 35 | 36 | 45 | 46 | 69 => true,
-        // metadata of Chrome, descriptor files, state of the interface, uuid, range of interest, provenance, attributes
-        51 | 72 | 78 | 89 | 90 | 124 | 126 => true,
-        _ => false,
-    }
+    const DESCRIPTORS: [u32; 3] = [2, 43, 60];
+    // Configuration, statistics, sync marker, system, trigger, service.
+    const SERVICE: [u32; 7] = [33, 34, 35, 36, 45, 46, 69];
+    // Metadata of Chrome, descriptor files, state of the interface, uuid, range of interest, provenance, attributes.
+    const METADATA: [u32; 7] = [51, 72, 78, 89, 90, 124, 126];
+    DESCRIPTORS.contains(&number) || SERVICE.contains(&number) || METADATA.contains(&number)
 }

@@ -21,6 +21,7 @@ pub(super) struct Maker<'m> {
 
 /// Fields of a track event; what is repeated is read again from `bytes` where it is used.
 #[derive(Debug, Clone, Copy, Default)]
+#[expect(clippy::struct_excessive_bools, reason = "one for each repeated field that is read again where it is used")]
 pub(super) struct TrackEvent<'a> {
     pub(super) bytes: &'a [u8],
     kind: u64,
@@ -116,13 +117,13 @@ impl Maker<'_> {
                 self.further_counters(event, ts_ns);
                 return;
             }
-            _ => match event.legacy {
-                Some(legacy) => return self.legacy(event, &legacy, ts_ns),
-                None => {
-                    self.further_counters(event, ts_ns);
-                    return self.batch.lose(Loss::UnknownPhase, self.place);
+            _ => {
+                if let Some(legacy) = event.legacy {
+                    return self.legacy(event, &legacy, ts_ns);
                 }
-            },
+                self.further_counters(event, ts_ns);
+                return self.batch.lose(Loss::UnknownPhase, self.place);
+            }
         };
         let name = self.name(event);
         let track = self.track_of(event);
@@ -156,15 +157,9 @@ impl Maker<'_> {
             return known;
         }
         let texts = &self.sequence.texts;
-        let mut is_missing = false;
-        let interned: &[u8] = match texts.names.get(name_iid) {
-            Some(name) => name,
-            None => {
-                is_missing |= event.name.is_none() && name_iid != 0;
-                b""
-            }
-        };
-        let name = event.name.unwrap_or(interned);
+        let interned = texts.names.get(name_iid).map(|name| &**name);
+        let mut is_missing = event.name.or(interned).is_none() && name_iid != 0;
+        let name = event.name.or(interned).unwrap_or_default();
         let row = if event.categories == 0 && !event.has_inline_category {
             self.batch.name(name, None, self.place)
         } else {

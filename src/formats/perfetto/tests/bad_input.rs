@@ -1,0 +1,96 @@
+//! Damage: everything around it is shown, and it is counted.
+
+use super::encode::{capture, event, message, packet, thread};
+use super::*;
+use crate::formats::perfetto::packets::looks_like_perfetto;
+
+fn small() -> Vec<u8> {
+    capture([
+        thread(7, 100, 101, "worker"),
+        event(10, 1, 7, "first"),
+        event(20, 3, 7, "second"),
+        event(30, 3, 7, "third"),
+        event(40, 2, 7, ""),
+    ])
+}
+
+#[test]
+fn a_capture_that_is_cut_anywhere_keeps_all_packets_before_the_cut() {
+    let whole = small();
+    let packets = read_bytes(&whole).expect("a capture").events;
+    // These packets are shorter than 128 bytes: their lengths take one.
+    let boundaries: Vec<usize> =
+        std::iter::successors(Some(0), |&start| Some(start + 2 + usize::from(*whole.get(start + 1)?))).collect();
+    for len in 1..whole.len() {
+        let Ok(reading) = read_bytes(&whole[..len]) else {
+            // Too little to be told from anything else.
+            assert!(len < 4, "{len} bytes");
+            continue;
+        };
+        assert_eq!(reading.events, packets[..reading.events.len()], "{len} bytes");
+        let expected = if boundaries.contains(&len) { vec![] } else { vec![(Loss::Truncated, 1)] };
+        assert_eq!(reading.lost(), expected, "{len} bytes");
+    }
+}
+
+#[test]
+fn bytes_between_packets_are_stepped_over_and_counted_once() {
+    let first = capture([thread(7, 1, 2, "t"), event(10, 1, 7, "before")]);
+    let last = capture([event(20, 2, 7, "after"), event(30, 3, 7, "later")]);
+    for garbage in [&b"\xff\xff\xff"[..], b"\x0a\x0a\x0a\x0a\x0a", b"\x0a\xff\xff\xff\x7f", &[0; 5000]] {
+        let bytes = [&first[..], garbage, &last].concat();
+        let reading = read_bytes(&bytes).expect("a capture");
+        let names: Vec<&str> = reading.events.iter().map(|event| event.name.as_str()).collect();
+        assert_eq!(names, ["before", "after", "later"], "{garbage:?}");
+        assert!(reading.losses.total() <= 2, "{:?}", reading.lost());
+        assert!(reading.losses.total() > 0);
+    }
+}
+
+#[test]
+fn a_wrong_length_costs_its_own_packet_only() {
+    let first = capture([thread(7, 1, 2, "t")]);
+    let mut damaged = capture([event(10, 3, 7, "damaged")]);
+    damaged[1] += 9;
+    let last = capture([event(20, 3, 7, "after"), event(30, 3, 7, "later"), event(40, 3, 7, "last")]);
+    let reading = read_bytes(&[first, damaged, last].concat()).expect("a capture");
+    let names: Vec<&str> = reading.events.iter().map(|event| event.name.as_str()).collect();
+    assert!(names.ends_with(&["later", "last"]), "{names:?}");
+    assert!(reading.losses.total() > 0);
+}
+
+#[test]
+fn a_malformed_event_is_counted_and_the_next_is_shown() {
+    let reading = read([packet(1).bytes(11, b"\x48\x03\xba\x01\x7f"), event(2, 3, 0, "whole")]);
+    assert_eq!(reading.events.last().map(|event| event.name.as_str()), Some("whole"));
+    assert_eq!(reading.losses.count(Loss::BadRecord), 1);
+}
+
+#[test]
+fn packets_and_events_of_unknown_kinds_are_counted_by_kind() {
+    let reading = read([
+        packet(1).message(11, message().bytes(23, "no type")),
+        packet(2).message(900, message()),
+        message().number(10, 1).message(11, message().number(9, 3)),
+        packet(u64::MAX).message(11, message().number(9, 3)),
+    ]);
+    assert_eq!(reading.events, []);
+    assert_eq!(reading.lost(), [(Loss::BadTime, 2), (Loss::UnknownPhase, 1), (Loss::IgnoredPacket, 1)]);
+}
+
+#[test]
+fn deep_annotations_end_at_the_limit() {
+    let deep = (0..2000).fold(message().number(3, 1), |inner, _| message().message(12, inner));
+    let reading = read([packet(1).message(11, message().number(9, 3).message(4, deep.bytes(10, "deep")))]);
+    assert_eq!(reading.losses.count(Loss::DeepNesting), 1);
+    assert_eq!(reading.events.len(), 1);
+}
+
+#[test]
+fn a_profile_of_pprof_is_not_taken() {
+    // sample_type { type: 1 unit: 2 }, then a sample
+    let pprof = [0x0a, 4, 0x08, 1, 0x10, 2, 0x12, 4, 0x0a, 1, 1, 0x10];
+    assert!(!looks_like_perfetto(&pprof));
+    assert!(looks_like_perfetto(&small()));
+    assert!(!looks_like_perfetto(b"\nplain text that begins with a line break"));
+}

@@ -1,0 +1,280 @@
+//! What each part of a capture becomes.
+
+use super::encode::{Message, capture, child, clock, event, message, packet, process, thread};
+use super::*;
+use crate::model::EventKind as K;
+use crate::model::{Id, TrackKind};
+
+const BEGIN: u64 = 1;
+const END: u64 = 2;
+const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
+
+#[test]
+fn spans_instants_and_flows_of_a_thread_that_is_described_behind_them() {
+    let flows = message().number(9, BEGIN).number(11, 7).bytes(23, "a").bytes(22, "c").bytes(22, "d").fixed(47, 99);
+    let reading = read([
+        packet(10).message(11, flows),
+        event(20, INSTANT, 7, "i"),
+        event(30, END, 7, ""),
+        thread(7, 100, 101, "worker"),
+    ]);
+    let kinds = [
+        (10, EventKind::Begin, "a"),
+        (10, EventKind::FlowStep, "a"),
+        (20, EventKind::Instant, "i"),
+        (30, EventKind::End, ""),
+    ];
+    assert_eq!(reading.short(), kinds);
+    assert_eq!(reading.events[0].category.as_deref(), Some("c,d"));
+    assert_eq!(reading.events[1].value, 99);
+    assert_eq!(reading.events[3].flags, EventFlags::UNNAMED);
+    let (pid, tid) = (Id::Number(100), Id::Number(101));
+    for event in &reading.events {
+        assert_eq!((event.track.kind, &event.track.pid, &event.track.tid), (TrackKind::Thread, &pid, &tid));
+    }
+    assert_eq!(reading.metadata, [Metadata::ThreadName { pid, tid, name: "worker".into() }]);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
+    let alone =
+        message().number(10, 1).message(60, message().number(1, 4).number(5, 1).bytes(2, "queue").number(15, 2));
+    let reading = read([
+        process(1, 50, "app"),
+        child(2, 1, "queue"),
+        child(3, 2, "queue"),
+        alone,
+        event(1, BEGIN, 2, "a"),
+        event(2, BEGIN, 3, "b"),
+        event(3, BEGIN, 4, "c"),
+        event(4, BEGIN, 1, "d"),
+    ]);
+    let keys: Vec<&TrackKey> = reading.events.iter().map(|event| &event.track).collect();
+    assert!(keys[..3].iter().all(|key| key.kind == TrackKind::Async && &*key.name == "queue"));
+    assert!(keys.iter().all(|key| key.pid == Id::Number(50)));
+    assert_eq!([keys[0].slot, keys[1].slot], [TrackKey::SLOT_SIBLING, TrackKey::SLOT_SIBLING + 1]);
+    assert_eq!(keys[2].slot, TrackKey::SLOT_ALONE);
+    assert_eq!(keys[3].kind, TrackKind::Process);
+}
+
+#[test]
+fn a_circle_of_parents_ends() {
+    let reading = read([child(2, 3, "x"), child(3, 2, "y"), event(1, BEGIN, 2, "a")]);
+    assert_eq!(reading.events[0].track.pid, Id::None);
+}
+
+#[test]
+fn interned_texts_are_of_their_writer_and_end_when_it_begins_anew() {
+    let interned = |name: &str| message().message(2, message().number(1, 1).bytes(2, name));
+    let named = |ts_ns: u64, sequence: u64| {
+        let event = message().number(9, INSTANT).number(10, 1);
+        message().number(8, ts_ns).number(10, sequence).message(11, event)
+    };
+    let reading = read([
+        named(1, 1).message(12, interned("one")).number(13, 1),
+        named(2, 2).message(12, interned("two")).number(13, 1),
+        named(3, 1),
+        named(4, 1).number(13, 1),
+        named(5, 2).number(13, 2),
+        named(6, 2).number(13, 2).number(42, 1),
+        named(7, 2).number(13, 2),
+    ]);
+    let names: Vec<&str> = reading.events.iter().map(|event| event.name.as_str()).collect();
+    assert_eq!(names, ["one", "two", "one", "", "two"]);
+    assert_eq!(reading.lost(), [(Loss::RecorderLost, 1), (Loss::MissingState, 2), (Loss::MissingText, 1)]);
+}
+
+#[test]
+fn clocks_lead_to_the_captures_own_by_the_snapshot_before() {
+    let snapshot = |clocks: Vec<Message>| {
+        let snapshot = clocks.into_iter().fold(message(), |snapshot, clock| snapshot.message(1, clock));
+        message().number(10, 1).message(6, snapshot)
+    };
+    let at = |ts: u64, clock: u64| {
+        let instant = message().number(9, INSTANT).bytes(23, "i");
+        message().number(8, ts).number(10, 1).number(58, clock).message(11, instant)
+    };
+    let incremental = clock(64, 5).number(3, 1).number(4, 1000);
+    let reading = read([
+        snapshot(vec![clock(6, 1_000_000), clock(3, 400_000)]),
+        snapshot(vec![clock(3, 500_000), incremental, clock(65, 70)]),
+        at(410_000, 3),
+        // 5 us + 2 us, then + 3 us, on a clock that is 495 us behind the monotonic one
+        at(2, 64),
+        at(3, 64),
+        at(71, 65),
+        snapshot(vec![clock(6, 3_000_000), clock(3, 2_000_000)]),
+        at(2_100_000, 3),
+        at(1_900_000, 3),
+        at(77, 99),
+    ]);
+    let mut times: Vec<i64> = reading.events.iter().map(|event| event.ts_ns).collect();
+    times.sort_unstable();
+    assert_eq!(times, [77, 1_010_000, 1_100_001, 1_102_000, 1_105_000, 2_500_000, 3_100_000]);
+    assert_eq!(reading.lost(), [(Loss::UnknownClock, 1)]);
+}
+
+#[test]
+fn counters_are_multiplied_and_summed_and_the_threads_own_time_goes_to_its_spans() {
+    let counter = |uuid: u64, name: &str, counter: Message| {
+        let descriptor = message().number(1, uuid).number(5, 7).bytes(2, name).message(8, counter);
+        message().number(10, 1).message(60, descriptor)
+    };
+    let defaults = message().message(11, message().number(11, 7).number(31, 20).number(31, 21));
+    let spans = |ts_ns: u64, kind: u64, values: &[u64]| {
+        let event = message().number(9, kind);
+        packet(ts_ns).message(11, values.iter().fold(event, |event, &value| event.number(12, value)))
+    };
+    let reading = read([
+        thread(7, 1, 2, "t"),
+        counter(20, "time", message().number(1, 1).number(4, 1000).number(5, 1)),
+        counter(21, "memory", message().number(3, 3).number(4, 1024)),
+        message().number(10, 1).number(13, 1).message(59, defaults),
+        spans(1, BEGIN, &[5, 1]),
+        spans(2, END, &[3]),
+        packet(3).message(11, message().number(9, COUNTER).number(11, 21).number(30, 2)),
+        packet(4).message(11, message().number(9, COUNTER).number(11, 21).fixed(44, 0.5f64.to_bits())),
+        packet(5).message(11, message().number(9, COUNTER).number(11, 21)),
+    ]);
+    let values: Vec<(i64, f64)> = reading
+        .events
+        .iter()
+        .filter(|event| event.kind == EventKind::Counter)
+        .map(|event| (event.ts_ns, f64::from_bits(event.value)))
+        .collect();
+    assert_eq!(values, [(1, 1024.0), (3, 2048.0), (4, 512.0)]);
+    let counter = reading.events.iter().find(|event| event.kind == EventKind::Counter).expect("one");
+    assert_eq!((&*counter.track.name, &counter.track.tid), ("memory (bytes)", &Id::Number(2)));
+    let thread_times: Vec<i64> = reading.events.iter().filter_map(|event| event.thread_ts_ns).collect();
+    assert_eq!(thread_times, [5000, 8000]);
+    assert_eq!(reading.lost(), [(Loss::BadCounter, 1)]);
+}
+
+#[test]
+fn annotations_become_one_json_object_however_they_nest() {
+    let named = |name: &str| message().bytes(10, name);
+    let entry = named("k\"").number(4, u64::MAX);
+    let dictionary = named("dict").message(11, entry).message(11, named("l").bytes(6, "line\n"));
+    let array = named("array").message(12, message().number(2, 1)).message(12, message().fixed(5, f64::NAN.to_bits()));
+    let nested = message().number(1, 1).bytes(2, "a").message(3, message().number(5, 4));
+    let event = message()
+        .number(9, INSTANT)
+        .message(4, dictionary)
+        .message(4, array)
+        .message(4, named("nested").message(8, nested))
+        .message(4, named("json").bytes(9, "{\"x\":[1]}"))
+        .message(4, named("no json").bytes(9, "{x"))
+        .message(4, named("pointer").number(7, 255))
+        .message(4, named("nothing"))
+        .message(4, message().number(1, 9).number(3, 8))
+        .message(33, message().bytes(2, "f.cc").bytes(3, "main").number(4, 3))
+        .number(52, 77)
+        .message(1005, message());
+    let reading = read([packet(1).message(11, event)]);
+    let args: serde_json::Value = serde_json::from_str(&reading.events[0].args).expect("JSON");
+    let expected = serde_json::json!({
+        "debug.dict": {"k\"": -1, "l": "line\n"},
+        "debug.array": [true, "NaN"],
+        "debug.nested": {"a": 4},
+        "debug.json": {"x": [1]},
+        "debug.no json": "{x",
+        "debug.pointer": "0xff",
+        "debug.nothing": null,
+        "debug.?": 8,
+        "source_location": {"file_name": "f.cc", "function_name": "main", "line_number": 3},
+        "correlation_id": 77,
+    });
+    assert_eq!(args, expected);
+    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 1), (Loss::MissingText, 1)]);
+}
+
+#[test]
+fn older_events_by_their_phases() {
+    let phase = |ts_ns: u64, phase: char, more: fn(Message) -> Message| {
+        let legacy = more(message().number(2, u64::from(phase)));
+        packet(ts_ns).message(11, message().bytes(23, "n").bytes(22, "c").number(11, 7).message(6, legacy))
+    };
+    let reading = read([
+        thread(7, 1, 2, "t"),
+        phase(1, 'B', |legacy| legacy.number(8, 5).number(13, 2)),
+        phase(2, 'E', |legacy| legacy),
+        phase(3, 'X', |legacy| legacy.number(3, 9)),
+        phase(4, 'I', |legacy| legacy.number(14, 2)),
+        phase(5, 'b', |legacy| legacy.number(6, 1)),
+        phase(6, 'e', |legacy| legacy.number(6, 1)),
+        phase(7, 'b', |legacy| legacy.number(10, 1)),
+        phase(8, 's', |legacy| legacy.number(6, 3)),
+        phase(9, 'f', |legacy| legacy.number(6, 3)),
+        phase(10, 'B', |legacy| legacy.number(19, 44)),
+        phase(11, 'e', |legacy| legacy),
+        phase(12, 'N', |legacy| legacy),
+        phase(13, 'X', |legacy| legacy.number(3, (-1i64) as u64)),
+    ]);
+    let kinds: Vec<EventKind> = reading.events.iter().map(|event| event.kind).collect();
+    let expected = [
+        K::Begin,
+        K::FlowStart,
+        K::End,
+        K::Complete,
+        K::Instant,
+        K::AsyncBegin,
+        K::AsyncEnd,
+        K::AsyncBegin,
+        K::FlowStart,
+        K::FlowEnd,
+        K::Begin,
+        K::Instant,
+        K::Complete,
+    ];
+    assert_eq!(kinds, expected);
+    let events = &reading.events;
+    assert_eq!(events[3].value, 9000);
+    assert_eq!(events[4].track.kind, TrackKind::Process);
+    assert_eq!(events[5].value, events[6].value);
+    assert_ne!(events[5].value, events[7].value, "an id of one process is another than one of all");
+    assert_eq!(events[8].value, events[9].value);
+    assert_eq!((&events[10].track.pid, &events[10].track.tid), (&Id::Number(1), &Id::Number(44)));
+    let lost = [(Loss::NegativeDuration, 1), (Loss::IgnoredPhase, 1), (Loss::BadAsync, 1)];
+    assert_eq!(reading.lost(), lost);
+}
+
+#[test]
+fn the_oldest_captures_tell_times_as_distances_from_a_thread_descriptor() {
+    let descriptor = message().number(1, 1).number(2, 2).number(6, 1000).number(7, 50);
+    let snapshot = message().message(1, clock(6, 1_000_000)).message(1, clock(3, 1_000_000));
+    let event = |delta_us: u64| message().number(9, INSTANT).bytes(23, "i").number(1, delta_us).number(2, 3);
+    let reading = read([
+        message().number(10, 1).message(6, snapshot),
+        message().number(10, 1).message(44, descriptor),
+        message().number(10, 1).message(11, event(5)),
+        message().number(10, 1).message(11, event(6)),
+    ]);
+    assert_eq!(reading.short(), [(1_005_000, EventKind::Instant, "i"), (1_011_000, EventKind::Instant, "i")]);
+    assert_eq!(reading.events[1].thread_ts_ns, Some(56_000));
+    assert_eq!(reading.events[0].track.tid, Id::Number(2));
+}
+
+#[test]
+fn bundles_are_unpacked_and_a_bundle_of_bundles_of_bundles_is_not() {
+    let inner = capture([event(1, INSTANT, 0, "a"), event(2, INSTANT, 0, "b")]);
+    let deflated = |bytes: &[u8]| {
+        let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+        encoder.write_all(bytes).expect("memory");
+        encoder.finish().expect("memory")
+    };
+    let zstd = zstd::encode_all(&inner[..], 1).expect("memory");
+    let twice = capture([message().bytes(50, deflated(&inner))]);
+    let thrice = capture([message().bytes(50, deflated(&twice))]);
+    let reading = read([
+        message().bytes(50, deflated(&inner)),
+        message().bytes(133, zstd),
+        message().bytes(50, deflated(&twice)),
+        message().bytes(50, deflated(&thrice)),
+        message().bytes(50, &deflated(&inner)[..12]),
+    ]);
+    assert_eq!(reading.short().iter().filter(|event| event.2 == "b").count(), 3);
+    assert_eq!(reading.losses.count(Loss::DeepNesting), 1);
+    assert_eq!(reading.losses.count(Loss::BadRecord), 1);
+}
