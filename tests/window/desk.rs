@@ -12,8 +12,8 @@ use crate::picture::{CANVAS, Picture, Place};
 
 /// Far more than anything here takes, also on a machine that is busy with something else.
 const LIMIT: Duration = Duration::from_secs(30);
-/// Between two looks.
-const PAUSE: Duration = Duration::from_millis(15);
+/// Between two looks: of the two processors one is for what is looked at.
+const PAUSE: Duration = Duration::from_millis(25);
 /// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
 const STILL: Duration = Duration::from_millis(200);
 

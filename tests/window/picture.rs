@@ -46,12 +46,15 @@ impl Place {
     }
 }
 
-/// The whole screen.
+/// The whole screen, as the X server keeps it: most looks need few of its pixels.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Picture {
     pub width: usize,
     pub height: usize,
-    pixels: Vec<Color>,
+    line_bytes: usize,
+    /// Where the pixels begin.
+    start: usize,
+    bytes: Vec<u8>,
 }
 
 impl Picture {
@@ -62,16 +65,16 @@ impl Picture {
             let at = bytes.get(4 * index..4 * index + 4)?;
             Some(u32::from_be_bytes(at.try_into().ok()?) as usize)
         };
-        let (header, width, height, line, colors) = (word(0)?, word(4)?, word(5)?, word(12)?, word(19)?);
-        // an entry of the color table is 12 bytes
-        let data = bytes.get(header + 12 * colors..)?;
-        let rows = data.chunks_exact(line).take(height);
-        let pixels = rows.flat_map(|row| row.chunks_exact(4).take(width).map(|bgrx| [bgrx[2], bgrx[1], bgrx[0]]));
-        Some(Self { width, height, pixels: pixels.collect() })
+        // An entry of the colour table, which follows the header, is 12 bytes.
+        let start = word(0)? + 12 * word(19)?;
+        let (width, height, line_bytes) = (word(4)?, word(5)?, word(12)?);
+        (bytes.len() >= start + height * line_bytes).then_some(())?;
+        Some(Self { width, height, line_bytes, start, bytes })
     }
 
     pub fn at(&self, x: usize, y: usize) -> Color {
-        self.pixels[y * self.width + x]
+        let at = self.start + y * self.line_bytes + 4 * x;
+        [self.bytes[at + 2], self.bytes[at + 1], self.bytes[at]]
     }
 
     pub fn whole(&self) -> Place {
@@ -86,15 +89,18 @@ impl Picture {
     /// The same, within a part of the screen.
     pub fn find_within(&self, part: Place, color: Color) -> Option<Place> {
         let mut found: Option<Place> = None;
+        let [red, green, blue] = color;
         for y in part.top..part.bottom.min(self.height) {
-            for x in part.left..part.right.min(self.width) {
-                if self.at(x, y) == color {
-                    let known = found.get_or_insert(Place { left: x, top: y, right: x + 1, bottom: y + 1 });
-                    known.left = known.left.min(x);
-                    known.right = known.right.max(x + 1);
-                    known.bottom = y + 1;
-                }
-            }
+            let line = self.start + y * self.line_bytes;
+            let line = &self.bytes[line + 4 * part.left..line + 4 * part.right.min(self.width)];
+            let has = |pixel: &[u8]| pixel.starts_with(&[blue, green, red]);
+            let Some(first) = line.chunks_exact(4).position(has) else { continue };
+            let last = line.chunks_exact(4).rposition(has).unwrap_or(first);
+            let (left, right) = (part.left + first, part.left + last + 1);
+            let known = found.get_or_insert(Place { left, top: y, right, bottom: y + 1 });
+            known.left = known.left.min(left);
+            known.right = known.right.max(right);
+            known.bottom = y + 1;
         }
         found
     }
@@ -119,7 +125,11 @@ impl Picture {
     }
 
     pub fn count(&self, color: Color) -> usize {
-        self.pixels.iter().filter(|&&pixel| pixel == color).count()
+        self.pixels().filter(|&pixel| pixel == color).count()
+    }
+
+    fn pixels(&self) -> impl Iterator<Item = Color> {
+        (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.at(x, y)))
     }
 
     /// Keeps the picture for whoever looks into a failure.
@@ -128,6 +138,6 @@ impl Picture {
         let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);
         let mut writer = encoder.write_header().expect("a picture");
-        writer.write_image_data(&self.pixels.concat()).expect("a picture");
+        writer.write_image_data(&self.pixels().flatten().collect::<Vec<_>>()).expect("a picture");
     }
 }
