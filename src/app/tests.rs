@@ -142,6 +142,67 @@ fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
 }
 
 #[test]
+fn the_details_do_not_hide_the_span_that_they_are_of() {
+    let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
+    let mut driven = Driven::new();
+    let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
+    driven.app.show_capture(snapshot(&json), "many".into(), false);
+    driven.frame(Vec::new());
+    let before = driven.app.timeline_mut().unwrap().view().height_px();
+    // Up from the bottom of the canvas, until a row is hit.
+    let hit = (0..10).any(|step| {
+        driven.click(350.0, 570.0 - 4.0 * f32::from(i16::try_from(step).unwrap()));
+        driven.selected_name().is_some()
+    });
+    assert!(hit, "no click hits a span");
+    driven.frame(Vec::new());
+    driven.frame(Vec::new());
+    let timeline = driven.app.timeline_mut().unwrap();
+    let view = *timeline.view();
+    assert!(view.height_px() < before - 100.0, "the details are open");
+    assert!(view.scroll_px() > 0.0, "the row is behind the details");
+}
+
+#[test]
+fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
+    let folder = tempfile::tempdir().unwrap();
+    let bad = file(folder.path(), "bad.json", "this is no trace");
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.app.open_first_of(&[bad]);
+    driven.finish_tasks();
+    driven.frame(Vec::new());
+    driven.frame(Vec::new());
+    let before = *driven.app.timeline_mut().unwrap().view();
+    driven.press(egui::Key::Plus);
+    assert_eq!(*driven.app.timeline_mut().unwrap().view(), before);
+    assert!(driven.app.message().is_some());
+    driven.press(egui::Key::Escape);
+    assert_eq!(driven.app.message(), None);
+}
+
+#[test]
+fn a_tap_that_ends_within_a_frame_still_zooms() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.frame(Vec::new());
+    let whole = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    let event = |pressed| egui::Event::Key {
+        key: egui::Key::W,
+        physical_key: None,
+        pressed,
+        repeat: false,
+        modifiers: egui::Modifiers::NONE,
+    };
+    driven.frame(vec![event(true), event(false)]);
+    let once = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    assert!(once < whole);
+    driven.frame(vec![event(true), event(false), event(true), event(false)]);
+    let thrice = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    assert!(((once / thrice) / (whole / once).powi(2) - 1.0).abs() < 1e-9, "two taps in a frame are two");
+}
+
+#[test]
 fn held_keys_zoom_and_the_home_key_shows_everything_again() {
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);

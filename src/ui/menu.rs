@@ -104,7 +104,9 @@ fn entry(
 ) {
     let mut button = Button::new(text);
     if let Some(shortcut) = shortcut {
-        button = button.shortcut_text(ui.ctx().format_shortcut(&shortcut));
+        // As it stands on the key, and not as its name.
+        let keys = ui.ctx().format_shortcut(&shortcut).replace("Plus", "+").replace("Minus", "-");
+        button = button.shortcut_text(keys);
     }
     if ui.add_enabled(enabled, button).clicked() {
         commands.push(command);

@@ -334,8 +334,22 @@ impl Timeline {
             self.lay_out();
         }
         if (self.view.width_px(), self.view.height_px()) != (width_px, height_px) {
+            let (_, end_px_before) = frame::pixels_in_view(&self.view);
             self.view.resize(width_px, height_px);
             self.scroll(0.0);
+            self.keep_selected_in_view(end_px_before);
+        }
+    }
+
+    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
+    fn keep_selected_in_view(&mut self, end_px_before: u64) {
+        let Some(row) = self.selected else { return };
+        let Some(place) = self.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
+        let (_, end_px) = frame::pixels_in_view(&self.view);
+        let row_end_px = place.top_px + u64::from(place.height_px);
+        if place.top_px < end_px_before && row_end_px > end_px {
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            self.scroll((row_end_px - end_px) as f64 + f64::from(place.height_px));
         }
     }
 

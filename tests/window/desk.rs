@@ -225,7 +225,7 @@ impl Window<'_> {
     }
 
     pub fn point(&self, (x, y): (usize, usize)) {
-        self.xdotool(&["mousemove", "--sync", &x.to_string(), &y.to_string()]);
+        self.xdotool(&["mousemove", &x.to_string(), &y.to_string()]);
     }
 
     pub fn click(&self, at: (usize, usize)) {
