@@ -230,14 +230,7 @@ impl<'a> Nester<'a> {
             self.begin(event.track, event, blob, true);
             return Ok(());
         }
-        let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
-        let row = Row {
-            start_ns: event.ts_ns,
-            // An end beyond the end of time is cut to it.
-            value: end_ns.abs_diff(event.ts_ns),
-            detail: self.detail(blob)?,
-            name: event.name.0,
-        };
+        let (row, end_ns) = self.complete_row_of(event, blob)?;
         self.complete_row(event.track, row, end_ns)
     }
 
@@ -256,6 +249,13 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
+    /// What is kept of a complete span, and its end: one beyond the end of time is cut to it.
+    fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
+        let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
+        let detail = self.detail(blob)?;
+        Ok((Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: event.name.0 }, end_ns))
+    }
+
     /// A span of a sorted capture, which knows its lane.
     fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let lane = self.span_lane(event.track, event.depth);
@@ -263,13 +263,7 @@ impl<'a> Nester<'a> {
             // The capture contradicts itself; the span is placed as if it came unsorted.
             return self.complete(event, blob);
         }
-        let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
-        let row = Row {
-            start_ns: event.ts_ns,
-            value: end_ns.abs_diff(event.ts_ns),
-            detail: self.detail(blob)?,
-            name: event.name.0,
-        };
+        let (row, end_ns) = self.complete_row_of(event, blob)?;
         self.push_span(event.track, event.depth, row, end_ns)?;
         if event.flags.has(EventFlags::UNFINISHED) {
             self.writer.mark_unfinished(lane);
