@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::{Source, excerpt};
-use super::{ReadContext, ReadError, Reader, chrome_json, perfetto};
+use super::{ReadContext, ReadError, Reader, chrome_json, ninja, perfetto};
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -33,6 +33,12 @@ pub const FORMATS: &[Format] = &[
         open: |source, _| Ok(perfetto::read::open(source)),
     },
     Format {
+        name: "Ninja log",
+        extensions: &["ninja_log"],
+        sniff: ninja::looks_like_ninja_log,
+        open: |source, _| Ok(ninja::open(source)),
+    },
+    Format {
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
@@ -46,10 +52,16 @@ pub const FORMATS: &[Format] = &[
 /// When it cannot be opened, or begins like no known format.
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     let source = Source::open(path, context)?;
-    match FORMATS.iter().find(|format| (format.sniff)(source.head())) {
+    match format_of(source.head()) {
         Some(format) => (format.open)(source, context),
         None => Err(ReadError::Unrecognised { path: path.to_owned(), found: excerpt(source.head()) }),
     }
+}
+
+/// The format that a decompressed capture is in, by its first bytes, up to [`HEAD_BYTES`](super::source::HEAD_BYTES) of them.
+#[must_use]
+pub fn format_of(head: &[u8]) -> Option<&'static Format> {
+    FORMATS.iter().find(|format| (format.sniff)(head))
 }
 
 /// An array or object, after a byte order mark and white space perhaps.

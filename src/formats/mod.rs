@@ -4,11 +4,21 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
+mod args;
+mod batch;
 pub mod chrome_json;
+mod decimal;
 pub mod detect;
+mod lines;
 pub mod native;
+pub mod ninja;
+mod pack;
 pub mod perfetto;
 pub mod source;
+mod unpack;
+
+#[cfg(test)]
+mod testing;
 
 use std::path::PathBuf;
 

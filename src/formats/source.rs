@@ -2,27 +2,15 @@
 //! file under a map. Refuses folders, devices and empty files; holds a few MiB at most, whatever the file claims.
 
 use std::fs::File;
-use std::io::{self, BufRead, BufReader, Read};
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
-
+use super::unpack::{Blocks, Packing, read_full};
 use super::{ReadContext, ReadError};
 use crate::base::progress::{Progress, Stage};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
 pub const HEAD_BYTES: usize = 4096;
-
-/// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
-const BLOCK_BYTES: usize = 256 * 1024;
-
-/// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
-const BLOCKS_AHEAD: usize = 8;
-
-/// A gzip of a zstd is a habit; a third layer is an accident or an attack.
-const LAYERS_MAX: usize = 2;
 
 /// An opened capture: a reader of its decompressed bytes.
 pub struct Source {
@@ -111,9 +99,7 @@ impl Source {
         let file =
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        let (blocks, receiver) = bounded(BLOCKS_AHEAD);
-        std::thread::Builder::new().name("decompress".into()).spawn(move || decompress(packed, &blocks))?;
-        self.rest = Rest::Blocks(Blocks { receiver, block: Vec::new(), read: 0, ended: false });
+        self.rest = Rest::Blocks(Blocks::of(packed)?);
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);
@@ -148,20 +134,6 @@ impl Read for Source {
     }
 }
 
-/// Reads until `buffer` is full or the bytes end.
-fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
-    let mut filled = 0;
-    while filled < buffer.len() {
-        match reader.read(&mut buffer[filled..]) {
-            Ok(0) => break,
-            Ok(len) => filled += len,
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
-        }
-    }
-    Ok(filled)
-}
-
 /// A file read by position. What it reads is what the progress counts.
 struct FileReader {
     file: File,
@@ -187,145 +159,6 @@ fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
 #[cfg(windows)]
 fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
-}
-
-/// How bytes are packed, by their first ones.
-#[derive(Debug, Clone, Copy)]
-enum Packing {
-    Gzip,
-    Zstd,
-}
-
-impl Packing {
-    fn of(head: &[u8]) -> Option<Self> {
-        match head {
-            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
-            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
-            _ => None,
-        }
-    }
-
-    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which is
-    /// what its highest level uses.
-    fn unpack(self, packed: Box<dyn BufRead + Send>) -> io::Result<Box<dyn Read + Send>> {
-        Ok(match self {
-            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
-            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
-        })
-    }
-}
-
-/// What the decompressing thread sends: blocks, then the end unless the data are cut.
-enum Sent {
-    Block(Vec<u8>),
-    End,
-    Failed(io::Error),
-}
-
-fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>) {
-    let failed_reads = Arc::new(AtomicU64::new(0));
-    let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
-    let send = |sent| blocks.send(sent).is_ok();
-    let mut reader = match unpacked(watched) {
-        Ok(reader) => reader,
-        Err(error) => {
-            if failed_reads.load(Ordering::Relaxed) > 0 {
-                send(Sent::Failed(error));
-            }
-            return; // the reader sees data that are cut
-        }
-    };
-    loop {
-        let mut block = vec![0; BLOCK_BYTES];
-        let mut filled = 0;
-        let mut error = None;
-        while filled < block.len() && error.is_none() {
-            match reader.read(&mut block[filled..]) {
-                Ok(0) => break,
-                Ok(len) => filled += len,
-                Err(failure) if failure.kind() == io::ErrorKind::Interrupted => {}
-                Err(failure) => error = Some(failure),
-            }
-        }
-        let is_full = filled == block.len();
-        block.truncate(filled);
-        if filled > 0 && !send(Sent::Block(block)) {
-            return; // nobody listens any more
-        }
-        match error {
-            // The disk failed, rather than the data.
-            Some(failure) if failed_reads.load(Ordering::Relaxed) > 0 => {
-                send(Sent::Failed(failure));
-                return;
-            }
-            Some(_) => return,
-            None if !is_full => {
-                send(Sent::End);
-                return;
-            }
-            None => {}
-        }
-    }
-}
-
-/// Unpacks as many layers as there are, up to the limit.
-fn unpacked(packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
-    let mut reader = packed;
-    for _ in 0..LAYERS_MAX {
-        let mut head = vec![0; 4];
-        let len = read_full(&mut reader, &mut head)?;
-        head.truncate(len);
-        let packing = Packing::of(&head);
-        reader = Box::new(io::Cursor::new(head).chain(reader));
-        match packing {
-            None => break,
-            Some(packing) => reader = packing.unpack(Box::new(BufReader::with_capacity(BLOCK_BYTES, reader)))?,
-        }
-    }
-    Ok(reader)
-}
-
-/// Counts failures of the file itself, to tell them from those of the data.
-struct Watched {
-    inner: Box<dyn Read + Send>,
-    failed_reads: Arc<AtomicU64>,
-}
-
-impl Read for Watched {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        self.inner.read(buffer).inspect_err(|_| {
-            self.failed_reads.fetch_add(1, Ordering::Relaxed);
-        })
-    }
-}
-
-/// The receiving end of the decompressing thread, which stops when this is dropped.
-struct Blocks {
-    receiver: Receiver<Sent>,
-    block: Vec<u8>,
-    read: usize,
-    ended: bool,
-}
-
-impl Read for Blocks {
-    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read == self.block.len() {
-            match self.receiver.recv() {
-                Ok(Sent::Block(block)) => (self.block, self.read) = (block, 0),
-                Ok(Sent::End) => {
-                    self.ended = true;
-                    return Ok(0);
-                }
-                Ok(Sent::Failed(error)) => return Err(error),
-                // The data are cut, or the end was already seen.
-                Err(_) => return Ok(0),
-            }
-        }
-        let len = (self.block.len() - self.read).min(buffer.len());
-        buffer[..len].copy_from_slice(&self.block[self.read..self.read + len]);
-        self.read += len;
-        Ok(len)
-    }
 }
 
 /// The beginning of some bytes for an error: as text where they are, else in hexadecimal.

@@ -21,6 +21,7 @@ const PERFETTO_RIGHT: &[&str] = &[
     "chromium.pftrace.gz",
     "go_trace.json",
     "jax.trace.json.gz",
+    "ninja_log.txt",
     "tracing_chrome_async.json.gz",
     "viztracer_ring.json.gz",
 ];

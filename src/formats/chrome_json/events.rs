@@ -2,12 +2,12 @@
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::number::nanos_from_micros;
 use super::phases::{Phase, phase};
 use super::scan::{Shape, Value};
 use super::tables::{Found, Tables, bounded_text, id, push_part};
 use super::text::{Repairs, quoted, valid_json};
 use super::wire::{Record, member, members};
+use crate::formats::decimal::nanos_from_micros;
 use crate::model::args::Detail;
 use crate::model::{Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackKind};
 

@@ -6,7 +6,6 @@
 
 mod envelope;
 mod events;
-mod number;
 mod phases;
 pub mod read;
 mod records;

@@ -5,51 +5,13 @@ use std::fmt::Write as _;
 
 use super::sequence::{Location, Texts};
 use super::wire::{Fields, Value};
+use crate::formats::args::{ArgsWriter, push_quoted};
 use crate::model::{Loss, Losses, Place};
 
 /// The object around and the parser's own limit of 128 leave this much.
 const DEPTH_MAX: u32 = 120;
 
-/// Writes one object, member by member.
-#[derive(Debug, Default)]
-pub(super) struct ArgsWriter {
-    json: String,
-}
-
 impl ArgsWriter {
-    /// Begins a new object.
-    pub(super) fn clear(&mut self) {
-        self.json.clear();
-    }
-
-    /// The object; empty if it has no members.
-    pub(super) fn finish(&mut self) -> &str {
-        if !self.json.is_empty() {
-            self.json.push('}');
-        }
-        &self.json
-    }
-
-    fn key(&mut self, prefix: &str, key: &[u8]) {
-        self.json.push(if self.json.is_empty() { '{' } else { ',' });
-        self.json.push('"');
-        self.json.push_str(prefix);
-        push_escaped(&mut self.json, &String::from_utf8_lossy(key));
-        self.json.push_str("\":");
-    }
-
-    /// Adds a member whose value is text.
-    pub(super) fn text(&mut self, key: &str, value: &[u8]) {
-        self.key("", key.as_bytes());
-        push_quoted(&mut self.json, &String::from_utf8_lossy(value));
-    }
-
-    /// Adds a member whose value is a number.
-    pub(super) fn number(&mut self, key: &str, value: u64) {
-        self.key("", key.as_bytes());
-        let _ = write!(self.json, "{value}"); // to memory
-    }
-
     /// Adds a place in a source.
     pub(super) fn location(&mut self, key: &str, location: &Location) {
         self.key("", key.as_bytes());
@@ -248,33 +210,6 @@ impl ValueWriter<'_> {
             self.json.push_str(text.trim());
         } else {
             push_quoted(self.json, &text);
-        }
-    }
-}
-
-fn push_quoted(json: &mut String, text: &str) {
-    json.push('"');
-    push_escaped(json, text);
-    json.push('"');
-}
-
-fn push_escaped(json: &mut String, text: &str) {
-    let is_plain = |byte: u8| byte >= 0x20 && byte != b'"' && byte != b'\\';
-    if text.bytes().all(is_plain) {
-        json.push_str(text);
-        return;
-    }
-    for character in text.chars() {
-        match character {
-            '"' => json.push_str("\\\""),
-            '\\' => json.push_str("\\\\"),
-            '\n' => json.push_str("\\n"),
-            '\t' => json.push_str("\\t"),
-            '\r' => json.push_str("\\r"),
-            control if control < ' ' => {
-                let _ = write!(json, "\\u{:04x}", u32::from(control)); // to memory
-            }
-            other => json.push(other),
         }
     }
 }

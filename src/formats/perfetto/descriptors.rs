@@ -4,9 +4,10 @@ use rustc_hash::FxHashMap;
 
 use super::packets::{Packet, Packets, unpack};
 use super::wire::{Fields, Value};
+use crate::formats::batch::text;
 use crate::formats::source::Source;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Loss, Losses, Metadata, Names, Place};
+use crate::model::{Id, Loss, Losses, Metadata, Place};
 
 /// Packets between two looks at whether to stop.
 pub(super) const PACKETS_PER_CHECK: u64 = 4096;
@@ -257,17 +258,4 @@ fn counter(bytes: &[u8], name: &mut Box<str>) -> Counter {
         *name = format!("{name} ({unit})").into();
     }
     counter
-}
-
-/// Text that may be no UTF-8 and is cut where it is very long.
-pub(super) fn text(bytes: &[u8], place: Place, losses: &mut Losses) -> Box<str> {
-    let text = String::from_utf8_lossy(bytes);
-    if matches!(text, std::borrow::Cow::Owned(_)) {
-        losses.add(Loss::BadUtf8, place);
-    }
-    if text.len() <= Names::TEXT_BYTES_MAX {
-        return text.into();
-    }
-    losses.add(Loss::LongText, place);
-    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
 }

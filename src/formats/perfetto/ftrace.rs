@@ -3,11 +3,11 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::args::ArgsWriter;
-use super::batch::{BatchBuilder, bare};
 use super::clocks::{Clocks, KERNEL, Time};
 use super::tracks::{TrackNumber, Tracks};
 use super::wire::{Fields, Value};
+use crate::formats::args::ArgsWriter;
+use crate::formats::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
 use xxhash_rust::xxh3::xxh3_64;
@@ -186,7 +186,7 @@ impl Taker<'_> {
             && !next.name.is_empty()
             && self.kernel.named.insert(next.tid)
         {
-            let name = super::descriptors::text(next.name, self.place, &mut self.batch.batch.losses);
+            let name = text(next.name, self.place, &mut self.batch.batch.losses);
             let (pid, tid) = (Id::Number(pid), Id::Number(next.tid));
             self.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
         }

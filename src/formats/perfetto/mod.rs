@@ -2,13 +2,12 @@
 //! Linux. Needs no descriptor files: the few fields that a timeline shows are read by their numbers.
 //!
 //! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` is the first pass over
-//! them (who is who), `clocks` brings times to one clock, `sequence` is what the packets of one writer share, `batch`
-//! collects events, `track_event`, `legacy` and `ftrace` make them, `args` writes arguments, `read` does the second pass.
+//! them (who is who), `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
+//! `track_event`, `legacy` and `ftrace` make events, `args` writes arguments, `read` does the second pass.
 //!
 //! Two passes, because a track may be described after its events: in a capture of Chromium 69 are.
 
 mod args;
-mod batch;
 mod clocks;
 mod descriptors;
 mod ftrace;

@@ -2,8 +2,6 @@
 
 use rustc_hash::FxHashMap;
 
-use super::args::ArgsWriter;
-use super::batch::BatchBuilder;
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors::{Descriptors, PACKETS_PER_CHECK, thread};
 use super::ftrace::{Kernel, Taker};
@@ -13,6 +11,8 @@ use super::track_event::{Maker, TrackEvent};
 use super::tracks::Tracks;
 use super::wire::{Fields, Value};
 use crate::base::progress::Progress;
+use crate::formats::args::ArgsWriter;
+use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Losses, Place};

@@ -1,12 +1,12 @@
 //! Track events -> events: one for the span, instant or counter that it is, and one for each flow and each further
 //! counter that it carries.
 
-use super::args::ArgsWriter;
-use super::batch::{BatchBuilder, bare};
 use super::legacy::Legacy;
 use super::sequence::Sequence;
 use super::tracks::{TrackNumber, Tracks};
 use super::wire::{Fields, Value};
+use crate::formats::args::ArgsWriter;
+use crate::formats::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, Place};
 

@@ -3,7 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::descriptors::{Counter, Descriptor, Descriptors};
-use crate::model::{Id, TrackKey, TrackKind};
+use crate::formats::batch::BatchBuilder;
+use crate::model::{Id, TrackIdx, TrackKey, TrackKind};
 
 /// A track as the reader numbers it, over all batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -134,6 +135,14 @@ impl Tracks {
             next = descriptor.parent;
         }
         Owner::default()
+    }
+}
+
+impl BatchBuilder {
+    /// The row of a track.
+    #[inline]
+    pub(super) fn track(&mut self, track: TrackNumber, tracks: &Tracks) -> TrackIdx {
+        self.numbered_track(track.0, || tracks.key(track).clone())
     }
 }
 

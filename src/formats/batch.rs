@@ -1,11 +1,12 @@
-//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full.
+//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full. For readers that
+//! go through a capture on one thread.
 
 use rustc_hash::FxHashMap;
 
-use super::descriptors::text;
-use super::tracks::{TrackNumber, Tracks};
-use crate::formats::{BatchSink, ReadContext, ReadError};
-use crate::model::{Batch, Event, EventFlags, EventKind, Loss, NameIdx, NameRow, Place, TrackIdx};
+use super::{BatchSink, ReadContext, ReadError};
+use crate::model::{
+    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, TrackIdx, TrackKey,
+};
 
 /// Events of a batch: its tables are then small beside them.
 const BATCH_EVENTS: usize = 20_000;
@@ -20,8 +21,9 @@ pub(super) struct BatchBuilder {
     /// Counts the batches, so that rows can be remembered together with the batch that they are of.
     pub(super) number: u32,
     name_rows: FxHashMap<Box<[u8]>, NameIdx>,
+    track_rows: FxHashMap<TrackKey, TrackIdx>,
     /// By number of track: its row, and the batch that it is of.
-    track_rows: Vec<(u32, TrackIdx)>,
+    numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
 }
 
@@ -31,7 +33,8 @@ impl BatchBuilder {
             batch: empty_batch(),
             number: 1,
             name_rows: FxHashMap::default(),
-            track_rows: Vec::new(),
+            track_rows: FxHashMap::default(),
+            numbered_rows: Vec::new(),
             key: Vec::new(),
         }
     }
@@ -70,22 +73,38 @@ impl BatchBuilder {
         index
     }
 
-    /// The row of a track.
+    /// The row of the track with this key.
+    pub(super) fn track_with(&mut self, key: &TrackKey) -> TrackIdx {
+        if let Some(&known) = self.track_rows.get(key) {
+            return known;
+        }
+        let row = self.push_track(key.clone());
+        self.track_rows.insert(key.clone(), row);
+        row
+    }
+
+    /// The row of a track that the reader has given a small number, for readers with little time: `key` is asked once a
+    /// batch. One reader uses this or [`Self::track_with`], not both.
     #[inline]
-    pub(super) fn track(&mut self, track: TrackNumber, tracks: &Tracks) -> TrackIdx {
-        let position = track.0 as usize;
-        match self.track_rows.get(position) {
+    pub(super) fn numbered_track(&mut self, number: u32, key: impl FnOnce() -> TrackKey) -> TrackIdx {
+        let position = number as usize;
+        match self.numbered_rows.get(position) {
             Some(&(batch, row)) if batch == self.number => row,
             _ => {
-                if self.track_rows.len() <= position {
-                    self.track_rows.resize(position + 1, (0, TrackIdx(0)));
+                if self.numbered_rows.len() <= position {
+                    self.numbered_rows.resize(position + 1, (0, TrackIdx(0)));
                 }
-                let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
-                self.batch.tracks.push(tracks.key(track).clone());
-                self.track_rows[position] = (self.number, row);
+                let row = self.push_track(key());
+                self.numbered_rows[position] = (self.number, row);
                 row
             }
         }
+    }
+
+    fn push_track(&mut self, key: TrackKey) -> TrackIdx {
+        let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
+        self.batch.tracks.push(key);
+        row
     }
 
     /// Hands the batch on if it is full.
@@ -103,6 +122,7 @@ impl BatchBuilder {
         let mut batch = std::mem::replace(&mut self.batch, empty_batch());
         self.number += 1;
         self.name_rows.clear();
+        self.track_rows.clear();
         batch.chunk.sort();
         sink.accept(batch)
     }
@@ -118,4 +138,17 @@ fn empty_batch() -> Batch {
 /// An event of a kind at a time on a track, with nothing else.
 pub(super) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Event {
     Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
+}
+
+/// Text that may be no UTF-8 and is cut where it is very long.
+pub(super) fn text(bytes: &[u8], place: Place, losses: &mut Losses) -> Box<str> {
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        losses.add(Loss::BadUtf8, place);
+    }
+    if text.len() <= Names::TEXT_BYTES_MAX {
+        return text.into();
+    }
+    losses.add(Loss::LongText, place);
+    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
 }

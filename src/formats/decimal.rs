@@ -1,6 +1,7 @@
-//! Decimal microseconds as JSON writes them -> whole nanoseconds, exactly. Never passes through a float.
+//! Decimal seconds, milliseconds and microseconds, as text and JSON write them -> whole nanoseconds, exactly. Never passes
+//! through a float.
 //!
-//! The slow answer: the decimal value times 1000, rounded to a whole number, halves away from zero.
+//! The slow answer: the decimal value times the nanoseconds of its unit, rounded to a whole number, halves away from zero.
 
 /// Why a text is not a time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -13,22 +14,29 @@ pub(super) enum NumberError {
     OutOfRange,
 }
 
-/// A microsecond has a thousand nanoseconds: three decimal places.
-const MICRO_TO_NANO_PLACES: i64 = 3;
-
-/// Digits before the point that fit `i64` nanoseconds whatever they are: 999 999 999 999 999 µs is below 2^63 ns.
-const FAST_WHOLE_DIGITS: usize = 15;
+/// Digits, with the places of the unit, that fit `i64` nanoseconds whatever they are: 10^18 is below 2^63.
+const FAST_DIGITS: usize = 18;
 
 /// Reads microseconds: an integer, a decimal or an exponent form.
 pub(super) fn nanos_from_micros(text: &[u8]) -> Result<i64, NumberError> {
-    match fast_nanos(text) {
+    nanos::<3>(text)
+}
+
+/// Reads milliseconds: an integer, a decimal or an exponent form.
+pub(super) fn nanos_from_millis(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<6>(text)
+}
+
+/// Reads a unit that has 10^`PLACES` nanoseconds.
+fn nanos<const PLACES: usize>(text: &[u8]) -> Result<i64, NumberError> {
+    match fast_nanos::<PLACES>(text) {
         Some(ns) => Ok(ns),
-        None => exact_nanos(text),
+        None => exact_nanos(text, PLACES as i64),
     }
 }
 
-/// Nearly every time of a capture: few digits, a point perhaps, at most three digits after it.
-fn fast_nanos(text: &[u8]) -> Option<i64> {
+/// Nearly every time of a capture: few digits, a point perhaps, no more digits after it than make nanoseconds.
+fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
     let (negative, digits) = match text.split_first() {
         Some((b'-', rest)) => (true, rest),
         _ => (false, text),
@@ -45,33 +53,33 @@ fn fast_nanos(text: &[u8]) -> Option<i64> {
         count += 1;
         rest = tail;
     }
-    if count == 0 || count > FAST_WHOLE_DIGITS {
+    if count == 0 || count > FAST_DIGITS - PLACES {
         return None;
     }
-    let mut ns = whole * 1000;
+    let mut place = 10i64.pow(PLACES as u32);
+    let mut ns = whole * place;
     if let Some((&point, fraction)) = rest.split_first() {
-        if point != b'.' || fraction.is_empty() || fraction.len() > 3 {
+        if point != b'.' || fraction.is_empty() || fraction.len() > PLACES {
             return None;
         }
-        let mut place = 100;
         for &byte in fraction {
             let digit = byte.wrapping_sub(b'0');
             if digit > 9 {
                 return None;
             }
-            ns += i64::from(digit) * place;
             place /= 10;
+            ns += i64::from(digit) * place;
         }
     }
     Some(if negative { -ns } else { ns })
 }
 
 /// Any decimal number of any length, digit by digit.
-fn exact_nanos(text: &[u8]) -> Result<i64, NumberError> {
+fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
     let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
     let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
     // How many of the digits stand before the point once the value is in nanoseconds; zeros follow if there are fewer.
-    let kept = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + MICRO_TO_NANO_PLACES);
+    let kept = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
     let mut magnitude = 0u64;
     let mut padding = kept;
     let mut rounds_up = false;
@@ -153,14 +161,18 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
+    type Reads = fn(&[u8]) -> Result<i64, NumberError>;
+
+    const UNITS: &[(i32, Reads)] = &[(3, nanos_from_micros), (6, nanos_from_millis)];
+
     /// Decimal arithmetic on strings of digits, as slow and plain as it can be: shift the point, cut, round.
-    fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32) -> Option<i64> {
+    fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, places: i32) -> Option<i64> {
         let mut before: Vec<u8> = whole.bytes().collect();
         let mut after: std::collections::VecDeque<u8> = fraction.bytes().collect();
-        for _ in 0..(exponent + 3).max(0) {
+        for _ in 0..(exponent + places).max(0) {
             before.push(after.pop_front().unwrap_or(b'0'));
         }
-        for _ in 0..(-(exponent + 3)).max(0) {
+        for _ in 0..(-(exponent + places)).max(0) {
             after.push_front(before.pop().unwrap_or(b'0'));
         }
         let up = after.front().is_some_and(|&digit| digit >= b'5');
@@ -185,12 +197,17 @@ mod tests {
             if show_exponent {
                 text = format!("{text}e{exponent}");
             }
-            prop_assert_eq!(nanos_from_micros(text.as_bytes()).ok(), oracle(negative, &whole, &fraction, exponent), "{}", text);
+            for (places, nanos) in UNITS {
+                let expected = oracle(negative, &whole, &fraction, exponent, *places);
+                prop_assert_eq!(nanos(text.as_bytes()).ok(), expected, "{} with {}", text, places);
+            }
         }
 
         #[test]
         fn any_text_gives_an_answer_without_a_panic(text: Vec<u8>) {
-            let _ = nanos_from_micros(&text);
+            for (_, nanos) in UNITS {
+                let _ = nanos(&text);
+            }
         }
     }
 

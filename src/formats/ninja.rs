@@ -1,0 +1,199 @@
+//! The log of the build tool Ninja: one line per output, `start end mtime output hash`, times in milliseconds since the
+//! build began. A log has no threads: commands of one build are laid side by side. Each build in it is a process.
+
+use super::args::{ArgsWriter, push_quoted};
+use super::batch::{BatchBuilder, bare};
+use super::decimal::nanos_from_millis;
+use super::lines::{Line, LineParser, Output};
+use super::pack::Rows;
+use super::source::Source;
+use super::{ReadError, Reader};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+
+const HEADER: &[u8] = b"# ninja log v";
+
+/// Commands that are laid out together. A build of more is laid out in parts, which may take more rows.
+const COMMANDS_MAX: usize = 1 << 17;
+
+/// Whether a capture begins as Ninja begins its logs.
+#[must_use]
+pub fn looks_like_ninja_log(head: &[u8]) -> bool {
+    head.starts_with(HEADER)
+}
+
+/// Makes a reader of a log.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    super::lines::open(source, NinjaLog::default())
+}
+
+#[derive(Debug, Default)]
+struct NinjaLog {
+    build: i64,
+    rows: Rows,
+    rows_named: usize,
+    commands: Vec<Command>,
+    /// When the last command of the build ended: Ninja writes a line when a command has ended, so that these only grow.
+    last_end_ns: i64,
+    args: ArgsWriter,
+}
+
+#[derive(Debug)]
+struct Command {
+    start_ns: i64,
+    end_ns: i64,
+    hash: Box<[u8]>,
+    modified: Box<[u8]>,
+    /// At least one.
+    outputs: Vec<Box<[u8]>>,
+    place: Place,
+}
+
+impl LineParser for NinjaLog {
+    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+        if line.bytes.is_empty() || line.bytes.starts_with(b"#") {
+            return;
+        }
+        let Some(command) = Command::of(line) else { return batch.lose(line.loss(), line.place()) };
+        if command.end_ns < self.last_end_ns || self.build == 0 {
+            self.lay_out(batch);
+            self.build += 1;
+            (self.rows, self.rows_named) = (Rows::default(), 0);
+            let pid = Id::Number(self.build);
+            batch.batch.metadata.push(Metadata::ProcessName { pid, name: "Build".into() });
+        }
+        self.last_end_ns = command.end_ns;
+        // A command with several outputs has a line for each.
+        match self.commands.last_mut() {
+            Some(last) if last.is_same_as(&command) => last.outputs.extend(command.outputs),
+            _ => self.commands.push(command),
+        }
+        if self.commands.len() >= COMMANDS_MAX {
+            self.lay_out(batch);
+        }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.lay_out(out.batch);
+        out.flush_if_full()
+    }
+}
+
+impl Command {
+    fn of(line: Line<'_>) -> Option<Self> {
+        let mut columns = line.bytes.split(|&byte| byte == b'\t');
+        let mut column = || columns.next();
+        let (start_ns, end_ns) = (nanos_from_millis(column()?).ok()?, nanos_from_millis(column()?).ok()?);
+        let (modified, output, hash) = (column()?, column()?, column()?);
+        let is_whole = line.has_end && !output.is_empty();
+        is_whole.then(|| Self {
+            start_ns,
+            end_ns,
+            hash: hash.into(),
+            modified: modified.into(),
+            outputs: vec![output.into()],
+            place: line.place(),
+        })
+    }
+
+    fn is_same_as(&self, other: &Self) -> bool {
+        self.start_ns == other.start_ns && self.end_ns == other.end_ns && self.hash == other.hash
+    }
+}
+
+impl NinjaLog {
+    /// Gives each command a row, and makes events of them.
+    fn lay_out(&mut self, batch: &mut BatchBuilder) {
+        let mut commands = std::mem::take(&mut self.commands);
+        commands.sort_by_key(|command| command.start_ns);
+        for command in commands.drain(..) {
+            let end_ns = command.end_ns.max(command.start_ns);
+            if end_ns > command.end_ns {
+                batch.lose(Loss::NegativeDuration, command.place);
+            }
+            let row = self.rows.place(command.start_ns, end_ns);
+            let (pid, tid) = (Id::Number(self.build), Id::Number(row as i64 + 1));
+            if row >= self.rows_named {
+                self.rows_named = row + 1;
+                let (pid, tid, name) = (pid.clone(), tid.clone(), format!("Worker {}", row + 1).into());
+                batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
+                batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
+            }
+            let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+            let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.place));
+            let args_json = command.args(&mut self.args);
+            let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+            let value = end_ns.abs_diff(command.start_ns);
+            batch.push(Event { value, detail, ..bare(command.start_ns, EventKind::Complete, track, name) });
+        }
+        self.commands = commands;
+    }
+}
+
+impl Command {
+    fn args<'a>(&self, args: &'a mut ArgsWriter) -> &'a str {
+        args.clear();
+        args.text("hash", &self.hash);
+        args.text("mtime", &self.modified);
+        if self.outputs.len() > 1 {
+            args.key("", b"outputs");
+            for (position, output) in self.outputs.iter().enumerate() {
+                args.json.push(if position == 0 { '[' } else { ',' });
+                push_quoted(&mut args.json, &String::from_utf8_lossy(output));
+            }
+            args.json.push(']');
+        }
+        args.finish()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{Reading, read, read_bytes};
+
+    fn rows(reading: &Reading) -> Vec<(i64, i64, &str, &Id, &Id)> {
+        let row = |event: &'_ crate::formats::testing::Seen| (event.ts_ns / 1_000_000, event.value as i64 / 1_000_000);
+        let events = reading.events.iter();
+        events.map(|event| (row(event).0, row(event).1, &*event.name, &event.track.pid, &event.track.tid)).collect()
+    }
+
+    #[test]
+    fn an_earlier_end_begins_another_build_and_outputs_of_one_command_are_one_span() {
+        let reading = read(
+            "# ninja log v5\n0\t9\t1\ta.o\tf1\n0\t9\t1\ta.d\tf1\n2\t9\t1\tb.o\tf2\n9\t12\t1\tapp\tf3\r\n3\t4\t1\tc.o\tf4\n",
+        );
+        let (one, two) = (Id::Number(1), Id::Number(2));
+        let expected = [
+            (0, 9, "a.o", &one, &one),
+            (2, 7, "b.o", &one, &two),
+            (3, 1, "c.o", &two, &one),
+            (9, 3, "app", &one, &one),
+        ];
+        assert_eq!(rows(&reading), expected);
+        assert_eq!(reading.events[0].args, r#"{"hash":"f1","mtime":"1","outputs":["a.o","a.d"]}"#);
+        assert_eq!(reading.lost(), []);
+    }
+
+    #[test]
+    fn a_damaged_line_is_counted_and_costs_itself_only() {
+        let reading = read("# ninja log v5\n0\t9\t1\ta.o\tf1\n0\tx\t1\tb.o\tf2\nplain text\n9\t5\t1\tc.o\tf3\n");
+        assert_eq!(rows(&reading).iter().map(|row| (row.1, row.2)).collect::<Vec<_>>(), [(9, "a.o"), (0, "c.o")]);
+        assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1), (Loss::BadRecord, 2)]);
+    }
+
+    #[test]
+    fn a_log_that_is_cut_anywhere_keeps_all_lines_before_the_cut() {
+        let whole = b"# ninja log v5\n0\t9\t1\ta.o\tf1\n2\t9\t1\tb.o\tf2\n9\t12\t1\tapp\tf3\n";
+        let events = read_bytes(whole).expect("a capture").events;
+        for len in HEADER.len()..whole.len() {
+            let reading = read_bytes(&whole[..len]).expect("a capture");
+            assert_eq!(reading.events, events[..reading.events.len()], "{len} bytes");
+            let lines = whole[..len].split(|&byte| byte == b'\n').count();
+            assert_eq!(reading.events.len(), lines.saturating_sub(2), "{len} bytes");
+            let is_between = lines == 1 || whole[len - 1] == b'\n';
+            assert_eq!(reading.losses.count(Loss::Truncated), u64::from(!is_between), "{len} bytes");
+        }
+    }
+}

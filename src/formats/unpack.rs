@@ -1,0 +1,251 @@
+//! What captures are packed in: gzip, zstd, zlib of `atrace`, text in 16-bit units. Unpacks on a thread of its own, a few
+//! blocks ahead of the reader, whatever the packed bytes claim.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+/// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
+const BLOCKS_AHEAD: usize = 8;
+
+/// A gzip of a zstd is a habit; a third layer is an accident or an attack.
+const LAYERS_MAX: usize = 2;
+
+/// Reads until `buffer` is full or the bytes end.
+pub(super) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(len) => filled += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// How bytes are packed, by their first ones.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Packing {
+    Gzip,
+    Zstd,
+    /// What `atrace -z` writes: a line `TRACE:`, then zlib.
+    Atrace,
+    /// Text in 16-bit units, as consoles of Windows write it: packed like the others, it unpacks to UTF-8.
+    Utf16(Endian),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(super) enum Endian {
+    Little,
+    Big,
+}
+
+/// What tells how bytes are packed.
+const PACKING_BYTES: usize = 8;
+
+impl Packing {
+    /// Looks at the first [`PACKING_BYTES`].
+    pub(super) fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [b'T', b'R', b'A', b'C', b'E', b':', b'\n', 0x78, ..] => Some(Self::Atrace),
+            [0xff, 0xfe, ..] => Some(Self::Utf16(Endian::Little)),
+            [0xfe, 0xff, ..] => Some(Self::Utf16(Endian::Big)),
+            _ => None,
+        }
+    }
+
+    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which is
+    /// what its highest level uses.
+    fn unpack(self, mut packed: Box<dyn BufRead + Send>) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Atrace => {
+                packed.consume(b"TRACE:\n".len());
+                Box::new(flate2::bufread::ZlibDecoder::new(packed))
+            }
+            Self::Utf16(endian) => Box::new(Utf16::new(packed, endian)),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+        })
+    }
+}
+
+/// Reads 16-bit units as UTF-8. What is no text reads as replacement characters.
+struct Utf16 {
+    units: Box<dyn BufRead + Send>,
+    endian: Endian,
+    /// A high surrogate whose other half has not come, so that it may lie on the border of two blocks.
+    carry: Option<u16>,
+    text: Vec<u8>,
+    read: usize,
+}
+
+impl Utf16 {
+    fn new(units: Box<dyn BufRead + Send>, endian: Endian) -> Self {
+        Self { units, endian, carry: None, text: Vec::new(), read: 0 }
+    }
+
+    fn decode_block(&mut self) -> io::Result<()> {
+        let mut bytes = vec![0; BLOCK_BYTES];
+        let len = read_full(&mut self.units, &mut bytes)?;
+        let unit = |pair: &[u8]| match (self.endian, pair) {
+            (Endian::Little, &[low, high]) | (Endian::Big, &[high, low]) => u16::from_be_bytes([high, low]),
+            // Half a unit at the end.
+            _ => char::REPLACEMENT_CHARACTER as u16,
+        };
+        let mut units: Vec<u16> = self.carry.take().into_iter().chain(bytes[..len].chunks(2).map(unit)).collect();
+        if len == BLOCK_BYTES && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+            self.carry = units.pop();
+        }
+        let characters = char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        self.text = characters.collect::<String>().into_bytes();
+        self.read = 0;
+        Ok(())
+    }
+}
+
+impl Read for Utf16 {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.text.len() {
+            self.decode_block()?;
+        }
+        let len = (self.text.len() - self.read).min(buffer.len());
+        buffer[..len].copy_from_slice(&self.text[self.read..self.read + len]);
+        self.read += len;
+        Ok(len)
+    }
+}
+
+/// What the decompressing thread sends: blocks, then the end unless the data are cut.
+enum Sent {
+    Block(Vec<u8>),
+    End,
+    Failed(io::Error),
+}
+
+fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>) {
+    let failed_reads = Arc::new(AtomicU64::new(0));
+    let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
+    let send = |sent| blocks.send(sent).is_ok();
+    let mut reader = match unpacked(watched) {
+        Ok(reader) => reader,
+        Err(error) => {
+            if failed_reads.load(Ordering::Relaxed) > 0 {
+                send(Sent::Failed(error));
+            }
+            return; // the reader sees data that are cut
+        }
+    };
+    loop {
+        let mut block = vec![0; BLOCK_BYTES];
+        let mut filled = 0;
+        let mut error = None;
+        while filled < block.len() && error.is_none() {
+            match reader.read(&mut block[filled..]) {
+                Ok(0) => break,
+                Ok(len) => filled += len,
+                Err(failure) if failure.kind() == io::ErrorKind::Interrupted => {}
+                Err(failure) => error = Some(failure),
+            }
+        }
+        let is_full = filled == block.len();
+        block.truncate(filled);
+        if filled > 0 && !send(Sent::Block(block)) {
+            return; // nobody listens any more
+        }
+        match error {
+            // The disk failed, rather than the data.
+            Some(failure) if failed_reads.load(Ordering::Relaxed) > 0 => {
+                send(Sent::Failed(failure));
+                return;
+            }
+            Some(_) => return,
+            None if !is_full => {
+                send(Sent::End);
+                return;
+            }
+            None => {}
+        }
+    }
+}
+
+/// Unpacks as many layers as there are, up to the limit.
+fn unpacked(packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+    let mut reader = packed;
+    for _ in 0..LAYERS_MAX {
+        let mut head = vec![0; PACKING_BYTES];
+        let len = read_full(&mut reader, &mut head)?;
+        head.truncate(len);
+        let packing = Packing::of(&head);
+        reader = Box::new(io::Cursor::new(head).chain(reader));
+        match packing {
+            None => break,
+            Some(packing) => reader = packing.unpack(Box::new(BufReader::with_capacity(BLOCK_BYTES, reader)))?,
+        }
+    }
+    Ok(reader)
+}
+
+/// Counts failures of the file itself, to tell them from those of the data.
+struct Watched {
+    inner: Box<dyn Read + Send>,
+    failed_reads: Arc<AtomicU64>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).inspect_err(|_| {
+            self.failed_reads.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+}
+
+/// The receiving end of the decompressing thread, which stops when this is dropped.
+pub(super) struct Blocks {
+    receiver: Receiver<Sent>,
+    block: Vec<u8>,
+    read: usize,
+    /// Whether the end was seen, and not just data that are cut.
+    pub(super) ended: bool,
+}
+
+impl Blocks {
+    /// Unpacks on a thread of its own, so that this works while the parser does.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub(super) fn of(packed: Box<dyn Read + Send>) -> io::Result<Self> {
+        let (blocks, receiver) = bounded(BLOCKS_AHEAD);
+        std::thread::Builder::new().name("decompress".into()).spawn(move || decompress(packed, &blocks))?;
+        Ok(Self { receiver, block: Vec::new(), read: 0, ended: false })
+    }
+}
+
+impl Read for Blocks {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.block.len() {
+            match self.receiver.recv() {
+                Ok(Sent::Block(block)) => (self.block, self.read) = (block, 0),
+                Ok(Sent::End) => {
+                    self.ended = true;
+                    return Ok(0);
+                }
+                Ok(Sent::Failed(error)) => return Err(error),
+                // The data are cut, or the end was already seen.
+                Err(_) => return Ok(0),
+            }
+        }
+        let len = (self.block.len() - self.read).min(buffer.len());
+        buffer[..len].copy_from_slice(&self.block[self.read..self.read + len]);
+        self.read += len;
+        Ok(len)
+    }
+}
