@@ -164,16 +164,11 @@ fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
 /// Sorts, nests and writes a store; returns its length.
 fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let mut writer = StoreWriter::new(tempfile::tempfile()?, 256 << 20)?;
-    let names = capture.synth.names();
-    let mut nester = Nester::new(&mut writer, names, Registry::from_tables(capture.synth.tracks().clone()));
+    let (names, stacks) = (Arc::new(capture.synth.names().clone()), Arc::default());
+    let mut nester = Nester::new(&mut writer, &names, &stacks, Registry::from_tables(capture.synth.tracks().clone()));
     sort(capture, &mut |stretch| nester.take(stretch))?;
     let nested = nester.finish()?;
-    let meta = Meta {
-        names: Arc::new(names.clone()),
-        tracks: nested.tracks,
-        losses: Losses::default(),
-        summary: nested.summary,
-    };
+    let meta = Meta { names, stacks, tracks: nested.tracks, losses: Losses::default(), summary: nested.summary };
     writer.finish(&meta)
 }
 

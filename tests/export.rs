@@ -86,6 +86,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
         match row.kind {
             LaneKind::Spans => (seen.kind, seen.dur_ns) = ("span", row.row.value),
             LaneKind::Instants => (seen.kind, seen.depth) = ("instant", row.row.value as u16),
+            LaneKind::Samples => seen.kind = "sample",
             LaneKind::Counter => (seen.kind, seen.counter_bits) = ("counter", row.row.value),
             LaneKind::Flows => {
                 let point = FlowPoint::from_bits(row.row.detail);

@@ -86,7 +86,7 @@ impl Info {
             samples: summary.samples,
             processes: tables.processes.len(),
             threads: tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Thread).count(),
-            tracks: tables.tracks.len(),
+            tracks: tables.tracks.iter().filter(|track| !track.key.kind.is_derived()).count(),
             lanes: store.lane_count(),
             start_ns: summary.start_ns,
             end_ns: summary.end_ns,
@@ -113,6 +113,7 @@ impl Info {
         line("instants", self.instants.to_string())?;
         line("counters", format!("{} values", self.counters))?;
         line("flows", format!("{} points", self.flows))?;
+        line("samples", self.samples.to_string())?;
         line("processes", self.processes.to_string())?;
         line("tracks", format!("{}, {} of them threads", self.tracks, self.threads))?;
         line("lanes", self.lanes.to_string())?;

@@ -9,15 +9,14 @@ use super::{CliError, to_stdout};
 use crate::model::{NameIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::rows::{SortedRow, SortedRows};
-use crate::store::{LaneIdx, LaneKind};
+use crate::store::LaneKind;
 
 /// Prints the spans that `spans` asks for.
 pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(Path::new(&spans.file), how)?.store);
     let wanted = wanted_names(&snapshot, spans);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
-    let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
-    let span_lanes = lanes.filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
+    let span_lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
     let rows = SortedRows::new(&snapshot, span_lanes, from_ns.unwrap_or(i64::MIN), to_ns.unwrap_or(i64::MAX));
     let rows = rows.filter(|row| wanted.as_ref().is_none_or(|wanted| wanted[row.row.name as usize]));
     let limit = usize::try_from(spans.limit).unwrap_or(usize::MAX);

@@ -48,7 +48,7 @@ fn write_plain(
 ) -> Result<ExportReport, SinkError> {
     let mut report = ExportReport::default();
     let tracks = &snapshot.tracks().tracks;
-    let mut writer = ChromeJsonWriter::new(out, snapshot.names(), snapshot.tracks())?;
+    let mut writer = ChromeJsonWriter::new(out, snapshot.names(), snapshot.stacks(), snapshot.tracks())?;
     let mut asyncs = Asyncs::default();
     while let Some((event, blob)) = rows.next_event() {
         asyncs.close_before(event.ts_ns, &mut writer)?;

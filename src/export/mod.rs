@@ -67,6 +67,8 @@ pub struct ExportReport {
     pub counters: u64,
     /// Points of flows.
     pub flows: u64,
+    /// Samples.
+    pub samples: u64,
     /// Length of the file.
     pub bytes: u64,
 }
@@ -166,13 +168,14 @@ impl ExportReport {
             EventKind::Instant => &mut self.instants,
             EventKind::Counter => &mut self.counters,
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => &mut self.flows,
+            EventKind::Sample => &mut self.samples,
             _ => &mut self.spans,
         };
         *count += 1;
     }
 
     fn rows(&self) -> u64 {
-        self.spans + self.instants + self.counters + self.flows
+        self.spans + self.instants + self.counters + self.flows + self.samples
     }
 }
 

@@ -1,5 +1,5 @@
-//! A sorted capture of our own: spans with their depths, so that it opens without being sorted or nested again, and the
-//! losses of the capture that it is made of.
+//! A sorted capture of our own: spans with their depths, so that it opens without being sorted or nested again, samples
+//! with their stacks, and the losses of the capture that it is made of.
 
 use super::rows::ExportRows;
 use super::{ExportReport, Out, SinkError, Watched};
@@ -20,6 +20,7 @@ pub(super) fn write(
     let mut report = ExportReport::default();
     let mut writer = NativeWriter::new(out, true)?;
     writer.write_tables(snapshot.names(), snapshot.tracks())?;
+    writer.write_stacks(snapshot.stacks())?;
     let mut chunk = Chunk::default();
     chunk.events.reserve_exact(CHUNK_EVENTS);
     while let Some((mut event, blob)) = rows.next_event() {

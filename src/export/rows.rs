@@ -41,8 +41,8 @@ impl<'a> ExportRows<'a> {
     #[must_use]
     pub fn new(snapshot: &'a Snapshot, options: &ExportOptions) -> Self {
         let (from_ns, to_ns) = (options.from_ns.unwrap_or(i64::MIN), options.to_ns.unwrap_or(i64::MAX));
-        let lanes: Vec<LaneIdx> = (0..snapshot.store().lane_count())
-            .map(LaneIdx)
+        let lanes: Vec<LaneIdx> = snapshot
+            .capture_lanes()
             .filter(|&lane| {
                 options.track.as_ref().is_none_or(|track| matches(snapshot, snapshot.lane(lane).track, track))
             })
@@ -137,6 +137,7 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
             (EventKind::Complete, kept.value, depth, unfinished)
         }
         LaneKind::Instants => (EventKind::Instant, 0, kept.value as u16, EventFlags::NONE),
+        LaneKind::Samples => (EventKind::Sample, kept.value, 0, EventFlags::NONE),
         LaneKind::Counter => (EventKind::Counter, kept.value, 0, EventFlags::NONE),
         LaneKind::Flows => {
             let point = FlowPoint::from_bits(kept.detail);

@@ -24,7 +24,7 @@ pub const FORMATS: &[Format] = &[
         name: "Longspan capture",
         extensions: &["longspan"],
         sniff: |head| head.starts_with(&super::native::wire::MAGIC),
-        open: |source, context| super::native::read::open(source.path(), context).map(Reader::Chunks),
+        open: |source, context| super::native::read::open(source.path(), context).map(Box::new).map(Reader::Chunks),
     },
     Format {
         name: "Perfetto",

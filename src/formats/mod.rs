@@ -25,7 +25,7 @@ use std::path::PathBuf;
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
-use crate::model::{Batch, Chunk, Losses, Names, TrackTables};
+use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
 
 /// What a reader is given beside its bytes.
 #[derive(Debug, Clone, Default)]
@@ -71,7 +71,7 @@ pub struct ChunkHead {
     pub memory_bytes: u64,
 }
 
-/// Chunks that can be fetched in any order, from any thread. Names and tracks in them are rows of the source's tables.
+/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are rows of the source's tables.
 pub trait ChunkSource: Send + Sync {
     /// What is known of each chunk, in capture order.
     fn heads(&self) -> &[ChunkHead];
@@ -91,6 +91,8 @@ pub struct ChunkedCapture {
     pub names: Names,
     /// What [`crate::model::Event::track`] points into.
     pub tracks: TrackTables,
+    /// What the values of samples point into.
+    pub stacks: Stacks,
     /// What the capture itself says was lost, and what was found damaged while opening it.
     pub losses: Losses,
 }
@@ -100,7 +102,7 @@ pub enum Reader {
     /// To be parsed from front to back.
     Stream(Box<dyn StreamReader>),
     /// To be fetched chunk by chunk.
-    Chunks(ChunkedCapture),
+    Chunks(Box<ChunkedCapture>),
 }
 
 /// Why a capture, or one chunk of it, is unreadable.

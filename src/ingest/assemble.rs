@@ -4,7 +4,7 @@
 use super::kept::KeptChunks;
 use crate::base::progress::Progress;
 use crate::formats::{BatchSink, ReadError};
-use crate::model::{Batch, Event, Losses, NameIdx, Names, Registry, TrackIdx};
+use crate::model::{Batch, Event, EventKind, Losses, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx};
 
 /// Of so many events one is counted for the picture of where they lie: it costs nothing then, and looks the same.
 const DENSITY_STEP: usize = 8;
@@ -13,6 +13,8 @@ const DENSITY_STEP: usize = 8;
 pub struct Assembler<'a> {
     /// All names so far.
     pub names: Names,
+    /// All stacks so far.
+    pub stacks: Stacks,
     /// All processes and tracks so far.
     pub registry: Registry,
     /// All losses so far.
@@ -26,18 +28,31 @@ impl<'a> Assembler<'a> {
     /// Starts with empty tables.
     #[must_use]
     pub fn new(chunks: KeptChunks, progress: &'a Progress) -> Self {
-        Self { names: Names::default(), registry: Registry::default(), losses: Losses::default(), chunks, progress }
+        Self {
+            names: Names::default(),
+            stacks: Stacks::default(),
+            registry: Registry::default(),
+            losses: Losses::default(),
+            chunks,
+            progress,
+        }
     }
 }
 
 impl BatchSink for Assembler<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
-        let Batch { mut chunk, names, tracks, metadata, losses } = batch;
+        let Batch { mut chunk, names, stacks, tracks, metadata, losses } = batch;
         let names: Vec<NameIdx> =
             names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())).collect();
         let tracks: Vec<TrackIdx> = tracks.iter().map(|key| self.registry.track(key)).collect();
+        let name_of = |name: NameIdx| names.get(name.index()).copied().unwrap_or(NameIdx::EMPTY);
+        let stacks = self.stacks.absorb(&stacks, name_of);
         let maps = |event: &mut Event| {
-            event.name = names.get(event.name.index()).copied().unwrap_or(NameIdx::EMPTY);
+            event.name = name_of(event.name);
+            if event.kind == EventKind::Sample {
+                let stack = stacks.get(StackIdx::of_value(event.value).index()).copied().unwrap_or_default();
+                event.value = u64::from(stack.0);
+            }
             event.track = tracks.get(event.track.index()).copied().unwrap_or_default();
         };
         chunk.events.iter_mut().for_each(maps);

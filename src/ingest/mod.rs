@@ -3,11 +3,12 @@
 //! [`pipeline`] puts the parts together: a reader's batches are mapped to common tables by [`assemble`] and kept by
 //! [`kept`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
 //! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
-//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]) and writes them to the store, whose [`place`] is the cache
+//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]), lays samples out as a chart ([`flame`]) and writes them to the store, whose [`place`] is the cache
 //! wherever that can be written.
 
 pub mod assemble;
 pub mod asyncs;
+pub mod flame;
 pub mod heads;
 pub mod kept;
 pub mod lanes;

@@ -1,4 +1,5 @@
-//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their own.
+//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their own,
+//! and samples a chart.
 //!
 //! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot be
 //! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
@@ -8,25 +9,28 @@ use std::io;
 use std::sync::Arc;
 
 use super::asyncs::{AsyncTrees, TreeId};
+use super::flame::{FlameChart, FlameSpan};
 use super::heads::Stretch;
 use super::lanes::OpenLanes;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StrIdx, TrackIdx, TrackKey, TrackKind,
-    TrackTables,
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StackIdx, Stacks, StrIdx, TrackIdx,
+    TrackKey, TrackKind, TrackTables,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary, flow};
 
 /// Takes sorted events and writes lanes.
 pub struct Nester<'a> {
     writer: &'a mut StoreWriter,
-    names: &'a Names,
+    names: &'a Arc<Names>,
+    stacks: &'a Arc<Stacks>,
     registry: Registry,
     tracks: Vec<TrackState>,
     asyncs: AsyncTrees,
-    /// By track of the capture: whether it shares rows with others of its name.
-    is_sibling: Vec<bool>,
+    /// By track of the capture.
+    roles: Vec<Role>,
+    flame_spans: Vec<FlameSpan>,
     tied: Vec<Tied>,
     tied_blobs: Vec<u8>,
     losses: Losses,
@@ -43,6 +47,17 @@ pub struct Nested {
     pub summary: Summary,
 }
 
+/// How the events of a track are taken.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Role {
+    /// They are rows of that track.
+    Own,
+    /// It shares rows with others of its name.
+    Sibling,
+    /// There are none: its rows are made here.
+    Derived,
+}
+
 /// An event that waits for the others of its time.
 struct Tied {
     event: Event,
@@ -56,6 +71,11 @@ struct TrackState {
     instants: Option<LaneIdx>,
     counter: Option<LaneIdx>,
     flows: Option<LaneIdx>,
+    samples: Option<LaneIdx>,
+    /// Where its samples are laid out.
+    chart_track: Option<TrackIdx>,
+    /// What is laid out here.
+    chart: FlameChart,
     open: OpenLanes<OpenBegin>,
     end_ns: Option<i64>,
 }
@@ -72,13 +92,24 @@ struct OpenBegin {
 
 impl<'a> Nester<'a> {
     /// Starts on an empty store.
-    pub fn new(writer: &'a mut StoreWriter, names: &'a Names, registry: Registry) -> Self {
+    pub fn new(
+        writer: &'a mut StoreWriter,
+        names: &'a Arc<Names>,
+        stacks: &'a Arc<Stacks>,
+        registry: Registry,
+    ) -> Self {
         let siblings = TrackKey::SLOT_SIBLING..TrackKey::SLOT_ALONE;
-        let is_sibling = |key: &TrackKey| key.kind == TrackKind::Async && siblings.contains(&key.slot);
+        let role = |key: &TrackKey| match key.kind {
+            TrackKind::Async if siblings.contains(&key.slot) => Role::Sibling,
+            kind if kind.is_derived() => Role::Derived,
+            _ => Role::Own,
+        };
         Self {
-            is_sibling: registry.tables().tracks.iter().map(|track| is_sibling(&track.key)).collect(),
+            roles: registry.tables().tracks.iter().map(|track| role(&track.key)).collect(),
+            flame_spans: Vec::new(),
             writer,
             names,
+            stacks,
             registry,
             tracks: Vec::new(),
             asyncs: AsyncTrees::default(),
@@ -117,11 +148,12 @@ impl<'a> Nester<'a> {
     ///
     /// # Errors
     /// What the system says to a write of the store.
-    pub fn preview(&mut self, names: &Arc<Names>, sorted_to_ns: i64, last_ns: i64) -> io::Result<Store> {
+    pub fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<Store> {
         let end_ns = self.summary.end_ns.max(last_ns);
         let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
         let tracks = self.registry.tables().clone();
-        self.writer.preview(Meta { names: Arc::clone(names), tracks, losses: self.losses.clone(), summary })
+        let (names, stacks) = (Arc::clone(self.names), Arc::clone(self.stacks));
+        self.writer.preview(Meta { names, stacks, tracks, losses: self.losses.clone(), summary })
     }
 
     /// Closes what is still open.
@@ -150,7 +182,10 @@ impl<'a> Nester<'a> {
             let lane = self.span(track, lane, &begin, end_ns, &Detail::default())?;
             self.writer.mark_unfinished(lane);
         }
-        Ok(())
+        if self.tracks[track.index()].chart.finish(self.stacks, &mut self.flame_spans) {
+            self.losses.add(Loss::DeepNesting, Place::Time(end_ns));
+        }
+        self.push_flames(track)
     }
 
     fn take_tied(&mut self) -> io::Result<()> {
@@ -181,10 +216,15 @@ impl<'a> Nester<'a> {
     }
 
     fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        if self.is_sibling.get(event.track.index()) == Some(&true) && !event.flags.has(EventFlags::PLACED) {
-            return self.sibling(event, blob);
+        match self.roles.get(event.track.index()) {
+            Some(Role::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
+            Some(Role::Derived) => {
+                // Among the rows that are made for this track it could stand out of order.
+                self.losses.add(Loss::BadRecord, Place::Time(event.ts_ns));
+                Ok(())
+            }
+            _ => self.event_of_row(event, blob),
         }
-        self.event_of_row(event, blob)
     }
 
     /// Translates an event of a track that is one of many siblings to one of the row that its tree has.
@@ -217,6 +257,7 @@ impl<'a> Nester<'a> {
             EventKind::Instant => self.instant(event.track, event, blob),
             EventKind::Counter => self.counter(event, blob),
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
+            EventKind::Sample => self.sample(event, blob),
             EventKind::AsyncBegin
             | EventKind::AsyncEnd
             | EventKind::AsyncInstant
@@ -383,6 +424,40 @@ impl<'a> Nester<'a> {
         self.saw(event.ts_ns);
         let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
         self.writer.push(lane, row)
+    }
+
+    fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let stack = StackIdx::of_value(event.value);
+        let name = self.stacks.get(stack).name;
+        let known = self.track(event.track).samples;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
+        let chart_track = self.track(event.track).chart_track;
+        let chart_track =
+            chart_track.unwrap_or_else(|| self.registry.derived(event.track, TrackKind::Samples, "samples"));
+        let state = self.track(event.track);
+        (state.samples, state.chart_track) = (Some(lane), Some(chart_track));
+        self.summary.samples += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
+        let mut spans = std::mem::take(&mut self.flame_spans);
+        let stacks = self.stacks;
+        self.track(chart_track).chart.sample(event.ts_ns, stack, stacks, &mut spans);
+        self.flame_spans = spans;
+        self.push_flames(chart_track)
+    }
+
+    /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
+    fn push_flames(&mut self, track: TrackIdx) -> io::Result<()> {
+        let mut spans = std::mem::take(&mut self.flame_spans);
+        for span in spans.drain(..) {
+            let lane = self.span_lane(track, span.depth);
+            self.saw(span.end_ns);
+            let value = span.end_ns.abs_diff(span.start_ns);
+            self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
+        }
+        self.flame_spans = spans;
+        Ok(())
     }
 
     /// Translates an event of an async id to one of the track that its tree has.

@@ -1,6 +1,7 @@
 //! Nesting beside a naive oracle: for each track, all spans in a list, looked through from the start for every question.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -9,7 +10,8 @@ use super::nest::{Nested, Nester};
 use crate::base::budget::Budget;
 use crate::model::args::Detail;
 use crate::model::{
-    Chunk, Details, Event, EventFlags, EventKind, Id, Loss, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind,
+    Chunk, Details, Event, EventFlags, EventKind, Id, Loss, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx,
+    TrackKey, TrackKind,
 };
 use crate::store::block::Row;
 use crate::store::{LaneIdx, LaneKind, Meta, Store, StoreWriter};
@@ -54,7 +56,11 @@ impl Result {
     }
 }
 
-fn nest(mut events: Vec<Event>, details: &Details, kind: TrackKind) -> Result {
+fn nest(events: Vec<Event>, details: &Details, kind: TrackKind) -> Result {
+    nest_with(events, details, kind, Stacks::default())
+}
+
+fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks: Stacks) -> Result {
     events.sort_by_key(|event| event.ts_ns);
     let mut names = Names::default();
     for name in 1..9 {
@@ -67,7 +73,8 @@ fn nest(mut events: Vec<Event>, details: &Details, kind: TrackKind) -> Result {
     }
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
-    let mut nester = Nester::new(&mut writer, &names, registry);
+    let (names, stacks) = (Arc::new(names), Arc::new(stacks));
+    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
     let mut table = HeadTable::default();
     // In two halves, so that events of one time may come in two stretches.
     let half = events.len() / 2;
@@ -324,7 +331,8 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
         registry.track(&TrackKey { kind: TrackKind::Async, pid, tid, name, slot });
     }
     let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
-    let mut nester = Nester::new(&mut writer, &names, registry);
+    let (names, stacks) = (Arc::new(names), Arc::default());
+    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
     let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
     let events = [
         on(0, begin(0, 1)),
@@ -346,4 +354,46 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
     assert_eq!(nested.summary.spans, 3);
     assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
+}
+
+#[test]
+fn samples_are_kept_on_their_thread_and_drawn_on_a_track_below_it_that_nothing_counts() {
+    let mut stacks = Stacks::default();
+    let inner = stacks.intern_path([NameIdx(1), NameIdx(2)]);
+    let outer = stacks.intern_path([NameIdx(1)]);
+    let sample = |ts_ns, stack: StackIdx, track| event(EventKind::Sample, ts_ns, u64::from(stack.0), track, 0);
+    let events = vec![
+        sample(0, inner, 1),
+        complete(5, 3, 4),
+        sample(10, inner, 1),
+        sample(20, outer, 1),
+        sample(7, outer, 0),
+        sample(30, StackIdx(99), 1),
+    ];
+    let result = nest_with(events, &Details::default(), TrackKind::Thread, stacks);
+    let (summary, tracks) = (&result.nested.summary, &result.nested.tracks.tracks);
+    assert_eq!((summary.samples, summary.spans, summary.end_ns), (5, 1, 30));
+    let kept: Vec<_> =
+        result.rows(LaneKind::Samples).iter().map(|(track, _, row, _)| (track.0, row.start_ns)).collect();
+    assert_eq!(kept, [(0, 7), (1, 0), (1, 10), (1, 20), (1, 30)]);
+    let leaf: Vec<u32> = result.rows(LaneKind::Samples).iter().map(|(_, _, row, _)| row.name).collect();
+    assert_eq!(leaf, [1, 2, 2, 1, 0], "a sample is named after its innermost frame");
+    let drawn: Vec<Seen> = result.spans().into_iter().filter(|span| span.0 >= TRACKS).collect();
+    let chart_of = |tid: u32| {
+        let is_chart = |track: &crate::model::Track| {
+            track.key.kind == TrackKind::Samples && track.key.tid == Id::Number(i64::from(tid))
+        };
+        tracks.iter().position(is_chart).unwrap() as u32
+    };
+    let (first, second) = (chart_of(0), chart_of(1));
+    let mut expected = [(second, 0, 0, 30, 1, false), (second, 1, 0, 20, 2, false), (first, 0, 7, 0, 1, false)];
+    expected.sort_unstable();
+    assert_eq!(drawn, expected);
+}
+
+#[test]
+fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
+    let result = nest(vec![complete(5, 3, 4)], &Details::default(), TrackKind::Samples);
+    assert_eq!(result.spans(), []);
+    assert_eq!(result.nested.losses.count(Loss::BadRecord), 1);
 }

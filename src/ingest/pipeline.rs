@@ -18,7 +18,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader};
-use crate::model::{Loss, Losses, Names, Place, Registry};
+use crate::model::{Loss, Losses, Names, Place, Registry, Stacks};
 use crate::store::cache::Cache;
 use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
 
@@ -186,6 +186,7 @@ struct Sorted {
 struct Capture {
     source: Box<dyn ChunkSource>,
     names: Arc<Names>,
+    stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
 }
@@ -257,11 +258,14 @@ fn read(
             let kept = KeptChunks::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(kept, &context.progress);
             reader.read(&mut assembler, context)?;
-            let Assembler { names, registry, losses, chunks, .. } = assembler;
-            Capture { source: Box::new(chunks), names: Arc::new(names), registry, losses }
+            let Assembler { names, stacks, registry, losses, chunks, .. } = assembler;
+            let (names, stacks) = (Arc::new(names), Arc::new(stacks));
+            Capture { source: Box::new(chunks), names, stacks, registry, losses }
         }
-        Reader::Chunks(ChunkedCapture { source, names, tracks, losses }) => {
-            Capture { source, names: Arc::new(names), registry: Registry::from_tables(tracks), losses }
+        Reader::Chunks(chunked) => {
+            let ChunkedCapture { source, names, tracks, stacks, losses } = *chunked;
+            let (names, stacks) = (Arc::new(names), Arc::new(stacks));
+            Capture { source, names, stacks, registry: Registry::from_tables(tracks), losses }
         }
     })
 }
@@ -283,7 +287,7 @@ fn sort_into(
     // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
     let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
     let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
-    let mut nester = Nester::new(&mut writer, &capture.names, capture.registry.clone());
+    let mut nester = Nester::new(&mut writer, &capture.names, &capture.stacks, capture.registry.clone());
     let mut unreported = 0;
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
@@ -296,7 +300,7 @@ fn sort_into(
             if previews.are_due()
                 && let Some(first) = stretch.events.first()
             {
-                previews.send(|| nester.preview(&capture.names, first.ts_ns, last_ns))?;
+                previews.send(|| nester.preview(first.ts_ns, last_ns))?;
             }
         }
         nester.take(stretch)
@@ -320,6 +324,7 @@ fn sort_into(
         head_moves: stats.head_moves,
         spilled_bytes: spill.bytes(),
     };
-    let meta = Meta { names: Arc::clone(&capture.names), tracks: nested.tracks, losses, summary };
+    let (names, stacks) = (Arc::clone(&capture.names), Arc::clone(&capture.stacks));
+    let meta = Meta { names, stacks, tracks: nested.tracks, losses, summary };
     Ok(Sorted { writer, meta })
 }

@@ -1,6 +1,6 @@
 //! A batch of events as a reader made it, and as the sort wants it. Sorts within itself; knows nothing of other chunks.
 
-use super::{Details, Event, EventFlags, Losses, Metadata, NameRow, TrackKey};
+use super::{Details, Event, EventFlags, Losses, Metadata, NameRow, Stacks, TrackKey};
 
 /// Events in capture order or sorted by time, with the details that they point to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -13,7 +13,7 @@ pub struct Chunk {
     pub max_lateness_ns: u64,
 }
 
-/// What a reader hands on: a chunk whose names and tracks are rows of the batch's own tables.
+/// What a reader hands on: a chunk whose names, tracks and stacks are rows of the batch's own tables.
 ///
 /// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever the
 /// number of workers: the ingest maps them to the capture's tables in the order of the capture.
@@ -23,6 +23,8 @@ pub struct Batch {
     pub chunk: Chunk,
     /// What [`Event::name`] points into; row 0 is the empty name without a category.
     pub names: Vec<NameRow<Box<str>>>,
+    /// What the values of samples point into; its names are rows of `names`.
+    pub stacks: Stacks,
     /// What [`Event::track`] points into.
     pub tracks: Vec<TrackKey>,
     /// Names and orders of processes and threads, in capture order.

@@ -34,6 +34,10 @@ pub enum EventKind {
     FlowStep,
     /// A flow with the id in `value` arrives at this place.
     FlowEnd,
+    /// The call stack in `value` (a [`super::StackIdx`]) was seen on the thread. In a [`super::Batch`]: a row of its own
+    /// table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted until
+    /// the sample was taken (a period, bytes) is an argument.
+    Sample,
 }
 
 /// Rarely needed facts about an event, as bits.
@@ -80,7 +84,7 @@ impl EventFlags {
 pub struct Event {
     /// When, in nanoseconds of the capture's clock.
     pub ts_ns: i64,
-    /// What `kind` says it is: a duration, the bits of a counter's value, an async id, a flow id.
+    /// What `kind` says it is: a duration, the bits of a counter's value, an async id, a flow id, a stack.
     pub value: u64,
     /// Where it happened. In a [`super::Batch`]: a row of its own table of tracks.
     pub track: TrackIdx,

@@ -92,7 +92,7 @@ losses! {
     /// An asynchronous event without a usable id.
     BadAsync = "bad_async", "An asynchronous event has no id; it is shown on its own.";
     /// Nesting beyond the limit.
-    DeepNesting = "deep_nesting", "A record is nested more than 128 deep; it is not shown.";
+    DeepNesting = "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
     /// A chunk of a native capture that is damaged.
     BadChunk = "bad_chunk", "A chunk of the capture is damaged; its events are lost, all others are shown.";
     /// An event before the minimum that its chunk promised.

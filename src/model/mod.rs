@@ -1,10 +1,11 @@
-//! What a capture is made of, whatever its format: events in chunks, names, tracks, arguments, losses. No input, no output.
+//! What a capture is made of, whatever its format: events in chunks, names, stacks, tracks, arguments, losses. No input, no output.
 
 pub mod args;
 pub mod chunk;
 pub mod event;
 pub mod loss;
 pub mod names;
+pub mod stacks;
 pub mod tracks;
 
 pub use args::Details;
@@ -12,4 +13,5 @@ pub use chunk::{Batch, Chunk};
 pub use event::{Event, EventFlags, EventKind};
 pub use loss::{Loss, LossEntry, Losses, Place};
 pub use names::{Category, NameIdx, NameRow, Names, StrIdx};
+pub use stacks::{StackIdx, StackRow, Stacks};
 pub use tracks::{Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables};

@@ -67,6 +67,17 @@ pub enum TrackKind {
     Async,
     /// The values of a counter.
     Counter,
+    /// The samples of the track of the same ids, laid out as spans: made from them, and no part of a capture.
+    Samples,
+}
+
+impl TrackKind {
+    /// Whether the rows are made from those of another track, for the eye: they are no events of the capture, so they are
+    /// neither counted nor listed nor written.
+    #[must_use]
+    pub fn is_derived(self) -> bool {
+        self == Self::Samples
+    }
 }
 
 /// What tells one track from another while a capture is read.
@@ -187,6 +198,16 @@ impl Registry {
         self.tables.tracks.push(track);
         self.track_index.insert(key.clone(), index);
         index
+    }
+
+    /// The index of the track that shows what is derived from `source`, new or known.
+    pub fn derived(&mut self, source: TrackIdx, kind: TrackKind, name: &str) -> TrackIdx {
+        let Some(track) = self.tables.tracks.get(source.index()) else { return source };
+        let (key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
+        let derived = self.track(&key);
+        let track = &mut self.tables.tracks[derived.index()];
+        (track.name, track.sort_index) = (name.into(), sort_index);
+        derived
     }
 
     /// The index of the process with this id, new or known.

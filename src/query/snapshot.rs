@@ -3,7 +3,9 @@
 use std::ops::Range;
 use std::sync::Arc;
 
-use crate::model::{Losses, Names, Track, TrackIdx, TrackTables};
+use rustc_hash::FxHashMap;
+
+use crate::model::{Losses, Names, Stacks, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::{LaneIdx, LaneInfo, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
@@ -53,6 +55,12 @@ impl Snapshot {
         &self.store().meta().names
     }
 
+    /// Call stacks of samples.
+    #[must_use]
+    pub fn stacks(&self) -> &Stacks {
+        &self.store().meta().stacks
+    }
+
     /// What was lost.
     #[must_use]
     pub fn losses(&self) -> &Losses {
@@ -83,10 +91,16 @@ impl Snapshot {
         &self.0.display_order
     }
 
-    /// The lanes of a track: instants, counter, spans by depth, flows.
+    /// The lanes of a track: instants, samples, counter, spans by depth, flows.
     #[must_use]
     pub fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
         self.store().lanes_of(track)
+    }
+
+    /// The lanes of events of the capture, without those that were made for the eye: what is listed and exported.
+    pub fn capture_lanes(&self) -> impl Iterator<Item = LaneIdx> + '_ {
+        let lanes = (0..self.store().lane_count()).map(LaneIdx);
+        lanes.filter(|&lane| !self.track(self.lane(lane).track).key.kind.is_derived())
     }
 
     /// What is known of a lane without touching its rows.
@@ -110,15 +124,21 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
         .map(|track| TrackIdx(track as u32))
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
+    // What is made from a thread's samples stands below the thread.
+    let threads = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
+    let threads: FxHashMap<_, _> = threads.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)).collect();
     order.sort_by_cached_key(|&index| {
-        let track = &tables.tracks[index.index()];
+        let own = &tables.tracks[index.index()].key;
+        let thread = threads.get(&(&own.pid, &own.tid)).filter(|_| own.kind.is_derived());
+        let above = thread.map_or(index, |&row| TrackIdx(row));
+        let track = &tables.tracks[above.index()];
         let process_order = tables.processes[track.process.index()].sort_index;
         // The tracks of an async group stand together where its first one appeared.
         let (name, slot) = match track.key.kind {
-            crate::model::TrackKind::Async => (&*track.name, track.key.slot),
+            TrackKind::Async => (&*track.name, track.key.slot),
             _ => ("", 0),
         };
-        (process_order, track.process, track.sort_index, track.key.kind, name, slot, index)
+        (process_order, track.process, track.sort_index, track.key.kind, name, slot, above, index)
     });
     order
 }

@@ -109,7 +109,7 @@ pub fn build(
                 let color = options.palette.of_text(answers.track_name(lane.lane));
                 push_counter(&mut frame, tiles, buckets, view, lane, color, options.scale);
             }
-            LaneKind::Instants => push_instants(&mut frame, names, lane, stretches, options),
+            LaneKind::Instants | LaneKind::Samples => push_instants(&mut frame, names, lane, stretches, options),
             LaneKind::Spans => push_spans(&mut frame, names, view, lane, stretches, options),
             LaneKind::Flows => {}
         }

@@ -15,7 +15,7 @@ pub struct RowHeights {
     pub header_px: u32,
     /// A lane of spans.
     pub span_px: u32,
-    /// A lane of instants.
+    /// A lane of instants or samples.
     pub instant_px: u32,
     /// A counter.
     pub counter_px: u32,
@@ -106,7 +106,7 @@ impl RowHeights {
 
     fn of(&self, kind: LaneKind) -> u32 {
         match kind {
-            LaneKind::Instants => self.instant_px,
+            LaneKind::Instants | LaneKind::Samples => self.instant_px,
             LaneKind::Counter => self.counter_px,
             LaneKind::Spans => self.span_px,
             LaneKind::Flows => 0,

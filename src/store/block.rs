@@ -23,7 +23,7 @@ const HEADER_BYTES: usize = 24;
 pub struct Row {
     /// When it starts.
     pub start_ns: i64,
-    /// Its duration, the bits of a counter's value, or a flow's id.
+    /// Its duration, the bits of a counter's value, a flow's id, or a sample's stack.
     pub value: u64,
     /// Where its arguments are; 0 for none.
     pub detail: u64,

@@ -17,13 +17,13 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::overview::OverviewShape;
-use crate::model::{Losses, Names, TrackIdx, TrackTables};
+use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 
 /// How a store file begins.
 pub const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -146,6 +146,8 @@ const _: () = assert!(size_of::<LaneRecord>() == 80);
 pub struct Meta {
     /// Names and categories.
     pub names: Arc<Names>,
+    /// Call stacks of samples.
+    pub stacks: Arc<Stacks>,
     /// Processes and tracks.
     pub tracks: TrackTables,
     /// What was lost.

@@ -23,6 +23,8 @@ impl LaneIdx {
 pub enum LaneKind {
     /// Points in time; durations are 0.
     Instants,
+    /// Points in time at which a call stack was seen; durations are 0.
+    Samples,
     /// The values of a counter, each until the next.
     Counter,
     /// Spans of one depth: sorted by start, never overlapping.
@@ -43,8 +45,9 @@ impl LaneKind {
     pub fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Instants,
-            1 => Self::Counter,
-            2 => Self::Spans,
+            1 => Self::Samples,
+            2 => Self::Counter,
+            3 => Self::Spans,
             _ => Self::Flows,
         }
     }

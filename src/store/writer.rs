@@ -264,7 +264,7 @@ impl LaneBuilder {
                 let longest = self.pending.iter().map(|row| row.value).max().unwrap_or(0);
                 self.extent.push_block(&self.pending, &[longest]);
             }
-            LaneKind::Instants | LaneKind::Flows => self.extent.push_block(&self.pending, &[0]),
+            LaneKind::Instants | LaneKind::Samples | LaneKind::Flows => self.extent.push_block(&self.pending, &[0]),
         }
         self.pending.clear();
     }

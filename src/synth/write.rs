@@ -8,7 +8,7 @@ use rayon::prelude::*;
 use super::Synth;
 use crate::formats::chrome_json::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
-use crate::model::{Chunk, Losses};
+use crate::model::{Chunk, Losses, Stacks};
 
 /// Chunks that are encoded at once, and at most as many more that wait: some 64 MiB at 2 MiB each.
 const CHUNKS_AT_ONCE: usize = 16;
@@ -45,7 +45,7 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
 /// # Errors
 /// What the system says.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
-    let mut writer = ChromeJsonWriter::new(out, synth.names(), synth.tracks())?;
+    let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
     synth.generate(&mut |chunk| {
         chunk.events.iter().try_for_each(|event| writer.event(event, chunk.details.blob(event.detail)))
     })?;

@@ -37,6 +37,7 @@ impl Timeline {
         let dur = match self.snapshot.lane(row.lane).kind {
             LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
             LaneKind::Spans => duration_text(span.dur_ns),
+            LaneKind::Samples => "sample".to_owned(),
             _ => "instant".to_owned(),
         };
         let start = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));

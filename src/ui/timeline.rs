@@ -424,8 +424,11 @@ impl Timeline {
         let gap = self.scale.round().max(1.0) / self.scale;
         let outline = Rect::from_min_max(pos2(left, band.top()), pos2(right, band.bottom() - gap));
         // A point in time is marked as wide as its diamond.
-        let outline =
-            if place.kind == LaneKind::Instants { outline.expand2(vec2(band.height() / 2.0, 0.0)) } else { outline };
+        let outline = if matches!(place.kind, LaneKind::Instants | LaneKind::Samples) {
+            outline.expand2(vec2(band.height() / 2.0, 0.0))
+        } else {
+            outline
+        };
         painter.rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 

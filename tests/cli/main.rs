@@ -7,3 +7,4 @@ mod harness;
 mod large;
 mod pictures;
 mod round_trip;
+mod samples;

@@ -1,5 +1,5 @@
 //! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`: process,
-//! thread, track, then slices (instants are slices without duration), counter values and flows in order of time, then
+//! thread, track, then slices (instants are slices without duration), samples, counter values and flows in order of time, then
 //! losses. Times are in nanoseconds; numbers of things are made up here and mean nothing elsewhere.
 
 mod flat_args;
@@ -17,21 +17,20 @@ use super::args::Load;
 use super::load::load;
 use super::{CliError, to_stdout};
 use crate::model::args::Detail;
-use crate::model::{Id, NameIdx, Track, TrackIdx, TrackKind};
+use crate::model::{Id, NameIdx, StackIdx, Track, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
-use crate::store::{DetailRef, LaneIdx, LaneKind};
+use crate::store::{DetailRef, LaneKind};
 
 /// Prints everything that is known of `file`.
 pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(file, how)?.store);
     to_stdout(|out| {
         tables(&snapshot, out)?;
-        let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
         let mut dump = Dump::new(&snapshot, out);
-        for row in SortedRows::new(&snapshot, lanes, i64::MIN, i64::MAX) {
+        for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), i64::MIN, i64::MAX) {
             dump.row(&row)?;
         }
         losses(&snapshot, out)?;
@@ -52,7 +51,8 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
             &json!({"t": "process", "upid": upid, "pid": id_value(&process.pid), "name": text_or_null(&process.name)}),
         )?;
     }
-    for (id, track) in (1u32..).zip(&tables.tracks) {
+    let tracks = (1u32..).zip(&tables.tracks).filter(|(_, track)| !track.key.kind.is_derived());
+    for (id, track) in tracks {
         let is_thread = track.key.kind == TrackKind::Thread;
         let (pid, tid, upid) = (&track.key.pid, &track.key.tid, track.process.0 + 1);
         if is_thread {
@@ -90,6 +90,7 @@ fn track_type(track: &Track) -> &'static str {
         (TrackKind::Async, Id::None) => "legacy_async_global_slice",
         (TrackKind::Async, _) => "legacy_async_process_slice",
         (TrackKind::Counter, _) => "chrome_process_counter",
+        (TrackKind::Samples, _) => "samples",
     }
 }
 
@@ -139,6 +140,7 @@ impl<'a> Dump<'a> {
                 let depth = u16::try_from(row.row.value).unwrap_or(u16::MAX);
                 self.slice(row, lane.track, depth, 0)?;
             }
+            LaneKind::Samples => self.sample(row, lane.track)?,
             LaneKind::Counter => {
                 let value = f64::from_bits(row.row.value);
                 line(
@@ -156,6 +158,20 @@ impl<'a> Dump<'a> {
             line(self.out, &json!({"t": "flow", "out": from, "in": to}))?;
         }
         Ok(())
+    }
+
+    /// Writes a sample, its stack innermost frame first.
+    fn sample(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
+        let (stacks, names) = (self.snapshot.stacks(), self.snapshot.names());
+        let stack = stacks.frames(StackIdx::of_value(row.row.value)).map(|name| names.get(name).text);
+        let stack: Vec<&str> = stack.collect();
+        let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": track.0 + 1, "stack": stack});
+        let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
+        let args = flat_args::flat_args(Detail::decode(blob).args_json);
+        if !args.is_empty() {
+            object["args"] = json!(args);
+        }
+        line(self.out, &object)
     }
 
     /// Writes a span or an instant, and returns its number.

@@ -50,6 +50,7 @@ impl<'a> BatchBuilder<'a> {
             tracks: self.tables.tracks,
             metadata: self.metadata,
             losses: self.losses,
+            ..Batch::default()
         }
     }
 

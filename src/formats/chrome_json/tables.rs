@@ -124,7 +124,7 @@ impl<'a> Tables<'a> {
         let name = match kind {
             TrackKind::Counter => counter_name(next(), next(), next()),
             TrackKind::Async => next().unwrap_or_default(),
-            TrackKind::Global | TrackKind::Process | TrackKind::Thread => Box::default(),
+            _ => Box::default(),
         };
         let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
         self.tracks.push(TrackKey { kind, pid, tid, name, slot: 0 });

@@ -9,6 +9,7 @@
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it |
+//! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
 //! | process, track | `M`, before all events |
 //!
 //! Ids are written in hexadecimal, and mean the same in all processes.
@@ -20,7 +21,9 @@ use serde::de::IgnoredAny;
 
 use super::text::quoted;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, Process, Track, TrackKind, TrackTables};
+use crate::model::{
+    Event, EventFlags, EventKind, Id, NameIdx, Names, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
+};
 
 /// Writes a capture.
 #[derive(Debug)]
@@ -43,8 +46,10 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn new(mut out: W, names: &'a Names, tracks: &'a TrackTables) -> io::Result<Self> {
-        out.write_all(b"{\"displayTimeUnit\":\"ns\",\"traceEvents\":[")?;
+    pub fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
+        out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
+        write_stack_frames(&mut out, names, stacks)?;
+        out.write_all(b"\"traceEvents\":[")?;
         let mut writer = Self {
             out,
             names,
@@ -93,6 +98,12 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                 self.with_id(b'n', event, event.name);
             }
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
+            EventKind::Sample => {
+                self.begin_line(b'P', event, event.name);
+                if event.value != u64::from(StackIdx::EMPTY.0) {
+                    write!(self.line, ",\"sf\":{}", event.value)?;
+                }
+            }
         }
         self.details(&Detail::decode(blob));
         self.end_line()
@@ -240,6 +251,27 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.line.clear();
         Ok(())
     }
+}
+
+/// The frames that samples point to, each with its caller.
+fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> io::Result<()> {
+    if stacks.is_empty() {
+        return Ok(());
+    }
+    out.write_all(b"\"stackFrames\":{")?;
+    for (number, row) in (1u32..).zip(stacks.rows()) {
+        let name = names.get(row.name);
+        out.write_all(if number == 1 { b"\n" } else { b",\n" })?;
+        write!(out, "\"{number}\":{{\"name\":{}", quoted(name.text))?;
+        if let Some(category) = name.category {
+            write!(out, ",\"category\":{}", quoted(category))?;
+        }
+        if row.parent != StackIdx::EMPTY {
+            write!(out, ",\"parent\":{}", row.parent.0)?;
+        }
+        out.write_all(b"}")?;
+    }
+    out.write_all(b"\n},")
 }
 
 /// The counter, its id and its series in the name of a track, for events of the name `counter`.

@@ -32,7 +32,7 @@ fn event(kind: EventKind, track: TrackIdx) -> Event {
 
 fn written(events: &[(Event, Vec<u8>)]) -> (Vec<String>, serde_json::Value) {
     let (names, registry, _) = tables();
-    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, registry.tables()).unwrap();
+    let mut writer = ChromeJsonWriter::new(Vec::new(), &names, &Stacks::default(), registry.tables()).unwrap();
     events.iter().for_each(|(event, blob)| writer.event(event, blob).unwrap());
     let text = String::from_utf8(writer.finish().unwrap()).unwrap();
     let lines = text.lines().filter(|line| line.starts_with("{\"ph\":") && !line.starts_with("{\"ph\":\"M\""));

@@ -5,6 +5,7 @@ pub mod columns;
 mod planes;
 pub mod read;
 mod recover;
+pub mod stacks;
 pub mod tables;
 pub mod wire;
 pub mod write;

@@ -23,7 +23,7 @@ pub(super) const PLANES: usize = 32;
 const BLOCK_EVENTS: usize = 256;
 
 /// Every kind of event, at the place of its byte.
-pub(super) const KINDS: [EventKind; 13] = [
+pub(super) const KINDS: [EventKind; 14] = [
     EventKind::Complete,
     EventKind::Begin,
     EventKind::End,
@@ -37,6 +37,7 @@ pub(super) const KINDS: [EventKind; 13] = [
     EventKind::FlowStart,
     EventKind::FlowStep,
     EventKind::FlowEnd,
+    EventKind::Sample,
 ];
 
 const _: () = {

@@ -9,11 +9,12 @@ use std::path::{Path, PathBuf};
 
 use super::columns::{self, DECODED_BYTES_MAX};
 use super::recover;
+use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
 use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
-use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
+use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
 
 /// Opens a capture: reads its directory and its tables, not its events.
 ///
@@ -29,7 +30,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
         None => recover::hop(&file, context, &mut losses)?,
     };
 
-    let mut tables = TablesRead::default();
+    let (mut tables, mut stacks) = (TablesRead::default(), Stacks::default());
     let mut damaged = Losses::default();
     let mut chunks = Vec::with_capacity(entries.len());
     for entry in entries {
@@ -41,7 +42,12 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
             Some(ChunkKind::Events) if entry.header.event_count > 0 => chunks.push(entry),
             Some(ChunkKind::Events | ChunkKind::Directory) => {}
             Some(ChunkKind::Tables) => {
-                if file.patch(&entry).and_then(|patch| tables.apply(patch).ok()).is_none() {
+                if file.patch::<TablesPatch>(&entry).and_then(|patch| tables.apply(patch).ok()).is_none() {
+                    damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
+                }
+            }
+            Some(ChunkKind::Stacks) => {
+                if file.patch::<StacksPatch>(&entry).and_then(|patch| patch.apply(&mut stacks).ok()).is_none() {
                     damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
                 }
             }
@@ -50,6 +56,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
     }
     losses.merge(&damaged);
     let (names, tracks, recorded) = tables.finish();
+    let stacks = stacks::with_known_names(stacks, names.len());
     losses.merge(&recorded);
 
     let heads = chunks.iter().map(|entry| ChunkHead {
@@ -64,9 +71,10 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
         file,
         names: names.len(),
         tracks: tracks.tracks.len(),
+        stacks: stacks.len(),
         progress: context.progress.clone(),
     };
-    Ok(ChunkedCapture { source: Box::new(source), names, tracks, losses })
+    Ok(ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses })
 }
 
 /// The chunks of an opened capture.
@@ -77,6 +85,7 @@ struct NativeSource {
     chunks: Vec<DirectoryEntry>,
     names: usize,
     tracks: usize,
+    stacks: usize,
     progress: Progress,
 }
 
@@ -105,8 +114,17 @@ impl ChunkSource for NativeSource {
                 let found = format!("name {} and track {}", event.name.0, event.track.0);
                 return Err(damaged(&format!("{} names and {} tracks", self.names, self.tracks), found));
             }
+            if self.points_beyond_stacks(event) {
+                return Err(damaged(&format!("{} stacks", self.stacks), format!("stack {}", event.value)));
+            }
         }
         Ok(chunk)
+    }
+}
+
+impl NativeSource {
+    fn points_beyond_stacks(&self, event: &Event) -> bool {
+        event.kind == EventKind::Sample && StackIdx::of_value(event.value).index() >= self.stacks
     }
 }
 
@@ -178,7 +196,8 @@ impl CaptureFile {
         (bytes.len() == entry.header.memory_bytes as usize).then_some(bytes)
     }
 
-    fn patch(&self, entry: &DirectoryEntry) -> Option<TablesPatch> {
+    /// What a chunk of tables or stacks holds.
+    fn patch<T: serde::de::DeserializeOwned>(&self, entry: &DirectoryEntry) -> Option<T> {
         postcard::from_bytes(&self.decompressed(entry)?).ok()
     }
 

@@ -9,7 +9,7 @@ use crate::model::{
 };
 
 /// The most rows that may be missing before a patch: far above what one patch holds, far below what memory does.
-const MISSING_ROWS_MAX: usize = 1 << 20;
+pub(super) const MISSING_ROWS_MAX: usize = 1 << 20;
 
 /// Text after which a patch is closed and another begun, far enough below the 64 MiB that a reader accepts.
 const PATCH_TEXT_BYTES: usize = 8 << 20;
@@ -89,8 +89,8 @@ pub enum PatchError {
     /// It begins too far behind the rows that are there.
     #[error("a patch of {table} that begins at row {first} where {have} are known")]
     TooFar { table: &'static str, first: usize, have: usize },
-    /// It holds names that are already known.
-    #[error("a patch of names that begins at row {first} where {have} are known")]
+    /// It holds rows that are already known.
+    #[error("a patch that begins at row {first} where {have} are known")]
     Known { first: usize, have: usize },
 }
 

@@ -9,8 +9,8 @@ use super::{read, wire};
 use crate::formats::{ChunkedCapture, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
-    Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Place, Registry, TrackIdx, TrackKey,
-    TrackKind, TrackTables,
+    Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Place, Registry, StackIdx, Stacks, TrackIdx,
+    TrackKey, TrackKind, TrackTables,
 };
 
 const CHUNKS: usize = 4;
@@ -202,6 +202,24 @@ fn an_event_that_points_beyond_the_tables_makes_its_chunk_malformed() {
         let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
         assert!(matches!(capture.source.load(0), Err(ReadError::Malformed { .. })));
         assert!(capture.source.load(1).is_err(), "there is no second chunk");
+    }
+}
+
+#[test]
+fn a_sample_that_points_beyond_the_stacks_makes_its_chunk_malformed() {
+    let sample = sample();
+    let mut stacks = Stacks::default();
+    let stack = stacks.intern(StackIdx::EMPTY, NameIdx(1));
+    for (value, is_there) in [(0, true), (1, true), (2, false), (u64::MAX, false)] {
+        let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
+        writer.write_tables(&sample.names, &sample.tracks).unwrap();
+        writer.write_stacks(&stacks).unwrap();
+        let mut chunk = sample.chunks[0].clone();
+        (chunk.events[3].kind, chunk.events[3].value) = (EventKind::Sample, value);
+        writer.write_chunk(&chunk).unwrap();
+        let capture = open(&writer.finish(&Losses::default()).unwrap()).unwrap();
+        assert_eq!(capture.source.load(0).is_ok(), is_there);
+        assert_eq!(capture.stacks.get(stack).name, NameIdx(1));
     }
 }
 

@@ -123,10 +123,12 @@ pub enum ChunkKind {
     Tables,
     /// A [`DirectoryEntry`] for each chunk of the file before it, compressed with zstd.
     Directory,
+    /// Stacks that are new, as [`super::stacks`] writes them.
+    Stacks,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 3] = [Self::Events, Self::Tables, Self::Directory];
+    const ALL: [Self; 4] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks];
 
     /// The byte that stands for it.
     #[must_use]
@@ -135,6 +137,7 @@ impl ChunkKind {
             Self::Events => 1,
             Self::Tables => 2,
             Self::Directory => 3,
+            Self::Stacks => 4,
         }
     }
 }

@@ -4,11 +4,12 @@
 use std::io::{self, Write};
 
 use super::columns::{self, ColumnsError, DECODED_BYTES_MAX};
+use super::stacks;
 use super::tables::{TablesPatch, TablesWritten};
 use super::wire::{
     ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, NO_WATERMARK, Trailer, checksum,
 };
-use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, TrackTables};
+use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
 
 /// Events in a chunk where the writer may choose: 2 MiB in memory, some 300 KiB in the file, which is small enough to
 /// fetch at a whim and large enough that neither the header nor the seek matters.
@@ -27,7 +28,7 @@ pub enum WriteError {
     #[error(transparent)]
     Chunk(#[from] ColumnsError),
     /// The tables do not turn into bytes.
-    #[error("names and tracks cannot be written: {0}")]
+    #[error("names, tracks and stacks cannot be written: {0}")]
     Tables(#[from] postcard::Error),
 }
 
@@ -93,6 +94,7 @@ pub struct NativeWriter<W> {
     offset: u64,
     directory: Vec<DirectoryEntry>,
     tables: TablesWritten,
+    stacks: usize,
 }
 
 impl<W: Write> NativeWriter<W> {
@@ -103,7 +105,8 @@ impl<W: Write> NativeWriter<W> {
     pub fn new(mut out: W, sorted: bool) -> Result<Self, WriteError> {
         let header = FileHeader::new(if sorted { FileHeader::SORTED } else { 0 });
         out.write_all(bytemuck::bytes_of(&header))?;
-        Ok(Self { out, offset: FileHeader::BYTES, directory: Vec::new(), tables: TablesWritten::default() })
+        let (directory, tables) = (Vec::new(), TablesWritten::default());
+        Ok(Self { out, offset: FileHeader::BYTES, directory, tables, stacks: 0 })
     }
 
     /// Writes what is new or changed in the tables. Must come before the first chunk that points to it.
@@ -111,7 +114,17 @@ impl<W: Write> NativeWriter<W> {
     /// # Errors
     /// What the system says.
     pub fn write_tables(&mut self, names: &Names, tracks: &TrackTables) -> Result<(), WriteError> {
-        self.tables.advance(names, tracks).iter().try_for_each(|patch| self.write_patch(patch))
+        let patches = self.tables.advance(names, tracks);
+        patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
+    }
+
+    /// Writes the stacks that are new. Must come after the names in them, and before the first chunk that points to them.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn write_stacks(&mut self, stacks: &Stacks) -> Result<(), WriteError> {
+        let written = std::mem::replace(&mut self.stacks, stacks.len());
+        stacks::patches_since(written, stacks).try_for_each(|patch| self.write_postcard(ChunkKind::Stacks, &patch))
     }
 
     /// Writes a chunk. One without events is left out.
@@ -139,7 +152,8 @@ impl<W: Write> NativeWriter<W> {
     /// What the system says.
     pub fn finish(mut self, losses: &Losses) -> Result<W, WriteError> {
         if !losses.is_empty() {
-            self.write_patch(&TablesPatch { losses: losses.clone(), ..TablesPatch::default() })?;
+            let patch = TablesPatch { losses: losses.clone(), ..TablesPatch::default() };
+            self.write_postcard(ChunkKind::Tables, &patch)?;
         }
         let entries: &[u8] = bytemuck::cast_slice(&self.directory);
         // A directory that no reader would take (of more than 700,000 chunks) is left out: the reader hops instead.
@@ -160,10 +174,10 @@ impl<W: Write> NativeWriter<W> {
         self.offset
     }
 
-    fn write_patch(&mut self, patch: &TablesPatch) -> Result<(), WriteError> {
+    fn write_postcard(&mut self, kind: ChunkKind, patch: &impl serde::Serialize) -> Result<(), WriteError> {
         let bytes = postcard::to_stdvec(patch)?;
         let payload = zstd::bulk::compress(&bytes, ZSTD_LEVEL)?;
-        let header = chunk_header(ChunkKind::Tables, &payload, bytes.len() as u64)?;
+        let header = chunk_header(kind, &payload, bytes.len() as u64)?;
         self.append(header, &payload)
     }
 

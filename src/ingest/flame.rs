@@ -1,0 +1,141 @@
+//! Samples in order of time in, a flame chart out: for each depth the spans in which consecutive samples share the path
+//! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
+//!
+//! The slow answer: take all samples of the thread, of several at one time the last. Each stands until the next one; but
+//! where that comes later than [`IDLE_GAPS`] times the usual gap, and for the last one, only for the usual gap, since the
+//! thread was not sampled from there on. A frame runs while samples that touch in time have the same path down to it.
+//!
+//! The usual gap at a sample is the median of [`WINDOW`] gaps (the lower of two in the middle): of those up to the one
+//! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
+
+use std::collections::VecDeque;
+
+use crate::model::{NameIdx, StackIdx, Stacks};
+
+/// Gaps in the median: a second of a usual sampler, and little to sort for each sample.
+const WINDOW: usize = 64;
+/// A sampler that is late skips a beat or two, also on a busy machine; a gap of more beats means that the thread did not
+/// run, or was not looked at.
+const IDLE_GAPS: u64 = 5;
+/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless recursion would
+/// hide all others.
+pub const DEPTH_MAX: usize = 1024;
+
+/// A frame that ran for a while.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlameSpan {
+    /// 0 for the outermost frames.
+    pub depth: u16,
+    /// When it was first seen.
+    pub start_ns: i64,
+    /// When something else was seen, or the usual gap after it was seen last.
+    pub end_ns: i64,
+    /// The function.
+    pub name: NameIdx,
+}
+
+/// The samples of one thread on their way to a chart.
+#[derive(Debug, Default)]
+pub struct FlameChart {
+    /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
+    waiting: VecDeque<(i64, StackIdx)>,
+    /// The last gaps.
+    gaps: VecDeque<u64>,
+    /// The frames that run, outermost first, with the time since which they do.
+    open: Vec<(StackIdx, i64)>,
+    /// Up to when.
+    open_to_ns: i64,
+    /// Whether a stack had more frames than are drawn.
+    too_deep: bool,
+}
+
+impl FlameChart {
+    /// Takes the next sample, no earlier than those before, and appends the spans that are known to be over.
+    pub fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        match self.waiting.back_mut() {
+            Some(last) if last.0 == ts_ns => {
+                last.1 = stack;
+                return;
+            }
+            Some(last) => {
+                let gap_ns = last.0.abs_diff(ts_ns);
+                if self.gaps.len() == WINDOW {
+                    self.gaps.pop_front();
+                }
+                self.gaps.push_back(gap_ns);
+            }
+            None => {}
+        }
+        self.waiting.push_back((ts_ns, stack));
+        if self.gaps.len() == WINDOW {
+            self.draw_waiting(stacks, spans);
+        }
+    }
+
+    /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
+    pub fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
+        self.draw_waiting(stacks, spans);
+        if let Some((ts_ns, stack)) = self.waiting.pop_front() {
+            self.stand(ts_ns, ts_ns.saturating_add_unsigned(self.usual_ns()), stack, stacks, spans);
+        }
+        self.close(0, stacks, spans);
+        self.too_deep
+    }
+
+    /// Draws all samples that wait but the last.
+    fn draw_waiting(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let usual_ns = self.usual_ns();
+        while let Some(&(next_ns, _)) = self.waiting.get(1) {
+            let Some((ts_ns, stack)) = self.waiting.pop_front() else { return };
+            let is_idle = ts_ns.abs_diff(next_ns) > usual_ns.saturating_mul(IDLE_GAPS);
+            let end_ns = if is_idle { ts_ns.saturating_add_unsigned(usual_ns) } else { next_ns };
+            self.stand(ts_ns, end_ns, stack, stacks, spans);
+        }
+    }
+
+    /// Goes on with a sample that stands for `ts_ns..end_ns`.
+    fn stand(&mut self, ts_ns: i64, end_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let touches = self.open_to_ns == ts_ns;
+        if !touches {
+            self.close(0, stacks, spans);
+        }
+        if self.open.last().map(|&(frame, _)| frame) != Some(stack) || self.too_deep {
+            let mut path: Vec<StackIdx> = stacks.path(stack).collect();
+            path.reverse();
+            self.too_deep |= path.len() > DEPTH_MAX;
+            path.truncate(DEPTH_MAX);
+            let same = self.open.iter().zip(&path).take_while(|((open, _), frame)| open == *frame).count();
+            self.close(same, stacks, spans);
+            self.open.extend(path[same..].iter().map(|&frame| (frame, ts_ns)));
+        }
+        self.open_to_ns = end_ns;
+    }
+
+    /// Ends the frames from `depth` on.
+    fn close(&mut self, depth: usize, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+        let end_ns = self.open_to_ns;
+        let closed = self.open.drain(depth..).zip(depth..);
+        spans.extend(closed.map(|((frame, start_ns), depth)| FlameSpan {
+            depth: depth as u16,
+            start_ns,
+            end_ns,
+            name: stacks.get(frame).name,
+        }));
+    }
+
+    /// The median of the gaps that are known; 0 while there is none.
+    fn usual_ns(&self) -> u64 {
+        let mut gaps: [u64; WINDOW] = [0; WINDOW];
+        let gaps = &mut gaps[..self.gaps.len()];
+        gaps.iter_mut().zip(&self.gaps).for_each(|(to, &gap)| *to = gap);
+        if gaps.is_empty() {
+            return 0;
+        }
+        let middle = (gaps.len() - 1) / 2;
+        *gaps.select_nth_unstable(middle).1
+    }
+}
+
+#[cfg(test)]
+#[path = "flame_tests.rs"]
+mod tests;

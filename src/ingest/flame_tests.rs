@@ -1,0 +1,126 @@
+//! Flame charts beside a naive oracle, which has all samples of the thread at hand.
+
+use proptest::prelude::*;
+
+use super::*;
+
+type Sample = (i64, Vec<u32>);
+
+/// Depth, start, end, name.
+type Seen = (u16, i64, i64, u32);
+
+fn chart(samples: &[Sample]) -> Vec<Seen> {
+    let mut stacks = Stacks::default();
+    let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
+    for (ts_ns, path) in samples {
+        let stack = stacks.intern_path(path.iter().copied().map(NameIdx));
+        chart.sample(*ts_ns, stack, &stacks, &mut spans);
+    }
+    chart.finish(&stacks, &mut spans);
+    let mut seen: Vec<Seen> = spans.iter().map(|span| (span.depth, span.start_ns, span.end_ns, span.name.0)).collect();
+    seen.sort_unstable();
+    seen
+}
+
+/// The slow answer of the file's opening, depth by depth.
+fn naive(samples: &[Sample]) -> Vec<Seen> {
+    let mut samples = samples.to_vec();
+    samples.reverse();
+    samples.dedup_by_key(|sample| sample.0);
+    samples.reverse();
+    let gaps: Vec<u64> = samples.windows(2).map(|pair| pair[0].0.abs_diff(pair[1].0)).collect();
+    let usual_at = |gap: usize| {
+        let window = if gap < WINDOW { &gaps[..gaps.len().min(WINDOW)] } else { &gaps[gap + 1 - WINDOW..=gap] };
+        let mut window = window.to_vec();
+        window.sort_unstable();
+        if window.is_empty() { 0 } else { window[(window.len() - 1) / 2] }
+    };
+    let stands: Vec<(i64, i64, &[u32])> = (0..samples.len())
+        .map(|place| {
+            let (ts_ns, path) = &samples[place];
+            let usual = usual_at(place.min(gaps.len().saturating_sub(1)));
+            let short = ts_ns + i64::try_from(usual).unwrap();
+            let end_ns = match gaps.get(place) {
+                Some(&gap) if gap <= usual * 5 => samples[place + 1].0,
+                _ => short,
+            };
+            (*ts_ns, end_ns, path.as_slice())
+        })
+        .collect();
+    let mut seen = Vec::new();
+    for depth in 0..stands.iter().map(|stand| stand.2.len()).max().unwrap_or(0) {
+        let mut before: Option<(i64, &[u32])> = None;
+        for &(start_ns, end_ns, path) in &stands {
+            let Some(down_to) = path.get(..=depth) else {
+                before = None;
+                continue;
+            };
+            if before == Some((start_ns, down_to)) {
+                let last: &mut Seen = seen.last_mut().unwrap();
+                last.2 = end_ns;
+            } else {
+                seen.push((depth as u16, start_ns, end_ns, path[depth]));
+            }
+            before = Some((end_ns, down_to));
+        }
+    }
+    seen.sort_unstable();
+    seen
+}
+
+proptest! {
+    #[test]
+    fn a_chart_is_what_the_slow_answer_says(
+        steps in proptest::collection::vec((0i64..9, any::<bool>(), proptest::collection::vec(0u32..3, 0..5)), 0..200),
+    ) {
+        let mut ts_ns = 0;
+        let samples: Vec<Sample> = steps
+            .into_iter()
+            .map(|(step, rests, path)| {
+                ts_ns += if rests && step == 7 { 1000 } else { step };
+                (ts_ns, path)
+            })
+            .collect();
+        prop_assert_eq!(chart(&samples), naive(&samples));
+    }
+}
+
+#[test]
+fn a_frame_goes_on_while_the_path_down_to_it_is_the_same() {
+    let samples = [(0, vec![1, 2]), (10, vec![1, 2, 3]), (20, vec![1, 4, 3]), (30, vec![1])];
+    let expected = [(0, 0, 40, 1), (1, 0, 20, 2), (1, 20, 30, 4), (2, 10, 20, 3), (2, 20, 30, 3)];
+    assert_eq!(chart(&samples), expected);
+}
+
+#[test]
+fn nothing_is_drawn_through_idle_time() {
+    let mut samples: Vec<Sample> = (0..10).map(|k| (k * 10, vec![1])).collect();
+    samples.extend((0..10).map(|k| (5000 + k * 10, vec![1])));
+    assert_eq!(chart(&samples), [(0, 0, 100, 1), (0, 5000, 5100, 1)]);
+    // A sampler that skips three beats has not seen the thread rest.
+    samples.retain(|sample| !(30..60).contains(&sample.0));
+    assert_eq!(chart(&samples), [(0, 0, 100, 1), (0, 5000, 5100, 1)]);
+}
+
+#[test]
+fn a_single_sample_is_a_point() {
+    assert_eq!(chart(&[(7, vec![1])]), [(0, 7, 7, 1)]);
+    assert_eq!(chart(&[(7, vec![])]), []);
+}
+
+#[test]
+fn the_last_of_several_samples_at_one_time_is_drawn() {
+    assert_eq!(chart(&[(0, vec![1]), (10, vec![2]), (10, vec![1]), (20, vec![1])]), [(0, 0, 30, 1)]);
+}
+
+#[test]
+fn an_endless_recursion_is_drawn_down_to_the_limit_and_told() {
+    let mut stacks = Stacks::default();
+    let (mut chart, mut spans) = (FlameChart::default(), Vec::new());
+    let deep = stacks.intern_path((0..100_000).map(|_| NameIdx(1)));
+    chart.sample(0, deep, &stacks, &mut spans);
+    chart.sample(10, deep, &stacks, &mut spans);
+    assert!(chart.finish(&stacks, &mut spans));
+    assert_eq!(spans.len(), DEPTH_MAX);
+    assert!(spans.iter().all(|span| (span.start_ns, span.end_ns) == (0, 20)));
+}

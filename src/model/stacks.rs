@@ -1,0 +1,216 @@
+//! The capture's table of call stacks: each row is a frame below another, so that stacks which begin alike share all rows
+//! up to where they part. Knows names as rows only.
+
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::NameIdx;
+
+/// A row of [`Stacks`]: the frame that it ends with, and through its parents the whole stack.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub struct StackIdx(pub u32);
+
+impl StackIdx {
+    /// The stack without a frame.
+    pub const EMPTY: Self = Self(0);
+
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+
+    /// From the value of a sample; one beyond the table is the empty stack wherever it is asked for.
+    #[must_use]
+    pub fn of_value(value: u64) -> Self {
+        Self(u32::try_from(value).unwrap_or(u32::MAX))
+    }
+}
+
+/// A frame and what called it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub struct StackRow {
+    /// The stack of the caller; [`StackIdx::EMPTY`] for an outermost frame. Always an earlier row.
+    pub parent: StackIdx,
+    /// The function.
+    pub name: NameIdx,
+}
+
+/// All stacks of a capture, or of a [`Batch`](super::Batch). Row 0 is the stack without a frame.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(from = "StackColumns", into = "StackColumns")]
+pub struct Stacks {
+    rows: Vec<StackRow>,
+    index: FxHashMap<StackRow, StackIdx>,
+}
+
+/// [`Stacks`] as written: small numbers in columns, two to four bytes a row, without the look-up and without row 0.
+#[derive(Serialize, Deserialize)]
+struct StackColumns {
+    /// How many rows up the parent is, at least 1.
+    up: Vec<u32>,
+    names: Vec<u32>,
+}
+
+impl From<StackColumns> for Stacks {
+    fn from(columns: StackColumns) -> Self {
+        let mut stacks = Self::default();
+        for (up, name) in columns.up.into_iter().zip(columns.names) {
+            let row = u32::try_from(stacks.rows.len()).unwrap_or(u32::MAX);
+            stacks.push(StackIdx(row.saturating_sub(up)), NameIdx(name));
+        }
+        stacks
+    }
+}
+
+impl From<Stacks> for StackColumns {
+    fn from(stacks: Stacks) -> Self {
+        let rows = || (0u32..).zip(&stacks.rows).skip(1);
+        Self {
+            up: rows().map(|(row, kept)| row - kept.parent.0).collect(),
+            names: rows().map(|(_, kept)| kept.name.0).collect(),
+        }
+    }
+}
+
+impl Default for Stacks {
+    fn default() -> Self {
+        Self { rows: vec![StackRow::default()], index: FxHashMap::default() }
+    }
+}
+
+impl Stacks {
+    /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack.
+    pub fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
+        // Made when a row is added: most tables that were read are looked at only.
+        if self.index.len() + 1 < self.rows.len() {
+            self.index = self.rows.iter().copied().zip((0..).map(StackIdx)).skip(1).collect();
+        }
+        let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
+        let row = StackRow { parent, name };
+        if let Some(&known) = self.index.get(&row) {
+            return known;
+        }
+        let new = self.push(parent, name);
+        self.index.insert(row, new);
+        new
+    }
+
+    /// The stack of frames that come outermost first, new or known.
+    pub fn intern_path(&mut self, outermost_first: impl IntoIterator<Item = NameIdx>) -> StackIdx {
+        outermost_first.into_iter().fold(StackIdx::EMPTY, |parent, name| self.intern(parent, name))
+    }
+
+    /// Adds a row even if the stack is known, for tables whose rows must keep their places. A parent that is no earlier
+    /// row is the empty stack.
+    pub fn push(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
+        let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
+        // 2^32 rows would take 64 GiB before this.
+        let new = StackIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        self.rows.push(StackRow { parent, name });
+        new
+    }
+
+    /// The innermost frame and its caller; the empty stack for a row that does not exist.
+    #[must_use]
+    pub fn get(&self, stack: StackIdx) -> StackRow {
+        self.rows.get(stack.index()).copied().unwrap_or_default()
+    }
+
+    /// The frames of a stack, innermost first; none for a row that does not exist.
+    pub fn frames(&self, stack: StackIdx) -> impl Iterator<Item = NameIdx> + '_ {
+        self.path(stack).map(|frame| self.get(frame).name)
+    }
+
+    /// The stack, that of its caller, and so on up to the outermost frame.
+    pub fn path(&self, stack: StackIdx) -> impl Iterator<Item = StackIdx> + '_ {
+        let in_table = |stack: StackIdx| (StackIdx::EMPTY < stack && stack.index() < self.rows.len()).then_some(stack);
+        // Parents stand before their children, so this ends.
+        std::iter::successors(in_table(stack), move |&stack| in_table(self.get(stack).parent))
+    }
+
+    /// Maps the stacks of a batch into this table: the answer holds for each of its rows the row here.
+    pub fn absorb(&mut self, batch: &Self, name_of: impl Fn(NameIdx) -> NameIdx) -> Vec<StackIdx> {
+        let mut here = Vec::with_capacity(batch.len());
+        here.push(StackIdx::EMPTY);
+        for row in &batch.rows[1..] {
+            let parent = here.get(row.parent.index()).copied().unwrap_or_default();
+            here.push(self.intern(parent, name_of(row.name)));
+        }
+        here
+    }
+
+    /// All rows in order, without row 0.
+    #[must_use]
+    pub fn rows(&self) -> &[StackRow] {
+        &self.rows[1..]
+    }
+
+    /// How many rows there are, row 0 included.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// Whether there is no stack but the empty one.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.rows.len() == 1
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn frames(stacks: &Stacks, stack: StackIdx) -> Vec<u32> {
+        stacks.frames(stack).map(|name| name.0).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn stacks_come_back_leaf_first_and_alike_ones_share_their_rows(
+            paths in proptest::collection::vec(proptest::collection::vec(0u32..4, 0..6), 0..40),
+        ) {
+            let mut stacks = Stacks::default();
+            let rows: Vec<_> = paths.iter().map(|path| stacks.intern_path(path.iter().copied().map(NameIdx))).collect();
+            let prefixes: std::collections::BTreeSet<_> =
+                paths.iter().flat_map(|path| (0..=path.len()).map(|end| &path[..end])).collect();
+            prop_assert_eq!(stacks.len(), prefixes.len().max(1));
+            let written = postcard::to_stdvec(&stacks).unwrap();
+            let mut read: Stacks = postcard::from_bytes(&written).unwrap();
+            for (path, &row) in paths.iter().zip(&rows) {
+                let leaf_first: Vec<u32> = path.iter().rev().copied().collect();
+                prop_assert_eq!(frames(&stacks, row), leaf_first.clone());
+                prop_assert_eq!(frames(&read, row), leaf_first);
+                prop_assert_eq!(read.intern_path(path.iter().copied().map(NameIdx)), row);
+            }
+        }
+    }
+
+    #[test]
+    fn a_batch_finds_its_place_among_the_stacks_of_the_capture() {
+        let mut capture = Stacks::default();
+        capture.intern_path([7, 8].map(NameIdx));
+        let mut batch = Stacks::default();
+        let known = batch.intern_path([1, 2].map(NameIdx));
+        let new = batch.intern_path([1, 3].map(NameIdx));
+        let here = capture.absorb(&batch, |name| NameIdx(name.0 + 6));
+        assert_eq!(frames(&capture, here[known.index()]), [8, 7]);
+        assert_eq!(frames(&capture, here[new.index()]), [9, 7]);
+        assert_eq!(capture.len(), 4);
+        assert_eq!(here[0], StackIdx::EMPTY);
+    }
+
+    #[test]
+    fn a_parent_that_is_no_earlier_row_makes_no_circle() {
+        let read = Stacks::from(StackColumns { up: vec![0, 9, 1], names: vec![1, 2, 3] });
+        assert_eq!(frames(&read, StackIdx(1)), [1]);
+        assert_eq!(frames(&read, StackIdx(2)), [2]);
+        assert_eq!(frames(&read, StackIdx(3)), [3, 2]);
+        assert!(frames(&read, StackIdx(4)).is_empty());
+    }
+}

@@ -1,0 +1,108 @@
+//! Samples as scripts see them: counted, dumped with their stacks, kept by an export, and their flame chart seen nowhere.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use longspan::formats::native::write::NativeWriter;
+use longspan::model::args::Detail;
+use longspan::model::{
+    Chunk, Event, EventFlags, EventKind, Id, Losses, NameIdx, Names, Registry, Stacks, TrackKey, TrackKind,
+};
+use serde_json::{Value, json};
+
+use crate::harness::{longspan, text};
+
+/// Two threads, sampled each millisecond, with a span around some of the samples of the first.
+fn sampled(folder: &Path) -> PathBuf {
+    let path = folder.join("sampled.longspan");
+    let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
+    let [main, parse, read] = ["main", "parse \"x\"", "read"].map(|name| names.intern(name, None));
+    let paths = [vec![main], vec![main, parse], vec![main, parse, read], vec![]].map(|path| stacks.intern_path(path));
+    let tracks = [1, 2].map(|tid| {
+        let (pid, tid) = (Id::Number(1), Id::Number(tid));
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 })
+    });
+    let mut chunk = Chunk::default();
+    let args = Detail { args_json: r#"{"weight":7}"#, ..Detail::default() };
+    let event = |ts_ns, value, track, name, detail, kind| {
+        let (depth, flags) = (0, EventFlags::NONE);
+        Event { ts_ns, value, track, name, detail, depth, kind, flags }
+    };
+    for k in 0..40i64 {
+        let (stack, track) = (paths[(k / 3 % 4) as usize], tracks[usize::from(k % 5 == 0)]);
+        let detail = if k == 3 { chunk.details.push(&args) } else { 0 };
+        let value = u64::from(stack.0);
+        chunk.events.push(event(k * 1_000_000, value, track, NameIdx::EMPTY, detail, EventKind::Sample));
+    }
+    chunk.events.push(event(500, 9_000_000, tracks[0], parse, 0, EventKind::Complete));
+    let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
+    writer.write_tables(&names, registry.tables()).expect("written");
+    writer.write_stacks(&stacks).expect("written");
+    writer.write_chunk(&chunk).expect("written");
+    writer.finish(&Losses::default()).expect("written");
+    path
+}
+
+fn info(file: &Path) -> Value {
+    serde_json::from_str(&longspan(&["info", "--no-cache", "--json", text(file)]).done()).expect("JSON")
+}
+
+fn dump(file: &Path) -> Vec<Value> {
+    let lines = longspan(&["dump", "--no-cache", text(file)]).done();
+    lines.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect()
+}
+
+#[test]
+fn samples_are_counted_and_dumped_leaf_first_and_their_chart_is_not() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sampled(folder.path());
+    let info = info(&file);
+    assert_eq!((&info["samples"], &info["spans"], &info["tracks"]), (&json!(40), &json!(1), &json!(2)));
+    let dumped = dump(&file);
+    let of = |kind: &str| dumped.iter().filter(|line| line["t"] == kind).cloned().collect::<Vec<_>>();
+    assert_eq!((of("slice").len(), of("track").len(), of("sample").len()), (1, 2, 40));
+    let samples = of("sample");
+    let expected = json!({"t": "sample", "ts": 3_000_000, "utid": 1, "stack": ["parse \"x\"", "main"],
+                          "args": [["args.weight", 7]]});
+    assert_eq!(samples[3], expected);
+    assert_eq!(samples[9], json!({"t": "sample", "ts": 9_000_000, "utid": 1, "stack": []}));
+    let spans = longspan(&["spans", "--no-cache", "--format", "jsonl", text(&file)]).done();
+    assert_eq!(spans.lines().count(), 1);
+}
+
+#[test]
+fn a_native_export_keeps_samples_and_their_stacks() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sampled(folder.path());
+    let out = folder.path().join("out.longspan");
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&out), "--format", "native"]).done();
+    assert_eq!(dump(&out), dump(&file));
+    let (before, after) = (info(&file), info(&out));
+    for member in ["spans", "samples", "threads", "tracks", "lanes", "start_ns", "end_ns"] {
+        assert_eq!(before[member], after[member], "{member}");
+    }
+}
+
+#[test]
+fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let file = sampled(folder.path());
+    let out = folder.path().join("out.json");
+    longspan(&["export", "--no-cache", text(&file), "-o", text(&out), "--format", "chrome"]).done();
+    let json: Value = serde_json::from_str(&std::fs::read_to_string(&out).expect("written")).expect("JSON");
+    let stack_of = |event: &Value| {
+        let mut stack = Vec::new();
+        let mut frame = event["sf"].as_u64();
+        while let Some(number) = frame {
+            let row = &json["stackFrames"][number.to_string()];
+            stack.push(row["name"].clone());
+            frame = row["parent"].as_u64();
+        }
+        Value::Array(stack)
+    };
+    let events = json["traceEvents"].as_array().expect("a list");
+    let exported: Vec<Value> = events.iter().filter(|event| event["ph"] == "P").map(stack_of).collect();
+    let dumped: Vec<Value> =
+        dump(&file).iter().filter(|line| line["t"] == "sample").map(|line| line["stack"].clone()).collect();
+    assert_eq!(exported, dumped);
+}
