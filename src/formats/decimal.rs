@@ -17,6 +17,11 @@ pub(super) enum NumberError {
 /// Digits, with the places of the unit, that fit `i64` nanoseconds whatever they are: 10^18 is below 2^63.
 const FAST_DIGITS: usize = 18;
 
+/// Reads nanoseconds: an integer, a decimal or an exponent form.
+pub(super) fn nanos_from_nanos(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<0>(text)
+}
+
 /// Reads microseconds: an integer, a decimal or an exponent form.
 pub(super) fn nanos_from_micros(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<3>(text)
@@ -25,6 +30,11 @@ pub(super) fn nanos_from_micros(text: &[u8]) -> Result<i64, NumberError> {
 /// Reads milliseconds: an integer, a decimal or an exponent form.
 pub(super) fn nanos_from_millis(text: &[u8]) -> Result<i64, NumberError> {
     nanos::<6>(text)
+}
+
+/// Reads seconds: an integer, a decimal or an exponent form.
+pub(super) fn nanos_from_seconds(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<9>(text)
 }
 
 /// Reads a unit that has 10^`PLACES` nanoseconds.
@@ -163,7 +173,8 @@ mod tests {
 
     type Reads = fn(&[u8]) -> Result<i64, NumberError>;
 
-    const UNITS: &[(i32, Reads)] = &[(3, nanos_from_micros), (6, nanos_from_millis)];
+    const UNITS: &[(i32, Reads)] =
+        &[(0, nanos_from_nanos), (3, nanos_from_micros), (6, nanos_from_millis), (9, nanos_from_seconds)];
 
     /// Decimal arithmetic on strings of digits, as slow and plain as it can be: shift the point, cut, round.
     fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, places: i32) -> Option<i64> {

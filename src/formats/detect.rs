@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::source::{Source, excerpt};
-use super::{ReadContext, ReadError, Reader, chrome_json, ninja, perfetto};
+use super::{ReadContext, ReadError, Reader, chrome_json, collapsed, ninja, perfetto, spall, strace, tracy};
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -39,10 +39,40 @@ pub const FORMATS: &[Format] = &[
         open: |source, _| Ok(ninja::open(source)),
     },
     Format {
+        name: "Spall",
+        extensions: &["spall"],
+        sniff: spall::read::looks_like_spall,
+        open: |source, _| spall::read::open(source),
+    },
+    Format {
+        name: "Tracy",
+        extensions: &["tracy"],
+        sniff: tracy::looks_like_tracy,
+        open: |source, _| tracy::refuse(&source),
+    },
+    Format {
+        name: "Tracy zones",
+        extensions: &["csv"],
+        sniff: tracy::looks_like_zones,
+        open: |source, _| Ok(tracy::open(source)),
+    },
+    Format {
+        name: "strace",
+        extensions: &["strace"],
+        sniff: strace::looks_like_strace,
+        open: |source, _| Ok(strace::open(source)),
+    },
+    Format {
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
         open: |source, _| Ok(chrome_json::read::open(source)),
+    },
+    Format {
+        name: "Collapsed stacks",
+        extensions: &["collapsed", "folded"],
+        sniff: collapsed::looks_like_collapsed,
+        open: |source, _| Ok(collapsed::open(source)),
     },
 ];
 
@@ -68,4 +98,41 @@ pub fn format_of(head: &[u8]) -> Option<&'static Format> {
 fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{data, format_of};
+
+    /// Captures that others wrote, and what they are.
+    const CAPTURES: &[(&str, &str)] = &[
+        ("chromium.pftrace.gz", "Perfetto"),
+        ("go_trace.json", "Chrome JSON"),
+        ("ninja_log.txt", "Ninja log"),
+        ("pyspy_collapsed.txt", "Collapsed stacks"),
+        ("spall_v3.spall.gz", "Spall"),
+        ("strace_ttt.txt.gz", "strace"),
+        ("ugly.json", "Chrome JSON"),
+    ];
+
+    #[test]
+    fn captures_are_recognised_by_their_content_and_by_one_row_only() {
+        for (file, expected) in CAPTURES {
+            let path = data(file);
+            let source = Source::open(&path, &ReadContext::default()).expect("a file");
+            let fits: Vec<_> =
+                FORMATS.iter().filter(|format| (format.sniff)(source.head())).map(|format| format.name).collect();
+            assert_eq!(fits, [*expected], "{file}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_capture_is_none() {
+        let texts = ["plain text;\nof two lines", "name,count\na,1\n", "a b\n1 2\n", "<svg></svg>", "\n\n", ";;; 1 x"];
+        for text in texts {
+            assert_eq!(format_of(text.as_bytes()), None, "{text:?}");
+        }
+        assert_eq!(format_of(b"\x7fELF\x02\x01\x01\x00"), None);
+    }
 }

@@ -174,6 +174,14 @@ impl Lines {
     }
 }
 
+/// The lines that stand whole at the beginning of a capture, for recognising it.
+pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_whole = head.len() < super::source::HEAD_BYTES;
+    let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
+    let head = head[..end].strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head[..end]);
+    head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -7,14 +7,20 @@
 mod args;
 mod batch;
 pub mod chrome_json;
+pub mod collapsed;
 mod decimal;
 pub mod detect;
+mod feed;
 mod lines;
 pub mod native;
 pub mod ninja;
 mod pack;
 pub mod perfetto;
 pub mod source;
+pub mod spall;
+pub mod strace;
+mod ticks;
+pub mod tracy;
 mod unpack;
 
 #[cfg(test)]

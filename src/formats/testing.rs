@@ -1,7 +1,7 @@
 //! What tests of readers share: a sink that keeps everything, and ways to read bytes as a user would open a file.
 
 use std::io::Write as _;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use super::{BatchSink, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
@@ -32,6 +32,11 @@ impl Reading {
     /// Each kind of loss with its count.
     pub(super) fn lost(&self) -> Vec<(Loss, u64)> {
         self.losses.iter().map(|(loss, entry)| (loss, entry.count)).collect()
+    }
+
+    /// Time, value and name of each event.
+    pub(super) fn short(&self) -> Vec<(i64, u64, &str)> {
+        self.events.iter().map(|event| (event.ts_ns, event.value, event.name.as_str())).collect()
     }
 }
 
@@ -90,4 +95,16 @@ pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("written");
     file
+}
+
+/// A file of the test data.
+pub(super) fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// The name of the format that a capture is taken for.
+pub(super) fn format_of(bytes: &[u8]) -> Option<&'static str> {
+    let file = file_of(bytes);
+    let source = super::source::Source::open(file.path(), &ReadContext::default()).ok()?;
+    detect::format_of(source.head()).map(|format| format.name)
 }

@@ -1,0 +1,291 @@
+//! Goes through a capture of Spall and hands on its events.
+
+use super::wire::{
+    At, BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, What, event,
+};
+use crate::formats::args::ArgsWriter;
+use crate::formats::batch::{BatchBuilder, bare, text};
+use crate::formats::feed::Feed;
+use crate::formats::source::{Source, excerpt};
+use crate::formats::ticks::Tick;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+
+/// Events between two looks at whether to stop, and whether the batch is full.
+const EVENTS_PER_CHECK: u32 = 1024;
+
+/// So many events in a row that make sense are taken for the end of damage.
+const EVENTS_TRUSTED: usize = 3;
+
+/// Whether a capture begins as Spall's do, of either kind.
+#[must_use]
+pub fn looks_like_spall(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
+}
+
+/// Makes a reader of Spall's captures.
+///
+/// # Errors
+/// [`ReadError::Malformed`] for captures of the automatic kind, other versions and impossible clocks.
+pub fn open(source: Source) -> Result<Reader, ReadError> {
+    let malformed = |offset, expected: &str, found: String| {
+        Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
+    };
+    let head = source.head();
+    if head.starts_with(&MAGIC_AUTOMATIC) {
+        let found = "one of the automatic kind, whose names are addresses in a program".to_owned();
+        return malformed(0, "a capture of Spall that was made by hand", found);
+    }
+    let Some(header) = head.first_chunk::<HEADER_BYTES>() else {
+        return malformed(head.len() as u64, "a header of 32 bytes", "the end of the file".to_owned());
+    };
+    let field = |at: usize| header[at..at + 8].try_into().unwrap_or([0; 8]);
+    let version = u64::from_le_bytes(field(8));
+    if !matches!(version, 1 | 3) {
+        return malformed(8, "version 1 or 3", format!("version {version}"));
+    }
+    let micros = f64::from_le_bytes(field(16));
+    match Tick::of_micros(micros) {
+        Some(tick) => Ok(Reader::Stream(Box::new(Spall { source: Some(source), version, tick }))),
+        None => malformed(16, "the microseconds of a tick, above 0", format!("{micros} ({})", excerpt(&field(16)))),
+    }
+}
+
+struct Spall {
+    source: Option<Source>,
+    version: u64,
+    tick: Tick,
+}
+
+impl StreamReader for Spall {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut feed = Feed::new(source);
+        feed.skip(HEADER_BYTES as u64)?;
+        let maker = Maker { tick: self.tick, pid: 0, tid: 0, place: Place::Offset(0), args: ArgsWriter::default() };
+        let mut walk = Walk { feed, maker, batch: BatchBuilder::new(), sink, context, unchecked: 0 };
+        if self.version == 1 {
+            walk.stream()?;
+        } else {
+            walk.buffers()?;
+        }
+        let cut_at = walk.feed.source().cut_at();
+        if let Some(offset) = cut_at
+            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+        }
+        walk.batch.flush(sink)
+    }
+}
+
+struct Walk<'a> {
+    feed: Feed,
+    maker: Maker,
+    batch: BatchBuilder,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+    unchecked: u32,
+}
+
+/// Makes events of one thread.
+struct Maker {
+    tick: Tick,
+    pid: u32,
+    tid: u32,
+    place: Place,
+    args: ArgsWriter,
+}
+
+impl Walk<'_> {
+    /// Version 1: events to the end.
+    fn stream(&mut self) -> Result<(), ReadError> {
+        loop {
+            let place = Place::Offset(self.feed.offset());
+            let bytes = self.feed.peek(EVENT_BYTES_MAX)?;
+            if bytes.is_empty() {
+                return Ok(());
+            }
+            let step = match event(1, bytes) {
+                Ok(found) => {
+                    self.maker.place = place;
+                    match found.what {
+                        What::Over => return Ok(()),
+                        What::Padding(len) => found.len as u64 + u64::from(len),
+                        what => {
+                            self.maker.take(what, &mut self.batch);
+                            found.len as u64
+                        }
+                    }
+                }
+                Err(NoEvent::Incomplete) => {
+                    self.batch.lose(Loss::Truncated, place);
+                    return Ok(());
+                }
+                Err(NoEvent::Unknown) => {
+                    self.batch.lose(Loss::BadRecord, place);
+                    self.step_over_damage()?;
+                    0
+                }
+            };
+            self.skip(step, place)?;
+            self.check()?;
+        }
+    }
+
+    /// Goes on to where some events in a row make sense.
+    fn step_over_damage(&mut self) -> Result<(), ReadError> {
+        let mut searched = 0u32;
+        loop {
+            self.feed.skip(1)?;
+            let bytes = self.feed.peek(EVENTS_TRUSTED * EVENT_BYTES_MAX)?;
+            if bytes.is_empty() || makes_sense(bytes) {
+                return Ok(());
+            }
+            searched = searched.wrapping_add(1);
+            if searched.is_multiple_of(1 << 20) {
+                self.context.cancel.check()?;
+            }
+        }
+    }
+
+    /// Version 3: buffers to the end. What is damaged costs the rest of its buffer.
+    fn buffers(&mut self) -> Result<(), ReadError> {
+        while !self.feed.is_at_end()? {
+            let place = Place::Offset(self.feed.offset());
+            let Some(header) = self.feed.take(BUFFER_HEADER_BYTES)? else {
+                self.batch.lose(Loss::Truncated, place);
+                return Ok(());
+            };
+            let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
+            // The first time of the buffer follows: some tracers write 0, and every event tells its own.
+            let (len, tid, pid) = (u64::from(number(0)), number(4), number(8));
+            (self.maker.tid, self.maker.pid) = (tid, pid);
+            self.buffer(len)?;
+        }
+        Ok(())
+    }
+
+    fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
+        let end = self.feed.offset() + len;
+        while self.feed.offset() < end {
+            let offset = self.feed.offset();
+            let left = end - offset;
+            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(EVENT_BYTES_MAX);
+            let bytes = self.feed.peek(wanted)?;
+            let is_cut = bytes.len() < wanted;
+            self.maker.place = Place::Offset(offset);
+            let step = match event(3, bytes) {
+                Ok(found) => match found.what {
+                    What::Over => left,
+                    What::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
+                    what => {
+                        self.maker.take(what, &mut self.batch);
+                        found.len as u64
+                    }
+                },
+                Err(NoEvent::Incomplete) if is_cut => {
+                    self.batch.lose(Loss::Truncated, Place::Offset(offset));
+                    left
+                }
+                Err(_) => {
+                    self.batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    left
+                }
+            };
+            if !self.feed.skip(step)? {
+                if self.batch.batch.losses.count(Loss::Truncated) == 0 {
+                    self.batch.lose(Loss::Truncated, Place::Offset(offset));
+                }
+                return Ok(());
+            }
+            self.check()?;
+        }
+        Ok(())
+    }
+
+    fn skip(&mut self, len: u64, place: Place) -> Result<(), ReadError> {
+        if !self.feed.skip(len)? {
+            self.batch.lose(Loss::Truncated, place);
+        }
+        Ok(())
+    }
+
+    fn check(&mut self) -> Result<(), ReadError> {
+        self.unchecked += 1;
+        if self.unchecked < EVENTS_PER_CHECK {
+            return Ok(());
+        }
+        self.unchecked = 0;
+        self.context.cancel.check()?;
+        self.batch.flush_if_full(self.sink, self.context)
+    }
+}
+
+/// Whether some events of version 1 in a row have times that may be, and text for names.
+fn makes_sense(mut bytes: &[u8]) -> bool {
+    for _ in 0..EVENTS_TRUSTED {
+        if bytes.is_empty() {
+            return true;
+        }
+        let Ok(found) = event(1, bytes) else { return false };
+        let may_be = |at: At| matches!(at, At::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
+        let is_good = match found.what {
+            What::Begin { at, name, args } => {
+                may_be(at) && std::str::from_utf8(name).is_ok() && std::str::from_utf8(args).is_ok()
+            }
+            What::End { at } => may_be(at),
+            _ => false,
+        };
+        if !is_good {
+            return false;
+        }
+        bytes = &bytes[found.len..];
+    }
+    true
+}
+
+impl Maker {
+    fn take(&mut self, what: What<'_>, batch: &mut BatchBuilder) {
+        let (kind, at, name, args) = match what {
+            What::Begin { at, name, args } => (EventKind::Begin, at, name, args),
+            What::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
+            What::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
+            What::ProcessName(name) => {
+                let name = text(name, self.place, &mut batch.batch.losses);
+                let pid = Id::Number(self.pid.into());
+                return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
+            }
+            What::ThreadName(name) => {
+                let name = text(name, self.place, &mut batch.batch.losses);
+                let (pid, tid) = (Id::Number(self.pid.into()), Id::Number(self.tid.into()));
+                return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+            }
+            What::Padding(_) | What::Over => return,
+        };
+        let (pid, tid, ts_ns) = match at {
+            At::Float { pid, tid, ticks } => (pid, tid, self.tick.nanos_from_float(ticks)),
+            At::Ticks(ticks) => (self.pid, self.tid, self.tick.nanos(ticks)),
+        };
+        let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
+        let (pid, tid) = (Id::Number(pid.into()), Id::Number(tid.into()));
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let (track, name) = (batch.track_with(&key), batch.name(name, None, self.place));
+        let detail = if args.is_empty() { 0 } else { self.detail(args, batch) };
+        let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };
+        batch.push(Event { detail, flags, ..bare(ts_ns, kind, track, name) });
+    }
+
+    /// Arguments are one text, of JSON perhaps.
+    fn detail(&mut self, args: &[u8], batch: &mut BatchBuilder) -> u32 {
+        type Object = serde_json::Map<String, serde_json::Value>;
+        let object = std::str::from_utf8(args).ok().filter(|text| serde_json::from_str::<Object>(text).is_ok());
+        self.args.clear();
+        let args_json = object.unwrap_or_else(|| {
+            self.args.text("args", args);
+            self.args.finish()
+        });
+        batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
+    }
+}
