@@ -50,7 +50,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
     let mut reader = DetailReader::default();
     let mut all: Vec<(Seen, u64)> = Vec::new();
-    for row in SortedRows::new(snapshot, lanes, i64::MIN, i64::MAX) {
+    for row in SortedRows::new(snapshot, lanes, None, None) {
         let lane = snapshot.lane(row.index.lane);
         let track = snapshot.track(lane.track);
         let process = &snapshot.tracks().processes[track.process.index()];
@@ -91,6 +91,8 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
             LaneKind::Flows => {
                 let point = FlowPoint::from_bits(row.row.detail);
                 seen.flow = Some((0, point.binds_enclosing));
+                // How many spans are around it, as for instants.
+                seen.depth = point.depth.map_or(0, |depth| depth + 1);
                 seen.kind = match point.role {
                     longspan::store::flow::FlowRole::Start => "flow start",
                     longspan::store::flow::FlowRole::Step => "flow step",
@@ -277,36 +279,105 @@ fn captures_of_real_tracers_come_back_the_same() {
     assert!(captures > 4);
 }
 
+/// The part of a capture, picked row by row: what reaches into the range, the value that each counter had, and the points
+/// of flows that have another in the part with the spans that these connect.
+fn part_of(all: &[Seen], range: (i64, i64), is_wanted: impl Fn(&Seen) -> bool) -> Vec<Seen> {
+    let (from_ns, to_ns) = range;
+    let end_ns = |row: &Seen| row.start_ns + row.dur_ns as i64;
+    let inside = |row: &Seen| {
+        let reaches_in = row.start_ns >= from_ns || row.kind == "span" && end_ns(row) > from_ns;
+        is_wanted(row) && row.start_ns < to_ns && reaches_in
+    };
+    let mut part: BTreeSet<&Seen> = all.iter().filter(|row| inside(row)).collect();
+    let mut held: BTreeMap<&str, &Seen> = BTreeMap::new();
+    for row in all.iter().filter(|row| row.kind == "counter" && row.start_ns < from_ns && is_wanted(row)) {
+        held.insert(&row.track, row);
+    }
+    part.extend(held.into_values());
+    let flow_of = |row: &Seen| row.flow.map(|(id, _)| id);
+    let flows: BTreeSet<usize> = part.iter().filter_map(|row| flow_of(row)).collect();
+    for point in all.iter().filter(|row| flow_of(row).is_some_and(|id| flows.contains(&id))) {
+        if !part.insert(point) {
+            continue;
+        }
+        let spans = || all.iter().filter(|row| row.kind == "span" && row.track == point.track);
+        let around = |ts_ns: i64| spans().filter(move |span| span.start_ns <= ts_ns && end_ns(span) >= ts_ns);
+        part.extend(around(point.start_ns).filter(|span| span.depth < point.depth));
+        if point.kind == "flow end" && !point.flow.is_some_and(|(_, binds)| binds) {
+            let is_next = |span: &&Seen| {
+                span.start_ns > point.start_ns || span.start_ns == point.start_ns && span.depth >= point.depth
+            };
+            let next = spans().filter(is_next).min_by_key(|span| (span.start_ns, span.depth));
+            part.extend(next);
+            part.extend(next.into_iter().flat_map(|next| {
+                around(next.start_ns).filter(|span| span.depth < next.depth && end_ns(span) >= end_ns(next))
+            }));
+        }
+    }
+    part.into_iter().cloned().collect()
+}
+
 #[test]
-fn a_part_of_a_capture_is_what_reaches_into_it_with_the_parents_that_began_before() {
+fn a_part_of_a_capture_stands_by_itself() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = load(&demo(folder.path(), 100_000, 0.0));
     let all = seen(&snapshot);
-    let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
-    let (from_ns, to_ns) = (start_ns + (end_ns - start_ns) / 3, start_ns + (end_ns - start_ns) / 2);
-    let mut expected: Vec<Seen> = all
-        .iter()
-        .filter(|row| row.start_ns < to_ns)
-        .filter(|row| row.start_ns >= from_ns || row.kind == "span" && row.start_ns + row.dur_ns as i64 > from_ns)
-        .cloned()
-        .collect();
-    // Each counter begins with the value that it had.
-    let mut held: BTreeMap<&str, &Seen> = BTreeMap::new();
-    for row in all.iter().filter(|row| row.kind == "counter" && row.start_ns < from_ns) {
-        held.insert(&row.track, row);
+    // It ends right after a flow has begun.
+    let begun = all.iter().filter(|row| row.kind == "flow start").map(|row| row.start_ns);
+    let to_ns = begun.max().expect("a flow") + 1;
+    let range = (to_ns - 50_000, to_ns);
+    let worker = Regex::new("^worker").expect("an expression");
+    for (track, name) in [(None, ""), (Some(worker), " worker ")] {
+        let mut expected = part_of(&all, range, |row| row.track.contains(name));
+        let has_parent = expected.iter().any(|row| row.kind == "span" && row.start_ns < range.0);
+        let has_other_end = expected.iter().any(|row| row.flow.is_some() && row.start_ns >= range.1);
+        assert!(has_parent && has_other_end || track.is_some());
+        for format in FORMATS {
+            let (from_ns, to_ns) = (Some(range.0), Some(range.1));
+            let options = ExportOptions { from_ns, to_ns, track: track.clone(), ..ExportOptions::whole(format) };
+            let mut found = seen(&exported(&snapshot, &options));
+            // Flows are numbered from the first that is there.
+            found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
+            found.sort();
+            expected.sort();
+            assert_same(&found, &expected, &format!("{format:?} of {name:?}"));
+        }
     }
-    assert_eq!(held.len(), 3);
-    expected.extend(held.into_values().cloned());
-    expected.sort();
-    assert!(expected.iter().any(|row| row.kind == "span" && row.start_ns < from_ns));
+}
+
+#[test]
+fn what_stands_outside_of_a_part_says_so() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let snapshot = ugly(folder.path());
+    let path = folder.path().join("part.json");
+    let options = ExportOptions {
+        from_ns: Some(20_500),
+        to_ns: Some(22_000),
+        ..ExportOptions::whole(ExportFormat::ChromeJson { gzip: false })
+    };
+    export_to(&snapshot, &path, &options);
+    let json: serde_json::Value = serde_json::from_slice(&fs::read(&path).expect("there")).expect("valid");
+    let events = json["traceEvents"].as_array().expect("an array").iter().filter(|event| event["ph"] != "M");
+    let found: BTreeSet<(String, bool)> =
+        events.map(|event| (format!("{} {}", event["ph"], event["name"]), event["outside"] == true)).collect();
+    let has = |what: &str, outside: bool| found.contains(&(what.to_owned(), outside));
+    assert!(has(r#""s" "flow""#, false) && has(r#""t" "flow""#, true) && has(r#""f" "flow""#, true), "{found:?}");
+    assert!(has(r#""B" "never ends""#, true) && has(r#""X" "ends""#, true) && has(r#""C" "mem""#, true), "{found:?}");
+    assert!(!found.iter().any(|(what, _)| what.contains("request")), "{found:?}");
+}
+
+#[test]
+fn the_last_moment_of_time_is_part_of_a_capture() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("in.json");
+    let last = r#"[{"ph":"X","name":"last","pid":1,"tid":1,"ts":9223372036854775.807,"dur":0},
+        {"ph":"i","name":"too","pid":1,"tid":1,"ts":9223372036854775.807}]"#;
+    fs::write(&path, last).expect("written");
+    let snapshot = load(&path);
+    let expected = seen(&snapshot);
+    assert_eq!(expected.len(), 2);
     for format in FORMATS {
-        let options = ExportOptions { from_ns: Some(from_ns), to_ns: Some(to_ns), ..ExportOptions::whole(format) };
-        let mut found = seen(&exported(&snapshot, &options));
-        // Flows are numbered from the first that is there.
-        found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
-        found.sort();
-        expected.sort();
-        assert_same(&found, &expected, &format!("{format:?}"));
+        assert_same(&seen(&exported(&snapshot, &ExportOptions::whole(format))), &expected, &format!("{format:?}"));
     }
 }
 
@@ -316,13 +387,17 @@ fn only_tracks_that_were_asked_for_are_written() {
     let snapshot = load(&demo(folder.path(), 60_000, 0.0));
     let all = seen(&snapshot);
     for (expression, part) in
-        [("^worker [12]$", " worker "), ("memory", "Counter"), ("game", " game "), ("^1004$", "1004")]
+        [("^worker 1$", " worker 1 "), ("memory", " memory "), ("game", " game "), ("^1004$", "1004")]
     {
         let track = Some(Regex::new(expression).expect("an expression"));
         let options = ExportOptions { track, ..ExportOptions::whole(ExportFormat::Native) };
-        let found = seen(&exported(&snapshot, &options));
+        let mut found = seen(&exported(&snapshot, &options));
         assert!(!found.is_empty() && found.len() < all.len(), "{expression}");
-        assert!(found.iter().all(|row| row.track.contains(part)), "{expression}");
+        let mut expected = part_of(&all, (i64::MIN, i64::MAX), |row| row.track.contains(part));
+        found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
+        found.sort();
+        expected.sort();
+        assert_same(&found, &expected, expression);
     }
     let none = Some(Regex::new("no such track").expect("an expression"));
     let options = ExportOptions { track: none, ..ExportOptions::whole(ExportFormat::Native) };

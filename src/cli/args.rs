@@ -8,11 +8,13 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowProgress, LowRange, LowRowFormat,
-    LowSpans, LowSynth,
+    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat, LowProgress,
+    LowRange, LowSpans, LowSynth,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
+use crate::export::ExportFormat;
+use crate::export::table::RowFormat;
 use crate::store::cache::Cache;
 
 /// What to do.
@@ -69,7 +71,7 @@ pub struct Spans {
     pub range: TimeRange,
     pub name: Option<Regex>,
     pub limit: u64,
-    pub format: LowRowFormat,
+    pub format: RowFormat,
 }
 
 /// What to export, and how.
@@ -77,7 +79,7 @@ pub struct Spans {
 pub struct Export {
     pub file: PathBuf,
     pub output: PathBuf,
-    pub format: LowCaptureFormat,
+    pub format: ExportFormat,
     pub range: TimeRange,
     pub track: Option<Regex>,
 }
@@ -107,12 +109,12 @@ impl Command {
             Some(LowCommand::Spans(low)) => {
                 let LowSpans { file, range, name, limit, format, common } = low;
                 let (range, name) = (time_range(&range)?, expression("--name", name)?);
-                let spans = Spans { file, range, name, limit: limit.unwrap_or(u64::MAX), format };
+                let spans = Spans { file, range, name, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
                 Self::Spans { spans, load: load(common)? }
             }
             Some(LowCommand::Export(low)) => {
-                let LowExport { file, output, format, range, track, common } = low;
-                let format = format.unwrap_or_else(|| format_of(&output));
+                let LowExport { file, output, format, range, track, by_process, common } = low;
+                let format = export_format(format, &output, by_process)?;
                 let (range, track) = (time_range(&range)?, expression("--track", track)?);
                 Self::Export { export: Export { file, output, format, range, track }, load: load(common)? }
             }
@@ -181,14 +183,39 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
     text.map(compile).transpose()
 }
 
-/// The format that a file's name asks for.
-fn format_of(output: &Path) -> LowCaptureFormat {
+/// The extension of a file's name in small letters, without that of a compression.
+fn extension_of(output: &Path) -> String {
     let extension = |path: &Path| path.extension().map(OsStr::to_ascii_lowercase);
     let name = match extension(output) {
         Some(last) if last == "gz" => extension(&output.with_extension("")),
         last => last,
     };
-    if name.is_some_and(|name| name == "json") { LowCaptureFormat::Chrome } else { LowCaptureFormat::Native }
+    name.unwrap_or_default().to_string_lossy().into_owned()
+}
+
+/// The format that a file's name asks for.
+fn format_of(output: &Path) -> LowCaptureFormat {
+    if extension_of(output) == "json" { LowCaptureFormat::Chrome } else { LowCaptureFormat::Native }
+}
+
+/// The format that was asked for, or that the name of the output asks for.
+fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: bool) -> Result<ExportFormat, CliError> {
+    let is_gzip = output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"));
+    let format = format.unwrap_or_else(|| match &*extension_of(output) {
+        "json" => LowExportFormat::Chrome,
+        "csv" if !is_gzip => LowExportFormat::Csv,
+        "parquet" if !is_gzip => LowExportFormat::Parquet,
+        _ => LowExportFormat::Native,
+    });
+    if by_process && format != LowExportFormat::Parquet {
+        return Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()));
+    }
+    Ok(match format {
+        LowExportFormat::Native => ExportFormat::Native,
+        LowExportFormat::Chrome => ExportFormat::ChromeJson { gzip: is_gzip },
+        LowExportFormat::Csv => ExportFormat::Csv,
+        LowExportFormat::Parquet => ExportFormat::Parquet { by_process },
+    })
 }
 
 fn cache_folder(given: Option<PathBuf>) -> Result<PathBuf, CliError> {
@@ -222,10 +249,14 @@ mod tests {
             Ok(Command::Export { export, .. }) => export.format,
             other => panic!("{words}: {other:?}"),
         };
-        assert_eq!(format("longspan export a -o b.json --no-cache"), LowCaptureFormat::Chrome);
-        assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), LowCaptureFormat::Chrome);
-        assert_eq!(format("longspan export a -o b.gz --no-cache"), LowCaptureFormat::Native);
-        assert_eq!(format("longspan export a -o b.json --format native --no-cache"), LowCaptureFormat::Native);
+        let chrome = |gzip| ExportFormat::ChromeJson { gzip };
+        assert_eq!(format("longspan export a -o b.json --no-cache"), chrome(false));
+        assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), chrome(true));
+        assert_eq!(format("longspan export a -o b.gz --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
+        assert_eq!(format("longspan export a -o b.csv.gz --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });
+        assert_eq!(format("longspan export a -o b.json --format native --no-cache"), ExportFormat::Native);
     }
 
     #[test]
@@ -237,6 +268,7 @@ mod tests {
             "longspan info",
             "longspan info a --threads 0",
             "longspan info a --cache x --no-cache",
+            "longspan export a -o b.json --by-process",
             "longspan render a -o b.png --size 0x0",
             "longspan synth -o a --spans 5 --disorder 1.5",
             "longspan --demo a.json",

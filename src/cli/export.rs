@@ -3,24 +3,17 @@
 use super::CliError;
 use super::args::{Export, Load};
 use super::load::load;
-use super::low_args::LowCaptureFormat;
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::{self, ExportFormat, ExportOptions};
+use crate::export::{self, ExportOptions};
 use crate::query::Snapshot;
 
 /// Writes what `wanted` asks for, and says on stderr what was written.
 pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&wanted.file, how)?.store);
     let (from_ns, to_ns) = wanted.range.on_clock_of(snapshot.start_ns());
-    let format = match wanted.format {
-        LowCaptureFormat::Native => ExportFormat::Native,
-        LowCaptureFormat::Chrome => ExportFormat::ChromeJson {
-            gzip: wanted.output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz")),
-        },
-    };
-    let options = ExportOptions { format, from_ns, to_ns, track: wanted.track.clone() };
+    let options = ExportOptions { format: wanted.format, from_ns, to_ns, track: wanted.track.clone() };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
     let written = export::export(&snapshot, &wanted.file, &wanted.output, &options, &Cancel::default(), &progress);

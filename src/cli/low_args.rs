@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::units::{self, SizeArg, TimeArg};
+use crate::export::table::RowFormat;
 
 /// A viewer for trace timelines of a billion spans.
 #[derive(Debug, Parser)]
@@ -149,6 +150,17 @@ pub enum LowRowFormat {
     Jsonl,
 }
 
+impl LowRowFormat {
+    /// The same for the writer of rows.
+    #[must_use]
+    pub fn rows(self) -> RowFormat {
+        match self {
+            Self::Csv => RowFormat::Csv,
+            Self::Jsonl => RowFormat::JsonLines,
+        }
+    }
+}
+
 /// A format that captures are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LowCaptureFormat {
@@ -158,6 +170,19 @@ pub enum LowCaptureFormat {
     Chrome,
 }
 
+/// A format that exports are written in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum LowExportFormat {
+    /// Longspan's own: chunked, compressed, indexed
+    Native,
+    /// Chrome trace JSON; compressed if the file's name ends in .gz
+    Chrome,
+    /// The spans alone, as comma-separated text
+    Csv,
+    /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
+    Parquet,
+}
+
 #[derive(Debug, Args)]
 pub struct LowExport {
     /// The capture
@@ -165,14 +190,17 @@ pub struct LowExport {
     /// The file to write; replaced only once everything is written
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The format [default: chrome for .json and .json.gz, else native]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .csv csv, .parquet parquet, else native]
     #[arg(long)]
-    pub format: Option<LowCaptureFormat>,
+    pub format: Option<LowExportFormat>,
     #[command(flatten)]
     pub range: LowRange,
     /// Only tracks whose name, process name or id has a match of this regular expression
     #[arg(long, value_name = "RE")]
     pub track: Option<String>,
+    /// Of Parquet: files of its own for each process
+    #[arg(long)]
+    pub by_process: bool,
     #[command(flatten)]
     pub common: LowCommon,
 }

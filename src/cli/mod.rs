@@ -14,7 +14,6 @@ mod low_args;
 mod progress_line;
 mod spans;
 mod synth;
-mod table;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
 mod window;

@@ -4,11 +4,12 @@ use std::path::Path;
 
 use super::args::{Load, Spans};
 use super::load::load;
-use super::table::{Table, TableRow};
 use super::{CliError, to_stdout};
-use crate::model::{NameIdx, TrackKind};
+use crate::export::csv::span_row;
+use crate::export::table::Table;
+use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::rows::{SortedRow, SortedRows};
+use crate::query::rows::SortedRows;
 use crate::store::LaneKind;
 
 /// Prints the spans that `spans` asks for.
@@ -17,13 +18,16 @@ pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let wanted = wanted_names(&snapshot, spans);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
     let span_lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
-    let rows = SortedRows::new(&snapshot, span_lanes, from_ns.unwrap_or(i64::MIN), to_ns.unwrap_or(i64::MAX));
+    let rows = SortedRows::new(&snapshot, span_lanes, from_ns, to_ns);
     let rows = rows.filter(|row| wanted.as_ref().is_none_or(|wanted| wanted[row.row.name as usize]));
     let limit = usize::try_from(spans.limit).unwrap_or(usize::MAX);
     to_stdout(|out| {
         let mut table = Table::begin(out, spans.format)?;
         for row in rows.take(limit) {
-            table.row(&table_row(&snapshot, &row))?;
+            let lane = snapshot.lane(row.index.lane);
+            let dur_ns = (!row.unfinished).then_some(row.row.value);
+            let times = (row.row.start_ns, dur_ns);
+            table.row(&span_row(&snapshot, lane.track, lane.depth, times, NameIdx(row.row.name)))?;
         }
         Ok(())
     })
@@ -35,23 +39,4 @@ fn wanted_names(snapshot: &Snapshot, spans: &Spans) -> Option<Vec<bool>> {
     let names = snapshot.names();
     let rows = (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).map(NameIdx);
     Some(rows.map(|name| expression.is_match(names.get(name).text)).collect())
-}
-
-fn table_row<'a>(snapshot: &'a Snapshot, row: &SortedRow) -> TableRow<'a> {
-    let lane = snapshot.lane(row.index.lane);
-    let track = snapshot.track(lane.track);
-    let name = snapshot.names().get(NameIdx(row.row.name));
-    let is_thread = track.key.kind == TrackKind::Thread;
-    TableRow {
-        ts_ns: row.row.start_ns,
-        dur_ns: (!row.unfinished).then_some(row.row.value),
-        depth: lane.depth,
-        name: name.text,
-        category: name.category,
-        pid: &track.key.pid,
-        tid: &track.key.tid,
-        process: &snapshot.tracks().processes[track.process.index()].name,
-        thread: if is_thread { &track.name } else { "" },
-        track: if is_thread { "" } else { &track.name },
-    }
 }

@@ -9,59 +9,44 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rustc_hash::FxHashMap;
 
-use super::rows::ExportRows;
-use super::{ExportReport, Out, SinkError, Watched};
+use super::excerpt::Excerpt;
+use super::{ExportReport, Out, SinkError, Task};
 use crate::formats::chrome_json::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx, TrackKind};
-use crate::query::Snapshot;
 
 /// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many again.
 const GZIP_LEVEL: u32 = 3;
 /// What the compressor is handed at once.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;
 
-/// Writes all rows to `out`.
-pub(super) fn write(
-    snapshot: &Snapshot,
-    rows: &mut ExportRows<'_>,
-    out: Out<'_>,
-    gzip: bool,
-    watched: &Watched<'_>,
-) -> Result<ExportReport, SinkError> {
+/// Writes an excerpt to `out`.
+pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool) -> Result<ExportReport, SinkError> {
     if !gzip {
-        return write_plain(snapshot, rows, out, watched);
+        return write_plain(task, excerpt, out);
     }
     // In large pieces, since the compressor takes four times as long over single lines.
     let encoder = GzEncoder::new(out, Compression::new(GZIP_LEVEL));
     let mut buffered = BufWriter::with_capacity(GZIP_PIECE_BYTES, encoder);
-    let report = write_plain(snapshot, rows, &mut buffered, watched)?;
+    let report = write_plain(task, excerpt, &mut buffered)?;
     let encoder = buffered.into_inner().map_err(IntoInnerError::into_error)?;
     encoder.finish()?;
     Ok(report)
 }
 
-fn write_plain(
-    snapshot: &Snapshot,
-    rows: &mut ExportRows<'_>,
-    out: Out<'_>,
-    watched: &Watched<'_>,
-) -> Result<ExportReport, SinkError> {
-    let mut report = ExportReport::default();
-    let tracks = &snapshot.tracks().tracks;
-    let mut writer = ChromeJsonWriter::new(out, snapshot.names(), snapshot.stacks(), snapshot.tracks())?;
+fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
+    let tables = task.snapshot.tracks();
+    let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
     let mut asyncs = Asyncs::default();
-    while let Some((event, blob)) = rows.next_event() {
+    let report = task.each_event(excerpt, |event, blob| {
         asyncs.close_before(event.ts_ns, &mut writer)?;
-        let is_async = tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
+        let is_async = tables.tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
         let event = match event.kind {
-            EventKind::Complete if is_async => asyncs.open(event, &mut writer)?,
-            EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..event },
-            _ => event,
+            EventKind::Complete if is_async => asyncs.open(*event, &mut writer)?,
+            EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..*event },
+            _ => *event,
         };
-        writer.event(&event, blob)?;
-        report.count(event.kind);
-        watched.wrote(report.rows())?;
-    }
+        Ok(writer.event(&event, blob)?)
+    })?;
     asyncs.close_all(&mut writer)?;
     writer.finish()?;
     Ok(report)

@@ -1,13 +1,17 @@
 //! Writes what is sorted back as a capture, whole or a part of it: chunk by chunk, in memory that does not grow with it.
 //!
-//! [`rows`] picks the rows and makes events of them, [`native`] and [`chrome_json`] write these, and [`output`] lets the
-//! file appear only once it is whole. A part of a capture stands by itself: spans that began before it are in it, and
-//! counters begin with the value that they had.
+//! [`excerpt`] picks the rows, [`rows`] makes events of them, one module for each format writes these, and [`output`] lets
+//! the file appear only once it is whole. A part of a capture stands by itself: spans that began before it are in it,
+//! counters begin with the value that they had, and flows have both of their ends.
 
 pub mod chrome_json;
+pub mod csv;
+pub mod excerpt;
 pub mod native;
 pub mod output;
+pub mod parquet;
 pub mod rows;
+pub mod table;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -17,10 +21,11 @@ use regex::Regex;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::native::write::WriteError;
-use crate::model::EventKind;
+use crate::model::{Event, EventKind};
 use crate::query::Snapshot;
 
-use output::OutputFile;
+use excerpt::Excerpt;
+use output::{OutputFile, OutputFolder};
 use rows::ExportRows;
 
 /// What to write.
@@ -32,6 +37,13 @@ pub enum ExportFormat {
     ChromeJson {
         /// Whether it is compressed.
         gzip: bool,
+    },
+    /// The spans alone, as comma-separated text; see [`csv`].
+    Csv,
+    /// A folder of tables for databases; see [`parquet`].
+    Parquet {
+        /// Whether each process has files of its own.
+        by_process: bool,
     },
 }
 
@@ -69,7 +81,7 @@ pub struct ExportReport {
     pub flows: u64,
     /// Samples.
     pub samples: u64,
-    /// Length of the file.
+    /// Length of what was written, all files together.
     pub bytes: u64,
 }
 
@@ -86,6 +98,9 @@ pub enum ExportError {
     /// The path is a folder.
     #[error("{}: is a folder", path.display())]
     IsFolder { path: PathBuf },
+    /// The format makes a folder, and something is there already.
+    #[error("{}: is there already; this format needs the name of a new folder, or of an empty one", path.display())]
+    IsThere { path: PathBuf },
     /// An event has more arguments than a chunk may hold.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
@@ -108,26 +123,36 @@ pub fn export(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<ExportReport, ExportError> {
-    let mut file = OutputFile::create(output, source)?;
-    let mut rows = ExportRows::new(snapshot, options);
-    progress.begin(Stage::Exporting, rows.count());
-    let watched = Watched { cancel, progress };
-    let written = match options.format {
-        ExportFormat::Native => native::write(snapshot, &mut rows, file.writer(), &watched),
-        ExportFormat::ChromeJson { gzip } => chrome_json::write(snapshot, &mut rows, file.writer(), gzip, &watched),
-    };
-    let mut report = written.map_err(|error| match error {
+    let task = Task { snapshot, cancel, progress };
+    let failed = |error| match error {
         SinkError::Cancelled(cancelled) => ExportError::Cancelled(cancelled),
         SinkError::Write(WriteError::Io(source)) => ExportError::Io { path: output.into(), source },
         SinkError::Write(source) => ExportError::TooLarge { path: output.into(), source },
-    })?;
+    };
+    if let ExportFormat::Parquet { by_process } = options.format {
+        let mut folder = OutputFolder::create(output)?;
+        let excerpt = task.begin(options)?;
+        let report = parquet::write(&task, &excerpt, &mut folder, by_process).map_err(failed)?;
+        cancel.check()?;
+        folder.publish()?;
+        return Ok(report);
+    }
+    let mut file = OutputFile::create(output, source)?;
+    let excerpt = task.begin(options)?;
+    let out = file.writer();
+    let written = match options.format {
+        ExportFormat::ChromeJson { gzip } => chrome_json::write(&task, &excerpt, out, gzip),
+        ExportFormat::Csv => csv::write(&task, &excerpt, out),
+        ExportFormat::Native | ExportFormat::Parquet { .. } => native::write(&task, &excerpt, out),
+    };
+    let report = written.map_err(failed)?;
     cancel.check()?;
-    report.bytes = file.publish()?;
-    Ok(report)
+    Ok(ExportReport { bytes: file.publish()?, ..report })
 }
 
-/// Who is told of the work, and who may stop it.
-struct Watched<'a> {
+/// What is exported, who is told of the work, and who may stop it.
+struct Task<'a> {
+    snapshot: &'a Snapshot,
     cancel: &'a Cancel,
     progress: &'a Progress,
 }
@@ -135,15 +160,35 @@ struct Watched<'a> {
 /// Rows between two looks at the request to stop: some milliseconds.
 const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
 
-impl Watched<'_> {
-    /// Tells of one more row.
-    fn wrote(&self, rows: u64) -> Result<(), Cancelled> {
-        if rows.is_multiple_of(ROWS_BETWEEN_CHECKS) {
-            self.progress.advance(ROWS_BETWEEN_CHECKS);
-            self.progress.add_events(ROWS_BETWEEN_CHECKS);
-            self.cancel.check()?;
+impl Task<'_> {
+    /// Picks the rows.
+    fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
+        let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
+        if options.format == ExportFormat::Csv {
+            excerpt = excerpt.of_spans(self.snapshot);
         }
-        Ok(())
+        self.progress.begin(Stage::Exporting, excerpt.count(self.snapshot));
+        Ok(excerpt)
+    }
+
+    /// Hands each row to `take` in order of time, as an event with the blob of its details. Returns how many there were.
+    fn each_event(
+        &self,
+        excerpt: &Excerpt,
+        mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
+    ) -> Result<ExportReport, SinkError> {
+        let mut report = ExportReport::default();
+        let mut rows = ExportRows::new(self.snapshot, excerpt);
+        while let Some((event, blob)) = rows.next_event() {
+            take(&event, blob)?;
+            report.count(event.kind);
+            if report.rows().is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                self.progress.advance(ROWS_BETWEEN_CHECKS);
+                self.progress.add_events(ROWS_BETWEEN_CHECKS);
+                self.cancel.check()?;
+            }
+        }
+        Ok(report)
     }
 }
 
@@ -176,6 +221,18 @@ impl ExportReport {
 
     fn rows(&self) -> u64 {
         self.spans + self.instants + self.counters + self.flows + self.samples
+    }
+
+    /// The counts of both.
+    fn plus(self, other: Self) -> Self {
+        Self {
+            spans: self.spans + other.spans,
+            instants: self.instants + other.instants,
+            counters: self.counters + other.counters,
+            flows: self.flows + other.flows,
+            samples: self.samples + other.samples,
+            bytes: self.bytes + other.bytes,
+        }
     }
 }
 

@@ -1,6 +1,7 @@
 //! A file that appears under its name only once it is whole, and never in place of the capture that it is made of.
 //! Devices and pipes are written to as they are.
 
+use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{MetadataExt, PermissionsExt};
@@ -53,7 +54,7 @@ impl OutputFile {
         if same_file(&target, source) {
             return Err(ExportError::IsSource { path: path.into() });
         }
-        let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let folder = folder_of(&target);
         let mut builder = tempfile::Builder::new();
         // What any new file gets: the user's mask still takes away.
         builder.prefix(".longspan-").permissions(fs::Permissions::from_mode(0o666));
@@ -78,11 +79,76 @@ impl OutputFile {
             file.sync_all().map_err(failed)?;
             name.persist(&target).map_err(|error| failed(error.error))?;
             // The name is durable once its folder is; a file system that cannot say so has done what it can.
-            let folder = target.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-            File::open(folder).and_then(|folder| folder.sync_all()).ok();
+            File::open(folder_of(&target)).and_then(|folder| folder.sync_all()).ok();
         }
         Ok(bytes)
     }
+}
+
+/// A folder that is being filled, and appears under its name only once it is whole.
+#[derive(Debug)]
+pub struct OutputFolder {
+    path: PathBuf,
+    temporary: tempfile::TempDir,
+    /// The folders in it, from the root.
+    folders: BTreeSet<PathBuf>,
+}
+
+impl OutputFolder {
+    /// Begins a folder that is to be at `path`, in the folder where it will be.
+    ///
+    /// # Errors
+    /// [`ExportError::IsThere`] unless nothing or an empty folder is there, or what the system says.
+    pub fn create(path: &Path) -> Result<Self, ExportError> {
+        let failed = |source| ExportError::Io { path: path.into(), source };
+        let is_free = match fs::read_dir(path) {
+            Ok(mut entries) => entries.next().is_none(),
+            Err(_) => fs::symlink_metadata(path).is_err_and(|error| error.kind() == io::ErrorKind::NotFound),
+        };
+        if !is_free {
+            return Err(ExportError::IsThere { path: path.into() });
+        }
+        let mut builder = tempfile::Builder::new();
+        builder.prefix(".longspan-").permissions(fs::Permissions::from_mode(0o777));
+        let temporary = builder.tempdir_in(folder_of(path)).map_err(failed)?;
+        Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
+    }
+
+    /// Begins a file in it, and the folders on the way to that.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn file(&mut self, path_from_root: &str) -> io::Result<File> {
+        let path_from_root = Path::new(path_from_root);
+        for folder in path_from_root.ancestors().skip(1) {
+            self.folders.insert(folder.into());
+        }
+        let path = self.temporary.path().join(path_from_root);
+        fs::create_dir_all(folder_of(&path))?;
+        File::create(path)
+    }
+
+    /// Makes the folder durable and gives it its name. Its files are durable already.
+    ///
+    /// # Errors
+    /// What the system says; then there is no new folder.
+    pub fn publish(self) -> Result<(), ExportError> {
+        let failed = |source| ExportError::Io { path: self.path.clone(), source };
+        let root = self.temporary.path();
+        for folder in &self.folders {
+            File::open(root.join(folder)).and_then(|folder| folder.sync_all()).ok(); // as far as the system can
+        }
+        // An empty folder of that name is replaced.
+        fs::rename(root, &self.path).map_err(failed)?;
+        let _renamed = self.temporary.keep();
+        File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).ok();
+        Ok(())
+    }
+}
+
+/// The folder that a path is in.
+fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 
 impl Write for Counted {
@@ -184,6 +250,31 @@ mod tests {
             file.publish().unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
             assert_eq!(fs::read_to_string(&target).unwrap(), text);
+        }
+    }
+
+    #[test]
+    fn a_folder_appears_whole_or_not_at_all_and_never_in_place_of_something() {
+        let folder = folder();
+        let path = folder.path().join("out");
+        let mut output = OutputFolder::create(&path).unwrap();
+        output.file("a/b=1/file").unwrap().write_all(b"half").unwrap();
+        assert!(!path.exists());
+        drop(output);
+        assert_eq!(entries(&folder), 0, "nothing is left of it");
+
+        fs::create_dir(&path).unwrap();
+        let mut output = OutputFolder::create(&path).unwrap();
+        output.file("a/b=1/file").unwrap().write_all(b"whole").unwrap();
+        output.publish().unwrap();
+        assert_eq!((fs::read(path.join("a/b=1/file")).unwrap(), entries(&folder)), (b"whole".to_vec(), 1));
+        assert_ne!(fs::metadata(&path).unwrap().permissions().mode() & 0o055, 0, "others may read it");
+
+        fs::write(folder.path().join("file"), "x").unwrap();
+        std::os::unix::fs::symlink("nowhere", folder.path().join("link")).unwrap();
+        for there in ["out", "file", "link"] {
+            let refused = OutputFolder::create(&folder.path().join(there));
+            assert!(matches!(refused, Err(ExportError::IsThere { .. })), "{there}");
         }
     }
 

@@ -1,20 +1,16 @@
-//! The rows of a store as events of a sorted capture, in order of time, parents before their children. Chooses tracks and
-//! a time range; writes nothing.
+//! The rows of an excerpt as events of a sorted capture, in order of time, parents before their children. Writes nothing.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
 use std::ops::Range;
 
-use regex::Regex;
-
-use super::ExportOptions;
+use super::excerpt::Excerpt;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
 use crate::query::Snapshot;
-use crate::query::cursor::LaneCursor;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::{FlowPoint, FlowRole};
-use crate::store::{DetailRef, LaneIdx, LaneKind, RowIdx};
+use crate::store::{DetailRef, LaneKind};
 
 /// Details are kept in the order in which spans ended, and read in that in which they began: apart by depth, each
 /// reader goes through its blocks once. Deeper spans share the last reader.
@@ -23,52 +19,35 @@ const DETAIL_READERS: usize = 24;
 /// The most rows of one time that are put in order: those of a capture in which all times are equal are more than fit.
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
+/// A row, and whether it stands outside of the excerpt.
+type Marked = (SortedRow, bool);
+
 /// The rows that are exported.
 pub struct ExportRows<'a> {
     snapshot: &'a Snapshot,
-    /// What a counter was before the time range begins, in order of time.
-    held: Peekable<std::vec::IntoIter<SortedRow>>,
+    excerpt: &'a Excerpt,
+    /// What is needed from outside of the excerpt, in order of time.
+    outside: Peekable<std::slice::Iter<'a, SortedRow>>,
     rows: Peekable<SortedRows<'a>>,
     readers: Vec<DetailReader>,
-    count: u64,
     /// Events of one time, with where their details stand in `tied_blobs`.
     tied: VecDeque<(Event, Range<usize>)>,
     tied_blobs: Vec<u8>,
 }
 
 impl<'a> ExportRows<'a> {
-    /// The rows that `options` ask for.
+    /// The rows of an excerpt.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, options: &ExportOptions) -> Self {
-        let (from_ns, to_ns) = (options.from_ns.unwrap_or(i64::MIN), options.to_ns.unwrap_or(i64::MAX));
-        let lanes: Vec<LaneIdx> = snapshot
-            .capture_lanes()
-            .filter(|&lane| {
-                options.track.as_ref().is_none_or(|track| matches(snapshot, snapshot.lane(lane).track, track))
-            })
-            .collect();
-        let mut held: Vec<SortedRow> = lanes.iter().filter_map(|&lane| held_value(snapshot, lane, from_ns)).collect();
-        held.sort_by_key(|row| row.row.start_ns);
-        let in_range = |&lane: &LaneIdx| {
-            let mut cursor = LaneCursor::new(snapshot, lane);
-            cursor.first_from(to_ns).row.saturating_sub(cursor.first_from(from_ns).row)
-        };
-        let count = lanes.iter().map(in_range).sum::<u64>() + held.len() as u64;
+    pub fn new(snapshot: &'a Snapshot, excerpt: &'a Excerpt) -> Self {
         Self {
             snapshot,
-            held: held.into_iter().peekable(),
-            rows: SortedRows::new(snapshot, lanes, from_ns, to_ns).peekable(),
+            excerpt,
+            outside: excerpt.outside.iter().peekable(),
+            rows: excerpt.rows(snapshot).peekable(),
             readers: (0..DETAIL_READERS).map(|_| DetailReader::default()).collect(),
-            count,
             tied: VecDeque::new(),
             tied_blobs: Vec::new(),
         }
-    }
-
-    /// About how many rows there are: spans that begin before the range are not counted.
-    #[must_use]
-    pub fn count(&self) -> u64 {
-        self.count
     }
 
     /// The next row as an event, with the blob of its details.
@@ -76,7 +55,7 @@ impl<'a> ExportRows<'a> {
         if self.tied.is_empty() {
             self.tied_blobs.clear();
             let row = self.next_row()?;
-            if self.next_start_ns() != Some(row.row.start_ns) {
+            if self.next_start_ns() != Some(row.0.row.start_ns) {
                 return Some(self.event(&row));
             }
             self.tie(row);
@@ -86,7 +65,7 @@ impl<'a> ExportRows<'a> {
     }
 
     /// Gathers the rows of one time, and puts points in time between the spans that they stand between.
-    fn tie(&mut self, first: SortedRow) {
+    fn tie(&mut self, first: Marked) {
         let mut next = Some(first);
         while let Some(row) = next {
             let (event, blob) = self.event(&row);
@@ -94,7 +73,7 @@ impl<'a> ExportRows<'a> {
             let start = self.tied_blobs.len();
             self.tied_blobs.extend_from_slice(&blob);
             self.tied.push_back((event, start..self.tied_blobs.len()));
-            let more = self.tied.len() < TIED_ROWS_MAX && self.next_start_ns() == Some(first.row.start_ns);
+            let more = self.tied.len() < TIED_ROWS_MAX && self.next_start_ns() == Some(first.0.row.start_ns);
             next = if more { self.next_row() } else { None };
         }
         self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {
@@ -104,22 +83,30 @@ impl<'a> ExportRows<'a> {
         });
     }
 
-    fn next_row(&mut self) -> Option<SortedRow> {
-        let is_held_next = match (self.held.peek(), self.rows.peek()) {
-            (Some(held), Some(row)) => held.row.start_ns <= row.row.start_ns,
-            (held, _) => held.is_some(),
+    fn next_row(&mut self) -> Option<Marked> {
+        let is_outside_next = match (self.outside.peek(), self.rows.peek()) {
+            (Some(outside), Some(row)) => outside.row.start_ns <= row.row.start_ns,
+            (outside, _) => outside.is_some(),
         };
-        if is_held_next { self.held.next() } else { self.rows.next() }
+        if is_outside_next {
+            self.outside.next().map(|&row| (row, true))
+        } else {
+            self.rows.next().map(|row| (row, self.excerpt.starts_outside(row.row.start_ns)))
+        }
     }
 
     fn next_start_ns(&mut self) -> Option<i64> {
-        let starts = [self.held.peek(), self.rows.peek()].map(|row| row.map(|row| row.row.start_ns));
-        starts.into_iter().flatten().min()
+        let outside_ns = self.outside.peek().map(|row| row.row.start_ns);
+        let row_ns = self.rows.peek().map(|row| row.row.start_ns);
+        outside_ns.into_iter().chain(row_ns).min()
     }
 
-    fn event(&mut self, row: &SortedRow) -> (Event, &[u8]) {
+    fn event(&mut self, (row, is_outside): &Marked) -> (Event, &[u8]) {
         let lane = self.snapshot.lane(row.index.lane);
-        let event = event_of(row, lane.track, lane.depth);
+        let mut event = event_of(row, lane.track, lane.depth);
+        if *is_outside {
+            event.flags = event.flags.with(EventFlags::OUTSIDE);
+        }
         if row.kind == LaneKind::Flows || row.row.detail == 0 {
             return (event, &[]);
         }
@@ -153,24 +140,4 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
     };
     let flags = flags.with(EventFlags::PLACED);
     Event { ts_ns: kept.start_ns, value, track, name: NameIdx(kept.name), detail: 0, depth, kind, flags }
-}
-
-/// The last value of a counter before `from_ns`.
-fn held_value(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64) -> Option<SortedRow> {
-    let kind = snapshot.lane(lane).kind;
-    if kind != LaneKind::Counter {
-        return None;
-    }
-    let mut cursor = LaneCursor::new(snapshot, lane);
-    let row = cursor.first_from(from_ns).row.checked_sub(1)?;
-    Some(SortedRow { index: RowIdx { lane, row }, kind, row: cursor.row(row)?, unfinished: false })
-}
-
-/// Whether a track's name, its process's name, or an id of either has a match.
-fn matches(snapshot: &Snapshot, track: TrackIdx, expression: &Regex) -> bool {
-    let track = snapshot.track(track);
-    let process = snapshot.tracks().processes.get(track.process.index());
-    expression.is_match(&track.name)
-        || process.is_some_and(|process| expression.is_match(&process.name))
-        || [&track.key.pid, &track.key.tid].into_iter().any(|id| expression.is_match(&id.to_string()))
 }

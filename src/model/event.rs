@@ -58,6 +58,9 @@ impl EventFlags {
     pub const UNNAMED: Self = Self(8);
     /// The event stood after a later one in its chunk; set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
+    /// The event stands outside of the part of a capture that was exported, and is there for what it is to that part: a
+    /// parent that began before it, the value of a counter, the other end of a flow.
+    pub const OUTSIDE: Self = Self(32);
 
     /// Whether every bit of `other` is set.
     #[must_use]

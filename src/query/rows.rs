@@ -34,7 +34,7 @@ pub struct SortedRows<'a> {
     lanes: Vec<LaneRows>,
     /// The next row of each lane, smallest first.
     heads: BinaryHeap<Reverse<Head>>,
-    end_ns: i64,
+    to_ns: Option<i64>,
     decoded: DecodedBlocks,
 }
 
@@ -72,23 +72,30 @@ struct DecodedBlock {
 }
 
 impl<'a> SortedRows<'a> {
-    /// The rows of `lanes` that start before `end_ns` and reach beyond `start_ns`; instants and values from `start_ns` on.
+    /// The rows of `lanes` that start before `to_ns` and reach beyond `from_ns`; instants and values from `from_ns` on.
+    ///
+    /// `None`: the last moment of time is in it, which no time is after.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, lanes: impl IntoIterator<Item = LaneIdx>, start_ns: i64, end_ns: i64) -> Self {
-        Self::with_decoded_lanes(snapshot, lanes, (start_ns, end_ns), DECODED_LANES_MAX)
+    pub fn new(
+        snapshot: &'a Snapshot,
+        lanes: impl IntoIterator<Item = LaneIdx>,
+        from_ns: Option<i64>,
+        to_ns: Option<i64>,
+    ) -> Self {
+        Self::with_decoded_lanes(snapshot, lanes, (from_ns, to_ns), DECODED_LANES_MAX)
     }
 
     /// The same with blocks of at most `decoded_max` lanes in memory.
     pub(super) fn with_decoded_lanes(
         snapshot: &'a Snapshot,
         lanes: impl IntoIterator<Item = LaneIdx>,
-        (start_ns, end_ns): (i64, i64),
+        (from_ns, to_ns): (Option<i64>, Option<i64>),
         decoded_max: usize,
     ) -> Self {
         let decoded = DecodedBlocks { blocks: Vec::new(), max: decoded_max.max(1), hand: 0, count: 0 };
-        let mut rows = Self { snapshot, lanes: Vec::new(), heads: BinaryHeap::new(), end_ns, decoded };
+        let mut rows = Self { snapshot, lanes: Vec::new(), heads: BinaryHeap::new(), to_ns, decoded };
         for lane in lanes {
-            rows.add(lane, start_ns);
+            rows.add(lane, from_ns.unwrap_or(i64::MIN));
         }
         rows
     }
@@ -99,12 +106,12 @@ impl<'a> SortedRows<'a> {
         (self.decoded.blocks.len(), self.decoded.count)
     }
 
-    fn add(&mut self, index: LaneIdx, start_ns: i64) {
+    fn add(&mut self, index: LaneIdx, from_ns: i64) {
         let mut cursor = LaneCursor::new(self.snapshot, index);
-        let from = cursor.first_from(start_ns);
+        let from = cursor.first_from(from_ns);
         let reaching = cursor
             .step_back(from)
-            .filter(|&before| cursor.span(before.row).is_some_and(|span| span.end_ns() > start_ns));
+            .filter(|&before| cursor.span(before.row).is_some_and(|span| span.end_ns() > from_ns));
         let position = reaching.unwrap_or(from);
         let Some((first_ns, _)) = cursor.times_at(position) else { return };
         let kind = cursor.lane().info().kind;
@@ -135,7 +142,7 @@ impl Iterator for SortedRows<'_> {
     fn next(&mut self) -> Option<SortedRow> {
         let mut head = self.heads.peek_mut()?;
         let Reverse((ts_ns, rank, place)) = *head;
-        if ts_ns >= self.end_ns {
+        if self.to_ns.is_some_and(|to_ns| ts_ns >= to_ns) {
             return None;
         }
         let lane = &mut self.lanes[place as usize];

@@ -185,7 +185,7 @@ proptest! {
     fn rows_of_all_lanes_come_in_one_order(a in any_steps(), b in any_steps(), from in 0i64..3000, length in 0i64..5000) {
         let lanes = [(LaneKind::Spans, rows_of(0, &a, 700)), (LaneKind::Spans, rows_of(3, &b, 300))];
         let snapshot = snapshot_of(&lanes, 0);
-        let sorted: Vec<_> = SortedRows::new(&snapshot, [LaneIdx(0), LaneIdx(1)], from, from + length)
+        let sorted: Vec<_> = SortedRows::new(&snapshot, [LaneIdx(0), LaneIdx(1)], Some(from), Some(from + length))
             .map(|row| (row.row.start_ns, row.index.lane.0, row.index.row))
             .collect();
         let mut expected = Vec::new();
@@ -245,7 +245,7 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
         }
     }
     for (count, snapshot) in previews {
-        let seen: Vec<Row> = SortedRows::new(&snapshot, [LaneIdx(0)], 0, i64::MAX).map(|row| row.row).collect();
+        let seen: Vec<Row> = SortedRows::new(&snapshot, [LaneIdx(0)], Some(0), None).map(|row| row.row).collect();
         assert_eq!(seen, rows[..count]);
         let buckets = Buckets { first: 0, count: 300, width_log2: 8 };
         let mut cells = Vec::new();
@@ -274,7 +274,7 @@ fn rows_of_more_lanes_than_stay_decoded_come_in_the_same_order() {
         .collect();
     expected.sort_by_key(|&(start_ns, depth, _)| (start_ns, depth));
     for (max, decoded_max) in [(1000, 50 * 3), (30, 50 * 3 + 25 * 130 / 4), (4, 50 * 130), (1, 50 * 130)] {
-        let mut sorted = SortedRows::with_decoded_lanes(&snapshot, all(), (i64::MIN, i64::MAX), max);
+        let mut sorted = SortedRows::with_decoded_lanes(&snapshot, all(), (None, None), max);
         let mut found = Vec::new();
         for row in &mut sorted {
             found.push((row.row.start_ns, row.index.lane.index(), row.row));

@@ -37,6 +37,26 @@ fn a_generated_capture_is_the_same_in_both_formats() {
 }
 
 #[test]
+fn a_table_of_spans_is_what_is_listed_with_arguments_and_marks() {
+    let folder = folder();
+    let output = folder.path().join("spans.csv");
+    for (capture, range) in [("ugly.json", [].as_slice()), ("go_trace.json", &["--from", "+1ms", "--to", "+3ms"])] {
+        let capture = data(capture);
+        let words = [&["export", "--no-cache", text(&capture), "-o", text(&output)], range].concat();
+        longspan(&words).done();
+        let exported = fs::read_to_string(&output).expect("there");
+        assert!(exported.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));
+        let mut found = records(&exported);
+        assert!(found.iter().all(|record| ["true", "false"].contains(&&*record[10])));
+        assert_eq!(found.iter().any(|record| record[11].starts_with('{')), range.is_empty());
+        assert_eq!(found.iter().any(|record| record[10] == "true"), !range.is_empty());
+        found.iter_mut().for_each(|record| record.truncate(10));
+        let listed = longspan(&[&["spans", "--no-cache", text(&capture)], range].concat()).done();
+        assert_eq!(found, records(&listed));
+    }
+}
+
+#[test]
 fn a_part_holds_what_reaches_into_it_and_nothing_else() {
     let folder = folder();
     let capture = data("tracing_chrome_threads.json.gz");

@@ -51,7 +51,7 @@ fn small_store(path: &Path) {
 fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
     let store = snapshot.store();
     let mut reader = DetailReader::default();
-    SortedRows::new(snapshot, (0..store.lane_count()).map(LaneIdx), i64::MIN, i64::MAX)
+    SortedRows::new(snapshot, (0..store.lane_count()).map(LaneIdx), None, None)
         .map(|row| {
             let has_blob = row.kind == LaneKind::Spans;
             let detail = DetailRef(if has_blob { row.row.detail } else { 0 });

@@ -35,7 +35,7 @@ pub struct Line {
 pub fn lines(store: &Arc<Store>) -> Vec<Line> {
     let snapshot = Snapshot::new(Arc::clone(store));
     let mut reader = DetailReader::default();
-    SortedRows::new(&snapshot, (0..store.lane_count()).map(LaneIdx), i64::MIN, i64::MAX)
+    SortedRows::new(&snapshot, (0..store.lane_count()).map(LaneIdx), None, None)
         .map(|row| {
             let info = snapshot.lane(row.index.lane);
             let key = &snapshot.track(info.track).key;

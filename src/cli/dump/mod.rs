@@ -30,7 +30,7 @@ pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
     to_stdout(|out| {
         tables(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, out);
-        for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), i64::MIN, i64::MAX) {
+        for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), None, None) {
             dump.row(&row)?;
         }
         losses(&snapshot, out)?;

@@ -182,6 +182,10 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         }
         self.line.extend_from_slice(b",\"ts\":");
         push_micros(&mut self.line, event.ts_ns < 0, event.ts_ns.unsigned_abs());
+        if event.flags.has(EventFlags::OUTSIDE) {
+            // No viewer has a use for it, and readers skip what they do not know.
+            self.line.extend_from_slice(b",\"outside\":true");
+        }
     }
 
     fn details(&mut self, detail: &Detail<'_>) {

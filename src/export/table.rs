@@ -2,11 +2,22 @@
 
 use std::io::{self, Write};
 
-use super::low_args::LowRowFormat;
 use crate::model::Id;
 
 /// The columns, in order: a contract with scripts.
 const COLUMNS: [&str; 10] = ["ts", "dur", "depth", "name", "category", "pid", "tid", "process", "thread", "track"];
+
+/// The columns after these in an export.
+const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
+
+/// How rows are written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RowFormat {
+    /// Comma-separated, quoted as in RFC 4180, with a header line.
+    Csv,
+    /// One JSON object a line.
+    JsonLines,
+}
 
 /// One span as it is printed.
 #[derive(Debug, Clone, Copy)]
@@ -17,10 +28,15 @@ pub struct TableRow<'a> {
     pub dur_ns: Option<u64>,
     /// The lane of its track, from 0.
     pub depth: u16,
+    /// Its name.
     pub name: &'a str,
+    /// Its category, if it has one.
     pub category: Option<&'a str>,
+    /// The id of its process.
     pub pid: &'a Id,
+    /// The id of its thread.
     pub tid: &'a Id,
+    /// The name of its process.
     pub process: &'a str,
     /// The thread's name, for spans of threads.
     pub thread: &'a str,
@@ -28,27 +44,65 @@ pub struct TableRow<'a> {
     pub track: &'a str,
 }
 
+/// What an export says of a span beside its row.
+#[derive(Debug, Clone, Copy)]
+pub struct ExportColumns<'a> {
+    /// Whether it stands outside of the part that was asked for, and is there for what it is to that part.
+    pub outside: bool,
+    /// Its arguments: one JSON object, or empty.
+    pub args_json: &'a str,
+}
+
 /// Writes rows in one format.
 pub struct Table<'a> {
     out: &'a mut dyn Write,
-    format: LowRowFormat,
+    format: RowFormat,
 }
 
 impl<'a> Table<'a> {
     /// Begins a table: with its header line, if the format has one.
-    pub fn begin(out: &'a mut dyn Write, format: LowRowFormat) -> io::Result<Self> {
-        if format == LowRowFormat::Csv {
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
+        if format == RowFormat::Csv {
             writeln!(out, "{}", COLUMNS.join(","))?;
         }
         Ok(Self { out, format })
     }
 
     /// Writes one row.
+    ///
+    /// # Errors
+    /// What `out` says.
     pub fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
-            LowRowFormat::Csv => self.csv(row),
-            LowRowFormat::Jsonl => self.json(row),
+            RowFormat::Csv => {
+                self.csv(row)?;
+                self.out.write_all(b"\n")
+            }
+            RowFormat::JsonLines => self.json(row),
         }
+    }
+
+    /// Begins a comma-separated table with the columns of an export, whose rows are all [`Table::export_row`].
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn begin_export(out: &'a mut dyn Write) -> io::Result<Self> {
+        writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
+        Ok(Self { out, format: RowFormat::Csv })
+    }
+
+    /// Writes one row of an export.
+    ///
+    /// # Errors
+    /// What `out` says.
+    pub fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
+        self.csv(row)?;
+        write!(self.out, ",{},", more.outside)?;
+        quoted(self.out, more.args_json)?;
+        self.out.write_all(b"\n")
     }
 
     fn csv(&mut self, row: &TableRow<'_>) -> io::Result<()> {
@@ -72,7 +126,7 @@ impl<'a> Table<'a> {
             out.write_all(b",")?;
             quoted(out, field)?;
         }
-        out.write_all(b"\n")
+        Ok(())
     }
 
     fn json(&mut self, row: &TableRow<'_>) -> io::Result<()> {
@@ -98,6 +152,9 @@ impl<'a> Table<'a> {
 }
 
 /// An id as JSON: a number, a text or null.
+///
+/// # Errors
+/// What `out` says.
 pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     match id {
         Id::None => out.write_all(b"null"),
@@ -107,12 +164,18 @@ pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
 }
 
 /// A text as JSON.
+///
+/// # Errors
+/// What `out` says.
 pub fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     Ok(serde_json::to_writer(out, text)?)
 }
 
 /// A field, in quotes if a reader would else split or join it.
-fn quoted(out: &mut dyn Write, field: &str) -> io::Result<()> {
+///
+/// # Errors
+/// What `out` says.
+pub fn quoted(out: &mut dyn Write, field: &str) -> io::Result<()> {
     if !field.contains([',', '"', '\n', '\r']) {
         return out.write_all(field.as_bytes());
     }
@@ -143,7 +206,7 @@ mod tests {
         track: "",
     };
 
-    fn text_of(format: LowRowFormat) -> String {
+    fn text_of(format: RowFormat) -> String {
         let mut out = Vec::new();
         Table::begin(&mut out, format).and_then(|mut table| table.row(&ROW)).expect("memory takes it");
         String::from_utf8(out).expect("text")
@@ -153,12 +216,22 @@ mod tests {
     fn a_field_with_separators_is_still_one_field() {
         let expected = "ts,dur,depth,name,category,pid,tid,process,thread,track\n\
                         -9223372036854775808,-1,3,\"a,\"\"b\"\"\r\nc\",,-1,,p,\u{0}\u{202e},\n";
-        assert_eq!(text_of(LowRowFormat::Csv), expected);
+        assert_eq!(text_of(RowFormat::Csv), expected);
+    }
+
+    #[test]
+    fn an_export_has_its_own_columns_after_the_others() {
+        let mut out = Vec::new();
+        let mut table = Table::begin_export(&mut out).unwrap();
+        table.export_row(&ROW, &ExportColumns { outside: true, args_json: r#"{"a":1}"# }).unwrap();
+        let text = String::from_utf8(out).unwrap();
+        assert!(text.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));
+        assert!(text.ends_with(",true,\"{\"\"a\"\":1}\"\n"), "{text}");
     }
 
     #[test]
     fn a_line_of_json_is_one_object_whatever_the_name_holds() {
-        let text = text_of(LowRowFormat::Jsonl);
+        let text = text_of(RowFormat::JsonLines);
         assert_eq!(text.matches('\n').count(), 1);
         let object: serde_json::Value = serde_json::from_str(&text).expect("JSON");
         assert_eq!(object["name"], ROW.name);

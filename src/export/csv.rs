@@ -1,0 +1,48 @@
+//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see [`super::parquet`] for
+//! all the rest.
+
+use super::excerpt::Excerpt;
+use super::table::{ExportColumns, Table, TableRow};
+use super::{ExportReport, Out, SinkError, Task};
+use crate::model::args::Detail;
+use crate::model::{EventFlags, NameIdx, TrackIdx, TrackKind};
+use crate::query::Snapshot;
+
+/// Writes an excerpt, which is all spans, to `out`.
+pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
+    let snapshot = task.snapshot;
+    let mut table = Table::begin_export(out)?;
+    task.each_event(excerpt, |event, blob| {
+        let dur_ns = (!event.flags.has(EventFlags::UNFINISHED)).then_some(event.value);
+        let row = span_row(snapshot, event.track, event.depth, (event.ts_ns, dur_ns), event.name);
+        let outside = event.flags.has(EventFlags::OUTSIDE);
+        Ok(table.export_row(&row, &ExportColumns { outside, args_json: Detail::decode(blob).args_json })?)
+    })
+}
+
+/// A span as a row of a table: its track and depth, its start and duration in nanoseconds (`None`: it has no end in the
+/// capture), its name.
+#[must_use]
+pub fn span_row(
+    snapshot: &Snapshot,
+    track: TrackIdx,
+    depth: u16,
+    (ts_ns, dur_ns): (i64, Option<u64>),
+    name: NameIdx,
+) -> TableRow<'_> {
+    let track = snapshot.track(track);
+    let name = snapshot.names().get(name);
+    let is_thread = track.key.kind == TrackKind::Thread;
+    TableRow {
+        ts_ns,
+        dur_ns,
+        depth,
+        name: name.text,
+        category: name.category,
+        pid: &track.key.pid,
+        tid: &track.key.tid,
+        process: &snapshot.tracks().processes[track.process.index()].name,
+        thread: if is_thread { &track.name } else { "" },
+        track: if is_thread { "" } else { &track.name },
+    }
+}

@@ -1,0 +1,206 @@
+//! What a part of a capture needs from outside of it to stand by itself: the value that each counter had, and the other
+//! ends of its flows with the spans that these connect. Spans that reach into the part are in it anyway.
+//!
+//! A flow has few points, and they may be anywhere, so they are looked for among all flows of the capture. Memory goes with
+//! the flows of the part, not with its rows.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use rustc_hash::FxHashSet;
+
+use super::ExportOptions;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::Snapshot;
+use crate::query::cursor::LaneCursor;
+use crate::query::describe::ancestors;
+use crate::query::rows::{SortedRow, SortedRows};
+use crate::store::flow::{FlowPoint, FlowRole};
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// Points of flows between two looks at the request to stop: some milliseconds.
+const POINTS_BETWEEN_CHECKS: u64 = 64 * 1024;
+
+/// The rows of a part: those of `lanes` in a time range, and some from outside of it.
+#[derive(Debug, Clone)]
+pub struct Excerpt {
+    /// Lanes of which all rows in the range are wanted.
+    pub lanes: Vec<LaneIdx>,
+    /// The first time, and the first that is not wanted.
+    pub range: (Option<i64>, Option<i64>),
+    /// Rows from outside of these, in order of time, parents first.
+    pub outside: Vec<SortedRow>,
+}
+
+impl Excerpt {
+    /// The part that `options` ask for.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
+        let all = || snapshot.capture_lanes();
+        let is_wanted = |lane: &LaneIdx| {
+            options.track.as_ref().is_none_or(|track| track_matches(snapshot, snapshot.lane(*lane).track, track))
+        };
+        let lanes: Vec<LaneIdx> = all().filter(is_wanted).collect();
+        let mut excerpt = Self { lanes, range: (options.from_ns, options.to_ns), outside: Vec::new() };
+        if excerpt.lanes.len() == all().count() && excerpt.range == (None, None) {
+            return Ok(excerpt);
+        }
+        let mut needed: BTreeSet<RowIdx> =
+            excerpt.lanes.iter().filter_map(|&lane| held_value(snapshot, lane, options.from_ns?)).collect();
+        excerpt.other_ends(snapshot, cancel, &mut needed)?;
+        needed.retain(|&row| !excerpt.contains(snapshot, row));
+        excerpt.outside = needed.into_iter().filter_map(|row| sorted_row(snapshot, row)).collect();
+        excerpt.outside.sort_by_key(|row| (row.row.start_ns, row.kind, snapshot.lane(row.index.lane).depth));
+        Ok(excerpt)
+    }
+
+    /// The same, each process by itself; of those that have something in it.
+    #[must_use]
+    pub fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
+        let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
+        let empty = || Self { lanes: Vec::new(), range: self.range, outside: Vec::new() };
+        let process_of = |lane: LaneIdx| snapshot.track(snapshot.lane(lane).track).process;
+        for &lane in &self.lanes {
+            parts.entry(process_of(lane)).or_insert_with(empty).lanes.push(lane);
+        }
+        for &row in &self.outside {
+            parts.entry(process_of(row.index.lane)).or_insert_with(empty).outside.push(row);
+        }
+        parts
+    }
+
+    /// The same without anything but spans.
+    #[must_use]
+    pub fn of_spans(&self, snapshot: &Snapshot) -> Self {
+        let is_spans = |lane: LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
+        Self {
+            lanes: self.lanes.iter().copied().filter(|&lane| is_spans(lane)).collect(),
+            range: self.range,
+            outside: self.outside.iter().copied().filter(|row| is_spans(row.index.lane)).collect(),
+        }
+    }
+
+    /// Its rows within the range, in order of time.
+    #[must_use]
+    pub fn rows<'a>(&self, snapshot: &'a Snapshot) -> SortedRows<'a> {
+        SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1)
+    }
+
+    /// About how many rows there are: spans that begin before the range are not counted.
+    #[must_use]
+    pub fn count(&self, snapshot: &Snapshot) -> u64 {
+        let (from_ns, to_ns) = self.range;
+        let in_range = |&lane: &LaneIdx| {
+            let mut cursor = LaneCursor::new(snapshot, lane);
+            let first = from_ns.map_or(0, |from_ns| cursor.first_from(from_ns).row);
+            let end = to_ns.map_or(cursor.lane().rows(), |to_ns| cursor.first_from(to_ns).row);
+            end.saturating_sub(first)
+        };
+        self.lanes.iter().map(in_range).sum::<u64>() + self.outside.len() as u64
+    }
+
+    /// Whether a row of the part starts outside of its range.
+    #[must_use]
+    pub fn starts_outside(&self, start_ns: i64) -> bool {
+        let (from_ns, to_ns) = self.range;
+        from_ns.is_some_and(|from_ns| start_ns < from_ns) || to_ns.is_some_and(|to_ns| start_ns >= to_ns)
+    }
+
+    /// Whether a row is among those that are wanted anyway.
+    fn contains(&self, snapshot: &Snapshot, row: RowIdx) -> bool {
+        let kept = snapshot.row(row);
+        let (from_ns, to_ns) = self.range;
+        let begins_before_end = to_ns.is_none_or(|to_ns| kept.start_ns < to_ns);
+        let reaches_in = from_ns.is_none_or(|from_ns| kept.start_ns >= from_ns || kept.end_ns() > from_ns);
+        // A counter's value has no duration, so one from before the range does not reach in.
+        begins_before_end && reaches_in && self.lanes.binary_search(&row.lane).is_ok()
+    }
+
+    /// Adds the points outside of the part of flows that have one in it, with the spans that they connect.
+    fn other_ends(&self, snapshot: &Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
+        let is_flows = |lane: &LaneIdx| snapshot.lane(*lane).kind == LaneKind::Flows;
+        let mut flows = FxHashSet::default();
+        for lane in self.lanes.iter().copied().filter(is_flows) {
+            for row in SortedRows::new(snapshot, [lane], self.range.0, self.range.1) {
+                if row.index.row.is_multiple_of(POINTS_BETWEEN_CHECKS) {
+                    cancel.check()?;
+                }
+                flows.insert(row.row.value);
+            }
+        }
+        if flows.is_empty() {
+            return Ok(());
+        }
+        for lane in snapshot.capture_lanes().filter(is_flows) {
+            for point in SortedRows::new(snapshot, [lane], None, None) {
+                if point.index.row.is_multiple_of(POINTS_BETWEEN_CHECKS) {
+                    cancel.check()?;
+                }
+                if flows.contains(&point.row.value) && !self.contains(snapshot, point.index) {
+                    needed.insert(point.index);
+                    needed.extend(spans_of_point(snapshot, &point));
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+/// The span that a point of a flow connects, with those around it.
+fn spans_of_point(snapshot: &Snapshot, row: &SortedRow) -> Vec<RowIdx> {
+    let (track, ts_ns) = (snapshot.lane(row.index.lane).track, row.row.start_ns);
+    let point = FlowPoint::from_bits(row.row.detail);
+    let around = |end_depth: u16| ancestors(snapshot, track, end_depth, ts_ns, ts_ns);
+    let inside = point.depth.map_or(0, |depth| depth.saturating_add(1));
+    if point.role != FlowRole::End || point.binds_enclosing {
+        return around(inside);
+    }
+    // It arrives at the next span: one that starts with the point and stood after it, or else the first to start later.
+    let mut next: Option<(i64, u16, RowIdx)> = None;
+    for lane in snapshot.lanes_of(track).map(LaneIdx) {
+        let info = snapshot.lane(lane);
+        if info.kind != LaneKind::Spans {
+            continue;
+        }
+        let mut cursor = LaneCursor::new(snapshot, lane);
+        let earliest_ns = if info.depth >= inside { Some(ts_ns) } else { ts_ns.checked_add(1) };
+        let Some(place) = earliest_ns.map(|earliest_ns| cursor.first_from(earliest_ns)) else { continue };
+        if let Some((start_ns, _)) = cursor.times_at(place) {
+            let found = (start_ns, info.depth, RowIdx { lane, row: place.row });
+            next = Some(next.map_or(found, |known| known.min(found)));
+        }
+    }
+    let mut spans = around(inside);
+    if let Some((_, depth, row)) = next {
+        let span = snapshot.row(row);
+        spans.extend(ancestors(snapshot, track, depth, span.start_ns, span.end_ns()));
+        spans.push(row);
+    }
+    spans
+}
+
+/// The last value of a counter before `from_ns`.
+fn held_value(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64) -> Option<RowIdx> {
+    if snapshot.lane(lane).kind != LaneKind::Counter {
+        return None;
+    }
+    let row = LaneCursor::new(snapshot, lane).first_from(from_ns).row.checked_sub(1)?;
+    Some(RowIdx { lane, row })
+}
+
+fn sorted_row(snapshot: &Snapshot, index: RowIdx) -> Option<SortedRow> {
+    let mut cursor = LaneCursor::new(snapshot, index.lane);
+    let unfinished = cursor.lane().is_unfinished(index.row);
+    Some(SortedRow { index, kind: cursor.lane().info().kind, row: cursor.row(index.row)?, unfinished })
+}
+
+/// Whether a track's name, its process's name, or an id of either has a match.
+fn track_matches(snapshot: &Snapshot, track: TrackIdx, expression: &regex::Regex) -> bool {
+    let track = snapshot.track(track);
+    let process = snapshot.tracks().processes.get(track.process.index());
+    expression.is_match(&track.name)
+        || process.is_some_and(|process| expression.is_match(&process.name))
+        || [&track.key.pid, &track.key.tid].into_iter().any(|id| expression.is_match(&id.to_string()))
+}

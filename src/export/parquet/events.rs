@@ -1,0 +1,192 @@
+//! Events as rows of the tables: their columns, and what stands in them. Writes nothing.
+
+use parquet::data_type::ByteArray;
+use rustc_hash::FxHashMap;
+
+use super::Table;
+use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
+use super::file::{Cell, Column};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, StackIdx, TrackIdx, TrackKind};
+use crate::query::Snapshot;
+
+/// The columns that only spans have, before the others.
+const SPAN: &[Column] = &[Column("id", Rising, false), Column("parent_id", Int64, true)];
+/// The columns that all have.
+const WHEN: &[Column] = &[Column("ts", Rising, false)];
+const SPAN_SIZE: &[Column] = &[Column("dur", Int64, true), Column("depth", Int32, false)];
+const COUNTER: &[Column] = &[Column("value", Double, false)];
+const FLOW: &[Column] =
+    &[Column("flow_id", Int64, false), Column("role", Text, false), Column("binds_enclosing", Bool, false)];
+const SAMPLE: &[Column] = &[Column("stack_id", Int32, false)];
+/// The innermost span around a point.
+const AROUND: &[Column] = &[Column("span_id", Int64, true)];
+const WHAT: &[Column] = &[
+    Column("name", Text, false),
+    Column("category", Text, true),
+    Column("track_id", Int32, false),
+    Column("pid", Int64, true),
+    Column("tid", Int64, true),
+    Column("process", Text, true),
+    Column("thread", Text, true),
+    Column("track", Text, true),
+    Column("outside", Bool, false),
+];
+const DETAIL: &[Column] =
+    &[Column("thread_ts", Int64, true), Column("thread_dur", Int64, true), Column("args", Text, true)];
+
+/// The columns of a table.
+pub fn columns(table: Table) -> Vec<Column> {
+    match table {
+        Table::Spans => [SPAN, WHEN, SPAN_SIZE, WHAT, DETAIL].concat(),
+        Table::Instants => [WHEN, AROUND, WHAT, DETAIL].concat(),
+        Table::Counters => [WHEN, COUNTER, WHAT, DETAIL].concat(),
+        Table::Flows => [WHEN, FLOW, AROUND, WHAT].concat(),
+        Table::Samples => [WHEN, SAMPLE, WHAT, DETAIL].concat(),
+    }
+}
+
+/// Makes rows of events that come in order of time, and knows which span each belongs to.
+pub struct EventCells<'a> {
+    snapshot: &'a Snapshot,
+    /// By name: its text and category, made once, so that a row costs a reference.
+    names: Vec<Option<(ByteArray, Cell)>>,
+    /// By track.
+    tracks: Vec<TrackCells>,
+    /// By track, then depth: the last span that began.
+    latest: FxHashMap<TrackIdx, Vec<Begun>>,
+    /// Spans so far, and so the number of the next.
+    spans: i64,
+}
+
+struct TrackCells {
+    pid: Cell,
+    tid: Cell,
+    process: Cell,
+    thread: Cell,
+    track: Cell,
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Begun {
+    id: i64,
+    end_ns: i64,
+}
+
+const NONE_BEGUN: Begun = Begun { id: -1, end_ns: i64::MIN };
+
+impl<'a> EventCells<'a> {
+    /// Starts before the first event.
+    pub fn new(snapshot: &'a Snapshot) -> Self {
+        let tables = snapshot.tracks();
+        let processes: Vec<Cell> = tables.processes.iter().map(|process| Cell::text_or_null(&process.name)).collect();
+        let tracks = tables.tracks.iter().map(|track| {
+            let is_thread = track.key.kind == TrackKind::Thread;
+            let name = Cell::text_or_null(&track.name);
+            let (thread, track_name) = if is_thread { (name, Cell::Null) } else { (Cell::Null, name) };
+            TrackCells {
+                pid: number(&track.key.pid),
+                tid: number(&track.key.tid),
+                process: processes.get(track.process.index()).cloned().unwrap_or(Cell::Null),
+                thread,
+                track: track_name,
+            }
+        });
+        Self {
+            snapshot,
+            names: vec![None; snapshot.names().len()],
+            tracks: tracks.collect(),
+            latest: FxHashMap::default(),
+            spans: 0,
+        }
+    }
+
+    /// Appends the cells of an event to `row`.
+    pub fn row(&mut self, table: Table, event: &Event, blob: &[u8], row: &mut Vec<Cell>) {
+        match table {
+            Table::Spans => {
+                let (id, parent) = self.begin(event);
+                let dur_ns = (!event.flags.has(EventFlags::UNFINISHED)).then(|| event.value.cast_signed());
+                row.extend([Cell::Int(id), Cell::int_or_null(parent), Cell::Int(event.ts_ns)]);
+                row.extend([Cell::int_or_null(dur_ns), Cell::Int(event.depth.into())]);
+            }
+            Table::Instants => row.extend([Cell::Int(event.ts_ns), self.around(event)]),
+            Table::Counters => row.extend([Cell::Int(event.ts_ns), Cell::Number(f64::from_bits(event.value))]),
+            Table::Samples => {
+                row.extend([Cell::Int(event.ts_ns), Cell::Int(StackIdx::of_value(event.value).0.into())]);
+            }
+            Table::Flows => {
+                let role = match event.kind {
+                    EventKind::FlowStart => "start",
+                    EventKind::FlowStep => "step",
+                    _ => "end",
+                };
+                row.extend([Cell::Int(event.ts_ns), Cell::Int(event.value.cast_signed())]);
+                row.extend([Cell::Text(role.into()), Cell::Flag(event.flags.has(EventFlags::BIND_ENCLOSING))]);
+                row.push(self.around(event));
+            }
+        }
+        self.what(event, row);
+        if table != Table::Flows {
+            let detail = Detail::decode(blob);
+            row.extend([detail.thread_ts_ns, detail.thread_dur_ns].map(Cell::int_or_null));
+            row.push(Cell::text_or_null(detail.args_json));
+        }
+    }
+
+    fn what(&mut self, event: &Event, row: &mut Vec<Cell>) {
+        let (text, category) = self.name(event.name);
+        row.extend([Cell::Text(text), category, Cell::Int(event.track.0.into())]);
+        match self.tracks.get(event.track.index()) {
+            Some(TrackCells { pid, tid, process, thread, track }) => {
+                row.extend([pid, tid, process, thread, track].map(Clone::clone));
+            }
+            None => row.extend([const { Cell::Null }; 5]),
+        }
+        row.push(Cell::Flag(event.flags.has(EventFlags::OUTSIDE)));
+    }
+
+    fn name(&mut self, name: NameIdx) -> (ByteArray, Cell) {
+        let snapshot = self.snapshot;
+        let make = || {
+            let name = snapshot.names().get(name);
+            (name.text.into(), name.category.map_or(Cell::Null, |category| Cell::Text(category.into())))
+        };
+        match self.names.get_mut(name.index()) {
+            Some(known) => known.get_or_insert_with(make).clone(),
+            None => make(),
+        }
+    }
+
+    /// Numbers a span, and returns its number and that of the innermost span that holds all of it.
+    fn begin(&mut self, span: &Event) -> (i64, Option<i64>) {
+        let id = self.spans;
+        self.spans += 1;
+        let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
+        let depth = usize::from(span.depth);
+        let latest = self.latest.entry(span.track).or_default();
+        let above = &latest[..depth.min(latest.len())];
+        let parent = above.iter().rev().find(|begun| begun.end_ns >= end_ns).map(|begun| begun.id);
+        if latest.len() <= depth {
+            latest.resize(depth + 1, NONE_BEGUN);
+        }
+        latest[depth] = Begun { id, end_ns };
+        // A number below 0 is of a depth at which nothing has begun, all of whose times are past.
+        (id, parent.filter(|&id| id >= 0))
+    }
+
+    /// The span around a point in time, whose depth is how many spans are around it.
+    fn around(&self, point: &Event) -> Cell {
+        let depth = usize::from(point.depth).checked_sub(1);
+        let begun = depth.and_then(|depth| self.latest.get(&point.track)?.get(depth));
+        Cell::int_or_null(begun.filter(|begun| begun.id >= 0 && begun.end_ns >= point.ts_ns).map(|begun| begun.id))
+    }
+}
+
+/// The number that an id is, if it is one.
+pub fn number(id: &Id) -> Cell {
+    match id {
+        Id::Number(number) => Cell::Int(*number),
+        Id::None | Id::Text(_) => Cell::Null,
+    }
+}

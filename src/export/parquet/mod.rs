@@ -1,0 +1,137 @@
+//! A folder of Parquet files, which databases read as tables: spans, instants, counters, flows, samples, stacks, tracks,
+//! losses.
+//!
+//! | file | a row is | in order of |
+//! |---|---|---|
+//! | `spans.parquet` | a span; `dur` is null if its end is not in the capture | `ts`, parents first |
+//! | `instants.parquet` | a point in time | `ts` |
+//! | `counters.parquet` | a value that a counter takes | `ts` |
+//! | `flows.parquet` | a point of a flow: where it starts, steps or ends | `ts` |
+//! | `samples.parquet` | a call stack that was seen, by its `stack_id` | `ts` |
+//! | `stacks.parquet` | a frame below that of `parent_id`; of an outermost frame, that is null | `stack_id` |
+//! | `tracks.parquet` | a track, by the `track_id` that the others have | `track_id` |
+//! | `losses.parquet` | a kind of loss | |
+//!
+//! By process, the tables with a `ts` are folders: `spans/process_id=3/spans.parquet`, and so on where there is such a row, which
+//! readers know as Hive partitions. One process is written after the other, so that few files are open.
+//!
+//! Times are nanoseconds of the capture's clock in 64-bit integers: their zero is rarely an epoch. Rows that stand outside
+//! of the part that was asked for are marked `outside`.
+
+mod events;
+mod file;
+mod tables;
+
+use std::io;
+
+use super::excerpt::Excerpt;
+use super::output::OutputFolder;
+use super::{ExportReport, SinkError, Task};
+use crate::model::{Event, EventKind};
+use events::EventCells;
+use file::{Column, TableFile};
+
+/// The tables of events, as they are told apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Table {
+    Spans,
+    Instants,
+    Counters,
+    Flows,
+    Samples,
+}
+
+impl Table {
+    const ALL: [Self; 5] = [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Samples];
+
+    fn of(event: &Event) -> Self {
+        match event.kind {
+            EventKind::Instant => Self::Instants,
+            EventKind::Counter => Self::Counters,
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Self::Flows,
+            EventKind::Sample => Self::Samples,
+            _ => Self::Spans,
+        }
+    }
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::Spans => "spans",
+            Self::Instants => "instants",
+            Self::Counters => "counters",
+            Self::Flows => "flows",
+            Self::Samples => "samples",
+        }
+    }
+
+    fn columns(self) -> Vec<Column> {
+        events::columns(self)
+    }
+}
+
+/// Writes an excerpt into `folder`. The length that the report says is that of all files.
+pub(super) fn write(
+    task: &Task<'_>,
+    excerpt: &Excerpt,
+    folder: &mut OutputFolder,
+    by_process: bool,
+) -> Result<ExportReport, SinkError> {
+    let mut report = ExportReport::default();
+    report.bytes += tables::write_tracks(task.snapshot, folder)?;
+    report.bytes += tables::write_stacks(task.snapshot, folder)?;
+    report.bytes += tables::write_losses(task.snapshot, folder)?;
+    let mut cells = EventCells::new(task.snapshot);
+    if !by_process {
+        let mut files = EventFiles::default();
+        for table in Table::ALL {
+            // Also a table without rows, so that asking for it is no error.
+            files.of(table, folder, None)?;
+        }
+        return Ok(report.plus(files.write(task, excerpt, &mut cells, folder, None)?));
+    }
+    for (process, part) in excerpt.by_process(task.snapshot) {
+        let files = EventFiles::default();
+        report = report.plus(files.write(task, &part, &mut cells, folder, Some(process.0))?);
+    }
+    Ok(report)
+}
+
+/// The files that are being written.
+#[derive(Default)]
+struct EventFiles([Option<TableFile>; Table::ALL.len()]);
+
+impl EventFiles {
+    fn write(
+        mut self,
+        task: &Task<'_>,
+        excerpt: &Excerpt,
+        cells: &mut EventCells<'_>,
+        folder: &mut OutputFolder,
+        process: Option<u32>,
+    ) -> Result<ExportReport, SinkError> {
+        let mut row = Vec::new();
+        let mut report = task.each_event(excerpt, |event, blob| {
+            let table = Table::of(event);
+            cells.row(table, event, blob, &mut row);
+            Ok(self.of(table, folder, process)?.push(&mut row)?)
+        })?;
+        for file in self.0.into_iter().flatten() {
+            report.bytes += file.finish()?;
+        }
+        Ok(report)
+    }
+
+    /// The file of a table, which is made when it is first asked for.
+    fn of(&mut self, table: Table, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
+        let slot = &mut self.0[table as usize];
+        if slot.is_none() {
+            let name = table.name();
+            let path = match process {
+                Some(process) => format!("{name}/process_id={process}/{name}.parquet"),
+                None => format!("{name}.parquet"),
+            };
+            *slot = Some(TableFile::create(folder.file(&path)?, &table.columns(), Some("ts"))?);
+        }
+        slot.as_mut().ok_or_else(|| io::Error::other("no file"))
+    }
+}

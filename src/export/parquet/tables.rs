@@ -1,0 +1,115 @@
+//! The tables that are small: tracks with their processes, call stacks, and losses.
+
+use std::io;
+
+use super::events::number;
+use super::file::Kind::{Int32, Int64, Text};
+use super::file::{Cell, Column, TableFile};
+use crate::export::output::OutputFolder;
+use crate::model::{Id, StackIdx, TrackKind};
+use crate::query::Snapshot;
+
+const TRACKS: &[Column] = &[
+    Column("track_id", Int32, false),
+    Column("kind", Text, false),
+    Column("name", Text, true),
+    Column("process_id", Int32, false),
+    Column("process", Text, true),
+    Column("process_labels", Text, true),
+    Column("pid", Int64, true),
+    Column("tid", Int64, true),
+    // Ids that are no numbers.
+    Column("pid_text", Text, true),
+    Column("tid_text", Text, true),
+    Column("process_sort_index", Int64, false),
+    Column("sort_index", Int64, false),
+];
+
+const STACKS: &[Column] = &[
+    Column("stack_id", Int32, false),
+    Column("parent_id", Int32, true),
+    Column("name", Text, false),
+    Column("category", Text, true),
+];
+
+const LOSSES: &[Column] = &[
+    Column("name", Text, false),
+    Column("count", Int64, false),
+    Column("first", Text, false),
+    Column("advice", Text, false),
+];
+
+/// Writes the tracks of a capture, those without rows too, and returns the length of the file.
+pub fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+    let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
+    let tables = snapshot.tracks();
+    for (id, track) in (0i64..).zip(&tables.tracks) {
+        let Some(process) = tables.processes.get(track.process.index()) else { continue };
+        let kind = match track.key.kind {
+            TrackKind::Global => "global",
+            TrackKind::Process => "process",
+            TrackKind::Thread => "thread",
+            TrackKind::Async => "async",
+            TrackKind::Counter => "counter",
+            // Made for the eye, and without rows in any table.
+            TrackKind::Samples => continue,
+        };
+        let (pid, tid) = (&track.key.pid, &track.key.tid);
+        table.push(&mut vec![
+            Cell::Int(id),
+            Cell::Text(kind.into()),
+            Cell::text_or_null(&track.name),
+            Cell::Int(track.process.0.into()),
+            Cell::text_or_null(&process.name),
+            Cell::text_or_null(&process.labels),
+            number(pid),
+            number(tid),
+            text(pid),
+            text(tid),
+            Cell::Int(process.sort_index),
+            Cell::Int(track.sort_index),
+        ])?;
+    }
+    table.finish()
+}
+
+/// Writes the call stacks of a capture, and returns the length of the file.
+pub fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+    let mut table = TableFile::create(folder.file("stacks.parquet")?, STACKS, Some("stack_id"))?;
+    let stacks = snapshot.stacks();
+    // The stack without a frame is the row that is not there.
+    for id in 1..stacks.len() {
+        let stack = StackIdx(u32::try_from(id).map_err(io::Error::other)?);
+        let frame = stacks.get(stack);
+        let name = snapshot.names().get(frame.name);
+        table.push(&mut vec![
+            Cell::Int(stack.0.into()),
+            Cell::int_or_null((frame.parent != StackIdx::EMPTY).then(|| frame.parent.0.into())),
+            Cell::Text(name.text.into()),
+            name.category.map_or(Cell::Null, |category| Cell::Text(category.into())),
+        ])?;
+    }
+    table.finish()
+}
+
+/// Writes what was lost when the capture was read, and returns the length of the file.
+pub fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+    let mut table = TableFile::create(folder.file("losses.parquet")?, LOSSES, None)?;
+    for (loss, entry) in snapshot.losses().iter() {
+        let count = i64::try_from(entry.count).unwrap_or(i64::MAX);
+        table.push(&mut vec![
+            Cell::Text(loss.name().into()),
+            Cell::Int(count),
+            Cell::Text(entry.first.to_string().as_str().into()),
+            Cell::Text(loss.advice().into()),
+        ])?;
+    }
+    table.finish()
+}
+
+fn text(id: &Id) -> Cell {
+    match id {
+        Id::Text(text) => Cell::Text((&**text).into()),
+        Id::None | Id::Number(_) => Cell::Null,
+    }
+}
