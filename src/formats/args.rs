@@ -37,6 +37,12 @@ impl ArgsWriter {
         push_quoted(&mut self.json, &String::from_utf8_lossy(value));
     }
 
+    /// Adds a member whose value is a number that may be negative.
+    pub(super) fn signed(&mut self, key: &str, value: i64) {
+        self.key("", key.as_bytes());
+        let _ = write!(self.json, "{value}"); // to memory
+    }
+
     /// Adds a member whose value is a number.
     pub(super) fn number(&mut self, key: &str, value: u64) {
         self.key("", key.as_bytes());

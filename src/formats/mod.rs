@@ -11,6 +11,7 @@ pub mod collapsed;
 mod decimal;
 pub mod detect;
 mod feed;
+mod kernel;
 mod lines;
 pub mod native;
 pub mod ninja;

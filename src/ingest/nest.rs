@@ -5,6 +5,8 @@
 //! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
 //! [`ties`], all others come in order.
 
+mod points;
+
 use std::io;
 use std::sync::Arc;
 
@@ -15,10 +17,10 @@ use super::lanes::OpenLanes;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StackIdx, Stacks, StrIdx, TrackIdx,
-    TrackKey, TrackKind, TrackTables,
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, StrIdx, TrackIdx, TrackKey,
+    TrackKind, TrackTables,
 };
-use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary, flow};
+use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 /// Takes sorted events and writes lanes.
 pub struct Nester<'a> {
@@ -76,6 +78,8 @@ struct TrackState {
     chart_track: Option<TrackIdx>,
     /// What is laid out here.
     chart: FlameChart,
+    /// The state that its thread is in.
+    state: Option<Entered>,
     open: OpenLanes<OpenBegin>,
     end_ns: Option<i64>,
 }
@@ -88,6 +92,14 @@ struct OpenBegin {
     blob: Box<[u8]>,
     /// A complete span without a duration: no end closes it.
     endless: bool,
+}
+
+/// A state of a thread.
+#[derive(Clone, Copy)]
+struct Entered {
+    since_ns: i64,
+    name: NameIdx,
+    is_awake: bool,
 }
 
 impl<'a> Nester<'a> {
@@ -162,7 +174,13 @@ impl<'a> Nester<'a> {
     /// What the system says to a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
         self.take_tied()?;
+        let last_ns = self.summary.end_ns;
         for track in 0..self.tracks.len() {
+            if let Some(state) = self.tracks[track].state.take()
+                && let Some(lane) = self.push_state(TrackIdx(track as u32), &state, last_ns)?
+            {
+                self.writer.mark_unfinished(lane);
+            }
             self.finish_track(TrackIdx(track as u32))?;
         }
         if self.summary.start_ns > self.summary.end_ns {
@@ -258,6 +276,7 @@ impl<'a> Nester<'a> {
             EventKind::Counter => self.counter(event, blob),
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
             EventKind::Sample => self.sample(event, blob),
+            EventKind::State => self.state(event),
             EventKind::AsyncBegin
             | EventKind::AsyncEnd
             | EventKind::AsyncInstant
@@ -380,84 +399,6 @@ impl<'a> Nester<'a> {
         let end_ns = end_ns.max(begin.start_ns);
         let row = Row { start_ns: begin.start_ns, value: end_ns.abs_diff(begin.start_ns), detail, name: begin.name.0 };
         self.push_span(track, lane, row, end_ns)
-    }
-
-    fn instant(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let detail = self.detail(blob)?;
-        let state = self.track(track);
-        state.open.close_ended(event.ts_ns);
-        state.saw(event.ts_ns);
-        // A sorted capture has it already; else it stands below the spans that are open around it.
-        let depth =
-            if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
-        let known = state.instants;
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
-        self.track(track).instants = Some(lane);
-        self.summary.instants += 1;
-        self.saw(event.ts_ns);
-        self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
-    }
-
-    fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let detail = self.detail(blob)?;
-        let known = self.track(event.track).counter;
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0));
-        self.track(event.track).counter = Some(lane);
-        self.summary.counters += 1;
-        self.saw(event.ts_ns);
-        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: event.name.0 })
-    }
-
-    fn flow(&mut self, event: &Event) -> io::Result<()> {
-        let state = self.track(event.track);
-        state.open.close_ended(event.ts_ns);
-        let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
-        let point = if event.flags.has(EventFlags::PLACED) {
-            flow::FlowPoint::of_event(event, event.depth.checked_sub(1))
-        } else {
-            flow::FlowPoint::of_event(event, around)
-        };
-        let known = state.flows;
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
-        self.track(event.track).flows = Some(lane);
-        self.summary.flows += 1;
-        self.saw(event.ts_ns);
-        let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
-        self.writer.push(lane, row)
-    }
-
-    fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let detail = self.detail(blob)?;
-        let stack = StackIdx::of_value(event.value);
-        let name = self.stacks.get(stack).name;
-        let known = self.track(event.track).samples;
-        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
-        let chart_track = self.track(event.track).chart_track;
-        let chart_track =
-            chart_track.unwrap_or_else(|| self.registry.derived(event.track, TrackKind::Samples, "samples"));
-        let state = self.track(event.track);
-        (state.samples, state.chart_track) = (Some(lane), Some(chart_track));
-        self.summary.samples += 1;
-        self.saw(event.ts_ns);
-        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
-        let mut spans = std::mem::take(&mut self.flame_spans);
-        let stacks = self.stacks;
-        self.track(chart_track).chart.sample(event.ts_ns, stack, stacks, &mut spans);
-        self.flame_spans = spans;
-        self.push_flames(chart_track)
-    }
-
-    /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
-    fn push_flames(&mut self, track: TrackIdx) -> io::Result<()> {
-        let mut spans = std::mem::take(&mut self.flame_spans);
-        for span in spans.drain(..) {
-            let lane = self.span_lane(track, span.depth);
-            self.saw(span.end_ns);
-            let value = span.end_ns.abs_diff(span.start_ns);
-            self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
-        }
-        self.flame_spans = spans;
-        Ok(())
     }
 
     /// Translates an event of an async id to one of the track that its tree has.

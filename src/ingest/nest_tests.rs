@@ -391,6 +391,39 @@ fn samples_are_kept_on_their_thread_and_drawn_on_a_track_below_it_that_nothing_c
     assert_eq!(drawn, expected);
 }
 
+/// The slow answer: of all states, those that count, each up to the next.
+fn states_by_scan(changes: &[(i64, u32, bool, bool)], last_ns: i64) -> Vec<Seen> {
+    let mut counted: Vec<(i64, u32, bool)> = Vec::new();
+    for &(ts_ns, name, awake, wakes) in changes {
+        let is_awake = counted.last().is_some_and(|&(_, name, awake)| name != 0 && awake);
+        if !(wakes && is_awake) {
+            counted.push((ts_ns, name, awake));
+        }
+    }
+    let ends = counted.iter().skip(1).map(|next| (next.0, false)).chain([(last_ns, true)]);
+    let spans = counted.iter().zip(ends).filter(|(state, (end_ns, _))| state.1 != 0 && *end_ns > state.0);
+    spans.map(|(state, (end_ns, open))| (0, 0, state.0, end_ns.abs_diff(state.0), state.1, open)).collect()
+}
+
+proptest! {
+    #[test]
+    fn states_follow_on_each_other_and_only_one_who_rests_is_woken(
+        raw in proptest::collection::vec((0i64..60, 0u32..4, any::<bool>(), any::<bool>()), 1..40),
+    ) {
+        let mut changes = raw;
+        changes.sort_by_key(|change| change.0);
+        let events = changes.iter().map(|&(ts_ns, name, awake, wakes)| {
+            let awake = if awake { EventFlags::AWAKE } else { EventFlags::NONE };
+            let flags = if wakes { awake.with(EventFlags::FROM_REST) } else { awake };
+            Event { flags, ..event(EventKind::State, ts_ns, 0, 0, name) }
+        });
+        let last_ns = 100;
+        let events = events.chain([event(EventKind::Instant, last_ns, 0, 1, 1)]).collect();
+        let result = nest(events, &Details::default(), TrackKind::State);
+        prop_assert_eq!(result.spans(), states_by_scan(&changes, last_ns));
+    }
+}
+
 #[test]
 fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
     let result = nest(vec![complete(5, 3, 4)], &Details::default(), TrackKind::Samples);

@@ -38,6 +38,9 @@ pub enum EventKind {
     /// table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted until
     /// the sample was taken (a period, bytes) is an argument.
     Sample,
+    /// From here on the thread of the track is in the state of that name, up to the next such event: the names of states are
+    /// shown as spans. The empty name: it is in none. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
+    State,
 }
 
 /// Rarely needed facts about an event, as bits.
@@ -61,6 +64,10 @@ impl EventFlags {
     /// The event stands outside of the part of a capture that was exported, and is there for what it is to that part: a
     /// parent that began before it, the value of a counter, the other end of a flow.
     pub const OUTSIDE: Self = Self(32);
+    /// A state in which the thread runs, or would if a CPU were free.
+    pub const AWAKE: Self = Self(64);
+    /// A state that counts only if the thread is in none that is [`EventFlags::AWAKE`]: it is woken.
+    pub const FROM_REST: Self = Self(128);
 
     /// Whether every bit of `other` is set.
     #[must_use]

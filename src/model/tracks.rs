@@ -69,6 +69,10 @@ pub enum TrackKind {
     Counter,
     /// The samples of the track of the same ids, laid out as spans: made from them, and no part of a capture.
     Samples,
+    /// What runs on a CPU, whose number is the `tid` and the `slot`.
+    Cpu,
+    /// What the scheduler does with the thread of the same ids.
+    State,
 }
 
 impl TrackKind {
@@ -141,6 +145,8 @@ pub enum Metadata {
     ProcessSortIndex { pid: Id, sort_index: i64 },
     /// The name of a thread.
     ThreadName { pid: Id, tid: Id, name: Box<str> },
+    /// The name by which the kernel knows a thread: counts where nothing else names it.
+    KernelName { pid: Id, tid: Id, name: Box<str> },
     /// The order of a thread.
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
 }
@@ -154,21 +160,35 @@ pub struct TrackTables {
     pub tracks: Vec<Track>,
 }
 
+/// The tracks of a thread that have its name and its order.
+const OF_THREAD: [TrackKind; 2] = [TrackKind::Thread, TrackKind::State];
+
 /// Collects processes and tracks while a capture is read, and gives each an index that stays.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     tables: TrackTables,
     process_index: FxHashMap<Id, ProcessIdx>,
     track_index: FxHashMap<TrackKey, TrackIdx>,
-    /// Metadata of threads that have had no event yet.
-    waiting: FxHashMap<(Id, Id), WaitingThread>,
+    /// Of threads, whether or not they have had an event.
+    said: FxHashMap<(Id, Id), SaidOfThread>,
 }
 
-/// What was said of a thread before its first event.
+/// What was said of a thread.
 #[derive(Debug, Clone, Default)]
-struct WaitingThread {
+struct SaidOfThread {
     name: Option<Box<str>>,
+    kernel_name: Option<Box<str>>,
     sort_index: Option<i64>,
+}
+
+impl SaidOfThread {
+    /// Names and orders a track of the thread.
+    fn apply_to(&self, track: &mut Track) {
+        if let Some(name) = self.name.as_ref().or(self.kernel_name.as_ref()) {
+            track.name.clone_from(name);
+        }
+        track.sort_index = self.sort_index.unwrap_or(track.sort_index);
+    }
 }
 
 impl Registry {
@@ -178,7 +198,7 @@ impl Registry {
         let process_index =
             tables.processes.iter().map(|process| process.pid.clone()).zip((0..).map(ProcessIdx)).collect();
         let track_index = tables.tracks.iter().map(|track| track.key.clone()).zip((0..).map(TrackIdx)).collect();
-        Self { tables, process_index, track_index, waiting: FxHashMap::default() }
+        Self { tables, process_index, track_index, said: FxHashMap::default() }
     }
 
     /// The index of the track with this key, new or known.
@@ -189,11 +209,10 @@ impl Registry {
         let process = self.process(&key.pid);
         let index = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(u32::MAX));
         let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
-        if key.kind == TrackKind::Thread
-            && let Some(said) = self.waiting.remove(&(key.pid.clone(), key.tid.clone()))
+        if OF_THREAD.contains(&key.kind)
+            && let Some(said) = self.said.get(&(key.pid.clone(), key.tid.clone()))
         {
-            track.name = said.name.unwrap_or_default();
-            track.sort_index = said.sort_index.unwrap_or(0);
+            said.apply_to(&mut track);
         }
         self.tables.tracks.push(track);
         self.track_index.insert(key.clone(), index);
@@ -227,14 +246,11 @@ impl Registry {
             Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),
             Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
             Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
-            Metadata::ThreadName { pid, tid, name } => match self.thread_mut(pid, tid) {
-                Some(track) => track.name = name.clone(),
-                None => self.waiting.entry((pid.clone(), tid.clone())).or_default().name = Some(name.clone()),
-            },
-            Metadata::ThreadSortIndex { pid, tid, sort_index } => match self.thread_mut(pid, tid) {
-                Some(track) => track.sort_index = *sort_index,
-                None => self.waiting.entry((pid.clone(), tid.clone())).or_default().sort_index = Some(*sort_index),
-            },
+            Metadata::ThreadName { pid, tid, name } => self.say(pid, tid, |said| said.name = Some(name.clone())),
+            Metadata::KernelName { pid, tid, name } => self.say(pid, tid, |said| said.kernel_name = Some(name.clone())),
+            Metadata::ThreadSortIndex { pid, tid, sort_index } => {
+                self.say(pid, tid, |said| said.sort_index = Some(*sort_index));
+            }
         }
     }
 
@@ -249,11 +265,15 @@ impl Registry {
         &mut self.tables.processes[index]
     }
 
-    fn thread_mut(&mut self, pid: &Id, tid: &Id) -> Option<&mut Track> {
-        let key =
-            TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
-        let index = self.track_index.get(&key)?.index();
-        self.tables.tracks.get_mut(index)
+    fn say(&mut self, pid: &Id, tid: &Id, say: impl FnOnce(&mut SaidOfThread)) {
+        let said = self.said.entry((pid.clone(), tid.clone())).or_default();
+        say(said);
+        for kind in OF_THREAD {
+            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
+            if let Some(track) = self.track_index.get(&key) {
+                said.apply_to(&mut self.tables.tracks[track.index()]);
+            }
+        }
     }
 }
 
@@ -277,6 +297,20 @@ mod tests {
         registry.apply(&name(8, "last"));
         assert_eq!(&*registry.tables().tracks[early.index()].name, "early");
         assert_eq!(&*registry.tables().tracks[late.index()].name, "last");
+    }
+
+    #[test]
+    fn the_kernels_name_counts_where_nothing_else_names_the_thread_and_its_states_are_named_alike() {
+        let mut registry = Registry::default();
+        let (pid, one, two) = (Id::Number(1), Id::Number(7), Id::Number(8));
+        let kernel = |tid: &Id| Metadata::KernelName { pid: pid.clone(), tid: tid.clone(), name: "comm".into() };
+        registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: one.clone(), name: "told".into() });
+        registry.apply(&kernel(&one));
+        let told = registry.track(&thread(1, 7));
+        let states = registry.track(&TrackKey { kind: TrackKind::State, ..thread(1, 8) });
+        registry.apply(&kernel(&two));
+        assert_eq!(&*registry.tables().tracks[told.index()].name, "told");
+        assert_eq!(&*registry.tables().tracks[states.index()].name, "comm");
     }
 
     #[test]

@@ -124,21 +124,27 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
         .map(|track| TrackIdx(track as u32))
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
-    // What is made from a thread's samples stands below the thread.
+    // What the kernel says of a thread stands above its spans, what is made from its samples below.
     let threads = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
     let threads: FxHashMap<_, _> = threads.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)).collect();
     order.sort_by_cached_key(|&index| {
         let own = &tables.tracks[index.index()].key;
-        let thread = threads.get(&(&own.pid, &own.tid)).filter(|_| own.kind.is_derived());
+        let beside = match own.kind {
+            TrackKind::State => Some(-1),
+            TrackKind::Samples => Some(1),
+            _ => None,
+        };
+        let thread = threads.get(&(&own.pid, &own.tid)).filter(|_| beside.is_some());
         let above = thread.map_or(index, |&row| TrackIdx(row));
         let track = &tables.tracks[above.index()];
         let process_order = tables.processes[track.process.index()].sort_index;
         // The tracks of an async group stand together where its first one appeared.
         let (name, slot) = match track.key.kind {
             TrackKind::Async => (&*track.name, track.key.slot),
+            TrackKind::Cpu => ("", track.key.slot),
             _ => ("", 0),
         };
-        (process_order, track.process, track.sort_index, track.key.kind, name, slot, above, index)
+        (process_order, track.process, track.sort_index, track.key.kind, name, slot, above, beside.unwrap_or(0), index)
     });
     order
 }

@@ -8,7 +8,7 @@ use super::span_names::{SpanName, span_names};
 use super::theme::{LABEL_POINTS, Theme};
 use super::{Command, gutter, input, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
-use crate::model::{ProcessIdx, TrackIdx};
+use crate::model::{ProcessIdx, TrackIdx, TrackKind};
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::Rects;
 use crate::scene::color::Palette;
@@ -253,7 +253,8 @@ impl Timeline {
         };
         let beside = match self.counter_range(track) {
             Some((min, max)) => format!("{} to {}", value_text(min), value_text(max)),
-            None if known.name.is_empty() => String::new(),
+            None if known.name.is_empty() || known.key.kind == TrackKind::Cpu => String::new(),
+            None if known.key.kind == TrackKind::State => format!("{tid} state"),
             None => tid,
         };
         (shown(&text).into_owned(), shown(&beside).into_owned())

@@ -8,3 +8,4 @@ mod large;
 mod pictures;
 mod round_trip;
 mod samples;
+mod scheduling;

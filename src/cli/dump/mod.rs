@@ -1,5 +1,6 @@
 //! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`: process,
-//! thread, track, then slices (instants are slices without duration), samples, counter values and flows in order of time, then
+//! thread, track, then slices (instants are slices without duration), what ran on CPUs, states of threads, samples, counter values and
+//! flows in order of time, then
 //! losses. Times are in nanoseconds; numbers of things are made up here and mean nothing elsewhere.
 
 mod flat_args;
@@ -9,6 +10,7 @@ mod latest;
 use std::io::{self, Write};
 use std::path::Path;
 
+use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use self::flows::Flows;
@@ -17,7 +19,7 @@ use super::args::Load;
 use super::load::load;
 use super::{CliError, to_stdout};
 use crate::model::args::Detail;
-use crate::model::{Id, NameIdx, StackIdx, Track, TrackIdx, TrackKind};
+use crate::model::{Id, NameIdx, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
@@ -91,6 +93,8 @@ fn track_type(track: &Track) -> &'static str {
         (TrackKind::Async, _) => "legacy_async_process_slice",
         (TrackKind::Counter, _) => "chrome_process_counter",
         (TrackKind::Samples, _) => "samples",
+        (TrackKind::Cpu, _) => "cpu_sched",
+        (TrackKind::State, _) => "thread_state",
     }
 }
 
@@ -109,6 +113,8 @@ struct Dump<'a> {
     details: DetailReader,
     latest: Latest,
     flows: Flows,
+    /// The numbers of threads.
+    utids: FxHashMap<(i64, i64), u32>,
     /// The number of the slice before.
     slice: u64,
     connections: Vec<flows::Connection>,
@@ -116,12 +122,15 @@ struct Dump<'a> {
 
 impl<'a> Dump<'a> {
     fn new(snapshot: &'a Snapshot, out: &'a mut dyn Write) -> Self {
+        let tracks = (1u32..).zip(&snapshot.tracks().tracks);
+        let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
         Self {
             snapshot,
             out,
             details: DetailReader::default(),
             latest: Latest::default(),
             flows: Flows::default(),
+            utids: threads.filter_map(|(id, track)| Some((ids_of(&track.key)?, id))).collect(),
             slice: 0,
             connections: Vec::new(),
         }
@@ -129,7 +138,10 @@ impl<'a> Dump<'a> {
 
     fn row(&mut self, row: &SortedRow) -> io::Result<()> {
         let lane = self.snapshot.lane(row.index.lane);
+        let kind = self.snapshot.track(lane.track).key.kind;
         match row.kind {
+            LaneKind::Spans if kind == TrackKind::Cpu => self.sched(row, lane.track)?,
+            LaneKind::Spans if kind == TrackKind::State => self.state(row, lane.track)?,
             LaneKind::Spans => {
                 let id = self.slice(row, lane.track, lane.depth, row.row.value)?;
                 let end_ns = row.row.start_ns.saturating_add_unsigned(row.row.value);
@@ -158,6 +170,31 @@ impl<'a> Dump<'a> {
             line(self.out, &json!({"t": "flow", "out": from, "in": to}))?;
         }
         Ok(())
+    }
+
+    /// Writes what ran on a CPU.
+    fn sched(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
+        let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
+        let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
+        let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utids.get(&ids));
+        let object = json!({
+            "t": "sched",
+            "ts": row.row.start_ns,
+            "dur": dur_value(row),
+            "cpu": id_value(&self.snapshot.track(track).key.tid),
+            "utid": utid,
+            "end_state": args["end_state"],
+        });
+        line(self.out, &object)
+    }
+
+    /// Writes what a thread was about, by the letters of the kernel.
+    fn state(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
+        let key = &self.snapshot.track(track).key;
+        let utid = ids_of(key).and_then(|ids| self.utids.get(&ids));
+        let name = self.snapshot.names().get(NameIdx(row.row.name));
+        let (ts, state) = (row.row.start_ns, name.category);
+        line(self.out, &json!({"t": "state", "ts": ts, "dur": dur_value(row), "utid": utid, "state": state}))
     }
 
     /// Writes a sample, its stack innermost frame first.
@@ -200,6 +237,19 @@ impl<'a> Dump<'a> {
             }),
         )?;
         Ok(self.slice)
+    }
+}
+
+/// -1: it has no end in the capture.
+fn dur_value(row: &SortedRow) -> Value {
+    if row.unfinished { json!(-1) } else { json!(row.row.value) }
+}
+
+/// Process and thread, where both are numbers.
+fn ids_of(key: &TrackKey) -> Option<(i64, i64)> {
+    match (&key.pid, &key.tid) {
+        (&Id::Number(pid), &Id::Number(tid)) => Some((pid, tid)),
+        _ => None,
     }
 }
 

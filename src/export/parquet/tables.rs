@@ -51,6 +51,8 @@ pub fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Resul
             TrackKind::Thread => "thread",
             TrackKind::Async => "async",
             TrackKind::Counter => "counter",
+            TrackKind::Cpu => "cpu",
+            TrackKind::State => "state",
             // Made for the eye, and without rows in any table.
             TrackKind::Samples => continue,
         };

@@ -5,7 +5,7 @@
 //! |---|---|
 //! | complete span | `X`; without an end, `B` |
 //! | begin, end | `B`, `E` |
-//! | instant | `i` of the thread, the process or everything; `n` on an asynchronous track |
+//! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
 //! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it |
@@ -83,7 +83,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             EventKind::Begin => self.begin_line(b'B', event, event.name),
             EventKind::End => self.begin_line(b'E', event, event.name),
             EventKind::Instant if kind == TrackKind::Async => self.with_id(b'n', event, event.name),
-            EventKind::Instant => {
+            EventKind::Instant | EventKind::State => {
                 self.begin_line(b'i', event, event.name);
                 self.line.extend_from_slice(match kind {
                     TrackKind::Global => b",\"s\":\"g\"",
@@ -227,7 +227,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
 
     /// Only threads have names and an order in this format; other tracks are named by their events.
     fn track(&mut self, track: &Track) -> io::Result<()> {
-        if track.key.kind != TrackKind::Thread {
+        if !matches!(track.key.kind, TrackKind::Thread | TrackKind::Cpu | TrackKind::State) {
             return Ok(());
         }
         let members = track_members(track);
@@ -311,7 +311,13 @@ fn name_members(names: &Names, name: NameIdx) -> Box<[u8]> {
 fn track_members(track: &Track) -> Box<[u8]> {
     let mut members = Vec::new();
     push_id(&mut members, "pid", &track.key.pid);
-    push_id(&mut members, "tid", &track.key.tid);
+    let tid = &track.key.tid;
+    match track.key.kind {
+        // Beside the spans of a thread of the same id, they would seem to nest in each other.
+        TrackKind::Cpu => push_id(&mut members, "tid", &Id::Text(format!("CPU {tid}").into())),
+        TrackKind::State => push_id(&mut members, "tid", &Id::Text(format!("{tid} state").into())),
+        _ => push_id(&mut members, "tid", tid),
+    }
     members.into()
 }
 

@@ -23,7 +23,7 @@ pub(super) const PLANES: usize = 32;
 const BLOCK_EVENTS: usize = 256;
 
 /// Every kind of event, at the place of its byte.
-pub(super) const KINDS: [EventKind; 14] = [
+pub(super) const KINDS: [EventKind; 15] = [
     EventKind::Complete,
     EventKind::Begin,
     EventKind::End,
@@ -38,6 +38,7 @@ pub(super) const KINDS: [EventKind; 14] = [
     EventKind::FlowStep,
     EventKind::FlowEnd,
     EventKind::Sample,
+    EventKind::State,
 ];
 
 const _: () = {

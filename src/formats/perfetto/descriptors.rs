@@ -21,6 +21,8 @@ pub(super) struct Descriptors {
     by_uuid: FxHashMap<u64, Descriptor>,
     /// The process of each thread of the kernel's events.
     pub(super) process_of: FxHashMap<i64, i64>,
+    /// The kernel says that it is older than version 4.14.
+    pub(super) is_before_4_14: bool,
     /// Names and orders.
     pub(super) metadata: Vec<Metadata>,
     /// What could not be taken.
@@ -79,6 +81,7 @@ impl Descriptors {
                 2 => self.process_tree(bytes, place),
                 43 => drop(self.process(bytes, place)),
                 44 => drop(self.thread(bytes, place)),
+                45 => self.is_before_4_14 = is_before_4_14(bytes),
                 60 => self.track(bytes, place),
                 _ => {}
             }
@@ -204,6 +207,15 @@ impl Descriptors {
     fn text(&mut self, bytes: &[u8], place: Place) -> Box<str> {
         text(bytes, place, &mut self.losses)
     }
+}
+
+/// Whether a description of the system has a release of Linux such as `4.9.270-g862f51bac900`, before 4.14.
+fn is_before_4_14(bytes: &[u8]) -> bool {
+    let of = |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
+    let release = of(bytes, 1).and_then(|utsname| of(utsname, 3)).and_then(|release| str::from_utf8(release).ok());
+    let mut numbers = release.unwrap_or_default().split(|letter: char| !letter.is_ascii_digit());
+    let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
+    next().zip(next()).is_some_and(|version| version < (4, 14))
 }
 
 /// A thread descriptor, also as the oldest captures use it: to say whose events follow, and from when.

@@ -1,44 +1,30 @@
-//! The kernel's events: who runs on which CPU, and the markers that programs write (`B|pid|name` and the like). Others are
-//! counted.
-
-use rustc_hash::{FxHashMap, FxHashSet};
+//! The kernel's events: what its scheduler does, the clocks of CPUs, and the markers that programs write (`B|pid|name` and
+//! the like). Others are counted.
 
 use super::clocks::{Clocks, KERNEL, Time};
+use super::descriptors::Descriptors;
 use super::tracks::{TrackNumber, Tracks};
 use super::wire::{Fields, Value};
-use crate::formats::args::ArgsWriter;
-use crate::formats::batch::{BatchBuilder, bare, text};
-use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::formats::batch::{BatchBuilder, bare};
+use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, Place, TrackKey, TrackKind};
 use xxhash_rust::xxh3::xxh3_64;
-
-/// A machine has fewer CPUs than this.
-const CPUS_MAX: usize = 1 << 16;
 
 /// What the kernel's events need from one bundle to the next.
 #[derive(Debug, Default)]
 pub(super) struct Kernel {
-    /// By CPU: who runs on it.
-    running: FxHashMap<u64, Running>,
-    /// The process of each thread, as its markers say.
-    process_of: FxHashMap<i64, i64>,
-    /// Threads that the scheduler named.
-    named: FxHashSet<i64>,
-    scratch: ArgsWriter,
+    pub(super) scheduler: Scheduler,
+    /// The tracing of the scheduler was told to be before version 4.14, whose bits mean something else.
+    pub(super) is_before_4_14: bool,
 }
 
-#[derive(Debug)]
-struct Running {
-    since_ns: i64,
-    tid: i64,
-    name: Box<[u8]>,
-}
-
-/// A switch to another thread.
-struct Switch<'a> {
-    ts_ns: i64,
-    tid: i64,
-    name: &'a [u8],
+impl Kernel {
+    /// Starts with what the first pass found.
+    pub(super) fn new(described: &Descriptors) -> Self {
+        let mut scheduler = Scheduler::default();
+        described.process_of.iter().for_each(|(&tid, &pid)| scheduler.thread_of(tid, pid));
+        Self { scheduler, is_before_4_14: described.is_before_4_14 }
+    }
 }
 
 /// What is needed to take a bundle.
@@ -82,7 +68,7 @@ impl Taker<'_> {
         for field in Fields::of(bytes) {
             match (field.number, field.value) {
                 (2, Value::Bytes(bytes)) => self.event(cpu, clock, bytes),
-                (4, Value::Bytes(bytes)) => self.compact_switches(cpu, clock, bytes),
+                (4, Value::Bytes(bytes)) => self.compact(cpu, clock, bytes),
                 _ => {}
             }
         }
@@ -90,11 +76,7 @@ impl Taker<'_> {
 
     /// Threads that run to the end of the capture.
     pub(super) fn finish(&mut self) {
-        let mut running: Vec<_> = std::mem::take(&mut self.kernel.running).into_iter().collect();
-        running.sort_by_key(|&(cpu, _)| cpu);
-        for (cpu, running) in running {
-            self.ran(cpu, &running, None);
-        }
+        self.kernel.scheduler.finish(self.batch, self.place);
     }
 
     fn time(&mut self, clock: BundleClock, raw: u64) -> Option<i64> {
@@ -136,89 +118,95 @@ impl Taker<'_> {
             }
             Some((4, switch)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
-                let mut next = Switch { ts_ns, tid: 0, name: b"" };
-                for field in Fields::of(switch) {
+                self.switch(cpu, ts_ns, switch);
+            }
+            // Wakeup, waking, and the first one of a thread.
+            Some((17 | 20 | 114, waking)) => {
+                let Some(ts_ns) = self.time(clock, raw) else { return };
+                let mut task = Task::default();
+                for field in Fields::of(waking) {
                     match field.number {
-                        5 => next.name = field.value.bytes(),
-                        6 => next.tid = field.value.signed(),
+                        1 => task.name = field.value.bytes(),
+                        2 => task.tid = field.value.signed(),
                         _ => {}
                     }
                 }
-                self.switch(cpu, &next);
+                self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
+            }
+            Some((11, frequency)) => {
+                let Some(ts_ns) = self.time(clock, raw) else { return };
+                self.frequency(ts_ns, frequency);
             }
             _ => self.batch.lose(Loss::IgnoredPacket, self.place),
         }
     }
 
-    /// Switches as columns: distances of times, threads, and rows of a table of names.
-    fn compact_switches(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
+    fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
+        let (mut previous, mut next, mut state) = (Task::default(), Task::default(), 0);
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => previous.name = field.value.bytes(),
+                2 => previous.tid = field.value.signed(),
+                3 => previous.priority = Some(field.value.signed()),
+                4 => state = field.value.number(),
+                5 => next.name = field.value.bytes(),
+                6 => next.tid = field.value.signed(),
+                7 => next.priority = Some(field.value.signed()),
+                _ => {}
+            }
+        }
+        let previous_state = Some(TaskState::of_bits(state, self.kernel.is_before_4_14));
+        let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
+        self.kernel.scheduler.switch(self.batch, &switch, self.place);
+    }
+
+    /// Switches and wakings as columns: distances of times, threads, and rows of a table of names.
+    fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
         let column = |number: u32| {
             Fields::of(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
         };
         let names: Vec<&[u8]> =
             Fields::of(bytes).filter(|field| field.number == 5).map(|field| field.value.bytes()).collect();
+        let name_of = |row: Option<u64>| row.and_then(|row| names.get(row as usize).copied()).unwrap_or_default();
+        let (mut states, mut priorities, mut rows) = (column(2), column(4), column(6));
         let mut raw = 0u64;
-        for ((distance, tid), name) in column(1).zip(column(3)).zip(column(6)) {
+        for (distance, tid) in column(1).zip(column(3)) {
             raw = raw.wrapping_add(distance);
+            let (state, priority) = (states.next(), priorities.next());
+            let next = Task {
+                tid: tid as i64,
+                name: name_of(rows.next()),
+                priority: priority.map(|priority| priority as i64),
+            };
             let Some(ts_ns) = self.time(clock, raw) else { continue };
-            let name = names.get(name as usize).copied().unwrap_or(b"");
-            self.switch(cpu, &Switch { ts_ns, tid: tid as i64, name });
+            let previous_state = state.map(|bits| TaskState::of_bits(bits, self.kernel.is_before_4_14));
+            let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
+            self.kernel.scheduler.switch(self.batch, &switch, self.place);
         }
-        let wakeups = column(7).count() as u64;
-        self.batch.batch.losses.add_many(Loss::IgnoredPacket, self.place, wakeups);
-    }
-
-    fn switch(&mut self, cpu: u64, next: &Switch<'_>) {
-        if let Some(running) = self.kernel.running.remove(&cpu) {
-            self.ran(cpu, &running, Some(next.ts_ns));
-        }
-        // Thread 0 is the CPU at rest.
-        if next.tid == 0 {
-            return;
-        }
-        if self.kernel.running.len() >= CPUS_MAX {
-            return self.batch.lose(Loss::OverLimit, self.place);
-        }
-        let running = Running { since_ns: next.ts_ns, tid: next.tid, name: next.name.into() };
-        self.kernel.running.insert(cpu, running);
-        let process = self.tracks.described.process_of.get(&next.tid).copied();
-        if let Some(pid) = process
-            && !next.name.is_empty()
-            && self.kernel.named.insert(next.tid)
-        {
-            let name = text(next.name, self.place, &mut self.batch.batch.losses);
-            let (pid, tid) = (Id::Number(pid), Id::Number(next.tid));
-            self.batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
+        let mut rows = column(11);
+        raw = 0;
+        for (distance, tid) in column(7).zip(column(8)) {
+            raw = raw.wrapping_add(distance);
+            let task = Task { tid: tid as i64, name: name_of(rows.next()), priority: None };
+            let Some(ts_ns) = self.time(clock, raw) else { continue };
+            self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
         }
     }
 
-    /// A thread ran on a CPU, up to a time or to the end of the capture.
-    fn ran(&mut self, cpu: u64, running: &Running, until_ns: Option<i64>) {
-        let label: Box<str> = format!("CPU {cpu}").into();
-        let tid = Id::Text(label.as_ref().into());
-        let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
-        let is_new = !self.tracks.has(&key);
-        if is_new {
-            let (pid, tid) = (key.pid.clone(), key.tid.clone());
-            self.batch.batch.metadata.push(Metadata::ThreadName { pid, tid: tid.clone(), name: label });
-            let (pid, sort_index) = (Id::None, i64::try_from(cpu).unwrap_or(i64::MAX));
-            self.batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index });
+    /// The clock of a CPU, in kHz.
+    fn frequency(&mut self, ts_ns: i64, bytes: &[u8]) {
+        let (mut khz, mut cpu) = (0, 0);
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => khz = field.value.number(),
+                2 => cpu = field.value.number(),
+                _ => {}
+            }
         }
-        let track = self.tracks.number(key);
+        let track = self.tracks.named_counter(Id::None, &format!("CPU {cpu} frequency (kHz)"));
         let track = self.batch.track(track, self.tracks);
-        let name = self.batch.name(&running.name, None, self.place);
-        let args = &mut self.kernel.scratch;
-        args.clear();
-        args.number("tid", running.tid.unsigned_abs());
-        let detail = Detail { args_json: args.finish(), ..Detail::default() };
-        let detail = self.batch.batch.chunk.details.push(&detail);
-        let mut event = Event { detail, ..bare(running.since_ns, EventKind::Complete, track, name) };
-        match until_ns.map(|until_ns| until_ns.checked_sub(running.since_ns)) {
-            Some(Some(dur_ns)) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-            Some(_) => self.batch.lose(Loss::NegativeDuration, self.place),
-            None => event.flags = EventFlags::UNFINISHED,
-        }
-        self.batch.push(event);
+        let value = (khz as f64).to_bits();
+        self.batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
 
     /// A line that a program wrote into the kernel's trace.
@@ -231,11 +219,10 @@ impl Taker<'_> {
         if let Some(pid) = pid
             && matches!(kind, b"B" | b"I")
         {
-            self.kernel.process_of.insert(tid, pid);
+            self.kernel.scheduler.thread_of(tid, pid);
         }
         let thread = |taker: &mut Self| {
-            let told = taker.kernel.process_of.get(&tid).or_else(|| taker.tracks.described.process_of.get(&tid));
-            let pid = told.copied().or(pid).unwrap_or(tid);
+            let pid = taker.kernel.scheduler.process_of(tid).or(pid).unwrap_or(tid);
             taker.tracks.thread(pid, tid)
         };
         let (track, event) = match (kind, pid) {
@@ -285,7 +272,7 @@ impl Taker<'_> {
         let (kind, name, value) = event;
         let track = self.batch.track(track, self.tracks);
         let name = self.batch.name(name, None, self.place);
-        let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == crate::model::NameIdx::EMPTY;
+        let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
         self.batch.push(Event { value, flags, ..bare(ts_ns, kind, track, name) });
     }

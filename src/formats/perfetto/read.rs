@@ -121,8 +121,8 @@ impl Decoder {
         Self {
             sequences: FxHashMap::default(),
             clocks: Clocks::default(),
+            kernel: Kernel::new(&described),
             tracks: Tracks::new(described),
-            kernel: Kernel::default(),
             batch,
             args: ArgsWriter::default(),
         }

@@ -41,11 +41,6 @@ impl Tracks {
         &self.keys[track.0 as usize]
     }
 
-    /// Whether a key has a number.
-    pub(super) fn has(&self, key: &TrackKey) -> bool {
-        self.numbers.contains_key(key)
-    }
-
     /// The number of a key, new or known.
     pub(super) fn number(&mut self, key: TrackKey) -> TrackNumber {
         *self.numbers.entry(key).or_insert_with_key(|key| {

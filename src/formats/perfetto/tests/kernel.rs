@@ -10,8 +10,10 @@ fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
     message().number(10, 1).message(1, bundle)
 }
 
-fn switch(ts_ns: u64, tid: u64, name: &str) -> Message {
-    message().number(1, ts_ns).number(2, 0).message(4, message().bytes(5, name).number(6, tid))
+/// A switch from a thread that sleeps from here on.
+fn switch(ts_ns: u64, previous: u64, tid: u64, name: &str) -> Message {
+    let previous = message().number(2, previous).number(4, 1);
+    message().number(1, ts_ns).number(2, 0).message(4, previous.bytes(5, name).number(6, tid).number(7, 120))
 }
 
 fn print(ts_ns: u64, tid: u64, text: &str) -> Message {
@@ -19,34 +21,82 @@ fn print(ts_ns: u64, tid: u64, text: &str) -> Message {
 }
 
 #[test]
-fn each_switch_ends_the_span_before_it_and_a_cpu_at_rest_has_none() {
+fn each_switch_ends_the_run_before_it_and_a_cpu_at_rest_has_none() {
     let reading = read([
-        bundle([switch(10, 7, "a"), switch(30, 0, "swapper"), switch(50, 8, "b")]),
+        bundle([
+            switch(10, 0, 7, "a"),
+            switch(30, 7, 0, "swapper"),
+            message().number(1, 40).message(20, message().number(2, 7)),
+            message().number(1, 41).message(17, message().number(2, 7)),
+            switch(50, 0, 8, "b"),
+            message().number(1, 60).message(11, message().number(1, 1_800_000).number(2, 3)),
+        ]),
         message().number(10, 1).message(2, message().message(2, message().number(1, 7).number(3, 5))),
     ]);
-    assert_eq!(reading.short(), [(10, EventKind::Complete, "a"), (50, EventKind::Complete, "b")]);
-    assert_eq!(reading.events[0].value, 20);
-    assert_eq!(reading.events[0].args, r#"{"tid":7}"#);
-    assert_eq!(reading.events[1].flags, EventFlags::UNFINISHED);
-    assert_eq!(reading.events[0].track.tid, Id::Text("CPU 3".into()));
-    let named = Metadata::ThreadName { pid: Id::Number(5), tid: Id::Number(7), name: "a".into() };
+    let expected = [
+        (10, K::State, "Running"),
+        (10, K::Complete, "a"),
+        (30, K::State, "Sleeping"),
+        (40, K::State, "Runnable"),
+        (41, K::State, "Runnable"),
+        (50, K::State, "Running"),
+        (50, K::Complete, "b"),
+        (60, K::Counter, ""),
+    ];
+    let mut short = reading.short();
+    short.sort_by_key(|event| (event.0, event.1 == K::Complete));
+    assert_eq!(short, expected);
+    let runs: Vec<_> = reading.events.iter().filter(|event| event.kind == K::Complete).collect();
+    assert_eq!(runs[0].value, 20);
+    assert_eq!(runs[0].args, r#"{"pid":5,"tid":7,"prio":120,"end_state":"S"}"#);
+    assert_eq!(runs[1].flags, EventFlags::UNFINISHED.with(EventFlags::PLACED));
+    assert_eq!(
+        (runs[0].track.kind, &runs[0].track.tid, &*runs[0].track.name),
+        (TrackKind::Cpu, &Id::Number(3), "CPU 3")
+    );
+    let named = Metadata::KernelName { pid: Id::Number(5), tid: Id::Number(7), name: "a".into() };
     assert!(reading.metadata.contains(&named), "{:?}", reading.metadata);
+    let clock = reading.events.iter().find(|event| event.kind == K::Counter).unwrap();
+    assert_eq!((&*clock.track.name, f64::from_bits(clock.value)), ("CPU 3 frequency (kHz)", 1.8e6));
 }
 
 #[test]
-fn switches_as_columns_are_the_same() {
+fn switches_and_wakings_as_columns_are_the_same() {
     let packed = |values: &[u8]| values.to_vec();
     let columns = message()
         .bytes(1, packed(&[10, 20, 20]))
-        .bytes(2, packed(&[0, 0, 0]))
+        .bytes(2, packed(&[1, 1, 1]))
         .bytes(3, packed(&[7, 0, 8]))
+        .bytes(4, packed(&[120, 120, 120]))
         .bytes(5, "a")
         .bytes(5, "swapper")
         .bytes(5, "b")
-        .bytes(6, packed(&[0, 1, 2]));
+        .bytes(6, packed(&[0, 1, 2]))
+        .bytes(7, packed(&[40, 5]))
+        .bytes(8, packed(&[7, 7]))
+        .bytes(11, packed(&[0, 0]));
     let compact = read([message().number(10, 1).message(1, message().number(1, 3).message(4, columns))]);
-    let plain = read([bundle([switch(10, 7, "a"), switch(30, 0, "swapper"), switch(50, 8, "b")])]);
+    let waking = |ts_ns| message().number(1, ts_ns).message(20, message().bytes(1, "a").number(2, 7));
+    let plain = read([bundle([
+        switch(10, 0, 7, "a"),
+        switch(30, 7, 0, "swapper"),
+        switch(50, 0, 8, "b"),
+        waking(40),
+        waking(45),
+    ])]);
     assert_eq!(compact, plain);
+}
+
+#[test]
+fn an_old_kernel_tells_states_by_other_bits() {
+    let of_release = |release: &str| {
+        let system = message().message(45, message().message(1, message().bytes(3, release)));
+        let parked = message().number(1, 10).message(4, message().number(2, 7).number(4, 512).number(6, 0));
+        read([system, bundle([parked])]).events[0].name.clone()
+    };
+    assert_eq!(of_release("4.9.270-g862f51bac900-ab7613625"), "Parked");
+    assert_eq!(of_release("4.14.1"), "Runnable");
+    assert_eq!(of_release("5.4"), "Runnable");
 }
 
 #[test]

@@ -1,0 +1,122 @@
+//! Switches and wakings -> the events of CPUs and threads.
+
+use super::*;
+use crate::formats::{BatchSink, ReadError};
+use crate::model::Batch;
+
+#[derive(Default)]
+struct Taken(Vec<Batch>);
+
+impl BatchSink for Taken {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        self.0.push(batch);
+        Ok(())
+    }
+}
+
+const PLACE: Place = Place::Offset(0);
+
+fn task(tid: i64, name: &str) -> Task<'_> {
+    Task { tid, name: name.as_bytes(), priority: Some(120) }
+}
+
+fn switch<'a>(ts_ns: i64, previous: Task<'a>, letters: &str, next: Task<'a>) -> Switch<'a> {
+    let previous_state = TaskState::of_letters(letters.as_bytes());
+    Switch { ts_ns, cpu: 2, previous: Some(previous), previous_state, next }
+}
+
+/// Time, kind of track, tid of track, name, duration, flags.
+type Seen = (i64, TrackKind, String, String, u64, EventFlags);
+
+type Feed<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
+
+/// What is fed, handed on after each call, so that nothing depends on where a batch ends.
+fn fed(feed: &[Feed<'_>]) -> (Vec<Seen>, Vec<Batch>) {
+    let (mut scheduler, mut batch, mut taken) = (Scheduler::default(), BatchBuilder::new(), Taken::default());
+    for step in feed {
+        step(&mut scheduler, &mut batch);
+        batch.flush(&mut taken).unwrap();
+    }
+    scheduler.finish(&mut batch, PLACE);
+    batch.flush(&mut taken).unwrap();
+    let mut seen: Vec<Seen> = Vec::new();
+    for batch in &taken.0 {
+        for event in &batch.chunk.events {
+            let key = &batch.tracks[event.track.index()];
+            let name = batch.names[event.name.index()].text.to_string();
+            let flags = event.flags.without(EventFlags::LATE);
+            seen.push((event.ts_ns, key.kind, key.tid.to_string(), name, event.value, flags));
+        }
+    }
+    seen.sort_by_key(|seen| (seen.1 != TrackKind::Cpu, seen.0));
+    (seen, taken.0)
+}
+
+#[test]
+fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
+    let idle = task(0, "swapper/2");
+    let (seen, batches) = fed(&[
+        &|scheduler, _| scheduler.thread_of(7, 5),
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(7, "a"), "S", task(8, "b")), PLACE),
+        &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(40, task(8, "b"), "R+", idle), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(50, idle, "R", task(7, "renamed")), PLACE),
+        &|scheduler, batch| scheduler.wake(batch, 90, &task(8, "b"), PLACE),
+    ]);
+    let (none, awake) = (EventFlags::NONE, EventFlags::AWAKE);
+    let (wakes, last) = (awake.with(EventFlags::FROM_REST), EventFlags::UNFINISHED.with(EventFlags::PLACED));
+    let expected = [
+        (10, TrackKind::Cpu, "2", "a", 20, none),
+        (30, TrackKind::Cpu, "2", "b", 10, none),
+        (50, TrackKind::Cpu, "2", "renamed", 40, last),
+        (10, TrackKind::State, "7", "Running", 0, awake),
+        (30, TrackKind::State, "7", "Sleeping", 0, none),
+        (30, TrackKind::State, "8", "Running", 0, awake),
+        (35, TrackKind::State, "7", "Runnable", 0, wakes),
+        (40, TrackKind::State, "8", "Runnable (preempted)", 0, awake),
+        (50, TrackKind::State, "7", "Running", 0, awake),
+        (90, TrackKind::State, "8", "Runnable", 0, wakes),
+    ];
+    assert_eq!(seen, expected.map(|(ts, kind, tid, name, dur, flags)| (ts, kind, tid.into(), name.into(), dur, flags)));
+    let metadata: Vec<_> = batches.iter().flat_map(|batch| &batch.metadata).collect();
+    let named =
+        |pid, tid, name: &str| Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name: name.into() };
+    assert_eq!(metadata, [&named(5, 7, "a"), &named(8, 8, "b"), &named(5, 7, "renamed")]);
+    let first_run = batches.iter().flat_map(|batch| &batch.chunk.details.bytes).copied().skip(1).collect::<Vec<u8>>();
+    assert!(first_run.starts_with(br#"{"pid":5,"tid":7,"prio":120,"end_state":"S"}"#));
+}
+
+#[test]
+fn a_switch_from_another_thread_than_the_one_that_runs_is_counted() {
+    let (seen, batches) = fed(&[
+        &|scheduler, batch| scheduler.switch(batch, &switch(10, task(0, ""), "R", task(7, "a")), PLACE),
+        &|scheduler, batch| scheduler.switch(batch, &switch(30, task(9, "c"), "D", task(0, "")), PLACE),
+    ]);
+    let mismatched: u64 = batches.iter().map(|batch| batch.losses.count(Loss::MismatchedEnd)).sum();
+    assert_eq!(mismatched, 1);
+    assert_eq!((seen[0].0, &*seen[0].3, seen[0].4), (10, "a", 20));
+    assert_eq!((seen[2].0, &*seen[2].2, &*seen[2].3), (30, "9", "Uninterruptible sleep"));
+}
+
+#[test]
+fn a_thread_that_ends_is_in_no_state() {
+    let (seen, _) = fed(&[&|scheduler, batch| {
+        scheduler.switch(batch, &switch(10, task(7, "a"), "X", task(0, "")), PLACE);
+    }]);
+    assert_eq!((seen.len(), &*seen[0].3), (1, ""));
+}
+
+#[test]
+fn states_are_read_from_letters_and_from_the_bits_of_old_and_new_kernels() {
+    for letters in ["S", "D", "R", "R+", "T", "t", "X", "Z", "P", "I", "DK", "S+"] {
+        assert_eq!(TaskState::of_letters(letters.as_bytes()).unwrap().letters(), letters);
+    }
+    assert_eq!(TaskState::of_letters(b"D|K").unwrap().letters(), "DK");
+    assert_eq!(TaskState::of_letters(b"?"), None);
+    assert_eq!(TaskState::of_letters(b""), None);
+    let new = [(0, "R"), (1, "S"), (2, "D"), (0x100, "R+"), (0x80, "I"), (0x40, "P"), (0x10, "X")];
+    assert!(new.iter().all(|&(bits, letters)| TaskState::of_bits(bits, false).letters() == letters));
+    let old = [(0, "R"), (1, "S"), (2, "D"), (2048, "R+"), (4096, "R+"), (0x82, "DK"), (512, "P"), (64, "x")];
+    assert!(old.iter().all(|&(bits, letters)| TaskState::of_bits(bits, true).letters() == letters));
+}

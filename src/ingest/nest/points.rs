@@ -1,0 +1,112 @@
+//! What has no place among the nested spans of its track: instants, values, points of flows, samples, states of threads.
+
+use std::io;
+
+use super::{Entered, Nester};
+use crate::model::{Event, EventFlags, NameIdx, StackIdx, TrackIdx, TrackKind};
+use crate::store::{LaneIdx, LaneKind, Row, flow};
+
+impl Nester<'_> {
+    pub(super) fn instant(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let state = self.track(track);
+        state.open.close_ended(event.ts_ns);
+        state.saw(event.ts_ns);
+        // A sorted capture has it already; else it stands below the spans that are open around it.
+        let depth =
+            if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
+        let known = state.instants;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
+        self.track(track).instants = Some(lane);
+        self.summary.instants += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
+    }
+
+    pub(super) fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let known = self.track(event.track).counter;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0));
+        self.track(event.track).counter = Some(lane);
+        self.summary.counters += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: event.name.0 })
+    }
+
+    pub(super) fn flow(&mut self, event: &Event) -> io::Result<()> {
+        let state = self.track(event.track);
+        state.open.close_ended(event.ts_ns);
+        let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
+        let point = if event.flags.has(EventFlags::PLACED) {
+            flow::FlowPoint::of_event(event, event.depth.checked_sub(1))
+        } else {
+            flow::FlowPoint::of_event(event, around)
+        };
+        let known = state.flows;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
+        self.track(event.track).flows = Some(lane);
+        self.summary.flows += 1;
+        self.saw(event.ts_ns);
+        let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
+        self.writer.push(lane, row)
+    }
+
+    /// Ends the state before, and notes the one that begins. One that takes no time is none.
+    pub(super) fn state(&mut self, event: &Event) -> io::Result<()> {
+        let before = self.track(event.track).state;
+        if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
+            return Ok(());
+        }
+        if let Some(before) = before {
+            self.push_state(event.track, &before, event.ts_ns)?;
+        }
+        let is_awake = event.flags.has(EventFlags::AWAKE);
+        let entered = Entered { since_ns: event.ts_ns, name: event.name, is_awake };
+        self.saw(event.ts_ns);
+        self.track(event.track).state = (event.name != NameIdx::EMPTY).then_some(entered);
+        Ok(())
+    }
+
+    pub(super) fn push_state(&mut self, track: TrackIdx, state: &Entered, end_ns: i64) -> io::Result<Option<LaneIdx>> {
+        let value = end_ns.abs_diff(state.since_ns);
+        if value == 0 {
+            return Ok(None);
+        }
+        let row = Row { start_ns: state.since_ns, value, detail: 0, name: state.name.0 };
+        self.push_span(track, 0, row, end_ns).map(Some)
+    }
+
+    pub(super) fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let detail = self.detail(blob)?;
+        let stack = StackIdx::of_value(event.value);
+        let name = self.stacks.get(stack).name;
+        let known = self.track(event.track).samples;
+        let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
+        let chart_track = self.track(event.track).chart_track;
+        let chart_track =
+            chart_track.unwrap_or_else(|| self.registry.derived(event.track, TrackKind::Samples, "samples"));
+        let state = self.track(event.track);
+        (state.samples, state.chart_track) = (Some(lane), Some(chart_track));
+        self.summary.samples += 1;
+        self.saw(event.ts_ns);
+        self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
+        let mut spans = std::mem::take(&mut self.flame_spans);
+        let stacks = self.stacks;
+        self.track(chart_track).chart.sample(event.ts_ns, stack, stacks, &mut spans);
+        self.flame_spans = spans;
+        self.push_flames(chart_track)
+    }
+
+    /// Writes what is known of a chart. It is made for the eye, so it is counted nowhere.
+    pub(super) fn push_flames(&mut self, track: TrackIdx) -> io::Result<()> {
+        let mut spans = std::mem::take(&mut self.flame_spans);
+        for span in spans.drain(..) {
+            let lane = self.span_lane(track, span.depth);
+            self.saw(span.end_ns);
+            let value = span.end_ns.abs_diff(span.start_ns);
+            self.writer.push(lane, Row { start_ns: span.start_ns, value, detail: 0, name: span.name.0 })?;
+        }
+        self.flame_spans = spans;
+        Ok(())
+    }
+}
