@@ -3,7 +3,10 @@
 use std::path::Path;
 
 use super::source::{Source, excerpt};
-use super::{ReadContext, ReadError, Reader, chrome_json, collapsed, ninja, perfetto, spall, strace, tracy};
+use super::{
+    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ninja, perfetto, spall, speedscope,
+    strace, tracy,
+};
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -63,6 +66,24 @@ pub const FORMATS: &[Format] = &[
         open: |source, _| Ok(strace::open(source)),
     },
     Format {
+        name: "Firefox profile",
+        extensions: &["json", "json.gz"],
+        sniff: firefox::read::looks_like_firefox,
+        open: |source, _| Ok(firefox::read::open(source)),
+    },
+    Format {
+        name: "speedscope",
+        extensions: &["speedscope.json"],
+        sniff: speedscope::looks_like_speedscope,
+        open: |source, _| Ok(speedscope::open(source)),
+    },
+    Format {
+        name: "V8 CPU profile",
+        extensions: &["cpuprofile"],
+        sniff: cpuprofile::looks_like_cpuprofile,
+        open: |source, _| Ok(cpuprofile::open(source)),
+    },
+    Format {
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
@@ -95,7 +116,7 @@ pub fn format_of(head: &[u8]) -> Option<&'static Format> {
 }
 
 /// An array or object, after a byte order mark and white space perhaps.
-fn looks_like_json(head: &[u8]) -> bool {
+pub(super) fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
     matches!(head.trim_ascii_start().first(), Some(b'[' | b'{'))
 }
@@ -111,19 +132,23 @@ mod tests {
         ("go_trace.json", "Chrome JSON"),
         ("ninja_log.txt", "Ninja log"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),
+        ("pyspy.speedscope.json", "speedscope"),
+        ("samply.json.gz", "Firefox profile"),
         ("spall_v3.spall.gz", "Spall"),
         ("strace_ttt.txt.gz", "strace"),
         ("ugly.json", "Chrome JSON"),
     ];
 
     #[test]
-    fn captures_are_recognised_by_their_content_and_by_one_row_only() {
+    fn captures_are_recognised_by_their_content_and_by_no_other_row_but_that_of_all_json() {
         for (file, expected) in CAPTURES {
             let path = data(file);
             let source = Source::open(&path, &ReadContext::default()).expect("a file");
-            let fits: Vec<_> =
-                FORMATS.iter().filter(|format| (format.sniff)(source.head())).map(|format| format.name).collect();
-            assert_eq!(fits, [*expected], "{file}");
+            let fits = FORMATS.iter().filter(|format| (format.sniff)(source.head())).map(|format| format.name);
+            let (mut fits, json) = (fits.collect::<Vec<_>>(), "Chrome JSON");
+            assert_eq!(fits.first(), Some(expected), "{file}");
+            fits.retain(|format| *format != json || *expected == json);
+            assert_eq!(fits.len(), 1, "{file}: {fits:?}");
         }
     }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BatchSink, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
-use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, TrackKey};
+use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, StackIdx, TrackKey};
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -18,6 +18,8 @@ pub(super) struct Seen {
     pub(super) value: u64,
     pub(super) flags: EventFlags,
     pub(super) args: String,
+    /// Of a sample: the functions, outermost first. The value then says nothing.
+    pub(super) stack: Vec<String>,
 }
 
 /// Everything that a reading handed on, in time order and, at equal times, in capture order.
@@ -50,16 +52,21 @@ impl BatchSink for Reading {
                 let args: Result<serde_json::Value, _> = serde_json::from_str(detail.args_json);
                 assert!(args.is_ok_and(|args| args.is_object()), "{}", detail.args_json);
             }
+            let is_sample = event.kind == EventKind::Sample;
+            let frames = batch.stacks.frames(StackIdx::of_value(if is_sample { event.value } else { 0 }));
+            let mut stack: Vec<String> = frames.map(|name| batch.names[name.index()].text.to_string()).collect();
+            stack.reverse();
             self.events.push(Seen {
                 ts_ns: event.ts_ns,
                 kind: event.kind,
                 name: name.text.to_string(),
                 category: name.category.as_deref().map(str::to_owned),
                 track: batch.tracks[event.track.index()].clone(),
-                value: event.value,
+                value: if is_sample { 0 } else { event.value },
                 // How the capture was ordered is not what it says.
                 flags: event.flags.without(EventFlags::LATE),
                 args: detail.args_json.to_owned(),
+                stack,
             });
         }
         self.events.sort_by_key(|event| event.ts_ns);

@@ -1,0 +1,132 @@
+//! Tests of both forms, on a profile that samply wrote and on profiles that are written here.
+
+use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::model::{EventFlags, EventKind, Id, Loss};
+
+const GECKO: &str = r#"{"meta":{"version":24,"interval":1,"startTime":1000.5,"categories":[{"name":"Other"},{"name":"JS"}]},
+"libs":[],"threads":[{"name":"GeckoMain","processName":"Parent","pid":"7","tid":8,
+ "samples":{"schema":{"stack":0,"time":1},"data":[[1,10.5],[null,11.25],[0,"x"],[9,12]]},
+ "markers":{"schema":{"name":0,"startTime":1,"endTime":2,"phase":3,"category":4,"data":5},"data":[
+   [2,1,2.5,1,1,{"type":"x","n":[1,2]}],[3,1.5,null,0,0],[2,3,null,2],[2,null,4,3]]},
+ "stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0],[0,1]]},
+ "frameTable":{"schema":{"location":0,"line":1},"data":[[0],[1,5]]},
+ "stringTable":["main","f (a.js)","Reflow","Tick"]}],
+"processes":[{"meta":{"startTime":1003},"threads":[{"name":"Child","pid":9,"tid":10,
+ "samples":{"schema":{"time":0,"stack":1},"data":[[1,0]]},
+ "stackTable":{"schema":{"prefix":0,"frame":1},"data":[[null,0]]},
+ "frameTable":{"schema":{"location":0},"data":[[0]]},"stringTable":["child"]}]}]}"#;
+
+const PROCESSED: &str = r#"{"meta":{"interval":1,"startTime":1000,"preprocessedProfileVersion":49,"categories":[]},
+"libs":[{"name":"libc.so.6"}],"threads":[{"name":"main","pid":7,"tid":7,
+ "samples":{"length":3,"stack":[1,0,null],"timeDeltas":[1.5,1,1]},"markers":{"length":0},
+ "stackTable":{"length":2,"prefix":[null,0],"frame":[0,1]},
+ "frameTable":{"length":2,"func":[0,1],"line":[null,12]},
+ "funcTable":{"length":2,"name":[0,1],"fileName":[null,2],"resource":[0,-1]},
+ "resourceTable":{"length":1,"lib":[0],"name":[0]},
+ "stringArray":["0x1234","g","/src/g.c"]}],
+"counters":[{"name":"malloc","category":"Memory","pid":"7","samples":{"time":[1,2,3],"count":[5,-2,"x"]}}]}"#;
+
+fn samples(reading: &Reading) -> Vec<(i64, &Id, Vec<&str>)> {
+    let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
+    samples.map(|event| (event.ts_ns, &event.track.tid, event.stack.iter().map(String::as_str).collect())).collect()
+}
+
+#[test]
+fn the_gecko_form_has_its_samples_and_markers_and_processes_start_when_they_did() {
+    let reading = read(GECKO);
+    let (main, child) = (Id::Number(8), Id::Number(10));
+    let expected = [
+        (3_500_000, &child, vec!["child"]),
+        (10_500_000, &main, vec!["main", "f (a.js)"]),
+        (11_250_000, &main, vec![]),
+        (12_000_000, &main, vec![]),
+    ];
+    assert_eq!(samples(&reading), expected);
+    let markers: Vec<_> = reading
+        .events
+        .iter()
+        .filter(|event| event.kind != EventKind::Sample)
+        .map(|event| (event.ts_ns, event.kind, &*event.name, event.category.as_deref()))
+        .collect();
+    let expected = [
+        (1_000_000, EventKind::Complete, "Reflow", Some("JS")),
+        (1_500_000, EventKind::Instant, "Tick", Some("Other")),
+        (3_000_000, EventKind::AsyncBegin, "Reflow", None),
+        (4_000_000, EventKind::AsyncEnd, "Reflow", None),
+    ];
+    assert_eq!(markers, expected);
+    let reflow = &reading.events[0];
+    assert_eq!((reflow.value, &*reflow.args), (1_500_000, r#"{"type":"x","n":[1,2]}"#));
+    assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::MissingText, 1)]);
+}
+
+#[test]
+fn the_processed_form_names_frames_by_file_or_library_and_sums_memory_up() {
+    let reading = read(PROCESSED);
+    let main = Id::Number(7);
+    let outer = "0x1234 (libc.so.6)";
+    let expected =
+        [(1_500_000, &main, vec![outer, "g (g.c:12)"]), (2_500_000, &main, vec![outer]), (3_500_000, &main, vec![])];
+    assert_eq!(samples(&reading), expected);
+    let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
+    let counters: Vec<_> =
+        counters.map(|event| (event.ts_ns, f64::from_bits(event.value), &*event.track.name)).collect();
+    assert_eq!(counters, [(1_000_000, 5.0, "Memory malloc"), (2_000_000, 3.0, "Memory malloc")]);
+    assert_eq!(reading.lost(), [(Loss::BadCounter, 1)]);
+}
+
+#[test]
+fn tables_that_all_threads_share_are_found() {
+    let tables = [r#""stackTable":"#, r#""stringArray":"#];
+    let (start, end) = (PROCESSED.find(tables[0]).expect("there"), PROCESSED.find("}],\n\"counters\"").expect("there"));
+    let shared = format!("\"shared\":{{{}}},", &PROCESSED[start..end]);
+    let without = [&PROCESSED[..start], "\"x\":0", &PROCESSED[end..]].concat();
+    let moved = without.replacen("\"libs\"", &format!("{shared}\"libs\""), 1);
+    assert_eq!(read(&moved), read(PROCESSED));
+}
+
+#[test]
+fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
+    let path = data("samply.json.gz");
+    let reading = read_path(&path).expect("a capture");
+    let mut text = String::new();
+    let file = std::fs::File::open(path).expect("a file");
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
+    let json: serde_json::Value = serde_json::from_str(&text).expect("JSON");
+    for thread in json["threads"].as_array().expect("threads") {
+        let tid = Id::Number(thread["tid"].as_str().and_then(|tid| tid.parse().ok()).unwrap_or(-1));
+        let is_of = |kinds: &[EventKind]| {
+            let of_thread = |event: &&crate::formats::testing::Seen| {
+                kinds.contains(&event.kind)
+                    && (event.track.tid == tid || tid == Id::Number(-1) && matches!(event.track.tid, Id::Text(_)))
+            };
+            reading.events.iter().filter(of_thread).count() as u64
+        };
+        assert_eq!(is_of(&[EventKind::Sample]), thread["samples"]["length"].as_u64().expect("a count"), "{tid}");
+        let markers = is_of(&[EventKind::Instant, EventKind::Complete, EventKind::AsyncBegin, EventKind::AsyncEnd]);
+        assert_eq!(markers, thread["markers"]["length"].as_u64().expect("a count"), "{tid}");
+        // The outermost and innermost frames of each sample, looked up plainly.
+        let text = |index: &serde_json::Value| thread["stringArray"][index.as_u64().unwrap_or(0) as usize].clone();
+        let found = reading.events.iter().filter(|event| event.kind == EventKind::Sample && event.track.tid == tid);
+        for (position, sample) in found.enumerate() {
+            let stack = thread["samples"]["stack"][position].as_u64().expect("a stack") as usize;
+            let frame = thread["stackTable"]["frame"][stack].as_u64().expect("a frame") as usize;
+            let function = thread["frameTable"]["func"][frame].as_u64().expect("a function") as usize;
+            let name = text(&thread["funcTable"]["name"][function]);
+            let innermost = sample.stack.last().expect("a frame");
+            assert!(innermost.starts_with(name.as_str().expect("text")), "{innermost} {name}");
+        }
+    }
+    assert_eq!(reading.lost(), []);
+    assert!(reading.events.iter().all(|event| !event.flags.has(EventFlags::UNFINISHED)));
+}
+
+#[test]
+fn a_profile_that_is_cut_anywhere_is_refused_with_the_place_and_odd_tables_too() {
+    for len in 200..GECKO.len() {
+        let error = read_bytes(&GECKO.as_bytes()[..len]).expect_err("refused").to_string();
+        assert!(error.contains("expected the JSON of a profile, found the end"), "{len}: {error}");
+    }
+    let odd = GECKO.replace(r#""data":[[null,0],[0,1]]"#, r#""data":[7]"#);
+    assert!(read_bytes(odd.as_bytes()).expect_err("refused").to_string().contains("tables of a profile"));
+}

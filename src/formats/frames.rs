@@ -1,0 +1,96 @@
+//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch.
+
+use super::batch::BatchBuilder;
+use crate::model::{Loss, NameIdx, Place, StackIdx};
+
+/// Deeper stacks are cut at their outer end: no thread has so many frames, a circle has any number.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// Frames below other frames, numbered from 0.
+#[derive(Debug, Default)]
+pub(super) struct Frames {
+    rows: Vec<Frame>,
+    path: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    caller: Option<u32>,
+    name: Box<[u8]>,
+    /// The row in the batch of this number.
+    found: (u32, StackIdx),
+}
+
+impl Frames {
+    /// Adds the next row.
+    pub(super) fn push(&mut self, caller: Option<u32>, name: &[u8]) {
+        self.rows.push(Frame { caller, name: name.into(), found: (0, StackIdx::EMPTY) });
+    }
+
+    /// Says what called a frame, where that is known later.
+    pub(super) fn set_caller(&mut self, frame: u32, caller: u32) {
+        if let Some(row) = self.rows.get_mut(frame as usize) {
+            row.caller = Some(caller);
+        }
+    }
+
+    /// How many rows there are.
+    pub(super) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The stack that ends with a row; the empty one, counted, for a row that does not exist.
+    pub(super) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: Place) -> StackIdx {
+        self.path.clear();
+        let mut next = Some(frame);
+        let mut stack = StackIdx::EMPTY;
+        while let Some(frame) = next {
+            let Some(row) = self.rows.get(frame as usize) else {
+                batch.lose(Loss::MissingText, place);
+                break;
+            };
+            if row.found.0 == batch.number {
+                stack = row.found.1;
+                break;
+            }
+            if self.path.len() >= FRAMES_MAX {
+                batch.lose(Loss::DeepNesting, place);
+                break;
+            }
+            self.path.push(frame);
+            next = row.caller;
+        }
+        while let Some(frame) = self.path.pop() {
+            let row = &mut self.rows[frame as usize];
+            let name: NameIdx = batch.name(&row.name, None, place);
+            stack = batch.batch.stacks.intern(stack, name);
+            row.found = (batch.number, stack);
+        }
+        stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_share_their_callers_and_a_circle_ends() {
+        let mut frames = Frames::default();
+        frames.push(None, b"main");
+        frames.push(Some(0), b"f");
+        frames.push(Some(0), b"g");
+        frames.push(Some(4), b"in a circle");
+        frames.push(Some(3), b"of two");
+        let mut batch = BatchBuilder::new();
+        let place = Place::Offset(0);
+        let found = [1, 2, 1, 0].map(|frame| frames.stack(frame, &mut batch, place));
+        assert_eq!(found[0], found[2]);
+        let stacks = &batch.batch.stacks;
+        assert_eq!((stacks.len(), stacks.get(found[1]).parent), (4, found[3]));
+        assert!(batch.batch.losses.is_empty());
+        frames.stack(3, &mut batch, place);
+        frames.stack(9, &mut batch, place);
+        assert_eq!((batch.batch.losses.count(Loss::DeepNesting), batch.batch.losses.count(Loss::MissingText)), (1, 1));
+    }
+}
