@@ -1,5 +1,5 @@
-//! What every other module may lean on: time, cancellation, progress, density, the memory budget, disks, mapped files.
-//! Knows nothing of traces.
+//! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, disks, mapped
+//! files. Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
@@ -8,3 +8,4 @@ pub mod disk;
 pub mod mapped;
 pub mod progress;
 pub mod time;
+pub mod units;

@@ -19,12 +19,25 @@ pub enum Stage {
     Publishing,
     /// A capture is being written.
     Exporting,
+    /// Rows are judged by a filter.
+    Searching,
+    /// Rows are counted and their times added up.
+    Counting,
     /// The work is over.
     Done,
 }
 
 impl Stage {
-    const ALL: [Self; 6] = [Self::Opening, Self::Parsing, Self::Sorting, Self::Publishing, Self::Exporting, Self::Done];
+    const ALL: [Self; 8] = [
+        Self::Opening,
+        Self::Parsing,
+        Self::Sorting,
+        Self::Publishing,
+        Self::Exporting,
+        Self::Searching,
+        Self::Counting,
+        Self::Done,
+    ];
 
     /// One word for a progress bar.
     #[must_use]
@@ -35,6 +48,8 @@ impl Stage {
             Self::Sorting => "Sorting",
             Self::Publishing => "Publishing",
             Self::Exporting => "Exporting",
+            Self::Searching => "Searching",
+            Self::Counting => "Counting",
             Self::Done => "Done",
         }
     }

@@ -15,6 +15,7 @@ use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
 use crate::export::ExportFormat;
 use crate::export::table::RowFormat;
+use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::store::cache::Cache;
 
 /// What to do.
@@ -69,7 +70,7 @@ pub struct TimeRange {
 pub struct Spans {
     pub file: PathBuf,
     pub range: TimeRange,
-    pub name: Option<Regex>,
+    pub filter: Filter,
     pub limit: u64,
     pub format: RowFormat,
 }
@@ -107,9 +108,9 @@ impl Command {
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
             Some(LowCommand::Info(info)) => Self::Info { file: info.file, json: info.json, load: load(info.common)? },
             Some(LowCommand::Spans(low)) => {
-                let LowSpans { file, range, name, limit, format, common } = low;
-                let (range, name) = (time_range(&range)?, expression("--name", name)?);
-                let spans = Spans { file, range, name, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
+                let LowSpans { file, range, name, filter, limit, format, common } = low;
+                let (range, filter) = (time_range(&range)?, filter_of(filter.as_deref(), name)?);
+                let spans = Spans { file, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
                 Self::Spans { spans, load: load(common)? }
             }
             Some(LowCommand::Export(low)) => {
@@ -176,6 +177,16 @@ fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {
         }
         (from, to) => Ok(TimeRange { from, to }),
     }
+}
+
+/// A filter, and the expression that names must match beside it.
+fn filter_of(filter: Option<&str>, name: Option<String>) -> Result<Filter, CliError> {
+    let filter = Filter::parse(filter.unwrap_or_default());
+    let mut filter = filter.map_err(|error| CliError::Usage(format!("--filter: {error}")))?;
+    if let Some(name) = expression("--name", name)? {
+        filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });
+    }
+    Ok(filter)
 }
 
 fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliError> {
@@ -264,6 +275,7 @@ mod tests {
         for words in [
             "longspan spans a --from 5us --to 5us",
             "longspan spans a --name (",
+            "longspan spans a --filter dur>fast",
             "longspan spans a --from 1parsec",
             "longspan info",
             "longspan info a --threads 0",

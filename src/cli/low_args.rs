@@ -5,7 +5,8 @@ use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
-use super::units::{self, SizeArg, TimeArg};
+use super::units::{SizeArg, TimeArg};
+use crate::base::units::bytes;
 use crate::export::table::RowFormat;
 
 /// A viewer for trace timelines of a billion spans.
@@ -47,7 +48,7 @@ pub struct LowWindow {
 #[command(next_help_heading = "Loading")]
 pub struct LowCommon {
     /// The most memory that a load may hold, such as 512MiB or 2G [default: 1GiB]
-    #[arg(long, value_name = "BYTES", value_parser = units::bytes)]
+    #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     /// How many threads may work at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
@@ -131,6 +132,9 @@ pub struct LowSpans {
     /// Only spans whose name has a match of this regular expression
     #[arg(long, value_name = "RE")]
     pub name: Option<String>,
+    /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
+    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Option<String>,
     /// At most so many spans
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,

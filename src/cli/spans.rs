@@ -5,38 +5,50 @@ use std::path::Path;
 use super::args::{Load, Spans};
 use super::load::load;
 use super::{CliError, to_stdout};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
 use crate::export::csv::span_row;
 use crate::export::table::Table;
-use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::rows::SortedRows;
-use crate::store::LaneKind;
+use crate::query::matcher::Matcher;
+use crate::query::scan::Scope;
+use crate::query::search::{Hit, search};
+
+/// The most spans of one time that are put in order of depth: those of a capture in which all times are equal are more
+/// than fit.
+const TIED_MAX: usize = 64 * 1024;
 
 /// Prints the spans that `spans` asks for.
 pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(Path::new(&spans.file), how)?.store);
-    let wanted = wanted_names(&snapshot, spans);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
-    let span_lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
-    let rows = SortedRows::new(&snapshot, span_lanes, from_ns, to_ns);
-    let rows = rows.filter(|row| wanted.as_ref().is_none_or(|wanted| wanted[row.row.name as usize]));
-    let limit = usize::try_from(spans.limit).unwrap_or(usize::MAX);
+    let scope = Scope { from_ns, to_ns, spans_only: true, ..Scope::default() };
+    let matcher = Matcher::new(&snapshot, &spans.filter);
+    let Ok(hits) = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     to_stdout(|out| {
         let mut table = Table::begin(out, spans.format)?;
-        for row in rows.take(limit) {
-            let lane = snapshot.lane(row.index.lane);
-            let dur_ns = (!row.unfinished).then_some(row.row.value);
-            let times = (row.row.start_ns, dur_ns);
-            table.row(&span_row(&snapshot, lane.track, lane.depth, times, NameIdx(row.row.name)))?;
+        let mut left = spans.limit;
+        let mut hits = hits.from(i64::MIN).peekable();
+        let mut tied: Vec<Hit> = Vec::new();
+        while left > 0 {
+            // Hits come by lane where they start at one time.
+            tied.clear();
+            tied.extend(hits.next());
+            let Some(&first) = tied.first() else { break };
+            while tied.len() < TIED_MAX
+                && let Some(hit) = hits.next_if(|hit| hit.start_ns == first.start_ns)
+            {
+                tied.push(hit);
+            }
+            tied.sort_by_key(|hit| (snapshot.lane(hit.row.lane).depth, hit.row));
+            for hit in tied.iter().take(usize::try_from(left).unwrap_or(usize::MAX)) {
+                let lane = snapshot.lane(hit.row.lane);
+                let unfinished = snapshot.store().lane(hit.row.lane).is_unfinished(hit.row.row);
+                let times = (hit.start_ns, (!unfinished).then_some(hit.dur_ns));
+                table.row(&span_row(&snapshot, lane.track, lane.depth, times, hit.name))?;
+            }
+            left = left.saturating_sub(tied.len() as u64);
         }
         Ok(())
     })
-}
-
-/// Whether each name is asked for: a capture has many spans of few names, and each name is matched once.
-fn wanted_names(snapshot: &Snapshot, spans: &Spans) -> Option<Vec<bool>> {
-    let expression = spans.name.as_ref()?;
-    let names = snapshot.names();
-    let rows = (0..u32::try_from(names.len()).unwrap_or(u32::MAX)).map(NameIdx);
-    Some(rows.map(|name| expression.is_match(names.get(name).text)).collect())
 }

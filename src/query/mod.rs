@@ -4,9 +4,14 @@
 pub mod buckets;
 pub mod cursor;
 pub mod describe;
+pub mod filter;
+pub mod filtered;
+pub mod matcher;
 pub mod pick;
 pub mod pixels;
 pub mod rows;
+pub mod scan;
+pub mod search;
 pub mod snapshot;
 
 pub use buckets::{Buckets, Cell, CounterCell};
@@ -14,5 +19,7 @@ pub use cursor::ReadCount;
 pub use describe::Description;
 pub use snapshot::Snapshot;
 
+#[cfg(test)]
+mod search_tests;
 #[cfg(test)]
 mod tests;

@@ -126,6 +126,19 @@ impl<'a> Block<'a> {
         self.name_min.wrapping_add(pack::get(self.columns[2], self.widths[2], row) as u32)
     }
 
+    /// The smallest name, and one that is not smaller than any.
+    #[must_use]
+    pub fn name_bounds(&self) -> (u32, u32) {
+        let above = (u64::MAX >> (64 - self.widths[2].max(1))).min(u32::MAX.into()) as u32;
+        (self.name_min, if self.widths[2] == 0 { self.name_min } else { self.name_min.saturating_add(above) })
+    }
+
+    /// Decodes all names into `names`.
+    pub fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
+        pack::unpack(self.columns[2], self.widths[2], &mut names[..self.rows]);
+        names[..self.rows].iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
+    }
+
     /// Where the arguments of one row are.
     #[must_use]
     pub fn detail(&self, row: usize) -> u64 {
@@ -172,7 +185,15 @@ mod tests {
             let mut bytes = Vec::new();
             encode(&rows, &mut bytes);
             let mut back = Vec::new();
-            Block::new(&bytes, rows.len(), rows[0].start_ns).decode(&mut back);
+            let block = Block::new(&bytes, rows.len(), rows[0].start_ns);
+            block.decode(&mut back);
+            let mut names = [0; BLOCK_ROWS];
+            block.names(&mut names);
+            let (least, most) = block.name_bounds();
+            for (row, name) in rows.iter().zip(names) {
+                prop_assert_eq!(u64::from(row.name), name);
+                prop_assert!((least..=most).contains(&row.name));
+            }
             prop_assert_eq!(back, rows);
         }
 

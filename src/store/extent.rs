@@ -14,6 +14,8 @@ use bytemuck::{Pod, Zeroable};
 
 use super::block::{self, Block, Row};
 use super::iforest::{self, Aggregate};
+use super::signature::{self, NameSignature};
+use crate::model::NameIdx;
 
 /// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above them.
 pub const EXTENT_BLOCKS: usize = 64;
@@ -71,6 +73,8 @@ pub struct ExtentBuilder {
     leaves: Vec<u64>,
     packed: Vec<u8>,
     rows: u32,
+    /// The names in it; nothing while it is empty, since most lanes of a large capture wait empty.
+    names: Option<Box<NameSignature>>,
 }
 
 impl ExtentBuilder {
@@ -82,6 +86,8 @@ impl ExtentBuilder {
         self.directory.push(BlockEntry { first_start_ns: first.start_ns, offset, first_row: self.rows });
         self.leaves.extend_from_slice(leaf);
         self.rows += u32::try_from(rows.len()).unwrap_or(0);
+        let names = self.names.get_or_insert_default();
+        rows.iter().for_each(|row| names.add(NameIdx(row.name)));
         block::encode(rows, &mut self.packed);
     }
 
@@ -100,13 +106,22 @@ impl ExtentBuilder {
     /// Bytes that are held.
     #[must_use]
     pub fn memory_bytes(&self) -> usize {
-        self.directory.capacity() * size_of::<BlockEntry>() + self.leaves.capacity() * 8 + self.packed.capacity()
+        let names = if self.names.is_some() { size_of::<NameSignature>() } else { 0 };
+        self.directory.capacity() * size_of::<BlockEntry>()
+            + self.leaves.capacity() * 8
+            + self.packed.capacity()
+            + names
     }
 
     /// The start of the first row that waits.
     #[must_use]
     pub fn first_start_ns(&self) -> Option<i64> {
         self.directory.first().map(|entry| entry.first_start_ns)
+    }
+
+    /// Appends the signature of its names to `out`.
+    pub fn sign(&self, out: &mut Vec<u64>) {
+        out.extend(self.names.iter().flat_map(|names| names.folded(signature::words(self.rows))));
     }
 
     /// Appends the extent to `out` and empties the builder. Returns the aggregate of the whole extent.

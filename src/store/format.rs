@@ -4,7 +4,7 @@
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
-//! | sections | overview, lanes, extents, forests, details, meta: tables that describe the body, in this order |
+//! | sections | overview, signatures, lanes, extents, forests, details, meta: tables that describe the body, in this order |
 //! | [`Trailer`] | where the sections stand, their checksums, the length of the file |
 //!
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else is durable,
@@ -23,13 +23,15 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub const VERSION: u32 = 3;
+pub const VERSION: u32 = 4;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Section {
     /// Pyramids of all lanes, one after the other.
     Overview,
+    /// Words of the [`signature`](super::signature)s of all extents, those of a lane together.
+    Signatures,
     /// [`LaneRecord`]s, those of a track together.
     Lanes,
     /// [`ExtentRecord`](super::extent::ExtentRecord)s, those of a lane together.
@@ -43,7 +45,7 @@ pub enum Section {
 }
 
 /// How many sections there are.
-pub const SECTIONS: usize = 6;
+pub const SECTIONS: usize = 7;
 
 /// Where a section stands.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
@@ -131,6 +133,8 @@ pub struct LaneRecord {
     pub extent_first: u64,
     /// Its first word in the forests.
     pub forest_first: u64,
+    /// Its first word in the signatures.
+    pub signature_first: u64,
     /// Its first bucket in the overview.
     pub overview_first: u64,
     /// Its pyramid; no bucket if it has none.
@@ -139,7 +143,7 @@ pub struct LaneRecord {
     pub extent_count: u64,
 }
 
-const _: () = assert!(size_of::<LaneRecord>() == 80);
+const _: () = assert!(size_of::<LaneRecord>() == 88);
 
 /// Everything else that a store knows.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]

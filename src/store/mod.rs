@@ -18,6 +18,7 @@ pub mod lane;
 pub mod overview;
 pub mod pack;
 pub mod read;
+pub mod signature;
 pub mod verified;
 pub mod writer;
 

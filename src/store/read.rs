@@ -13,6 +13,7 @@ use super::format::{LaneRecord, Meta, Section, Trailer};
 use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::overview::{OverviewBucket, OverviewLevel};
+use super::signature;
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
@@ -50,7 +51,17 @@ pub(super) struct StoreTables {
     pub details: Vec<DetailBlock>,
     /// The bytes of the pyramids in the map.
     pub overview: Range<usize>,
+    pub signatures: Signatures,
     pub meta: Meta,
+}
+
+/// Where the signatures of extents are.
+#[derive(Debug)]
+pub(super) enum Signatures {
+    /// In the map: these bytes.
+    Mapped(Range<usize>),
+    /// In memory, while the store is being built.
+    Held(Vec<u64>),
 }
 
 impl Store {
@@ -76,13 +87,16 @@ impl Store {
         let extents = table::<ExtentRecord>(section(Section::Extents, "table of extents")?);
         let forests = table::<u64>(section(Section::Forests, "table of forests")?);
         let details = table::<DetailBlock>(section(Section::Details, "table of details")?);
-        let overview_bytes = section(Section::Overview, "overview")?;
         let meta: Meta =
             postcard::from_bytes(section(Section::Meta, "table of names")?).map_err(|_| damaged("table of names"))?;
         // A checksum proves that the bytes are those that were written, so what they point to is there as well.
-        let overview_start = overview_bytes.as_ptr() as usize - map.as_ptr() as usize;
-        let overview = overview_start..overview_start + overview_bytes.len();
-        let tables = StoreTables { map, lanes, extents, forests, details, overview, meta };
+        let in_map = |bytes: &[u8]| {
+            let start = bytes.as_ptr() as usize - map.as_ptr() as usize;
+            start..start + bytes.len()
+        };
+        let overview = in_map(section(Section::Overview, "overview")?);
+        let signatures = Signatures::Mapped(in_map(section(Section::Signatures, "table of signatures")?));
+        let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta };
         Self::of_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
@@ -160,6 +174,16 @@ impl Store {
         self.damaged()
     }
 
+    fn signatures(&self) -> &[u64] {
+        match &self.tables.signatures {
+            Signatures::Held(words) => words,
+            Signatures::Mapped(range) => {
+                let bytes = self.tables.map.get(range.clone()).unwrap_or(&[]);
+                bytemuck::try_cast_slice(bytes).unwrap_or(&[])
+            }
+        }
+    }
+
     /// An extent by its row in the table; `None` if there is none, or it is damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
         let record = self.tables.extents.get(extent)?;
@@ -217,6 +241,18 @@ impl<'a> Lane<'a> {
     pub fn extent(&self, extent: usize) -> Option<Extent<'a>> {
         let first = usize::try_from(self.record.extent_first).ok()?;
         (extent < self.extents().len()).then(|| self.store.extent(first + extent))?
+    }
+
+    /// The signatures of the names in its extents, in order; empty for those that have none.
+    pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
+        let all = self.store.signatures();
+        let mut rest =
+            usize::try_from(self.record.signature_first).ok().and_then(|first| all.get(first..)).unwrap_or(&[]);
+        self.extents().iter().map(move |extent| {
+            let (own, others) = rest.split_at(signature::words(extent.rows).min(rest.len()));
+            rest = others;
+            own
+        })
     }
 
     /// The forest above its extents: one leaf an extent.

@@ -13,7 +13,7 @@ use super::format::{LaneRecord, MAGIC, Meta, SECTIONS, Section, SectionRecord, T
 use super::iforest::{self, Aggregate, LongestNs, MinMax};
 use super::lane::{DetailRef, LaneIdx, LaneKind, Span};
 use super::overview::{BUCKETS_MAX, OverviewBucket, OverviewBuilder, OverviewShape};
-use super::read::{Store, StoreTables};
+use super::read::{Signatures, Store, StoreTables};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::mapped::Mapped;
 use crate::model::{NameIdx, TrackIdx};
@@ -46,6 +46,7 @@ struct LaneBuilder {
     pending: Vec<Row>,
     extent: ExtentBuilder,
     extents: Vec<ExtentRecord>,
+    signatures: Vec<u64>,
     longest: Vec<LongestNs>,
     min_max: Vec<MinMax>,
     overview: OverviewBuilder,
@@ -92,6 +93,7 @@ impl StoreWriter {
             pending: Vec::new(),
             extent: ExtentBuilder::default(),
             extents: Vec::new(),
+            signatures: Vec::new(),
             longest: Vec::new(),
             min_max: Vec::new(),
             overview: OverviewBuilder::default(),
@@ -198,10 +200,14 @@ impl StoreWriter {
         lanes.sort_by_key(|lane| lane.order());
         let mut tables = Tables::default();
         lanes.into_iter().for_each(|lane| tables.take(lane, None));
-        let Tables { lanes, extents, forests, .. } = tables;
+        let Tables { lanes, extents, forests, signatures, .. } = tables;
+        let signatures = Signatures::Held(signatures);
         let details = self.details.blocks().to_vec();
-        Store::of_tables(StoreTables { map, lanes, extents, forests, details, overview: 0..0, meta }, Path::new(""))
-            .ok_or_else(|| io::Error::other("a lane belongs to no track"))
+        Store::of_tables(
+            StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
+            Path::new(""),
+        )
+        .ok_or_else(|| io::Error::other("a lane belongs to no track"))
     }
 
     /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
@@ -222,6 +228,7 @@ impl StoreWriter {
         let meta = postcard::to_stdvec(meta).map_err(io::Error::other)?;
         let contents: [(Section, &[u8]); SECTIONS] = [
             (Section::Overview, bytemuck::cast_slice(&tables.overview)),
+            (Section::Signatures, bytemuck::cast_slice(&tables.signatures)),
             (Section::Lanes, bytemuck::cast_slice(&tables.lanes)),
             (Section::Extents, bytemuck::cast_slice(&tables.extents)),
             (Section::Forests, bytemuck::cast_slice(&tables.forests)),
@@ -275,6 +282,7 @@ impl LaneBuilder {
         let rows = self.extent.rows();
         let first_row = self.extents.last().map_or(0, |last| last.first_row + u64::from(last.rows));
         let mut bytes = 0;
+        self.extent.sign(&mut self.signatures);
         let Self { extent, longest, min_max, kind, .. } = self;
         let offset = file.append_with(|buffer| {
             let start = buffer.len();
@@ -297,6 +305,7 @@ struct Tables {
     lanes: Vec<LaneRecord>,
     extents: Vec<ExtentRecord>,
     forests: Vec<u64>,
+    signatures: Vec<u64>,
 }
 
 impl Tables {
@@ -322,11 +331,13 @@ impl Tables {
             end_ns: lane.end_ns,
             extent_first: self.extents.len() as u64,
             forest_first: self.forests.len() as u64,
+            signature_first: self.signatures.len() as u64,
             overview_first,
             overview,
             extent_count: lane.extents.len() as u64,
         });
         self.extents.extend_from_slice(&lane.extents);
+        self.signatures.extend_from_slice(&lane.signatures);
         self.forests.extend_from_slice(bytemuck::cast_slice(&lane.longest));
         self.forests.extend_from_slice(bytemuck::cast_slice(&lane.min_max));
     }

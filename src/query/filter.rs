@@ -1,0 +1,332 @@
+//! The one language in which rows are asked for, wherever a person types: words that must all hold.
+//!
+//! | word | holds for rows |
+//! |---|---|
+//! | `read` | whose name has it somewhere, whatever the case of its letters |
+//! | `/^read_(all|some)$/` | whose name matches the regular expression |
+//! | `~rdall` | whose name has these letters in this order |
+//! | `cat:io`, `thread:worker`, `process:db` | whose category, track, or process says so; also `cat:/re/`, `thread:~wrk` |
+//! | `dur>1ms`, `dur>=5us`, `dur<2s`, `dur<=1s` | that take so long |
+//! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
+//! | `arg.url:index` | whose argument `url` says so, as for names |
+//! | `-cat:io` | for which the rest does not hold |
+//! | `"a b"`, `cat:"a b"` | the quoted text as it stands, with blanks and marks |
+//!
+//! Threads and processes are known by their ids as well. Says what a text means; asks no store.
+
+use std::ops::RangeInclusive;
+
+use regex::{Regex, RegexBuilder};
+
+use crate::base::units::signed_time_ns;
+
+/// What rows must be.
+#[derive(Debug, Clone, Default)]
+pub struct Filter {
+    /// All of these must hold.
+    pub terms: Vec<Term>,
+}
+
+/// One condition.
+#[derive(Debug, Clone)]
+pub struct Term {
+    /// Whether it must not hold.
+    pub negated: bool,
+    /// What is asked.
+    pub test: Test,
+}
+
+/// What a condition asks of a row.
+#[derive(Debug, Clone)]
+pub enum Test {
+    /// Its name.
+    Name(TextTest),
+    /// Its category; a row without one has none that could match.
+    Category(TextTest),
+    /// The name of its track, or the id of its thread.
+    Thread(TextTest),
+    /// The name of its process, or the id of it.
+    Process(TextTest),
+    /// Its duration in nanoseconds.
+    Duration(RangeInclusive<u64>),
+    /// An argument: the members on the way to it, and what its value must be as text.
+    Argument {
+        /// Names of members, outermost first.
+        path: Vec<String>,
+        /// What is asked of it.
+        test: TextTest,
+    },
+}
+
+/// What is asked of a text.
+#[derive(Debug, Clone)]
+pub enum TextTest {
+    /// It is the same.
+    Same(String),
+    /// It has these letters side by side, in any case. Kept as an expression, which finds them fast.
+    Part(Regex),
+    /// A regular expression matches.
+    Expression(Regex),
+    /// It has these letters in this order, in any case. In small letters.
+    Letters(Vec<char>),
+}
+
+/// Why a text is no filter.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("`{word}`: {problem}")]
+pub struct FilterError {
+    /// The word that cannot be taken.
+    pub word: String,
+    /// What was expected.
+    pub problem: String,
+}
+
+impl Filter {
+    /// What a text asks for. An empty text asks for everything.
+    ///
+    /// # Errors
+    /// Which word cannot be taken, and what was expected.
+    pub fn parse(text: &str) -> Result<Self, FilterError> {
+        let words = words(text)?;
+        Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
+    }
+
+    /// Whether it asks for everything.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.terms.is_empty()
+    }
+}
+
+impl TextTest {
+    /// Whether a text passes.
+    #[must_use]
+    pub fn holds(&self, text: &str) -> bool {
+        match self {
+            Self::Same(wanted) => text == wanted,
+            Self::Part(expression) | Self::Expression(expression) => expression.is_match(text),
+            Self::Letters(letters) => {
+                let mut wanted = letters.iter().peekable();
+                for letter in text.chars().flat_map(char::to_lowercase) {
+                    wanted.next_if(|wanted| **wanted == letter);
+                }
+                wanted.peek().is_none()
+            }
+        }
+    }
+
+    fn part(text: &str) -> Result<Self, String> {
+        expression(&regex::escape(text), true).map(Self::Part)
+    }
+}
+
+/// A word with what of it stood in quotes.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Word {
+    text: String,
+    /// Where quoted text begins, in bytes; nothing after it is a mark.
+    quoted_from: Option<usize>,
+}
+
+/// Splits a text at blanks that are neither in quotes nor in an expression between slashes.
+fn words(text: &str) -> Result<Vec<Word>, FilterError> {
+    let mut words = Vec::new();
+    let mut rest = text.trim_start();
+    while !rest.is_empty() {
+        let mut word = Word { text: String::new(), quoted_from: None };
+        let mut chars = rest.char_indices();
+        let mut end = rest.len();
+        let mut closes = None;
+        let mut before = None;
+        while let Some((at, c)) = chars.next() {
+            match closes {
+                None if c.is_whitespace() => {
+                    end = at;
+                    break;
+                }
+                None if c == '"' => {
+                    word.quoted_from.get_or_insert(word.text.len());
+                    closes = Some('"');
+                }
+                // An expression begins where a value does.
+                None if c == '/' && matches!(before, None | Some('-' | ':')) => {
+                    word.text.push(c);
+                    closes = Some('/');
+                }
+                Some('"') if c == '"' => closes = None,
+                Some('/') if c == '/' => {
+                    word.text.push(c);
+                    closes = None;
+                }
+                Some(_) if c == '\\' => match chars.next() {
+                    Some((_, quoted @ ('"' | '\\'))) if closes == Some('"') => word.text.push(quoted),
+                    Some((_, '/')) if closes == Some('/') => word.text.push('/'),
+                    Some((_, other)) => word.text.extend(['\\', other]),
+                    None => word.text.push('\\'),
+                },
+                _ => word.text.push(c),
+            }
+            before = Some(c);
+        }
+        if let Some(mark) = closes {
+            return Err(FilterError { word: rest.to_owned(), problem: format!("expected a closing {mark}") });
+        }
+        words.push(word);
+        rest = rest[end..].trim_start();
+    }
+    Ok(words)
+}
+
+impl Term {
+    fn parse(word: &Word) -> Result<Self, FilterError> {
+        let failed = |problem: String| FilterError { word: word.text.clone(), problem };
+        let marks_end = word.quoted_from.unwrap_or(word.text.len());
+        let negated = word.text.starts_with('-') && word.text.len() > 1 && marks_end > 0;
+        let start = usize::from(negated);
+        let text = &word.text[start..];
+        let marks = &word.text[start..marks_end.max(start)];
+        let is_quoted = word.quoted_from.is_some();
+        // What stands before the first mark, if that is a mark and not a part of an expression.
+        let at = marks.find([':', '=', '<', '>']).filter(|_| !marks.starts_with(['/', '~']));
+        let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
+        let test = match key {
+            "dur" => Test::Duration(durations(value).map_err(failed)?),
+            "cat" | "category" if value.starts_with(':') => {
+                Test::Category(said(&value[1..], is_quoted).map_err(failed)?)
+            }
+            "thread" | "track" if value.starts_with(':') => Test::Thread(said(&value[1..], is_quoted).map_err(failed)?),
+            "process" if value.starts_with(':') => Test::Process(said(&value[1..], is_quoted).map_err(failed)?),
+            "name" if value.starts_with(':') => Test::Name(said(&value[1..], is_quoted).map_err(failed)?),
+            _ if key.starts_with("arg.") && value.starts_with([':', '=']) => {
+                let path = key["arg.".len()..].split('.').map(str::to_owned).collect();
+                let test = match value.strip_prefix('=') {
+                    Some(same) => TextTest::Same(same.to_owned()),
+                    None => said(&value[1..], is_quoted).map_err(failed)?,
+                };
+                Test::Argument { path, test }
+            }
+            // Names of functions have marks of their own: `std::read`, `a<b>`.
+            _ => Test::Name(said(text, is_quoted).map_err(failed)?),
+        };
+        Ok(Self { negated, test })
+    }
+}
+
+/// What a value asks of a text; a quoted one as it stands.
+fn said(value: &str, is_quoted: bool) -> Result<TextTest, String> {
+    if is_quoted {
+        return TextTest::part(value);
+    }
+    if let Some(letters) = value.strip_prefix('~') {
+        return Ok(TextTest::Letters(letters.chars().flat_map(char::to_lowercase).collect()));
+    }
+    match value.strip_prefix('/').and_then(|rest| rest.strip_suffix('/')) {
+        Some(between) => expression(between, false).map(TextTest::Expression),
+        None => TextTest::part(value),
+    }
+}
+
+fn expression(text: &str, any_case: bool) -> Result<Regex, String> {
+    RegexBuilder::new(text).case_insensitive(any_case).build().map_err(|error| error.to_string())
+}
+
+/// The durations that a comparison such as `>1ms` allows.
+fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
+    let operators =
+        [(">=", true, true), ("<=", false, true), (">", true, false), ("<", false, false), ("=", true, true)];
+    let known = operators.into_iter().find(|(sign, ..)| comparison.starts_with(sign));
+    let Some((sign, is_least, with_itself)) = known else {
+        return Err("expected dur>, dur>=, dur<, dur<= or dur= and a time, such as dur>1ms".to_owned());
+    };
+    let time_ns = u64::try_from(signed_time_ns(&comparison[sign.len()..])?).map_err(|_| "no duration is below 0")?;
+    Ok(match (sign, is_least, with_itself) {
+        ("=", ..) => time_ns..=time_ns,
+        (_, true, true) => time_ns..=u64::MAX,
+        (_, true, false) => time_ns.saturating_add(1)..=u64::MAX,
+        (_, false, true) => 0..=time_ns,
+        // Nothing takes less than no time.
+        (_, false, false) => time_ns.checked_sub(1).map_or(RangeInclusive::new(1, 0), |most| 0..=most),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn only(text: &str) -> Term {
+        let filter = Filter::parse(text).unwrap_or_else(|error| panic!("{error}"));
+        assert_eq!(filter.terms.len(), 1, "{text}: {filter:?}");
+        filter.terms.into_iter().next().unwrap()
+    }
+
+    #[track_caller]
+    fn assert_name(text: &str, holds: &[&str], fails: &[&str]) {
+        let Term { negated: false, test: Test::Name(test) } = only(text) else { panic!("{text} asks for no name") };
+        holds.iter().for_each(|name| assert!(test.holds(name), "{text} for {name}"));
+        fails.iter().for_each(|name| assert!(!test.holds(name), "{text} for {name}"));
+    }
+
+    #[test]
+    fn a_word_is_a_part_of_a_name_in_any_case() {
+        assert_name("Read", &["read", "thread", "READ_all"], &["rad", ""]);
+        assert_name("a.c", &["xa.cx"], &["abc"]);
+        assert_name("É", &["é"], &["e"]);
+        assert_name("std::read", &["std::read_all"], &["read"]);
+        assert_name("Vec<u8>", &["Vec<u8>::push"], &["Vec"]);
+        assert_name("a/b", &["a/b"], &["ab"]);
+        assert_name("-", &["a-b"], &["ab"]);
+    }
+
+    #[test]
+    fn expressions_letters_and_quotes_say_more() {
+        assert_name("/^re+d$/", &["reed"], &["Reed", "reads"]);
+        assert_name("/a b/", &["a b"], &["ab"]);
+        assert_name(r"/a\/b/", &["a/b"], &["a\\/b"]);
+        assert_name(r"/\d \w/", &["1 x"], &["x 1"]);
+        assert_name("~RdAll", &["read_all", "rdall"], &["allread"]);
+        assert_name("\"a b\"", &["xa bx"], &["ab"]);
+        assert_name("\"dur>1ms\"", &["dur>1ms"], &["dur"]);
+        assert_name("\"-x\"", &["-x"], &["x"]);
+        assert_name(r#""say \"x\"""#, &["say \"x\""], &["say x"]);
+    }
+
+    #[test]
+    fn keys_say_what_is_asked_and_a_minus_turns_it_round() {
+        let filter =
+            Filter::parse(r#"-cat:io thread:worker process:/db/ arg.a.b=1 arg.url:"x y" dur>1ms read"#).unwrap();
+        assert_eq!(filter.terms.len(), 7);
+        assert!(filter.terms[0].negated && matches!(&filter.terms[0].test, Test::Category(test) if test.holds("IO")));
+        assert!(matches!(&filter.terms[1].test, Test::Thread(test) if test.holds("worker 1")));
+        assert!(matches!(&filter.terms[2].test, Test::Process(test) if test.holds("db") && !test.holds("DB")));
+        let Test::Argument { path, test } = &filter.terms[3].test else { panic!("{filter:?}") };
+        assert!(path == &["a", "b"] && test.holds("1") && !test.holds("11"));
+        assert!(matches!(&filter.terms[4].test, Test::Argument { test, .. } if test.holds("ax yb")));
+        assert!(Filter::parse("  ").unwrap().is_empty());
+    }
+
+    #[test]
+    fn durations_are_exact_to_the_nanosecond() {
+        let range = |text: &str| match only(text).test {
+            Test::Duration(range) => (*range.start(), *range.end()),
+            other => panic!("{other:?}"),
+        };
+        assert_eq!(range("dur>1ms"), (1_000_001, u64::MAX));
+        assert_eq!(range("dur>=1.5us"), (1500, u64::MAX));
+        assert_eq!(range("dur<2s"), (0, 1_999_999_999));
+        assert_eq!(range("dur<=0"), (0, 0));
+        assert_eq!(range("dur=7"), (7, 7));
+        assert!(RangeInclusive::new(range("dur<0").0, range("dur<0").1).is_empty());
+    }
+
+    #[test]
+    fn what_cannot_be_meant_names_the_word_and_what_was_expected() {
+        for (text, word) in
+            [("x dur>fast", "dur>fast"), ("dur:1", "dur:1"), ("a /b", "/b"), ("\"a", "\"a"), ("/(/", "/(/")]
+        {
+            let error = Filter::parse(text).expect_err(text);
+            assert_eq!(error.word, word);
+            assert!(!error.problem.is_empty());
+        }
+        assert!(Filter::parse("dur>-1").is_err());
+    }
+}

@@ -1,0 +1,144 @@
+//! The longest span that matches a filter, for each bucket of a view: what is drawn over the dimmed rest.
+//!
+//! The slow answer: as for [`super::pixels::longest`], among the spans that match. No pyramid knows it, so it is made by
+//! passing over the rows in view, outside of frames. What bounds the work: extents whose names or durations cannot match are
+//! not read, and neither are extents and blocks that lie within one bucket and hold nothing longer than what that bucket
+//! has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the signatures leave
+//! out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a thread and may stop it.
+
+use super::buckets::{Buckets, Cell};
+use super::matcher::Matcher;
+use super::scan::{BlockHits, LaneScan, Scope};
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::NameIdx;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+use crate::store::iforest::LongestNs;
+use crate::store::{LaneIdx, LaneKind};
+
+/// A span that may stand for a bucket.
+#[derive(Debug, Clone, Copy)]
+struct Answer {
+    row: u64,
+    start_ns: i64,
+    dur_ns: u64,
+    name: NameIdx,
+}
+
+/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and neighbouring buckets
+/// with the same answer share one. Of lanes without spans: the first match of each bucket. Cells do not say how many match.
+///
+/// # Errors
+/// If it was asked to stop.
+pub fn longest(
+    snapshot: &Snapshot,
+    matcher: &Matcher,
+    lane: LaneIdx,
+    buckets: Buckets,
+    cancel: &Cancel,
+) -> Result<Vec<Cell>, Cancelled> {
+    if !matcher.has_track(snapshot.lane(lane).track) {
+        return Ok(Vec::new());
+    }
+    let last_ns = buckets.start_ns(buckets.end());
+    let in_view = Scope {
+        from_ns: Some(buckets.start_ns(buckets.first)),
+        to_ns: (last_ns < i64::MAX).then_some(last_ns),
+        ..Scope::default()
+    };
+    let scan = LaneScan::new(snapshot, matcher, &in_view, lane);
+    let mut best = Best { buckets, answers: vec![None; buckets.count as usize] };
+    let records = scan.lane().extents();
+    let forest = scan.lane().forest::<LongestNs>();
+    let mut reader = DetailReader::default();
+    for extent in scan.extents() {
+        cancel.check()?;
+        let next_ns = records.get(extent + 1).map(|next| next.first_start_ns);
+        if best.has_longer(records[extent].first_start_ns, next_ns, forest.get(2 * extent)) {
+            continue;
+        }
+        let Some(found) = scan.lane().extent(extent) else { continue };
+        let (directory, forest) = (found.directory(), found.forest::<LongestNs>());
+        for block in 0..found.blocks() {
+            let next_ns = directory.get(block + 1).map(|next| next.first_start_ns).or(next_ns);
+            if best.has_longer(directory[block].first_start_ns, next_ns, forest.get(2 * block)) {
+                continue;
+            }
+            if let Some(hits) = scan.block(extent, found, block, &mut reader) {
+                best.take(&hits, scan.kind() == LaneKind::Spans);
+            }
+        }
+    }
+    Ok(best.cells(&scan))
+}
+
+/// The best of each bucket so far.
+struct Best {
+    buckets: Buckets,
+    answers: Vec<Option<Answer>>,
+}
+
+impl Best {
+    /// Whether rows that start from `first_ns` on, and end before the next starts at `next_ns`, lie in one bucket that has
+    /// an answer no shorter than the longest of them.
+    fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
+        let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
+        let bucket = self.buckets.bucket_at(first_ns);
+        bucket == self.buckets.bucket_at(next_ns) && self.answer(bucket).is_some_and(|known| known.dur_ns >= longest.0)
+    }
+
+    fn answer(&self, bucket: i64) -> Option<Answer> {
+        let place = usize::try_from(bucket.checked_sub(self.buckets.first)?).ok()?;
+        *self.answers.get(place)?
+    }
+
+    fn take(&mut self, hits: &BlockHits<'_>, are_spans: bool) {
+        let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
+        hits.block.starts(&mut starts);
+        hits.block.names(&mut names);
+        if are_spans {
+            hits.block.values(&mut values);
+        }
+        for slot in hits.slots() {
+            let answer = Answer {
+                row: hits.first_row + slot as u64,
+                start_ns: starts[slot],
+                dur_ns: values[slot],
+                name: NameIdx(names[slot] as u32),
+            };
+            let last_ns = answer.start_ns.saturating_add_unsigned(answer.dur_ns).saturating_sub(1).max(answer.start_ns);
+            let first = self.buckets.bucket_at(answer.start_ns).max(self.buckets.first);
+            let last = self.buckets.bucket_at(last_ns).min(self.buckets.end() - 1);
+            for bucket in first..=last {
+                let known = &mut self.answers[(bucket - self.buckets.first) as usize];
+                if known.is_none_or(|known| answer.dur_ns > known.dur_ns) {
+                    *known = Some(answer);
+                }
+            }
+        }
+    }
+
+    fn cells(self, scan: &LaneScan<'_>) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Vec::new();
+        for (bucket, answer) in (self.buckets.first..).zip(self.answers) {
+            let Some(answer) = answer else { continue };
+            match cells.last_mut() {
+                Some(last) if last.row == answer.row && last.first_bucket + i64::from(last.bucket_count) == bucket => {
+                    last.bucket_count += 1;
+                }
+                _ => cells.push(Cell {
+                    first_bucket: bucket,
+                    bucket_count: 1,
+                    row: answer.row,
+                    start_ns: answer.start_ns,
+                    end_ns: answer.start_ns.saturating_add_unsigned(answer.dur_ns),
+                    name: answer.name,
+                    unfinished: scan.lane().is_unfinished(answer.row),
+                    rows: 0,
+                }),
+            }
+        }
+        cells
+    }
+}

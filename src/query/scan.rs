@@ -1,0 +1,189 @@
+//! Passes over the rows of lanes that match a filter, a block of 64 at a time as one word of bits. Leaves out extents that
+//! can hold none by the signature of their names and by their longest duration, without reading them.
+
+use std::ops::Range;
+
+use super::cursor::LaneCursor;
+use super::matcher::Matcher;
+use super::snapshot::Snapshot;
+use crate::model::TrackIdx;
+use crate::store::block::{BLOCK_ROWS, Block};
+use crate::store::details::DetailReader;
+use crate::store::extent::Extent;
+use crate::store::iforest::LongestNs;
+use crate::store::{Lane, LaneIdx, LaneKind};
+
+/// Where to look.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Scope {
+    /// Only rows that reach beyond this time.
+    pub from_ns: Option<i64>,
+    /// Only rows that start before this time.
+    pub to_ns: Option<i64>,
+    /// Only rows of these tracks; `None`: of all.
+    pub tracks: Option<Vec<TrackIdx>>,
+    /// Only spans; else instants and samples too.
+    pub spans_only: bool,
+}
+
+impl Scope {
+    /// The lanes in which something may be: those of the capture itself.
+    pub fn lanes<'a>(&'a self, snapshot: &'a Snapshot, matcher: &'a Matcher) -> impl Iterator<Item = LaneIdx> + 'a {
+        snapshot.capture_lanes().filter(move |&lane| {
+            let info = snapshot.lane(lane);
+            let is_in_scope = self.tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
+            let is_wanted = match info.kind {
+                LaneKind::Spans => true,
+                LaneKind::Instants | LaneKind::Samples => !self.spans_only,
+                LaneKind::Counter | LaneKind::Flows => false,
+            };
+            is_wanted && is_in_scope && matcher.has_track(info.track)
+        })
+    }
+}
+
+/// The part of one lane that is in scope, ready to be passed over.
+#[derive(Debug, Clone)]
+pub struct LaneScan<'a> {
+    snapshot: &'a Snapshot,
+    matcher: &'a Matcher,
+    lane: Lane<'a>,
+    kind: LaneKind,
+    /// The lane.
+    pub index: LaneIdx,
+    /// The rows in scope.
+    pub rows: Range<u64>,
+}
+
+/// Rows of one block that match.
+#[derive(Debug, Clone, Copy)]
+pub struct BlockHits<'a> {
+    /// The block.
+    pub block: Block<'a>,
+    /// Its first row, counted from the start of the lane.
+    pub first_row: u64,
+    /// One bit for each of its rows, the first lowest.
+    pub mask: u64,
+}
+
+impl BlockHits<'_> {
+    /// The places in the block of the rows that match.
+    #[must_use]
+    pub fn slots(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+        let mask = self.mask;
+        (0..BLOCK_ROWS).filter(move |slot| mask >> slot & 1 != 0)
+    }
+}
+
+impl<'a> LaneScan<'a> {
+    /// The part of a lane that is in `scope`. Reads at most two blocks.
+    #[must_use]
+    pub fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
+        let mut cursor = LaneCursor::new(snapshot, index);
+        let lane = cursor.lane();
+        let first = match scope.from_ns {
+            None => 0,
+            Some(from_ns) => {
+                let from = cursor.first_from(from_ns).row;
+                // Of the rows before, only the last may reach in: they do not overlap.
+                let reaching =
+                    from.checked_sub(1).filter(|&row| cursor.span(row).is_some_and(|row| row.end_ns() > from_ns));
+                reaching.unwrap_or(from)
+            }
+        };
+        let end = scope.to_ns.map_or(lane.rows(), |to_ns| cursor.first_from(to_ns).row);
+        Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows: first..end.max(first) }
+    }
+
+    /// The rows of a lane that are known to be in scope.
+    #[must_use]
+    pub fn of_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
+        let lane = snapshot.store().lane(index);
+        Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
+    }
+
+    /// What its rows are.
+    #[must_use]
+    pub fn kind(&self) -> LaneKind {
+        self.kind
+    }
+
+    /// The lane as it is kept.
+    #[must_use]
+    pub fn lane(&self) -> Lane<'a> {
+        self.lane
+    }
+
+    /// The extents in which something may be, in order. Touches no row.
+    pub fn extents(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
+        let longest = self.lane.forest::<LongestNs>();
+        let extents = self.lane.extents().iter().zip(self.lane.signatures()).enumerate();
+        extents.filter_map(move |(index, (extent, signature))| {
+            let rows = extent.first_row..extent.first_row + u64::from(extent.rows);
+            let in_scope = rows.start < self.rows.end && rows.end > self.rows.start;
+            // The leaf of an extent stands at twice its place.
+            let longest_ns = longest.get(2 * index).map_or(u64::MAX, |longest| longest.0);
+            (in_scope && self.matcher.may_be_in(self.kind, signature, longest_ns)).then_some(index)
+        })
+    }
+
+    /// The blocks of an extent with the rows that match, from block `from` on; blocks without any are left out. Nothing of
+    /// an extent that is damaged.
+    pub fn blocks<'r>(
+        &'r self,
+        extent: usize,
+        from: usize,
+        reader: &'r mut DetailReader,
+    ) -> impl Iterator<Item = (usize, BlockHits<'a>)> + use<'r, 'a> {
+        let found = self.lane.extent(extent);
+        let blocks = found.map_or(0, |found| found.blocks());
+        (from..blocks).filter_map(move |block| Some((block, self.block(extent, found?, block, reader)?)))
+    }
+
+    /// The rows that match of one block of an extent; `None` if there are none.
+    #[must_use]
+    pub fn block(
+        &self,
+        extent: usize,
+        found: Extent<'a>,
+        block: usize,
+        reader: &mut DetailReader,
+    ) -> Option<BlockHits<'a>> {
+        let first_row = self.lane.extents()[extent].first_row + u64::from(found.directory()[block].first_row);
+        let block = found.block(block);
+        let in_scope = self.in_scope(first_row, block.rows());
+        if in_scope == 0 {
+            return None;
+        }
+        let mask = self.matcher.rows_of(&block, self.kind, self.snapshot.store(), reader) & in_scope;
+        (mask != 0).then_some(BlockHits { block, first_row, mask })
+    }
+
+    /// How many rows of an extent are in scope.
+    #[must_use]
+    pub fn rows_in(&self, extent: usize) -> u64 {
+        let Some(record) = self.lane.extents().get(extent) else { return 0 };
+        let end = record.first_row + u64::from(record.rows);
+        end.min(self.rows.end).saturating_sub(record.first_row.max(self.rows.start))
+    }
+
+    /// How many rows of an extent match.
+    #[must_use]
+    pub fn count(&self, extent: usize, reader: &mut DetailReader) -> u64 {
+        if self.matcher.is_every_row_of_lane() {
+            // A damaged extent has no rows to show.
+            return if self.lane.extent(extent).is_some() { self.rows_in(extent) } else { 0 };
+        }
+        self.blocks(extent, 0, reader).map(|(_, hits)| u64::from(hits.mask.count_ones())).sum()
+    }
+
+    /// The rows of a block that are in scope, one bit each.
+    fn in_scope(&self, first_row: u64, rows: usize) -> u64 {
+        let bits_below = |row: u64| match row.saturating_sub(first_row) {
+            count @ 0..64 => (1u64 << count) - 1,
+            _ => u64::MAX,
+        };
+        let of_block = u64::MAX >> (BLOCK_ROWS - rows);
+        bits_below(self.rows.end) & !bits_below(self.rows.start) & of_block
+    }
+}

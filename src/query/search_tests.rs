@@ -1,0 +1,232 @@
+//! Filters, searches and filtered pixels beside their oracles: scans over all rows.
+
+use proptest::prelude::*;
+
+use super::filter::{Filter, Test};
+use super::filtered;
+use super::matcher::Matcher;
+use super::rows::SortedRows;
+use super::scan::Scope;
+use super::search::{Hit, search};
+use super::{Buckets, Snapshot};
+use crate::base::cancel::Cancel;
+use crate::base::disk::SystemDisk;
+use crate::base::progress::Progress;
+use crate::model::args::Detail;
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::store::details::DetailReader;
+use crate::store::{DetailRef, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+
+/// Lanes of a few tracks with spans that do not overlap. A name in a hundred is rare.
+fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
+    let mut state = seed | 1;
+    let mut below = move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let mut names = Names::default();
+    for name in 0..60 {
+        names.intern(&format!("Task {name:02}"), [None, Some("io"), Some("gpu")][name % 3]);
+    }
+    let mut registry = Registry::default();
+    for lane in 0..lanes as i64 {
+        let (pid, tid) = (Id::Number(lane % 2), Id::Number(lane));
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+    }
+    let file = tempfile::tempfile().unwrap();
+    let disk = std::sync::Arc::new(SystemDisk);
+    let mut writer = StoreWriter::on(disk, file.try_clone().unwrap(), 1 << 24).unwrap();
+    let mut end_ns = 0;
+    for lane in 0..lanes {
+        let kind = if lane % 4 == 3 { LaneKind::Instants } else { LaneKind::Spans };
+        let index = writer.add_lane(TrackIdx(lane as u32), kind, 0);
+        let mut free_ns = 0;
+        for row in 0..rows_per_lane {
+            let start_ns = free_ns + below(3) as i64 * below(40) as i64;
+            let dur_ns = if kind == LaneKind::Spans { below(50) * below(50) } else { 0 };
+            free_ns = start_ns + dur_ns as i64;
+            // Names in phases, so that extents differ, and a rare one.
+            let name = if below(700) == 0 { 59 } else { (row / 3000 * 7) as u64 % 50 + below(8) };
+            let args = format!(r#"{{"k":{},"in":{{"s":"text {}"}}}}"#, below(5), below(3));
+            let mut blob = Vec::new();
+            Detail { args_json: &args, ..Detail::default() }.encode_into(&mut blob);
+            let detail = if below(3) == 0 { writer.push_detail(&blob).unwrap().0 } else { 0 };
+            writer.push(index, Row { start_ns, value: dur_ns, detail, name: 1 + name as u32 }).unwrap();
+        }
+        end_ns = free_ns.max(end_ns);
+    }
+    let summary = Summary { end_ns, ..Summary::default() };
+    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+}
+
+/// Whether a row passes, judged term by term with nothing prepared.
+fn passes(snapshot: &Snapshot, filter: &Filter, track: TrackIdx, row: &Row, reader: &mut DetailReader) -> bool {
+    filter.terms.iter().all(|term| {
+        let name = snapshot.names().get(NameIdx(row.name));
+        let track = snapshot.track(track);
+        let holds = match &term.test {
+            Test::Name(test) => test.holds(name.text),
+            Test::Category(test) => name.category.is_some_and(|category| test.holds(category)),
+            Test::Thread(test) => test.holds(&track.name) || test.holds(&track.key.tid.to_string()),
+            Test::Process(test) => test.holds("") || test.holds(&track.key.pid.to_string()),
+            Test::Duration(range) => range.contains(&row.value),
+            Test::Argument { path, test } => {
+                let blob = snapshot.store().detail(DetailRef(row.detail), reader);
+                let value: serde_json::Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
+                let value = value.pointer(&format!("/{}", path.join("/"))).cloned();
+                value.is_some_and(|value| test.holds(&value.as_str().map_or(value.to_string(), str::to_owned)))
+            }
+        };
+        holds != term.negated
+    })
+}
+
+fn scanned(snapshot: &Snapshot, filter: &Filter, range: (Option<i64>, Option<i64>)) -> Vec<Hit> {
+    let mut reader = DetailReader::default();
+    let mut hits: Vec<Hit> = SortedRows::new(snapshot, snapshot.capture_lanes(), range.0, range.1)
+        .filter(|row| passes(snapshot, filter, snapshot.lane(row.index.lane).track, &row.row, &mut reader))
+        .map(|row| Hit {
+            start_ns: row.row.start_ns,
+            row: row.index,
+            dur_ns: row.row.value,
+            name: NameIdx(row.row.name),
+        })
+        .collect();
+    hits.sort();
+    hits
+}
+
+const FILTERS: [&str; 14] = [
+    "",
+    "task",
+    "\"Task 59\"",
+    "/Task [0-2]/",
+    "~t4",
+    "nothing",
+    "cat:io",
+    "-cat:io dur>100ns",
+    "dur>2000ns",
+    "dur<=0",
+    "thread:1 process:1",
+    "arg.k=3",
+    "-arg.in.s:1 arg.k:/[12]/",
+    "-dur<5 -\"Task 59\"",
+];
+
+fn whole(range: (Option<i64>, Option<i64>)) -> Scope {
+    Scope { from_ns: range.0, to_ns: range.1, ..Scope::default() }
+}
+
+#[test]
+fn every_filter_finds_what_a_scan_finds_page_by_page_and_in_both_directions() {
+    let snapshot = capture(5, 9000, 11);
+    let end_ns = snapshot.end_ns();
+    for range in [(None, None), (Some(end_ns / 3), Some(end_ns / 2))] {
+        for text in FILTERS {
+            let filter = Filter::parse(text).unwrap();
+            let expected = scanned(&snapshot, &filter, range);
+            let matcher = Matcher::new(&snapshot, &filter);
+            let hits = search(&snapshot, matcher, &whole(range), &Cancel::default(), &Progress::default()).unwrap();
+            assert_eq!(hits.total(), expected.len() as u64, "{text}");
+            assert!(hits.from(i64::MIN).eq(expected.iter().copied()), "{text}: the whole list");
+            let count = expected.len();
+            for first in [0, 1, count / 3, count / 2, count.saturating_sub(2), count, count + 5] {
+                let page = hits.page(first as u64, 10);
+                assert_eq!(page, expected[first.min(count)..(first + 10).min(count)], "{text}: page at {first}");
+            }
+            for place in (0..count).step_by(count / 20 + 1) {
+                let hit = expected[place];
+                assert_eq!(hits.next(hit.start_ns, Some(hit.row)), expected.get(place + 1).copied(), "{text}");
+                let before = place.checked_sub(1).map(|before| expected[before]);
+                assert_eq!(hits.previous(hit.start_ns, Some(hit.row)), before, "{text}");
+                for ts_ns in [hit.start_ns, hit.start_ns + 1] {
+                    let rank = expected.partition_point(|hit| hit.start_ns < ts_ns);
+                    assert_eq!(hits.rank(ts_ns), rank as u64, "{text}");
+                    assert_eq!(hits.previous(ts_ns, None), rank.checked_sub(1).map(|last| expected[last]), "{text}");
+                    let after = expected.partition_point(|hit| hit.start_ns <= ts_ns);
+                    assert_eq!(hits.next(ts_ns, None), expected.get(after).copied(), "{text}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rare_name_is_found_without_reading_what_cannot_hold_it() {
+    let snapshot = capture(2, 40_000, 5);
+    let filter = Filter::parse("\"Task 52\"").unwrap();
+    let matcher = Matcher::new(&snapshot, &filter);
+    let expected = scanned(&snapshot, &filter, (None, None));
+    let extents = |matcher: &Matcher| {
+        let scope = Scope::default();
+        let lanes: Vec<_> = scope.lanes(&snapshot, matcher).collect();
+        let scans = lanes.into_iter().map(|lane| super::scan::LaneScan::new(&snapshot, matcher, &scope, lane));
+        scans.map(|scan| scan.extents().count()).sum::<usize>()
+    };
+    let all = extents(&Matcher::new(&snapshot, &Filter::default()));
+    let hits = search(&snapshot, matcher.clone(), &Scope::default(), &Cancel::default(), &Progress::default()).unwrap();
+    assert!(hits.total() > 0 && hits.total() == expected.len() as u64);
+    assert!(extents(&matcher) * 2 < all, "{} of {all} extents", extents(&matcher));
+    let none = Matcher::new(&snapshot, &Filter::parse("nothing").unwrap());
+    assert_eq!(extents(&none), 0, "what no row is named is looked for nowhere");
+    let long = Matcher::new(&snapshot, &Filter::parse("dur>1ms").unwrap());
+    assert_eq!(extents(&long), 0, "nothing is that long");
+}
+
+#[test]
+fn a_search_that_is_stopped_says_so() {
+    let snapshot = capture(2, 5000, 5);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let matcher = Matcher::new(&snapshot, &Filter::default());
+    assert!(search(&snapshot, matcher, &Scope::default(), &cancel, &Progress::default()).is_err());
+}
+
+#[test]
+fn progress_ends_with_all_rows_and_all_hits() {
+    let snapshot = capture(3, 5000, 9);
+    let progress = Progress::default();
+    let matcher = Matcher::new(&snapshot, &Filter::parse("task").unwrap());
+    let hits = search(&snapshot, matcher, &Scope::default(), &Cancel::default(), &progress).unwrap();
+    assert_eq!((progress.view().fraction(), progress.view().events), (Some(1.0), hits.total()));
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 60, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn each_pixel_shows_the_longest_span_that_matches(
+        filter in prop::sample::select(&FILTERS[..]),
+        seed in 0u64..4,
+        lane in 0u32..4,
+        start in 0.0f64..1.0,
+        width_log2 in 0u32..20,
+        count in 1i64..300,
+    ) {
+        let snapshot = capture(4, 3000, seed);
+        let parsed = Filter::parse(filter).unwrap();
+        let start_ns = (snapshot.end_ns() as f64 * start) as i64;
+        let buckets = Buckets::covering(start_ns, start_ns + (count << width_log2), 1 << width_log2);
+        let lane = crate::store::LaneIdx(lane);
+        let cells =
+            filtered::longest(&snapshot, &Matcher::new(&snapshot, &parsed), lane, buckets, &Cancel::default()).unwrap();
+        let hits: Vec<Hit> =
+            scanned(&snapshot, &parsed, (None, None)).into_iter().filter(|hit| hit.row.lane == lane).collect();
+        let mut found = cells.iter().flat_map(|cell| {
+            (cell.first_bucket..cell.first_bucket + i64::from(cell.bucket_count)).map(move |bucket| (bucket, cell.row))
+        }).peekable();
+        for bucket in buckets.first..buckets.end() {
+            let (from, to) = (bucket << buckets.width_log2, (bucket + 1) << buckets.width_log2);
+            let touches = |hit: &&Hit| {
+                let end_ns = hit.start_ns + hit.dur_ns as i64;
+                (hit.start_ns < to && end_ns > from) || (from..to).contains(&hit.start_ns)
+            };
+            let best = hits.iter().filter(touches).rev().max_by_key(|hit| hit.dur_ns);
+            let cell = found.next_if(|(at, _)| *at == bucket);
+            prop_assert_eq!(cell.map(|(_, row)| row), best.map(|hit| hit.row.row), "bucket {}", bucket);
+        }
+        prop_assert!(found.next().is_none());
+    }
+}
