@@ -15,6 +15,7 @@ use std::path::PathBuf;
 use crate::ingest::LoadOptions;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
+use crate::ui::navigation::Navigation;
 
 pub use window::run;
 
@@ -27,6 +28,8 @@ pub struct AppOptions {
     pub demo: bool,
     /// Dark or light at first.
     pub shade: Shade,
+    /// How the user wants to move.
+    pub navigation: Navigation,
 }
 
 /// Why there is no window, or no picture.

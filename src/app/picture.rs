@@ -11,6 +11,7 @@ use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
+use crate::ui::navigation::Navigation;
 
 /// What to draw.
 #[derive(Debug, Clone)]
@@ -51,7 +52,8 @@ pub fn render_png(snapshot: Snapshot, options: &PictureOptions, path: &Path) -> 
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
-    let app_options = AppOptions { shade: options.shade, ..AppOptions::default() };
+    let navigation = Navigation::STILL;
+    let app_options = AppOptions { shade: options.shade, navigation, ..AppOptions::default() };
     let mut app = App::new(app_options, Arc::new(|_| {}));
     app.set_adapter(gpu.name(), gpu.is_software());
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));

@@ -11,13 +11,17 @@ use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, fi
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::scene::frame::RectBudget;
+use crate::scene::rows::Density;
+use crate::ui::commands::{UiState, pressed};
 use crate::ui::details::Details;
-use crate::ui::menu::{self, MenuState};
+use crate::ui::menu;
+use crate::ui::palette::{Outcome, Palette};
 use crate::ui::picker::{Picker, Purpose};
+use crate::ui::rows::Arranging;
 use crate::ui::status::{self, Status};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, Panel, errors, losses, progress, welcome};
+use crate::ui::{Command, Panel, RowCommand, errors, losses, progress, welcome};
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -43,6 +47,10 @@ struct OpenCapture {
     details: Option<Details>,
     /// Whether the load that runs will show more of it.
     grows: bool,
+    /// The look at it as a whole that was last begun.
+    surveyed: Option<TaskId>,
+    /// Stops that look.
+    _surveying: Option<tasks::Surveying>,
 }
 
 impl OpenCapture {
@@ -76,6 +84,8 @@ pub struct App {
     running: Option<Running>,
     tasks_started: u64,
     picker: Option<Picker>,
+    palette: Option<Palette>,
+    density: Density,
     message: Option<(&'static str, String)>,
     shown: ShownPanels,
     note: String,
@@ -100,6 +110,8 @@ impl App {
             running: None,
             tasks_started: 0,
             picker: None,
+            palette: None,
+            density: Density::default(),
             message: None,
             shown: ShownPanels { details: true, losses: false, keys: false },
             note: String::new(),
@@ -182,12 +194,19 @@ impl App {
 
     /// Shows a capture that was loaded from `source`, to its end or, while it `grows`, so far.
     pub fn show_capture(&mut self, snapshot: Snapshot, source: PathBuf, grows: bool) {
-        let timeline = match self.capture.take() {
-            // While more is sorted, what is looked at stays in view.
-            Some(OpenCapture { timeline, grows: true, .. }) => timeline.with_more(snapshot),
-            _ => Timeline::new(snapshot, self.budget, &self.theme),
+        // While more is sorted, what is looked at stays in view.
+        let timeline = if let Some(OpenCapture { timeline, grows: true, .. }) = self.capture.take() {
+            timeline.with_more(snapshot)
+        } else {
+            let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.options.navigation);
+            timeline.set_density(self.density);
+            timeline
         };
-        self.capture = Some(OpenCapture { source, timeline, details: None, grows });
+        // A preview is looked at as a whole when it is no more than that.
+        let id = self.next_task();
+        let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), &self.wake));
+        let surveyed = Some(id);
+        self.capture = Some(OpenCapture { source, timeline, details: None, grows, surveyed, _surveying: surveying });
     }
 
     /// Takes the answer of background work.
@@ -225,6 +244,16 @@ impl App {
                     Err(error) => self.fail("The trace could not be written", error),
                 }
             }
+            TaskEvent::Surveyed(of, survey) => {
+                if let Some(capture) = self.capture.as_mut().filter(|capture| capture.surveyed == Some(of)) {
+                    capture.timeline.set_survey(survey);
+                }
+            }
+            TaskEvent::Arranged(arranged) => {
+                if let Some(capture) = &mut self.capture {
+                    capture.timeline.take(arranged);
+                }
+            }
             TaskEvent::Listed(folder, listing) => {
                 if let Some(picker) = &mut self.picker {
                     picker.set_listing(&folder, listing);
@@ -254,9 +283,10 @@ impl App {
         }
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
-        let menu_state = self.menu_state();
+        let state = self.ui_state();
+        commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands.extend(menu::show(ui, menu_state));
+            commands.extend(menu::show(ui, &state, |_, _| None));
         });
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
@@ -280,6 +310,16 @@ impl App {
             }
         });
         self.show_windows(ui, &mut commands);
+        if let Some(palette) = &mut self.palette {
+            match palette.show(ui, &state, &self.theme) {
+                Outcome::Open => {}
+                Outcome::Closed => self.palette = None,
+                Outcome::Given(command) => {
+                    self.palette = None;
+                    commands.push(command);
+                }
+            }
+        }
         self.take_dropped(ui);
         commands.into_iter().filter_map(|command| self.act(command)).collect()
     }
@@ -319,7 +359,7 @@ impl App {
             });
         }
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
-            menu::keys(ui, theme.weak_text);
+            menu::keys(ui, theme);
         });
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
@@ -390,6 +430,17 @@ impl App {
                     capture.timeline.set_theme(&self.theme);
                 }
             }
+            Command::SetNavigation(navigation) => {
+                self.options.navigation = navigation;
+                if let Some(capture) = &mut self.capture {
+                    capture.timeline.set_navigation(navigation);
+                }
+            }
+            Command::ShowCommands => self.palette = Some(Palette::default()),
+            Command::Rows(RowCommand::Density(density)) => {
+                self.density = density;
+                return self.act_on_timeline(Command::Rows(RowCommand::Density(density)));
+            }
             Command::SetTextPercent(percent) => {
                 self.text_percent = percent;
                 self.themed = false;
@@ -397,11 +448,15 @@ impl App {
             Command::Toggle(Panel::Details) => self.shown.details = !self.shown.details,
             Command::Toggle(Panel::Losses) => self.shown.losses = !self.shown.losses,
             Command::Toggle(Panel::Keys) => self.shown.keys = !self.shown.keys,
-            other => {
-                if let Some(capture) = &mut self.capture {
-                    move_timeline(&mut capture.timeline, &other);
-                }
-            }
+            other => return self.act_on_timeline(other),
+        }
+        None
+    }
+
+    fn act_on_timeline(&mut self, command: Command) -> Option<Effect> {
+        let job = self.capture.as_mut().and_then(|capture| move_timeline(&mut capture.timeline, command));
+        if let Some(job) = job {
+            tasks::arrange(job, &self.wake);
         }
         None
     }
@@ -450,15 +505,21 @@ impl App {
         format!("{stem}-sorted.{}", format.extension())
     }
 
-    fn menu_state(&self) -> MenuState {
-        let selected = self.capture.as_ref().and_then(|capture| capture.timeline.selected());
-        MenuState {
-            has_capture: self.capture.is_some(),
+    fn ui_state(&self) -> UiState {
+        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
+        let arrangement = timeline.map(Timeline::arrangement);
+        UiState {
+            has_capture: timeline.is_some(),
             can_export: self.capture.as_ref().is_some_and(OpenCapture::is_whole) && self.running.is_none(),
             is_busy: self.running.is_some(),
-            has_selection: selected.is_some(),
+            has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
+            has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
+            has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             shade: self.theme.shade,
             text_percent: self.text_percent,
+            navigation: self.options.navigation,
+            order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
+            density: self.density,
         }
     }
 
@@ -485,16 +546,15 @@ fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'stat
     egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
-/// The commands that move the timeline.
-fn move_timeline(timeline: &mut Timeline, command: &Command) {
-    match *command {
+/// The commands that move the timeline or arrange its rows; returns what is to be done in the background.
+fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging> {
+    match command {
         Command::Select(row) => timeline.select(row),
-        Command::Reveal(row) => timeline.reveal(row),
+        Command::Reveal(row) => return timeline.reveal(row),
         Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
-        Command::ShowAll => timeline.show_all(),
-        Command::ShowSelection => timeline.show_selection(),
-        Command::ZoomPercent(percent) => timeline.zoom(f64::from(percent) / 100.0),
-        Command::FoldAll(folded) => timeline.fold_all(folded),
+        Command::Step(step) => return timeline.step(step),
+        Command::Rows(command) => return timeline.change_rows(command),
         _ => {}
     }
+    None
 }

@@ -13,9 +13,11 @@ use crate::base::progress::Progress;
 use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::query::Snapshot;
+use crate::scene::survey::Survey;
 use crate::store::Store;
 use crate::ui::ExportFormat;
 use crate::ui::picker::{Entry, Listing};
+use crate::ui::rows::{Arranged, Arranging};
 
 /// What background work has to say.
 #[derive(Debug)]
@@ -26,6 +28,10 @@ pub enum TaskEvent {
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// An export is over.
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
+    /// A capture was looked at as a whole.
+    Surveyed(TaskId, Arc<Survey>),
+    /// Rows were laid out.
+    Arranged(Arranged),
     /// A folder was listed.
     Listed(PathBuf, Listing),
     /// A dialog of the system is over.
@@ -155,6 +161,42 @@ pub fn export(
         failed(TaskEvent::Exported(id, output, Err(error)));
     }
     running
+}
+
+/// A look at a capture as a whole that runs. Dropping it asks the work to stop.
+#[derive(Debug, Default)]
+pub struct Surveying(Cancel);
+
+impl Drop for Surveying {
+    fn drop(&mut self) {
+        self.0.cancel();
+    }
+}
+
+/// Looks at a capture as a whole. Where that fails, the window shows it without a map.
+#[must_use]
+pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Surveying {
+    let surveying = Surveying::default();
+    let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
+    let work = move || {
+        let survey = guarded(|| Survey::of(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
+        if let Ok(survey) = survey {
+            wake(TaskEvent::Surveyed(id, Arc::new(survey)));
+        }
+    };
+    spawn("survey", work).ok(); // without a thread there is no map, and all else goes on
+    surveying
+}
+
+/// Lays out rows that are too many for a frame.
+pub fn arrange(job: Arranging, wake: &Wake) {
+    let wake = Arc::clone(wake);
+    let work = move || {
+        if let Ok(arranged) = guarded(|| Ok(job.run())) {
+            wake(TaskEvent::Arranged(arranged));
+        }
+    };
+    spawn("arrange", work).ok(); // without a thread the rows stay as they are
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.

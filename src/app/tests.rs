@@ -99,6 +99,8 @@ impl Driven {
         };
         self.frame(vec![event(true)]);
         self.frame(vec![event(false)]);
+        // A jump flies for longer than a frame.
+        (0..3).for_each(|_| self.frame(Vec::new()));
     }
 
     /// Takes what background work says until nothing runs.

@@ -4,6 +4,7 @@
 pub mod buckets;
 pub mod cursor;
 pub mod describe;
+pub mod family;
 pub mod filter;
 pub mod filtered;
 pub mod matcher;

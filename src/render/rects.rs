@@ -57,12 +57,23 @@ pub struct Rects {
     /// Shared, so that an unchanged frame is not uploaded again.
     instances: Arc<[RectInstance]>,
     canvas: Canvas,
+    layer: Layer,
+}
+
+/// Which canvas of the window rectangles are drawn on. Each keeps what it was given until it is given something else.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Layer {
+    /// Rows that scroll.
+    #[default]
+    Rows,
+    /// Rows that stay at the top.
+    Pinned,
 }
 
 impl Rects {
     /// Takes the rectangles of a frame for a canvas of this size.
     #[must_use]
-    pub fn new(rects: &[Rect], size_px: [f32; 2], scale: f32) -> Self {
+    pub fn new(rects: &[Rect], size_px: [f32; 2], scale: f32, layer: Layer) -> Self {
         let instances = rects
             .iter()
             .map(|rect| RectInstance {
@@ -71,7 +82,7 @@ impl Rects {
                 look: rect.look.0,
             })
             .collect();
-        Self { instances, canvas: Canvas { size_px, scale, padding: 0.0 } }
+        Self { instances, canvas: Canvas { size_px, scale, padding: 0.0 }, layer }
     }
 
     /// The shape that draws the rectangles at `rect` of the window.
@@ -102,14 +113,20 @@ impl CallbackTrait for Rects {
         resources: &CallbackResources,
     ) {
         if let Some(pipeline) = resources.get::<RectPipeline>() {
-            pipeline.draw(pass);
+            pipeline.draw(pass, self.layer);
         }
     }
 }
 
-/// The compiled shader and the buffers with the rectangles of the frame.
+/// The compiled shader and what is drawn with it on each canvas.
 pub(super) struct RectPipeline {
     pipeline: wgpu::RenderPipeline,
+    /// By [`Layer`].
+    layers: [LayerBuffers; 2],
+}
+
+/// What a canvas keeps on the card.
+struct LayerBuffers {
     canvas: wgpu::Buffer,
     bindings: wgpu::BindGroup,
     buffers: Vec<InstanceBuffer>,
@@ -130,12 +147,6 @@ impl RectPipeline {
             label: Some("rects"),
             source: wgpu::ShaderSource::Wgsl(SHADER.into()),
         });
-        let canvas = device.create_buffer(&wgpu::BufferDescriptor {
-            label: Some("canvas"),
-            size: size_of::<Canvas>() as u64,
-            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
-            mapped_at_creation: false,
-        });
         let layout = device.create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
             label: Some("canvas"),
             entries: &[wgpu::BindGroupLayoutEntry {
@@ -148,11 +159,6 @@ impl RectPipeline {
                 },
                 count: None,
             }],
-        });
-        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
-            label: Some("canvas"),
-            layout: &layout,
-            entries: &[wgpu::BindGroupEntry { binding: 0, resource: canvas.as_entire_binding() }],
         });
         let pipeline = device.create_render_pipeline(&wgpu::RenderPipelineDescriptor {
             label: Some("rects"),
@@ -190,12 +196,43 @@ impl RectPipeline {
             multiview_mask: None,
             cache: None,
         });
-        Self { pipeline, canvas, bindings, buffers: Vec::new(), uploaded: None, uploaded_bytes: 0 }
+        Self { pipeline, layers: std::array::from_fn(|_| LayerBuffers::new(device, &layout)) }
     }
 
     /// Bytes that the last frame had to upload.
     pub fn uploaded_bytes(&self) -> u64 {
-        self.uploaded_bytes
+        self.layers.iter().map(|layer| layer.uploaded_bytes).sum()
+    }
+
+    fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
+        self.layers[rects.layer as usize].upload(device, queue, rects);
+    }
+
+    fn draw(&self, pass: &mut wgpu::RenderPass<'static>, layer: Layer) {
+        pass.set_pipeline(&self.pipeline);
+        let layer = &self.layers[layer as usize];
+        pass.set_bind_group(0, &layer.bindings, &[]);
+        for buffer in layer.buffers.iter().filter(|buffer| buffer.count > 0) {
+            pass.set_vertex_buffer(0, buffer.buffer.slice(..));
+            pass.draw(0..4, 0..buffer.count);
+        }
+    }
+}
+
+impl LayerBuffers {
+    fn new(device: &wgpu::Device, layout: &wgpu::BindGroupLayout) -> Self {
+        let canvas = device.create_buffer(&wgpu::BufferDescriptor {
+            label: Some("canvas"),
+            size: size_of::<Canvas>() as u64,
+            usage: wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST,
+            mapped_at_creation: false,
+        });
+        let bindings = device.create_bind_group(&wgpu::BindGroupDescriptor {
+            label: Some("canvas"),
+            layout,
+            entries: &[wgpu::BindGroupEntry { binding: 0, resource: canvas.as_entire_binding() }],
+        });
+        Self { canvas, bindings, buffers: Vec::new(), uploaded: None, uploaded_bytes: 0 }
     }
 
     fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
@@ -221,15 +258,6 @@ impl RectPipeline {
             self.uploaded_bytes += size_of_val(part) as u64;
         }
         self.uploaded = Some(Arc::clone(&rects.instances));
-    }
-
-    fn draw(&self, pass: &mut wgpu::RenderPass<'static>) {
-        pass.set_pipeline(&self.pipeline);
-        pass.set_bind_group(0, &self.bindings, &[]);
-        for buffer in self.buffers.iter().filter(|buffer| buffer.count > 0) {
-            pass.set_vertex_buffer(0, buffer.buffer.slice(..));
-            pass.draw(0..4, 0..buffer.count);
-        }
     }
 }
 

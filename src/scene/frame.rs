@@ -203,7 +203,7 @@ fn push_counter(
 
 /// The lanes of which at least a pixel is in view.
 #[must_use]
-pub fn rows_in_view<'a>(layout: &'a RowLayout, view: &Viewport) -> &'a [LaneRow] {
+pub fn rows_in_view(layout: &RowLayout, view: &Viewport) -> Vec<LaneRow> {
     let (top_px, bottom_px) = pixels_in_view(view);
     layout.lanes_within(top_px, bottom_px)
 }

@@ -4,14 +4,24 @@
 //! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last step,
 //! because one step of an `f32` at today's epoch is more than two minutes.
 
+pub mod arrange;
 pub mod color;
 pub mod counters;
 pub mod frame;
 pub mod labels;
 pub mod markers;
+pub mod minimap;
+pub mod motion;
 pub mod pick;
 pub mod rects;
 pub mod rows;
 pub mod ruler;
+pub mod strips;
+mod sums;
+pub mod survey;
 pub mod tiles;
+pub mod titles;
 pub mod viewport;
+
+#[cfg(test)]
+pub mod tests;

@@ -1,12 +1,28 @@
-//! Where process headers, tracks and lanes stand below each other. Built once for a snapshot and what is collapsed; a frame
-//! only searches it, so that a million lanes cost a frame no more than ten.
+//! Where process headers, tracks and lanes stand below each other. Built once for an order of the tracks; folding, unfolding
+//! and hiding change it in O(log n), and a frame only searches it, so that a million lanes cost a frame no more than ten.
+//!
+//! Lanes are not listed: those of a track are instants, samples, counters and spans in this order, so a lane's place follows from
+//! how many there are of each.
 
 use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
+use super::sums::HeightSums;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::store::lane::{LaneIdx, LaneKind};
+
+/// How high rows are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
+pub enum Density {
+    /// As many rows as possible, with names that can just be read.
+    Compact,
+    /// Names read well.
+    #[default]
+    Normal,
+    /// For screens that are looked at from afar.
+    Tall,
+}
 
 /// The heights of rows in whole pixels, so that rows are sharp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -26,12 +42,14 @@ pub struct RowHeights {
 }
 
 /// What the user has folded away.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Folded {
     /// Processes of which only the header is shown.
     pub processes: FxHashSet<ProcessIdx>,
     /// Tracks of which only the outermost spans are shown.
     pub tracks: FxHashSet<TrackIdx>,
+    /// Tracks that are not shown at all.
+    pub hidden: FxHashSet<TrackIdx>,
 }
 
 /// A track as the layout wants it.
@@ -41,12 +59,12 @@ pub struct TrackRows {
     pub track: TrackIdx,
     /// Its process.
     pub process: ProcessIdx,
-    /// Its lanes in the store's table.
+    /// Its lanes in the store's table: instants, samples, counters, spans, flows.
     pub lanes: Range<u32>,
 }
 
 /// What a group of rows is.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum GroupKind {
     /// The header of a process.
     Process(ProcessIdx),
@@ -83,239 +101,424 @@ pub struct LaneRow {
 /// All rows, from top to bottom.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct RowLayout {
-    groups: Vec<Group>,
-    lanes: Vec<LaneRow>,
-    height_px: u64,
+    heights: Option<RowHeights>,
+    processes: Vec<ProcessRows>,
+    tracks: Vec<LanesOfTrack>,
+    /// By place in `processes`: the header and, unless they are folded, the tracks.
+    process_sums: HeightSums,
+    /// By place in `tracks`: the heights, whether the process is folded or not.
+    track_sums: HeightSums,
+    /// By track: its place in `tracks`, or [`NOWHERE`].
+    place_of_track: Vec<u32>,
+    /// By process: its place in `processes`, or [`NOWHERE`].
+    place_of_process: Vec<u32>,
+}
+
+const NOWHERE: u32 = u32::MAX;
+
+/// A process with tracks that are shown.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct ProcessRows {
+    process: ProcessIdx,
+    /// Its tracks, as places in the list of tracks.
+    tracks: Range<u32>,
+    header_px: u32,
+    folded: bool,
+}
+
+/// How many lanes of each kind a track has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct LanesOfTrack {
+    track: TrackIdx,
+    process_place: u32,
+    first: u32,
+    instants: u32,
+    samples: u32,
+    counters: u32,
+    spans: u32,
+    folded: bool,
+    hidden: bool,
 }
 
 impl RowHeights {
     /// The heights on a screen of `scale` physical pixels for each point.
     #[must_use]
     pub fn at_scale(scale: f32) -> Self {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
-        let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
-        Self {
-            header_px: px(26.0),
-            span_px: px(19.0),
-            instant_px: px(15.0),
-            counter_px: px(40.0),
-            padding_px: px(3.0),
-            track_min_px: px(24.0),
-        }
+        Self::new(Density::Normal, scale)
     }
 
-    fn of(&self, kind: LaneKind) -> u32 {
-        match kind {
-            LaneKind::Instants | LaneKind::Samples => self.instant_px,
-            LaneKind::Counter => self.counter_px,
-            LaneKind::Spans => self.span_px,
-            LaneKind::Flows => 0,
+    /// The heights of rows of some density on a screen of `scale` physical pixels for each point.
+    #[must_use]
+    pub fn new(density: Density, scale: f32) -> Self {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
+        let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
+        // The first is that of a header, in which the strip of a folded process is drawn below the name's middle.
+        let [header, span, instant, counter, padding, track_min] = match density {
+            Density::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
+            Density::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],
+            Density::Tall => [30.0, 27.0, 19.0, 64.0, 4.0, 34.0],
+        };
+        Self {
+            header_px: px(header),
+            span_px: px(span),
+            instant_px: px(instant),
+            counter_px: px(counter),
+            padding_px: px(padding),
+            track_min_px: px(track_min),
         }
     }
 }
 
 impl RowLayout {
-    /// Lays out tracks in the order given; a header stands before each change of process.
+    /// Lays out tracks in the order given, in which those of a process stand together; a header stands above each process.
+    ///
+    /// Takes O(n): a window does it in the background where tracks are many.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
         folded: &Folded,
         heights: &RowHeights,
     ) -> Self {
-        let mut layout = Self::default();
-        let mut process = None;
-        for track in tracks {
-            let shown = |lane: &u32| kind_of(LaneIdx(*lane)) != LaneKind::Flows;
-            if !track.lanes.clone().any(|lane| shown(&lane)) {
-                continue;
-            }
-            if process != Some(track.process) {
-                process = Some(track.process);
-                layout.push_header(track.process, heights);
-            }
-            if !folded.processes.contains(&track.process) {
-                layout.push_track(&track, &kind_of, folded.tracks.contains(&track.track), heights);
-            }
+        let mut layout = Self { heights: Some(*heights), ..Self::default() };
+        layout.take_tracks(tracks, kind_of, folded);
+        for place in 0..layout.processes.len() {
+            let process = &mut layout.processes[place];
+            process.header_px = heights.header_px;
+            process.folded = folded.processes.contains(&process.process);
         }
+        layout.add_up();
+        layout
+    }
+
+    /// Lays out tracks in the order given without any header, for rows that were taken out of their processes.
+    pub fn without_headers(
+        tracks: impl IntoIterator<Item = TrackRows>,
+        kind_of: impl Fn(LaneIdx) -> LaneKind,
+        folded: &Folded,
+        heights: &RowHeights,
+    ) -> Self {
+        let mut layout = Self { heights: Some(*heights), ..Self::default() };
+        layout.take_tracks(tracks, kind_of, folded);
+        layout.add_up();
         layout
     }
 
     /// The height of all rows.
     #[must_use]
     pub fn height_px(&self) -> u64 {
-        self.height_px
+        self.process_sums.total()
     }
 
-    /// All process headers and tracks.
+    /// How many tracks have rows, those of folded processes included.
     #[must_use]
-    pub fn groups(&self) -> &[Group] {
-        &self.groups
+    pub fn track_count(&self) -> usize {
+        self.tracks.len()
     }
 
     /// The process headers and tracks that touch `[top_px, bottom_px)`.
     #[must_use]
-    pub fn groups_within(&self, top_px: u64, bottom_px: u64) -> &[Group] {
-        within(&self.groups, top_px, bottom_px, |group| (group.top_px, group.height_px))
+    pub fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
+        let mut found = Vec::new();
+        let first = self.process_sums.at(top_px);
+        for (place, process) in self.processes.iter().enumerate().skip(first) {
+            let header_top_px = self.process_sums.before(place);
+            if header_top_px >= bottom_px {
+                break;
+            }
+            let tracks_top_px = header_top_px + u64::from(process.header_px);
+            if process.header_px > 0 && tracks_top_px > top_px {
+                found.push(self.header_group(place, header_top_px));
+            }
+            if process.folded {
+                continue;
+            }
+            let before_px = self.track_sums.before(process.tracks.start as usize);
+            let first = self.track_sums.at(before_px + top_px.saturating_sub(tracks_top_px));
+            let mut y_px = tracks_top_px + (self.track_sums.before(first) - before_px);
+            for place in first..process.tracks.end as usize {
+                if y_px >= bottom_px {
+                    break;
+                }
+                let height_px = self.track_sums.height(place);
+                if height_px > 0 {
+                    found.push(self.track_group(place, y_px));
+                }
+                y_px += u64::from(height_px);
+            }
+        }
+        found
     }
 
     /// The lanes that touch `[top_px, bottom_px)`.
     #[must_use]
-    pub fn lanes_within(&self, top_px: u64, bottom_px: u64) -> &[LaneRow] {
-        within(&self.lanes, top_px, bottom_px, |lane| (lane.top_px, lane.height_px))
+    pub fn lanes_within(&self, top_px: u64, bottom_px: u64) -> Vec<LaneRow> {
+        let mut found = Vec::new();
+        for group in self.groups_within(top_px, bottom_px) {
+            let GroupKind::Track(track) = group.kind else { continue };
+            let Some(place) = self.place_of(track) else { continue };
+            let (lanes, heights) = (&self.tracks[place], self.heights_px());
+            let inside_px = |y_px: u64| y_px.saturating_sub(group.top_px);
+            found.extend(lanes.within(group.top_px, inside_px(top_px)..inside_px(bottom_px), &heights));
+        }
+        found
     }
 
-    /// The place of a lane, if it is shown; by search, since lanes stand in display order.
+    /// The place of a lane, if it is shown.
     #[must_use]
     pub fn row_of(&self, lane: LaneIdx, track: TrackIdx) -> Option<LaneRow> {
         let group = self.group_of(GroupKind::Track(track))?;
-        let rows = self.lanes_within(group.top_px, group.top_px + u64::from(group.height_px));
-        rows.iter().find(|row| row.lane == lane).copied()
+        self.tracks[self.place_of(track)?].row(lane, group.top_px, &self.heights_px())
     }
 
     /// The place of a process header or a track, if it is shown.
     #[must_use]
     pub fn group_of(&self, kind: GroupKind) -> Option<Group> {
-        self.groups.iter().find(|group| group.kind == kind).copied()
-    }
-
-    fn push_header(&mut self, process: ProcessIdx, heights: &RowHeights) {
-        self.groups.push(Group {
-            kind: GroupKind::Process(process),
-            top_px: self.height_px,
-            height_px: heights.header_px,
-            folded_lanes: 0,
-        });
-        self.height_px += u64::from(heights.header_px);
-    }
-
-    fn push_track(
-        &mut self,
-        track: &TrackRows,
-        kind_of: impl Fn(LaneIdx) -> LaneKind,
-        folded: bool,
-        heights: &RowHeights,
-    ) {
-        let top_px = self.height_px;
-        let mut y_px = top_px + u64::from(heights.padding_px);
-        let mut folded_lanes = 0;
-        let mut span_lanes = 0;
-        for lane in track.lanes.clone().map(LaneIdx) {
-            let kind = kind_of(lane);
-            span_lanes += u32::from(kind == LaneKind::Spans);
-            if kind == LaneKind::Flows {
-                continue;
+        match kind {
+            GroupKind::Process(process) => {
+                let place = self.place_of_process(process)?;
+                (self.processes[place].header_px > 0).then(|| self.header_group(place, self.process_sums.before(place)))
             }
-            if folded && kind == LaneKind::Spans && span_lanes > 1 {
-                folded_lanes += 1;
-                continue;
+            GroupKind::Track(track) => {
+                let place = self.place_of(track)?;
+                let lanes = self.tracks[place];
+                let process_place = lanes.process_place as usize;
+                let process = &self.processes[process_place];
+                if process.folded || lanes.hidden {
+                    return None;
+                }
+                let before_px = self.track_sums.before(process.tracks.start as usize);
+                let top_px = self.process_sums.before(process_place)
+                    + u64::from(process.header_px)
+                    + (self.track_sums.before(place) - before_px);
+                Some(self.track_group(place, top_px))
             }
-            let height_px = heights.of(kind);
-            self.lanes.push(LaneRow { lane, kind, top_px: y_px, height_px });
-            y_px += u64::from(height_px);
         }
-        y_px = (y_px + u64::from(heights.padding_px)).max(top_px + u64::from(heights.track_min_px));
-        let height_px = u32::try_from(y_px - top_px).unwrap_or(u32::MAX);
-        self.groups.push(Group { kind: GroupKind::Track(track.track), top_px, height_px, folded_lanes });
-        self.height_px = y_px;
+    }
+
+    /// The tracks of a process in the order in which they are shown; those that are hidden too.
+    #[must_use]
+    pub fn tracks_of(&self, process: ProcessIdx) -> impl ExactSizeIterator<Item = TrackIdx> {
+        let range = self.place_of_process(process).map_or(0..0, |place| self.processes[place].tracks.clone());
+        self.tracks[range.start as usize..range.end as usize].iter().map(|lanes| lanes.track)
+    }
+
+    /// The lane of the outermost spans of a track, if it has any.
+    #[must_use]
+    pub fn outermost_lane(&self, track: TrackIdx) -> Option<LaneIdx> {
+        let lanes = self.tracks[self.place_of(track)?];
+        (lanes.spans > 0).then(|| LaneIdx(lanes.first + lanes.instants + lanes.samples + lanes.counters))
+    }
+
+    /// Whether a process or a track is folded.
+    #[must_use]
+    pub fn is_folded(&self, kind: GroupKind) -> bool {
+        match kind {
+            GroupKind::Process(process) => {
+                self.place_of_process(process).is_some_and(|place| self.processes[place].folded)
+            }
+            GroupKind::Track(track) => self.place_of(track).is_some_and(|place| self.tracks[place].folded),
+        }
+    }
+
+    /// Folds or unfolds a process or a track.
+    pub fn set_folded(&mut self, kind: GroupKind, folded: bool) {
+        match kind {
+            GroupKind::Process(process) => {
+                if let Some(place) = self.place_of_process(process) {
+                    self.processes[place].folded = folded;
+                    self.update_process(place);
+                }
+            }
+            GroupKind::Track(track) => {
+                if let Some(place) = self.place_of(track) {
+                    self.tracks[place].folded = folded;
+                    self.update_track(place);
+                }
+            }
+        }
+    }
+
+    /// Hides a track or shows it again.
+    pub fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
+        if let Some(place) = self.place_of(track) {
+            self.tracks[place].hidden = hidden;
+            self.update_track(place);
+        }
+    }
+
+    fn take_tracks(
+        &mut self,
+        tracks: impl IntoIterator<Item = TrackRows>,
+        kind_of: impl Fn(LaneIdx) -> LaneKind,
+        folded: &Folded,
+    ) {
+        for track in tracks {
+            let count = |kind: LaneKind| {
+                let end = partition_point(track.lanes.clone(), |lane| kind_of(LaneIdx(lane)) <= kind);
+                end - track.lanes.start
+            };
+            let kinds = [LaneKind::Instants, LaneKind::Samples, LaneKind::Counter, LaneKind::Spans];
+            // How many lanes there are of each kind and of those before it.
+            let [instants, samples, counters, spans] = kinds.map(count);
+            if spans == 0 {
+                continue; // nothing but flows, which have no rows
+            }
+            if self.processes.last().is_none_or(|last| last.process != track.process) {
+                let start = self.tracks.len() as u32;
+                set_place(&mut self.place_of_process, track.process.index(), self.processes.len());
+                let tracks = start..start;
+                self.processes.push(ProcessRows { process: track.process, tracks, header_px: 0, folded: false });
+            }
+            set_place(&mut self.place_of_track, track.track.index(), self.tracks.len());
+            self.tracks.push(LanesOfTrack {
+                track: track.track,
+                process_place: (self.processes.len() - 1) as u32,
+                first: track.lanes.start,
+                instants,
+                samples: samples - instants,
+                counters: counters - samples,
+                spans: spans - counters,
+                folded: folded.tracks.contains(&track.track),
+                hidden: folded.hidden.contains(&track.track),
+            });
+            if let Some(process) = self.processes.last_mut() {
+                process.tracks.end += 1;
+            }
+        }
+    }
+
+    fn add_up(&mut self) {
+        let heights = self.heights_px();
+        self.track_sums = HeightSums::new(self.tracks.iter().map(|lanes| lanes.height_px(&heights)).collect());
+        let processes = (0..self.processes.len()).map(|place| self.process_height_px(place)).collect();
+        self.process_sums = HeightSums::new(processes);
+    }
+
+    fn update_track(&mut self, place: usize) {
+        let lanes = self.tracks[place];
+        self.track_sums.set(place, lanes.height_px(&self.heights_px()));
+        self.update_process(lanes.process_place as usize);
+    }
+
+    fn update_process(&mut self, place: usize) {
+        self.process_sums.set(place, self.process_height_px(place));
+    }
+
+    fn process_height_px(&self, place: usize) -> u32 {
+        let process = &self.processes[place];
+        let tracks = process.tracks.start as usize..process.tracks.end as usize;
+        let tracks_px = self.track_sums.before(tracks.end) - self.track_sums.before(tracks.start);
+        let shown_px = if process.folded { 0 } else { tracks_px };
+        // Beyond 4 billion pixels, some 200 million lanes of one process, the last ones cannot be scrolled to.
+        u32::try_from(shown_px + u64::from(process.header_px)).unwrap_or(u32::MAX)
+    }
+
+    fn header_group(&self, place: usize, top_px: u64) -> Group {
+        let process = &self.processes[place];
+        let folded_lanes = if process.folded { process.tracks.end - process.tracks.start } else { 0 };
+        Group { kind: GroupKind::Process(process.process), top_px, height_px: process.header_px, folded_lanes }
+    }
+
+    fn track_group(&self, place: usize, top_px: u64) -> Group {
+        let lanes = &self.tracks[place];
+        let folded_lanes = lanes.spans - lanes.shown_spans();
+        Group { kind: GroupKind::Track(lanes.track), top_px, height_px: self.track_sums.height(place), folded_lanes }
+    }
+
+    fn place_of(&self, track: TrackIdx) -> Option<usize> {
+        self.place_of_track.get(track.index()).filter(|&&place| place != NOWHERE).map(|&place| place as usize)
+    }
+
+    fn place_of_process(&self, process: ProcessIdx) -> Option<usize> {
+        self.place_of_process.get(process.index()).filter(|&&place| place != NOWHERE).map(|&place| place as usize)
+    }
+
+    fn heights_px(&self) -> RowHeights {
+        self.heights.unwrap_or(RowHeights::at_scale(1.0))
     }
 }
 
-/// The rows that touch `[top_px, bottom_px)`, by binary search.
-fn within<T>(rows: &[T], top_px: u64, bottom_px: u64, place: impl Fn(&T) -> (u64, u32)) -> &[T] {
-    let first = rows.partition_point(|row| {
-        let (top, height) = place(row);
-        top + u64::from(height) <= top_px
-    });
-    let end = rows.partition_point(|row| place(row).0 < bottom_px);
-    rows.get(first..end).unwrap_or(&[])
+impl LanesOfTrack {
+    fn shown_spans(&self) -> u32 {
+        if self.folded { self.spans.min(1) } else { self.spans }
+    }
+
+    /// The lanes that are shown, from top to bottom: their kind, how many there are, and how high each is.
+    fn kinds(&self, heights: &RowHeights) -> [(LaneKind, u32, u32); 4] {
+        [
+            (LaneKind::Instants, self.instants, heights.instant_px),
+            (LaneKind::Samples, self.samples, heights.instant_px),
+            (LaneKind::Counter, self.counters, heights.counter_px),
+            (LaneKind::Spans, self.shown_spans(), heights.span_px),
+        ]
+    }
+
+    fn height_px(&self, heights: &RowHeights) -> u32 {
+        if self.hidden {
+            return 0;
+        }
+        let lanes_px = self.kinds(heights).map(|(_, count, height_px)| count.saturating_mul(height_px));
+        let all_px = lanes_px.into_iter().fold(heights.padding_px * 2, u32::saturating_add);
+        all_px.max(heights.track_min_px)
+    }
+
+    /// The lanes that touch the pixels `within` of a track that begins at `top_px`.
+    fn within(&self, top_px: u64, within: Range<u64>, heights: &RowHeights) -> Vec<LaneRow> {
+        let mut found = Vec::new();
+        let mut y_px = u64::from(heights.padding_px);
+        let mut first = self.first;
+        for (kind, count, height_px) in self.kinds(heights) {
+            let height = u64::from(height_px);
+            let from = within.start.saturating_sub(y_px) / height;
+            let to = within.end.saturating_sub(y_px).div_ceil(height).min(u64::from(count));
+            found.extend((from..to).map(|number| LaneRow {
+                lane: LaneIdx(first + number as u32),
+                kind,
+                top_px: top_px + y_px + number * height,
+                height_px,
+            }));
+            y_px += u64::from(count) * height;
+            first += count;
+        }
+        found
+    }
+
+    fn row(&self, lane: LaneIdx, top_px: u64, heights: &RowHeights) -> Option<LaneRow> {
+        let mut number = lane.0.checked_sub(self.first)?;
+        let mut y_px = top_px + u64::from(heights.padding_px);
+        for (kind, count, height_px) in self.kinds(heights) {
+            if number < count {
+                let top_px = y_px + u64::from(number) * u64::from(height_px);
+                return Some(LaneRow { lane, kind, top_px, height_px });
+            }
+            number -= count;
+            y_px += u64::from(count) * u64::from(height_px);
+        }
+        None
+    }
+}
+
+fn set_place(places: &mut Vec<u32>, index: usize, place: usize) {
+    if places.len() <= index {
+        places.resize(index + 1, NOWHERE);
+    }
+    places[index] = place as u32;
+}
+
+/// The first of `range` that `holds` is not true for, where it is true for all before that.
+fn partition_point(range: Range<u32>, holds: impl Fn(u32) -> bool) -> u32 {
+    let (mut low, mut high) = (range.start, range.end);
+    while low < high {
+        let middle = low + (high - low) / 2;
+        if holds(middle) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    low
 }
 
 #[cfg(test)]
-mod tests {
-    use proptest::prelude::*;
-
-    use super::*;
-
-    /// Tracks from lane counts, four to a process; every fifth lane is of flows, every seventh of counters.
-    fn layout(lane_counts: &[u32], folded: &Folded) -> RowLayout {
-        let mut next_lane = 0;
-        let tracks: Vec<TrackRows> = lane_counts
-            .iter()
-            .zip(0..)
-            .map(|(&count, index)| {
-                let lanes = next_lane..next_lane + count;
-                next_lane += count;
-                TrackRows { track: TrackIdx(index), process: ProcessIdx(index / 4), lanes }
-            })
-            .collect();
-        RowLayout::new(tracks, kind_of, folded, &RowHeights::at_scale(1.0))
-    }
-
-    fn kind_of(lane: LaneIdx) -> LaneKind {
-        match lane.0 {
-            lane if lane % 5 == 4 => LaneKind::Flows,
-            lane if lane % 7 == 6 => LaneKind::Counter,
-            _ => LaneKind::Spans,
-        }
-    }
-
-    proptest! {
-        #[test]
-        fn the_search_finds_the_lanes_that_a_scan_finds(
-            lane_counts in prop::collection::vec(0_u32..6, 0..60),
-            folded in prop::collection::vec(0_u32..60, 0..5),
-            top_px in 0_u64..3000,
-            height_px in 0_u64..1500,
-        ) {
-            let folded = Folded {
-                processes: folded.iter().map(|&index| ProcessIdx(index)).collect(),
-                tracks: folded.iter().map(|&index| TrackIdx(index)).collect(),
-            };
-            let layout = layout(&lane_counts, &folded);
-            let bottom_px = top_px + height_px;
-            let scanned: Vec<LaneRow> = layout
-                .lanes
-                .iter()
-                .filter(|lane| lane.top_px < bottom_px && lane.top_px + u64::from(lane.height_px) > top_px)
-                .copied()
-                .collect();
-            prop_assert_eq!(layout.lanes_within(top_px, bottom_px), &scanned[..]);
-        }
-
-        #[test]
-        fn rows_follow_each_other_without_overlap(lane_counts in prop::collection::vec(0_u32..6, 0..60)) {
-            let layout = layout(&lane_counts, &Folded::default());
-            let mut y_px = 0;
-            for group in layout.groups() {
-                prop_assert_eq!(group.top_px, y_px);
-                y_px += u64::from(group.height_px);
-            }
-            prop_assert_eq!(layout.height_px(), y_px);
-            for pair in layout.lanes.windows(2) {
-                prop_assert!(pair[0].top_px + u64::from(pair[0].height_px) <= pair[1].top_px);
-            }
-        }
-    }
-
-    #[test]
-    fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
-        let folded = Folded { tracks: std::iter::once(TrackIdx(0)).collect(), ..Folded::default() };
-        let layout = layout(&[4], &folded);
-        assert_eq!(layout.lanes.len(), 1);
-        assert_eq!(layout.groups()[1].folded_lanes, 3);
-    }
-
-    #[test]
-    fn a_track_of_flows_alone_takes_no_room() {
-        let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 4..5 }];
-        let layout = RowLayout::new(tracks, kind_of, &Folded::default(), &RowHeights::at_scale(2.0));
-        assert_eq!(layout.height_px(), 0);
-    }
-
-    #[test]
-    fn a_million_lanes_are_laid_out_and_searched() {
-        let layout = layout(&vec![5; 200_000], &Folded::default());
-        let bottom = layout.height_px();
-        assert!(layout.lanes_within(bottom / 2, bottom / 2 + 1000).len() < 60);
-    }
-}
+#[path = "rows_tests.rs"]
+mod tests;

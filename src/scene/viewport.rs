@@ -163,6 +163,45 @@ impl Viewport {
         self.scroll_px = top_px.min(content_px - self.height_px).max(0.0).round();
     }
 
+    /// The same slice of time over other rows: a canvas `height_px` high, scrolled to `scroll_px` within `content_px`.
+    #[must_use]
+    pub fn over_rows(&self, height_px: f64, scroll_px: f64, content_px: f64) -> Self {
+        let mut view = Self { height_px: height_px.max(1.0), ..*self };
+        view.scroll_to(scroll_px, content_px);
+        view
+    }
+
+    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less to the right.
+    #[must_use]
+    pub fn with_time_of(&self, other: &Self) -> Self {
+        let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
+        (view.capture_start_ns, view.capture_end_ns) = (self.capture_start_ns, self.capture_end_ns);
+        view.ns_per_px = view.ns_per_px.clamp(NS_PER_PX_MIN, view.ns_per_px_max());
+        view.keep_in_bounds();
+        view
+    }
+
+    /// Moves the left edge to a time, without changing the zoom.
+    pub fn start_at(&mut self, start_ns: i64) {
+        (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);
+        self.keep_in_bounds();
+    }
+
+    /// The view `part` of the way to another of the same size: zoomed by equal factors for equal parts, so that the one time
+    /// that both show at the same place stays there.
+    #[must_use]
+    pub fn between(&self, to: &Self, part: f64) -> Self {
+        let mut view = *self;
+        let ratio = to.ns_per_px / self.ns_per_px;
+        view.ns_per_px = self.ns_per_px * ratio.powf(part);
+        // The edge moves in proportion to the change of the zoom; without such a change, in proportion to the part.
+        let change = self.ns_per_px - to.ns_per_px;
+        let moved = if (ratio - 1.0).abs() > 1e-9 { (self.ns_per_px - view.ns_per_px) / change } else { part };
+        let whole_ns = difference_ns(to.start_ns, self.start_ns) + to.start_fraction_ns - self.start_fraction_ns;
+        view.shift(whole_ns * moved);
+        view
+    }
+
     /// Takes new ends of the capture; what was shown as a whole is shown as a whole again.
     pub fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();

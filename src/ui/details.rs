@@ -3,8 +3,8 @@
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value;
 
-use super::Command;
 use super::theme::Theme;
+use super::{Command, Step};
 use crate::base::time::{duration_text, seconds_text};
 use crate::query::{Description, Snapshot};
 use crate::scene::labels::shown;
@@ -59,7 +59,7 @@ impl Details {
                     commands.push(Command::Select(None));
                 }
                 if ui.button("Zoom to it").on_hover_text("F").clicked() {
-                    commands.push(Command::ShowSelection);
+                    commands.push(Command::Step(Step::Selection));
                 }
             });
         });

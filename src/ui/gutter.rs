@@ -1,57 +1,169 @@
-//! The names of processes and tracks beside the canvas. A click folds; nothing else happens here.
+//! The names of processes and tracks beside the canvas. A click folds; buttons and a menu pin and hide.
 
-use egui::{Align2, FontId, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
+use super::RowCommand;
+use super::pane::ShownPane;
 use super::places::Places;
 use super::theme::{LABEL_POINTS, Theme};
 use super::timeline::Timeline;
-use crate::scene::frame::{pixels_in_view, y_on_canvas};
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};
 
-/// Shows the names in view, and returns what was clicked to be folded or unfolded.
-pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Option<GroupKind> {
-    let (top_px, bottom_px) = pixels_in_view(&timeline.view);
-    let mut clicked = None;
-    for group in timeline.layout.groups_within(top_px, bottom_px) {
-        let band = places.row(y_on_canvas(&timeline.view, group.top_px), group.height_px);
-        let rect = Rect::from_x_y_ranges(places.gutter.x_range(), band.y_range());
-        let visible = rect.intersect(places.gutter);
-        let response = ui.interact(visible, ui.scope_id().with((group.top_px, "name")), Sense::click());
-        let (title, beside) = match group.kind {
-            GroupKind::Process(process) => (timeline.process_text(process), String::new()),
-            GroupKind::Track(track) => timeline.track_text(track),
-        };
-        let folded = timeline.is_folded(group.kind);
-        paint(
-            ui,
-            places,
-            theme,
-            &Name { group, rect, title: &title, beside: &beside, folded, hovered: response.hovered() },
-        );
-        let state = if folded { "folded" } else { "unfolded" };
-        response
-            .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{title} {beside}, {state}")));
-        if response.clicked() {
-            clicked = Some(group.kind);
+/// Shows the names in view, and returns what is asked of their rows.
+pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Vec<RowCommand> {
+    let mut commands = Vec::new();
+    for shown in timeline.panes(places) {
+        for group in shown.groups() {
+            show_group(timeline, ui, &shown, &group, theme, &mut commands);
         }
-        response.on_hover_text(if beside.is_empty() { title } else { format!("{title}\n{beside}") });
     }
-    clicked
+    commands
+}
+
+fn show_group(
+    timeline: &Timeline,
+    ui: &Ui,
+    shown: &ShownPane<'_>,
+    group: &Group,
+    theme: &Theme,
+    commands: &mut Vec<RowCommand>,
+) {
+    let band = shown.band(group.top_px, group.height_px);
+    let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
+    let visible = rect.intersect(shown.gutter);
+    let id = ui.scope_id().with((group.kind, shown.gutter.top() as i32, "name"));
+    let response = ui.interact(visible, id, Sense::click());
+    let (title, beside) = match group.kind {
+        GroupKind::Process(process) => (timeline.process_text(process), String::new()),
+        GroupKind::Track(track) => timeline.track_text(track),
+    };
+    let folded = timeline.is_folded(group.kind);
+    let hovered = response.contains_pointer();
+    let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.is_pinned(track));
+    let buttons = if hovered || pinned { Buttons::of(group.kind, pinned, hovered) } else { Buttons::default() };
+    let name = Name { group, rect, gutter: shown.gutter, title: &title, beside: &beside, folded, hovered };
+    let middle = paint(ui, theme, &name, buttons.width());
+    buttons.show(ui, id, &name, middle, theme, commands);
+    let state = if folded { "folded" } else { "unfolded" };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{title} {beside}, {state}")));
+    if response.clicked() {
+        commands.push(RowCommand::ToggleFold(group.kind));
+    }
+    response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
+    response.on_hover_text(if beside.is_empty() { title } else { format!("{title}\n{beside}") });
+}
+
+/// What can be done with the rows of a name.
+fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<RowCommand>) {
+    let mut entry = |ui: &mut Ui, text: &str, command: RowCommand| {
+        if ui.button(text).clicked() {
+            commands.push(command);
+            ui.close();
+        }
+    };
+    let fold = if timeline.is_folded(kind) { "Unfold" } else { "Fold" };
+    entry(ui, fold, RowCommand::ToggleFold(kind));
+    if let GroupKind::Track(track) = kind {
+        let pin = if timeline.is_pinned(track) { "Unpin" } else { "Pin to the top" };
+        entry(ui, pin, RowCommand::TogglePin(track));
+    }
+    entry(ui, "Hide", RowCommand::Hide(kind));
+    if !timeline.arrangement.folded.hidden.is_empty() {
+        entry(ui, "Show all hidden", RowCommand::ShowHidden);
+    }
+    ui.separator();
+    entry(ui, "Fold all processes", RowCommand::FoldAll(true));
+    entry(ui, "Unfold all", RowCommand::FoldAll(false));
+}
+
+/// The buttons on a name that the pointer is on: painted, so that they take no more room than a letter.
+#[derive(Default)]
+struct Buttons(Vec<Button>);
+
+struct Button {
+    sign: Sign,
+    label: &'static str,
+    command: RowCommand,
+    strong: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Sign {
+    Pin,
+    Cross,
+}
+
+impl Buttons {
+    const WIDTH: f32 = 18.0;
+
+    fn of(kind: GroupKind, pinned: bool, hovered: bool) -> Self {
+        let mut buttons = Vec::new();
+        if hovered {
+            buttons.push(Button { sign: Sign::Cross, label: "Hide", command: RowCommand::Hide(kind), strong: false });
+        }
+        if let GroupKind::Track(track) = kind {
+            let label = if pinned { "Unpin" } else { "Pin to the top" };
+            let command = RowCommand::TogglePin(track);
+            buttons.push(Button { sign: Sign::Pin, label, command, strong: pinned });
+        }
+        Self(buttons)
+    }
+
+    fn width(&self) -> f32 {
+        Self::WIDTH * self.0.len() as f32
+    }
+
+    fn show(self, ui: &Ui, id: Id, name: &Name<'_>, middle: f32, theme: &Theme, commands: &mut Vec<RowCommand>) {
+        let mut right = name.rect.right() - 6.0;
+        for button in self.0 {
+            let place = Rect::from_center_size(pos2(right - Self::WIDTH / 2.0, middle), vec2(Self::WIDTH, 18.0));
+            right -= Self::WIDTH;
+            let response = ui.interact(place.intersect(name.gutter), id.with(button.label), Sense::click());
+            let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
+            paint_sign(&ui.painter_at(name.gutter), place.center(), button.sign, button.strong, color);
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
+            if response.clicked() {
+                commands.push(button.command);
+            }
+            response.on_hover_text(button.label);
+        }
+    }
+}
+
+fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Color32) {
+    let stroke = Stroke::new(1.3, color);
+    match sign {
+        Sign::Cross => {
+            painter.line_segment([at + vec2(-3.5, -3.5), at + vec2(3.5, 3.5)], stroke);
+            painter.line_segment([at + vec2(-3.5, 3.5), at + vec2(3.5, -3.5)], stroke);
+        }
+        Sign::Pin => {
+            let head = Rect::from_center_size(at - vec2(0.0, 2.0), vec2(6.0, 6.0));
+            if strong {
+                painter.rect_filled(head, 1.0, color);
+            }
+            painter.rect_stroke(head, 1.0, stroke, egui::StrokeKind::Middle);
+            painter.hline(at.x - 5.0..=at.x + 5.0, at.y + 1.5, stroke);
+            painter.vline(at.x, at.y + 1.5..=at.y + 6.0, stroke);
+        }
+    }
 }
 
 struct Name<'a> {
     group: &'a Group,
     rect: Rect,
+    gutter: Rect,
     title: &'a str,
     beside: &'a str,
     folded: bool,
     hovered: bool,
 }
 
-fn paint(ui: &Ui, places: &Places, theme: &Theme, name: &Name<'_>) {
+/// Paints a name, with room to its right for buttons, and returns the height of its middle.
+fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
     const INDENT: f32 = 22.0;
-    let painter = ui.painter_at(places.gutter);
+    let painter = ui.painter_at(name.gutter);
     let is_process = matches!(name.group.kind, GroupKind::Process(_));
     if is_process {
         painter.rect_filled(name.rect, 0.0, theme.header);
@@ -61,8 +173,8 @@ fn paint(ui: &Ui, places: &Places, theme: &Theme, name: &Name<'_>) {
     let line = Stroke::new(1.0, if is_process { theme.line } else { theme.grid });
     painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
     // The name stays in view while a part of its rows is.
-    let line_height = if is_process { name.rect.height() } else { 22.0 };
-    let top = name.rect.top().max(places.gutter.top()).min(name.rect.bottom() - line_height);
+    let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
+    let top = name.rect.top().max(name.gutter.top()).min(name.rect.bottom() - line_height);
     let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
     let left = name.rect.left() + if is_process { 0.0 } else { 10.0 };
     let color = if name.hovered { theme.text } else { theme.weak_text };
@@ -70,10 +182,12 @@ fn paint(ui: &Ui, places: &Places, theme: &Theme, name: &Name<'_>) {
     let font = if is_process { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
     let note = match name.group.folded_lanes {
         0 => name.beside.to_owned(),
+        1 if is_process => "1 track".to_owned(),
+        folded if is_process => format!("{folded} tracks"),
         folded => format!("+{folded}"),
     };
     let note_galley = painter.layout_no_wrap(note, FontId::proportional(11.0), theme.weak_text);
-    let room = name.rect.right() - left - INDENT - 10.0;
+    let room = name.rect.right() - left - INDENT - 10.0 - buttons_width;
     let note_width = note_galley.size().x;
     let text_room = room - note_width - 8.0;
     let (text, note_fits) = ui.fonts_mut(|fonts| {
@@ -90,9 +204,10 @@ fn paint(ui: &Ui, places: &Places, theme: &Theme, name: &Name<'_>) {
     let text_at = pos2(left + INDENT, middle);
     painter.text(text_at, Align2::LEFT_CENTER, text.unwrap_or_default(), font, theme.text);
     if note_fits {
-        let at = pos2(name.rect.right() - 10.0 - note_width, middle - note_galley.size().y / 2.0);
+        let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_galley.size().y / 2.0);
         painter.galley(at, note_galley, theme.weak_text);
     }
+    middle
 }
 
 /// Points down when unfolded, to the right when folded.

@@ -1,14 +1,23 @@
-//! What the hand does on the timeline: drag, wheel, click, keys. Changes the view; asks for the rest.
+//! What the hand does on the timeline: drag, wheel, pinch, click, held keys. Changes the view; asks for the rest.
 
-use egui::{Event, Key, Modifiers, PointerButton, Pos2, Response, Ui};
+use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
-use super::Command;
+use super::navigation::Wheel;
 use super::places::Places;
 use super::timeline::Timeline;
-use crate::store::lane::RowIdx;
+use super::{Command, Step};
 
 /// Points of wheel for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
+
+/// What a drag does until it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Drag {
+    /// Moves the view.
+    Move,
+    /// Selects the time from here on.
+    Range(i64),
+}
 
 /// Takes drags, the wheel and clicks.
 pub(super) fn pointer(
@@ -19,44 +28,109 @@ pub(super) fn pointer(
     gutter: &Response,
     commands: &mut Vec<Command>,
 ) {
-    let scale = f64::from(timeline.scale());
     for response in [canvas, gutter] {
-        // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
-        let drag = match response.total_drag_delta() {
-            Some(whole) if response.drag_started() => whole,
-            _ => response.drag_delta(),
-        };
-        if drag.x != 0.0 && response.id == canvas.id {
-            timeline.view.pan(-f64::from(drag.x) * scale);
-        }
-        if drag.y != 0.0 {
-            timeline.scroll(-f64::from(drag.y) * scale);
-        }
+        drag(timeline, ui, places, response, response.id == canvas.id);
     }
-    if canvas.dragged() {
-        ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
-    }
-    let (wheel, pinch) = ui.input(|input| (input.smooth_scroll_delta(), input.zoom_delta()));
-    if let Some(at) = canvas.hover_pos() {
-        let x_px = f64::from(at.x - places.canvas.left()) * scale;
-        let factor = f64::from(pinch) * f64::from(wheel.y / WHEEL_POINTS_PER_E).exp();
-        #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
-        if factor != 1.0 {
-            timeline.view.zoom(factor, x_px);
-        }
-        if wheel.x != 0.0 {
-            timeline.view.pan(-f64::from(wheel.x) * scale);
-        }
-    } else if ui.rect_contains_pointer(places.gutter) && wheel.y != 0.0 {
-        timeline.scroll(-f64::from(wheel.y) * scale);
-    }
+    let ruler = ui.interact(places.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
+    select_on_ruler(timeline, ui, places, &ruler);
+    wheel(timeline, ui, places, canvas);
     if let Some(at) = clicked_at(ui).or(canvas.interact_pointer_pos()) {
         if canvas.double_clicked() {
-            commands.push(Command::ShowSelection);
+            commands.push(Command::Step(Step::Selection));
         } else if canvas.clicked() {
             canvas.request_focus();
             commands.push(Command::Select(timeline.row_under(places, at)));
         }
+    }
+}
+
+/// Takes a drag of the canvas or of the names.
+fn drag(timeline: &mut Timeline, ui: &Ui, places: &Places, response: &Response, on_canvas: bool) {
+    let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(places.canvas.center());
+    if response.drag_started() {
+        let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
+        timeline.drag = if selects && on_canvas { Drag::Range(timeline.time_at(places, origin)) } else { Drag::Move };
+    }
+    if let (Drag::Range(from_ns), true) = (timeline.drag, on_canvas && response.dragged()) {
+        timeline.range = response.interact_pointer_pos().map(|at| ordered(from_ns, timeline.time_at(places, at)));
+        return;
+    }
+    // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
+    let moved = match response.total_drag_delta() {
+        Some(whole) if response.drag_started() => whole,
+        _ => response.drag_delta(),
+    };
+    let scale = f64::from(timeline.scale());
+    if moved.x != 0.0 && on_canvas {
+        let mut view = timeline.view;
+        view.pan(-f64::from(moved.x) * scale);
+        timeline.move_to(view, ui);
+    }
+    if moved.y != 0.0 {
+        timeline.scroll_at(places, origin, -f64::from(moved.y) * scale);
+    }
+    if response.dragged() && on_canvas {
+        ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
+    }
+    if response.drag_stopped() && timeline.drag == Drag::Move {
+        let velocity = ui.input(|input| input.pointer.velocity());
+        timeline.let_glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
+    }
+}
+
+/// A drag on the ruler selects time; a click lets go of it.
+fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, places: &Places, ruler: &Response) {
+    if ruler.hovered() {
+        ui.ctx().set_cursor_icon(egui::CursorIcon::Text);
+    }
+    let origin = ui.input(|input| input.pointer.press_origin());
+    if let (Some(origin), Some(at)) = (origin, ruler.interact_pointer_pos().filter(|_| ruler.dragged())) {
+        timeline.range = Some(ordered(timeline.time_at(places, origin), timeline.time_at(places, at)));
+    } else if ruler.clicked() {
+        timeline.range = None;
+    }
+    ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
+}
+
+fn ordered(a: i64, b: i64) -> (i64, i64) {
+    (a.min(b), a.max(b))
+}
+
+/// Takes the wheel and the pinch of a trackpad.
+fn wheel(timeline: &mut Timeline, ui: &Ui, places: &Places, canvas: &Response) {
+    let (turned, zoom, is_pinch) = ui.input(|input| {
+        let is_pinch =
+            input.multi_touch().is_some() || input.events.iter().any(|event| matches!(event, Event::Zoom(_)));
+        (input.smooth_scroll_delta(), input.zoom_delta(), is_pinch)
+    });
+    let scale = f64::from(timeline.scale());
+    let on_names = ui.rect_contains_pointer(places.names());
+    let Some(at) =
+        canvas.hover_pos().or_else(|| on_names.then(|| ui.input(|input| input.pointer.hover_pos())).flatten())
+    else {
+        return;
+    };
+    // With Ctrl the wheel comes as a zoom.
+    let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
+    let (scrolled, zoomed) = match timeline.navigation.wheel {
+        _ if on_names => (turned.y + with_ctrl, 0.0),
+        Wheel::Scrolls => (turned.y, with_ctrl),
+        Wheel::Zooms => (with_ctrl, turned.y),
+    };
+    let mut view = timeline.view;
+    let pinched = if is_pinch && !on_names { f64::from(zoom) } else { 1.0 };
+    let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
+    #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
+    if factor != 1.0 {
+        view.zoom(factor, f64::from(at.x - places.canvas.left()) * scale);
+    }
+    if turned.x != 0.0 && !on_names {
+        view.pan(-f64::from(turned.x) * scale);
+    }
+    timeline.move_to(view, ui);
+    if scrolled != 0.0 {
+        timeline.glide = None;
+        timeline.scroll_at(places, at, -f64::from(scrolled) * scale);
     }
 }
 
@@ -70,57 +144,18 @@ fn clicked_at(ui: &Ui) -> Option<Pos2> {
     })
 }
 
-/// Takes keys, unless something else on the window wants them.
-pub(super) fn keys(timeline: &mut Timeline, ui: &Ui, commands: &mut Vec<Command>) {
-    /// How much of the view a press of an arrow moves by.
-    const PAN_STEP: f64 = 0.1;
-    /// How far a press of an arrow scrolls, in points: two lanes.
-    const SCROLL_STEP: f64 = 40.0;
-    let is_behind_a_dialog = ui.memory(|memory| memory.top_modal_layer().is_some());
-    if is_behind_a_dialog || ui.ctx().text_edit_focused() {
-        return;
-    }
-    held_keys(timeline, ui);
-    let width_px = timeline.view.width_px();
-    let scale = f64::from(timeline.scale());
-    ui.input_mut(|input| {
-        let mut times = |key| {
-            #[expect(clippy::cast_precision_loss, reason = "some presses")]
-            let count = input.count_and_consume_key(Modifiers::NONE, key) as f64;
-            count
-        };
-        timeline.view.pan((times(Key::ArrowRight) - times(Key::ArrowLeft)) * PAN_STEP * width_px);
-        timeline.scroll((times(Key::ArrowDown) - times(Key::ArrowUp)) * SCROLL_STEP * scale);
-        let page_px = timeline.view.height_px() * 0.9;
-        timeline.scroll((times(Key::PageDown) - times(Key::PageUp)) * page_px);
-        let zoom = times(Key::Plus) + times(Key::Equals) - times(Key::Minus);
-        if zoom != 0.0 {
-            timeline.zoom(1.5_f64.powf(zoom));
-        }
-        if times(Key::Home) + times(Key::Num0) > 0.0 {
-            commands.push(Command::ShowAll);
-        }
-        if times(Key::F) > 0.0 {
-            commands.push(Command::ShowSelection);
-        }
-        if times(Key::Escape) > 0.0 {
-            commands.push(Command::Select(None));
-        }
-        let step = times(Key::Period) - times(Key::Comma);
-        if let Some(row) = timeline.selected().filter(|_| step != 0.0) {
-            commands.extend(neighbour(timeline, row, step > 0.0).map(Command::Reveal));
-        }
-    });
-}
-
 /// W, S, A and D act as long as they are held, at a speed that does not depend on the frames.
-fn held_keys(timeline: &mut Timeline, ui: &Ui) {
+pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A held key doubles the zoom about four times a second.
     const ZOOM_E_PER_SECOND: f64 = 3.0;
     /// A held key moves by about a view in a second.
     const VIEWS_PER_SECOND: f64 = 1.0;
     /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
     const TAP_SECONDS: f64 = 0.05;
+    let is_behind_a_dialog = ui.memory(|memory| memory.top_modal_layer().is_some());
+    if is_behind_a_dialog || ui.ctx().text_edit_focused() {
+        return;
+    }
     let (zoom, pan) = ui.input(|input| {
         if input.modifiers.any() {
             return (0.0, 0.0);
@@ -136,20 +171,14 @@ fn held_keys(timeline: &mut Timeline, ui: &Ui) {
         };
         (held_seconds(Key::W) - held_seconds(Key::S), held_seconds(Key::D) - held_seconds(Key::A))
     });
-    if zoom != 0.0 {
-        timeline.zoom((zoom * ZOOM_E_PER_SECOND).exp());
+    if zoom == 0.0 && pan == 0.0 {
+        return;
     }
-    if pan != 0.0 {
-        timeline.view.pan(pan * VIEWS_PER_SECOND * timeline.view.width_px());
-    }
-    if zoom != 0.0 || pan != 0.0 {
-        ui.ctx().request_repaint();
-    }
-}
-
-/// The next or the previous row of the same lane.
-fn neighbour(timeline: &Timeline, row: RowIdx, next: bool) -> Option<RowIdx> {
-    let rows = timeline.snapshot.lane(row.lane).rows;
-    let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
-    other.filter(|&other| other < rows).map(|other| RowIdx { row: other, ..row })
+    let mut view = timeline.view;
+    // At the pointer where that is on the canvas: what one looks at stays there.
+    let middle_px = view.width_px() / 2.0;
+    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.pointer_x_px.unwrap_or(middle_px));
+    view.pan(pan * VIEWS_PER_SECOND * view.width_px());
+    timeline.move_to(view, ui);
+    ui.ctx().request_repaint();
 }

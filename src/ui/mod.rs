@@ -1,16 +1,24 @@
 //! The panels of the window. Each shows what it is given and returns [`Command`]s; none changes the store, opens a file or
 //! starts a thread.
 
+pub mod commands;
 pub mod details;
 pub mod errors;
+mod filter;
 mod gutter;
 mod hover;
 mod input;
 pub mod losses;
 pub mod menu;
+mod minimap;
+pub mod navigation;
+pub mod palette;
+mod pane;
 pub mod picker;
 mod places;
 pub mod progress;
+mod range;
+pub mod rows;
 mod ruler_bar;
 mod scroll_bar;
 mod span_names;
@@ -22,7 +30,11 @@ pub mod welcome;
 
 use std::path::PathBuf;
 
+use self::navigation::Navigation;
+use crate::model::TrackIdx;
+use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
+use crate::scene::rows::{Density, GroupKind};
 use crate::store::lane::RowIdx;
 
 /// What the user asks for.
@@ -62,14 +74,80 @@ pub enum Command {
     Reveal(RowIdx),
     /// To bring a time into view.
     ShowTime(i64),
-    /// To show the whole capture.
-    ShowAll,
-    /// To fill the view with the selected span.
-    ShowSelection,
-    /// To zoom around the middle by a factor in percent: above 100 in, below out.
-    ZoomPercent(u16),
+    /// To move.
+    Step(Step),
+    /// To move otherwise from now on.
+    SetNavigation(Navigation),
+    /// To show every command, to be chosen from.
+    ShowCommands,
+    /// To arrange rows otherwise.
+    Rows(RowCommand),
+}
+
+/// A movement by a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Step {
+    /// To earlier times.
+    Left,
+    /// To later times.
+    Right,
+    /// To the rows above.
+    Up,
+    /// To the rows below.
+    Down,
+    /// By nearly all rows in view.
+    PageUp,
+    /// By nearly all rows in view.
+    PageDown,
+    /// Around the middle.
+    ZoomIn,
+    /// Around the middle.
+    ZoomOut,
+    /// To the whole capture.
+    Whole,
+    /// To fill the view with what is selected.
+    Selection,
+    /// To the view before.
+    Back,
+    /// To the view that was gone back from.
+    Forward,
+    /// To the span before the selected one in its lane.
+    Previous,
+    /// To the span after the selected one in its lane.
+    Next,
+    /// To the span around the selected one; where none is selected, to the rows above.
+    Parent,
+    /// To the longest span in the selected one; where none is selected, to the rows below.
+    Child,
+    /// To let go of the selected time, or else of the selected span.
+    LetGo,
+}
+
+/// What the user asks for of the rows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum RowCommand {
+    /// To fold a process or a track, or to unfold it.
+    ToggleFold(GroupKind),
+    /// The same of the track of the selected span.
+    ToggleFoldOfSelected,
     /// To fold all processes, or to unfold all.
     FoldAll(bool),
+    /// To keep a track at the top, or to let go of it.
+    TogglePin(TrackIdx),
+    /// The same of the track of the selected span.
+    TogglePinOfSelected,
+    /// To hide a process or a track.
+    Hide(GroupKind),
+    /// To show all that is hidden.
+    ShowHidden,
+    /// Another order.
+    Order(Order),
+    /// Only rows whose names hold these words.
+    Filter(String),
+    /// To write into the filter.
+    FocusFilter,
+    /// Other heights.
+    Density(Density),
 }
 
 /// Panels that can be shown and hidden.

@@ -19,9 +19,9 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme
     let origin_ns = timeline.snapshot.start_ns();
     let ruler = ruler(&timeline.view, origin_ns, f64::from(digit_points * scale));
     let painter = ui.painter_at(places.ruler);
-    let canvas = ui.painter_at(places.canvas);
+    let canvas = ui.painter_at(places.rows());
     let covered =
-        hover.filter(|at| places.canvas.contains(*at)).map(|at| pointer_time(timeline, ui, places, theme, at));
+        hover.filter(|at| places.rows().contains(*at)).map(|at| pointer_time(timeline, ui, places, theme, at));
     let x_of = |ts_ns| places.canvas.left() + as_f32(timeline.view.x_from_time(ts_ns)) / scale;
     let tick_line = |x: f32, height: f32, color| {
         painter.vline(x, places.ruler.bottom() - height..=places.ruler.bottom(), Stroke::new(1.0, color));
@@ -29,7 +29,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme
     for tick in &ruler.ticks {
         let x = x_of(tick.ts_ns);
         tick_line(x, 8.0, theme.weak_text);
-        canvas.vline(x, places.canvas.y_range(), Stroke::new(1.0, theme.grid));
+        canvas.vline(x, places.rows().y_range(), Stroke::new(1.0, theme.grid));
         for part in 1..ruler.parts {
             tick_line(x_of(tick.ts_ns.saturating_add(ruler.step_ns / ruler.parts * part)), 4.0, theme.line);
         }
@@ -57,6 +57,6 @@ fn pointer_time(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme, at
     let painter = ui.painter_at(places.ruler);
     painter.rect_filled(pill, 4.0, theme.text);
     painter.galley(pill.min + vec2(5.0, 2.0), galley, theme.canvas);
-    ui.painter_at(places.canvas).vline(at.x, places.canvas.y_range(), Stroke::new(1.0, theme.line));
+    ui.painter_at(places.rows()).vline(at.x, places.rows().y_range(), Stroke::new(1.0, theme.line));
     pill
 }

@@ -16,7 +16,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, places: &Places, theme: &Th
     const WIDTH: f32 = 8.0;
     /// Enough to grab, however many rows there are.
     const HANDLE_MIN: f32 = 28.0;
-    let content_px = timeline.layout.height_px() as f64;
+    let content_px = timeline.rows.layout.height_px() as f64;
     let view_px = timeline.view.height_px();
     if content_px <= view_px {
         return;

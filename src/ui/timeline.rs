@@ -1,23 +1,32 @@
 //! The canvas with its ruler and its gutter: holds what is in view, what is folded and what is selected. Asks the capture
 //! only through frames and picks, whose work is bounded by pixels.
 
-use egui::{Align2, FontId, Pos2, Rect, Sense, Stroke, StrokeKind, Ui, pos2, vec2};
+use std::sync::Arc;
 
+use egui::{Pos2, Rect, Sense, Stroke, Ui};
+
+use super::input::Drag;
+use super::navigation::Navigation;
+use super::pane::{Pane, ShownPane};
 use super::places::Places;
-use super::span_names::{SpanName, span_names};
-use super::theme::{LABEL_POINTS, Theme};
-use super::{Command, gutter, input, ruler_bar, scroll_bar, unsorted};
+use super::rows::Arranging;
+use super::theme::Theme;
+use super::{Command, filter, gutter, input, minimap, range, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
-use crate::model::{ProcessIdx, TrackIdx, TrackKind};
+use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Snapshot, pick as query_pick};
-use crate::render::Rects;
+use crate::render::rects::Layer;
+use crate::scene::arrange::Arrangement;
 use crate::scene::color::Palette;
 use crate::scene::counters::value_text;
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
+use crate::scene::minimap::Grip;
+use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::pick::{Picked, pick};
-use crate::scene::rows::{Folded, GroupKind, RowHeights, RowLayout, TrackRows};
-use crate::scene::tiles::Tiles;
+use crate::scene::rows::{Density, GroupKind};
+use crate::scene::survey::Survey;
+use crate::scene::titles::{process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 
@@ -27,46 +36,80 @@ const GUTTER_POINTS: f32 = 230.0;
 /// The timeline of one capture.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
+    /// The slice of time in view, over the rows that scroll.
     pub(super) view: Viewport,
-    pub(super) layout: RowLayout,
+    /// The rows that scroll.
+    pub(super) rows: Pane,
+    /// The rows that stay at the top.
+    pub(super) pinned: Pane,
+    pub(super) pinned_scroll_px: f64,
+    pub(super) arrangement: Arrangement,
+    pub(super) density: Density,
     pub(super) selected: Option<RowIdx>,
-    folded: Folded,
-    tiles: Tiles,
+    pub(super) hovered: Option<RowIdx>,
+    /// What is known of the capture as a whole, once it was looked at.
+    pub(super) survey: Option<Arc<Survey>>,
+    /// Counts what was asked to be arranged, so that only the last comes to be shown.
+    pub(super) arranging: u64,
+    pub(super) awaits_rows: bool,
+    /// What was folded while rows are laid out anew.
+    pub(super) folded_meanwhile: Vec<GroupKind>,
+    /// To be scrolled to when rows are laid out.
+    pub(super) to_reveal: Option<RowIdx>,
+    pub(super) focuses_filter: bool,
+    pub(super) navigation: Navigation,
+    pub(super) flight: Option<Flight>,
+    pub(super) glide: Option<Glide>,
+    pub(super) history: History,
+    /// The time of the frame.
+    pub(super) now_s: f64,
+    pub(super) drag: Drag,
+    /// What of the map the hand has taken hold of.
+    pub(super) map_grip: Option<Grip>,
+    /// The slice of time that is selected.
+    pub(super) range: Option<(i64, i64)>,
+    /// Where the pointer is on the rows.
+    pub(super) pointer_x_px: Option<f64>,
     palette: Palette,
     scale: f32,
     gutter_points: f32,
-    drawn: Option<Drawn>,
-    pub(super) hovered: Option<RowIdx>,
     budget: RectBudget,
-}
-
-/// The last frame, kept while nothing of what it shows changes.
-struct Drawn {
-    view: Viewport,
-    frame: Frame,
-    rects: Rects,
-    /// The names on spans, cut to fit; made when they are first painted.
-    labels: Option<Vec<SpanName>>,
 }
 
 impl Timeline {
     /// A timeline that shows the whole of a capture.
     #[must_use]
-    pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme) -> Self {
+    pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
         let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         Self {
             snapshot,
             view,
-            layout: RowLayout::default(),
+            rows: Pane::new(Layer::Rows),
+            pinned: Pane::new(Layer::Pinned),
+            pinned_scroll_px: 0.0,
+            arrangement: Arrangement::default(),
+            density: Density::default(),
             selected: None,
-            folded: Folded::default(),
-            tiles: Tiles::default(),
+            hovered: None,
+            survey: None,
+            arranging: 0,
+            awaits_rows: false,
+            folded_meanwhile: Vec::new(),
+            to_reveal: None,
+            focuses_filter: false,
+            navigation,
+            flight: None,
+            glide: None,
+            history: History::default(),
+            now_s: 0.0,
+            drag: Drag::Move,
+            map_grip: None,
+            range: None,
+            pointer_x_px: None,
             palette: Palette::new(theme.shade),
             // Not a scale of any screen: the first frame lays out.
             scale: 0.0,
             gutter_points: GUTTER_POINTS,
-            drawn: None,
-            hovered: None,
             budget,
         }
     }
@@ -78,7 +121,9 @@ impl Timeline {
     pub fn with_more(self, snapshot: Snapshot) -> Self {
         let mut view = self.view;
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
-        let mut more = Self { snapshot, view, selected: None, hovered: None, tiles: Tiles::default(), ..self };
+        let mut more = Self { snapshot, view, selected: None, hovered: None, survey: None, ..self };
+        more.rows.forget();
+        more.pinned.forget();
         more.lay_out();
         more
     }
@@ -101,22 +146,45 @@ impl Timeline {
         self.selected
     }
 
+    /// The slice of time that is selected.
+    #[must_use]
+    pub fn range(&self) -> Option<(i64, i64)> {
+        self.range
+    }
+
+    /// Takes the height of rows, before they are laid out.
+    pub fn set_density(&mut self, density: Density) {
+        self.density = density;
+    }
+
+    /// How rows are arranged.
+    #[must_use]
+    pub fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
+    }
+
     /// The last frame, for measurements.
     #[must_use]
     pub fn last_frame(&self) -> Option<&Frame> {
-        self.drawn.as_ref().map(|drawn| &drawn.frame)
+        self.rows.last_frame()
     }
 
     /// Takes another theme's colours.
     pub fn set_theme(&mut self, theme: &Theme) {
         self.palette = Palette::new(theme.shade);
-        self.drawn = None;
+        self.redraw();
     }
 
     /// Takes another bound on the rectangles of a frame, when another card draws.
     pub fn set_budget(&mut self, budget: RectBudget) {
         self.budget = budget;
-        self.drawn = None;
+        self.redraw();
+    }
+
+    /// Takes what was found out about the capture as a whole.
+    pub fn set_survey(&mut self, survey: Arc<Survey>) {
+        self.survey = Some(survey);
+        self.redraw();
     }
 
     /// Selects a row, or none.
@@ -124,86 +192,87 @@ impl Timeline {
         self.selected = row;
     }
 
-    /// Selects a row, unfolds what hides it, and brings it into view.
-    pub fn reveal(&mut self, row: RowIdx) {
+    /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
+    #[must_use]
+    pub fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
         self.selected = Some(row);
         let span = self.snapshot.row(row);
-        let info = self.snapshot.lane(row.lane);
-        let process = self.snapshot.track(info.track).process;
-        if self.folded.processes.remove(&process) | self.folded.tracks.remove(&info.track) {
-            self.lay_out();
+        let mut to = *self.target();
+        to.reveal(span.start_ns, span.end_ns());
+        self.jump(to);
+        if self.uncover(self.snapshot.lane(row.lane).track) {
+            self.scroll_to_row(row);
+            return None;
         }
-        self.view.reveal(span.start_ns, span.end_ns());
-        if let Some(place) = self.layout.row_of(row.lane, info.track) {
-            self.scroll_into_view(place.top_px, place.height_px);
-        }
+        self.to_reveal = Some(row);
+        self.arrangement.filter.clear();
+        self.arrange()
     }
 
-    /// Fills the view with the selected span.
-    pub fn show_selection(&mut self) {
-        if let Some(row) = self.selected {
-            let span = self.snapshot.row(row);
-            self.view.show_range(span.start_ns, span.end_ns());
-            self.reveal(row);
+    /// Fills the view with the selected slice of time, or else with the selected span.
+    #[must_use]
+    pub fn show_selection(&mut self) -> Option<Arranging> {
+        let mut to = *self.target();
+        if let Some((from_ns, to_ns)) = self.range {
+            to.show_exactly(from_ns, to_ns);
+            self.jump(to);
+            return None;
         }
+        let row = self.selected?;
+        let span = self.snapshot.row(row);
+        to.show_range(span.start_ns, span.end_ns());
+        self.jump(to);
+        self.reveal(row)
     }
 
     /// Shows the whole capture.
     pub fn show_all(&mut self) {
-        self.view.show_all();
+        let mut to = *self.target();
+        to.show_all();
+        self.jump(to);
     }
 
-    /// Shows exactly `[start_ns, end_ns)`.
+    /// Shows exactly `[start_ns, end_ns)`, at once.
     pub fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
         self.view.show_exactly(start_ns, end_ns);
     }
 
     /// Brings a time into view.
     pub fn show_time(&mut self, ts_ns: i64) {
-        self.view.reveal(ts_ns, ts_ns);
+        let mut to = *self.target();
+        to.reveal(ts_ns, ts_ns);
+        self.jump(to);
     }
 
     /// Zooms around the middle.
     pub fn zoom(&mut self, factor: f64) {
-        self.view.zoom(factor, self.view.width_px() / 2.0);
-    }
-
-    /// Folds or unfolds all processes.
-    pub fn fold_all(&mut self, folded: bool) {
-        self.folded = Folded::default();
-        if folded {
-            let processes = 0..u32::try_from(self.snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
-            self.folded.processes = processes.map(ProcessIdx).collect();
-        }
-        self.lay_out();
+        let mut to = *self.target();
+        to.zoom(factor, to.width_px() / 2.0);
+        self.history.moved(*self.target(), self.now_s);
+        self.fly(Some(to));
     }
 
     /// Shows the timeline in all of the space that is left, and takes input.
     pub fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
-        let places = Places::new(ui, self.gutter_points);
+        let places = Places::new(ui, self.gutter_points, self.pinned.layout.height_px());
         self.fit(&places);
-        let response = ui.interact(places.canvas, ui.scope_id().with("canvas"), Sense::click_and_drag());
-        let gutter_response = ui.interact(places.gutter, ui.scope_id().with("gutter"), Sense::click_and_drag());
+        let response = ui.interact(places.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
+        let gutter_response = ui.interact(places.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
+        self.advance(ui);
+        self.pointer_x_px =
+            response.hover_pos().map(|at| f64::from(at.x - places.canvas.left()) * f64::from(self.scale));
         input::pointer(self, ui, &places, &response, &gutter_response, &mut commands);
-        input::keys(self, ui, &mut commands);
+        input::held_keys(self, ui);
         self.resize_gutter(ui, &places);
-        self.draw();
-
-        let painter = ui.painter_at(places.all);
-        painter.rect_filled(places.all, 0.0, theme.canvas);
-        painter.rect_filled(places.gutter.union(places.corner), 0.0, theme.gutter);
-        painter.rect_filled(places.ruler, 0.0, theme.gutter);
-        ruler_bar::paint(self, ui, &places, theme, response.hover_pos());
-        self.paint_canvas(ui, &places, theme);
+        self.draw(ui, &places);
+        self.paint(ui, &places, theme, response.hover_pos());
+        minimap::show(self, ui, &places, theme);
         unsorted::paint(self, ui, &places, theme);
-        let toggled = gutter::show(self, ui, &places, theme);
+        range::paint(self, ui, &places, theme);
+        commands.extend(gutter::show(self, ui, &places, theme).into_iter().map(Command::Rows));
         scroll_bar::show(self, ui, &places, theme);
-        painter.vline(places.gutter.right(), places.all.y_range(), Stroke::new(1.0, theme.line));
-        painter.hline(places.all.x_range(), places.ruler.bottom(), Stroke::new(1.0, theme.line));
-        if let Some(kind) = toggled {
-            self.toggle(kind);
-        }
+        filter::show(self, ui, places.tools, theme, &mut commands);
         self.show_hover(&response, &places, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
         commands
@@ -231,69 +300,46 @@ impl Timeline {
 
     /// The name of a process as it is shown: never empty.
     pub(super) fn process_text(&self, process: ProcessIdx) -> String {
-        let Some(known) = self.snapshot.tracks().processes.get(process.index()) else { return String::new() };
-        let pid = known.pid.to_string();
-        let text = match (known.name.is_empty(), pid.is_empty()) {
-            (false, false) => format!("{} {pid}", known.name),
-            (false, true) => known.name.to_string(),
-            (true, false) => format!("Process {pid}"),
-            (true, true) => "Whole capture".to_owned(),
-        };
-        shown(&text).into_owned()
+        self.snapshot.tracks().processes.get(process.index()).map(process_title).unwrap_or_default()
     }
 
     /// The name of a track and its id as they are shown; the name is never empty.
     pub(super) fn track_text(&self, track: TrackIdx) -> (String, String) {
-        let known = self.snapshot.track(track);
-        let tid = known.key.tid.to_string();
-        let text = match (known.name.is_empty(), tid.is_empty()) {
-            (false, _) => known.name.to_string(),
-            (true, false) => format!("Thread {tid}"),
-            (true, true) => "Events".to_owned(),
-        };
-        let beside = match self.counter_range(track) {
-            Some((min, max)) => format!("{} to {}", value_text(min), value_text(max)),
-            None if known.name.is_empty() || known.key.kind == TrackKind::Cpu => String::new(),
-            None if known.key.kind == TrackKind::State => format!("{tid} state"),
-            None => tid,
-        };
-        (shown(&text).into_owned(), shown(&beside).into_owned())
+        let (title, beside) = track_title(self.snapshot.track(track));
+        match self.counter_range(track) {
+            Some((min, max)) => (title, format!("{} to {}", value_text(min), value_text(max))),
+            None => (title, beside),
+        }
     }
 
     /// The least and the largest value of a counter, once it was drawn.
     fn counter_range(&self, track: TrackIdx) -> Option<(f64, f64)> {
         let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
         let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
-        Some(self.tiles.counter_range(lane))
+        Some(self.rows.tiles.counter_range(lane))
     }
 
-    pub(super) fn is_folded(&self, kind: GroupKind) -> bool {
-        match kind {
-            GroupKind::Process(process) => self.folded.processes.contains(&process),
-            GroupKind::Track(track) => self.folded.tracks.contains(&track),
-        }
-    }
-
-    fn toggle(&mut self, kind: GroupKind) {
-        match kind {
-            GroupKind::Process(process) => {
-                if !self.folded.processes.remove(&process) {
-                    self.folded.processes.insert(process);
-                }
-            }
-            GroupKind::Track(track) => {
-                if !self.folded.tracks.remove(&track) {
-                    self.folded.tracks.insert(track);
-                }
-            }
-        }
-        self.lay_out();
+    /// Both canvases as they are shown: that of the rows which stay at the top, and that of those which scroll.
+    pub(super) fn panes(&self, places: &Places) -> [ShownPane<'_>; 2] {
+        let scale = self.scale;
+        let pinned = self.pinned_view(places);
+        [
+            ShownPane { pane: &self.pinned, view: pinned, canvas: places.pinned, gutter: places.pinned_gutter, scale },
+            ShownPane { pane: &self.rows, view: self.view, canvas: places.canvas, gutter: places.gutter, scale },
+        ]
     }
 
     /// What is under a point of the window.
     pub(super) fn picked(&self, places: &Places, at: Pos2) -> Picked {
-        let at_px = (at - places.canvas.min) * self.scale;
-        pick(&self.layout, &self.view, f64::from(at_px.x), f64::from(at_px.y))
+        let [pinned, rows] = self.panes(places);
+        let shown = if places.pinned.contains(at) { pinned } else { rows };
+        let at_px = (at - shown.canvas.min) * self.scale;
+        pick(&shown.pane.layout, &shown.view, f64::from(at_px.x), f64::from(at_px.y))
+    }
+
+    /// The time at a point of the window.
+    pub(super) fn time_at(&self, places: &Places, at: Pos2) -> i64 {
+        self.view.time_from_x(f64::from((at.x - places.canvas.left()) * self.scale))
     }
 
     /// The row under a point of the window.
@@ -305,24 +351,58 @@ impl Timeline {
 
     pub(super) fn scroll(&mut self, down_px: f64) {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        self.view.scroll(down_px, self.layout.height_px() as f64);
+        self.view.scroll(down_px, self.rows.layout.height_px() as f64);
     }
 
     pub(super) fn scroll_to(&mut self, top_px: f64) {
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        self.view.scroll_to(top_px, self.layout.height_px() as f64);
+        self.view.scroll_to(top_px, self.rows.layout.height_px() as f64);
+    }
+
+    /// Scrolls the rows that are under a point of the window.
+    pub(super) fn scroll_at(&mut self, places: &Places, at: Pos2, down_px: f64) {
+        if at.y < places.canvas.top() {
+            let view = self.pinned_view(places);
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);
+            self.pinned_scroll_px = (view.scroll_px() + down_px).clamp(0.0, free_px);
+        } else {
+            self.scroll(down_px);
+        }
     }
 
     pub(super) fn scale(&self) -> f32 {
-        self.scale
+        // Before the first frame no screen is known.
+        if self.scale > 0.0 { self.scale } else { 1.0 }
     }
 
-    fn scroll_into_view(&mut self, top_px: u64, height_px: u32) {
+    pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
+        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
         let (first_px, end_px) = frame::pixels_in_view(&self.view);
-        if top_px < first_px || top_px + u64::from(height_px) > end_px {
+        if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll_to(top_px as f64 - self.view.height_px() / 2.0);
+            self.scroll_to(place.top_px as f64 - self.view.height_px() / 2.0);
         }
+    }
+
+    /// Lays out at once, also where that takes longer than a frame: there are no rows to show meanwhile.
+    fn lay_out(&mut self) {
+        if let Some(job) = self.arrange() {
+            self.take(job.run());
+        }
+    }
+
+    fn redraw(&mut self) {
+        self.rows.redraw();
+        self.pinned.redraw();
+    }
+
+    /// The view over the rows that stay at the top.
+    fn pinned_view(&self, places: &Places) -> Viewport {
+        let height_px = f64::from((places.pinned.height() * places.scale).round());
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        let content_px = self.pinned.layout.height_px() as f64;
+        self.view.over_rows(height_px, self.pinned_scroll_px, content_px)
     }
 
     /// Takes the size of the canvas and the scale of the screen.
@@ -345,7 +425,7 @@ impl Timeline {
     /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
     fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selected else { return };
-        let Some(place) = self.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
+        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
         let (_, end_px) = frame::pixels_in_view(&self.view);
         let row_end_px = place.top_px + u64::from(place.height_px);
         if place.top_px < end_px_before && row_end_px > end_px {
@@ -354,83 +434,40 @@ impl Timeline {
         }
     }
 
-    fn lay_out(&mut self) {
-        let snapshot = &self.snapshot;
-        let tracks = snapshot.display_order().iter().map(|&track| TrackRows {
-            track,
-            process: snapshot.track(track).process,
-            lanes: snapshot.lanes_of(track),
-        });
-        let heights = RowHeights::at_scale(self.scale);
-        self.layout = RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &self.folded, &heights);
-        self.drawn = None;
-        self.scroll(0.0);
-    }
-
-    /// Builds the frame anew unless nothing that it shows has changed.
-    fn draw(&mut self) {
-        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == self.view) {
-            return;
-        }
+    fn draw(&mut self, ui: &Ui, places: &Places) {
         let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale };
-        let names = self.snapshot.names();
-        let frame = frame::build(&self.snapshot, names, &self.layout, &self.view, &mut self.tiles, options);
-        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
-        let size_px = [self.view.width_px() as f32, self.view.height_px() as f32];
-        let rects = Rects::new(&frame.rects, size_px, self.scale);
-        self.drawn = Some(Drawn { view: self.view, frame, rects, labels: None });
+        let survey = self.survey.as_deref();
+        if places.pinned.height() > 0.0 {
+            let view = self.pinned_view(places);
+            self.pinned.draw(ui, &self.snapshot, None, &view, options);
+        }
+        self.rows.draw(ui, &self.snapshot, survey, &self.view, options);
     }
 
-    fn paint_canvas(&mut self, ui: &Ui, places: &Places, theme: &Theme) {
-        let painter = ui.painter_at(places.canvas);
-        let (top_px, bottom_px) = frame::pixels_in_view(&self.view);
-        for group in self.layout.groups_within(top_px, bottom_px) {
-            let rect = places.row(frame::y_on_canvas(&self.view, group.top_px), group.height_px);
-            match group.kind {
-                GroupKind::Process(_) => {
-                    painter.rect_filled(rect, 0.0, theme.header);
-                }
-                GroupKind::Track(_) => {
-                    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.grid));
-                }
+    fn paint(&self, ui: &Ui, places: &Places, theme: &Theme, hover: Option<Pos2>) {
+        let painter = ui.painter_at(places.all);
+        painter.rect_filled(places.all, 0.0, theme.canvas);
+        painter.rect_filled(places.gutter.union(places.tools), 0.0, theme.gutter);
+        painter.rect_filled(places.ruler, 0.0, theme.gutter);
+        ruler_bar::paint(self, ui, places, theme, hover);
+        for shown in self.panes(places) {
+            if shown.canvas.height() <= 0.0 {
+                continue;
+            }
+            shown.paint_ground(ui, theme);
+            shown.paint_spans(ui);
+            if let Some(row) = self.hovered.filter(|hovered| Some(*hovered) != self.selected) {
+                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(1.0, theme.hover));
+            }
+            if let Some(row) = self.selected {
+                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(2.0, theme.selection));
             }
         }
-        let scale = self.scale;
-        let Some(drawn) = &mut self.drawn else { return };
-        painter.add(drawn.rects.shape(places.canvas));
-        let labels = drawn.labels.get_or_insert_with(|| span_names(ui, &drawn.frame, &self.snapshot, scale));
-        let font = FontId::proportional(LABEL_POINTS);
-        for label in labels {
-            let at = places.canvas.min + vec2(label.x, label.y) / scale;
-            painter.text(at, Align2::LEFT_CENTER, &label.text, font.clone(), label.color);
+        painter.vline(places.gutter.right(), places.all.y_range(), Stroke::new(1.0, theme.line));
+        painter.hline(places.all.x_range(), places.ruler.bottom(), Stroke::new(1.0, theme.line));
+        if places.pinned.height() > 0.0 {
+            painter.hline(places.all.x_range(), places.canvas.top(), Stroke::new(2.0, theme.line));
         }
-        if let Some(row) = self.hovered.filter(|hovered| Some(*hovered) != self.selected) {
-            self.paint_outline(&painter, places, row, Stroke::new(1.0, theme.hover));
-        }
-        if let Some(row) = self.selected {
-            self.paint_outline(&painter, places, row, Stroke::new(2.0, theme.selection));
-        }
-    }
-
-    fn paint_outline(&self, painter: &egui::Painter, places: &Places, row: RowIdx, stroke: Stroke) {
-        let rows = frame::rows_in_view(&self.layout, &self.view);
-        let Some(place) = rows.iter().find(|place| place.lane == row.lane) else { return };
-        let span = self.snapshot.row(row);
-        let reach_px = 10.0;
-        let x0 = self.view.x_from_time(span.start_ns).round().clamp(-reach_px, self.view.width_px() + reach_px);
-        let x1 = self.view.x_from_time(span.end_ns()).round().clamp(x0 + 1.0, self.view.width_px() + 2.0 * reach_px);
-        let band = places.row(frame::y_on_canvas(&self.view, place.top_px), place.height_px);
-        let left = places.canvas.left() + as_f32(x0) / self.scale;
-        let right = places.canvas.left() + as_f32(x1) / self.scale;
-        let gap = self.scale.round().max(1.0) / self.scale;
-        let outline = Rect::from_min_max(pos2(left, band.top()), pos2(right, band.bottom() - gap));
-        // A point in time is marked as wide as its diamond.
-        let outline = if matches!(place.kind, LaneKind::Instants | LaneKind::Samples) {
-            outline.expand2(vec2(band.height() / 2.0, 0.0))
-        } else {
-            outline
-        };
-        painter.rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
     fn resize_gutter(&mut self, ui: &Ui, places: &Places) {

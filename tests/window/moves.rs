@@ -22,11 +22,19 @@ fn place_of(window: &Window<'_>, name: &str) -> Place {
 /// Turns the wheel away from the hand, which zooms in; twice is enough to see and keeps an edge in view.
 fn zoom_in(window: &Window<'_>, at: (usize, usize)) {
     window.point(at);
-    window.xdotool(&["click", "--repeat", "2", "4"]);
+    turn(window, 2, "4");
+}
+
+/// Turns the wheel with Ctrl held.
+fn turn(window: &Window<'_>, times: usize, button: &str) {
+    window.xdotool(&["keydown", "ctrl"]);
+    window.xdotool(&["click", "--repeat", &times.to_string(), button]);
+    window.settled();
+    window.xdotool(&["keyup", "ctrl"]);
 }
 
 #[test]
-fn the_wheel_zooms_and_the_time_under_the_pointer_stays() {
+fn the_wheel_zooms_with_ctrl_and_the_time_under_the_pointer_stays() {
     let desk = Desk::new();
     let window = opened(&desk);
     let before = place_of(&window, "omega");
@@ -36,7 +44,7 @@ fn the_wheel_zooms_and_the_time_under_the_pointer_stays() {
     });
     let after = place_of(&window, "omega");
     assert!(after.left.abs_diff(before.left) <= 1, "{before:?} {after:?}");
-    window.xdotool(&["click", "--repeat", "6", "5"]);
+    turn(&window, 6, "5");
     let out = place_of(&window, "omega");
     assert!(out.width().abs_diff(before.width()) <= 2, "zooming out ends at the whole capture: {before:?} {out:?}");
 }

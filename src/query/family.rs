@@ -1,0 +1,70 @@
+//! The spans around a span on its track: the one that holds it, and the longest that it holds. Each step asks the forests of
+//! a few lanes, however many spans they hold.
+
+use super::cursor::LaneCursor;
+use super::describe::ancestors;
+use super::snapshot::Snapshot;
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// A span that overlaps with its neighbours stands in the next free lane: children may stand as many lanes below.
+const LANES_BELOW_MAX: usize = 8;
+
+/// The innermost span around a row.
+#[must_use]
+pub fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
+    let info = snapshot.lane(row.lane);
+    let span = snapshot.row(row);
+    // An instant stands below all spans of its track that are there.
+    let depth = if info.kind == LaneKind::Spans { info.depth } else { u16::MAX };
+    ancestors(snapshot, info.track, depth, span.start_ns, span.end_ns()).pop()
+}
+
+/// The longest span directly below a span, the first of equals.
+#[must_use]
+pub fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
+    longest_children(snapshot, row, 1).first().copied()
+}
+
+/// At most `count` of the longest spans directly below a span, longest first.
+///
+/// The slow answer: all spans of the next lane with any that start within the span, sorted by length.
+#[must_use]
+pub fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -> Vec<RowIdx> {
+    let info = snapshot.lane(row.lane);
+    if info.kind != LaneKind::Spans {
+        return Vec::new();
+    }
+    let span = snapshot.row(row);
+    let lanes = snapshot.lanes_of(info.track).map(LaneIdx).filter(|&lane| {
+        let other = snapshot.lane(lane);
+        other.kind == LaneKind::Spans && other.depth > info.depth
+    });
+    for lane in lanes.take(LANES_BELOW_MAX) {
+        let mut cursor = LaneCursor::new(snapshot, lane);
+        let from = cursor.first_from(span.start_ns);
+        let to = cursor.first_from(span.end_ns());
+        if from.row >= to.row {
+            continue;
+        }
+        // The longest splits the range in two, of which each has a longest again.
+        let mut ranges = vec![(from.row, to.row)];
+        let mut candidates: Vec<(u64, RowIdx, (u64, u64))> = Vec::new();
+        let mut found = Vec::new();
+        while found.len() < count {
+            for (first, end) in ranges.drain(..) {
+                let (first, end) = (cursor.position_of(first), cursor.position_of(end));
+                if let Some((place, dur_ns)) = cursor.longest(first, end) {
+                    candidates.push((dur_ns, RowIdx { lane, row: place.row }, (first.row, end.row)));
+                }
+            }
+            let best =
+                (0..candidates.len()).max_by_key(|&at| (candidates[at].0, std::cmp::Reverse(candidates[at].1.row)));
+            let Some(best) = best else { break };
+            let (_, child, (first, end)) = candidates.swap_remove(best);
+            ranges.extend([(first, child.row), (child.row + 1, end)]);
+            found.push(child);
+        }
+        return found;
+    }
+    Vec::new()
+}

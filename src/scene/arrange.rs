@@ -1,0 +1,194 @@
+//! In which order tracks stand, and which of them a filter leaves. Looks at every track, so a window does it in the
+//! background where tracks are many; what it returns is laid out by [`super::rows`].
+
+use std::cmp::Reverse;
+
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+
+use super::rows::{Folded, RowHeights, RowLayout, TrackRows};
+use super::titles::{process_title, track_title};
+use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::Snapshot;
+use crate::store::lane::LaneIdx;
+
+/// What decides the order of processes, and of tracks within each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Order {
+    /// As the capture wants it.
+    #[default]
+    Captured,
+    /// By name; numbers in names by their value.
+    Name,
+    /// By the time of the first event.
+    FirstEvent,
+    /// Those with the most events first.
+    Activity,
+}
+
+impl Order {
+    /// Every order.
+    pub const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
+}
+
+/// How rows are arranged: what an order, a filter, folding and pinning make of the tracks of a capture.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Arrangement {
+    /// The order.
+    pub order: Order,
+    /// Words that the name of a track or of its process must hold, in any order; upper and lower case are alike.
+    pub filter: String,
+    /// What is folded or hidden.
+    pub folded: Folded,
+    /// Tracks that stay at the top, in the order in which they were pinned.
+    pub pinned: Vec<TrackIdx>,
+}
+
+/// A track with all by which it is put in order.
+struct Candidate {
+    rows: TrackRows,
+    title: String,
+    first_ns: i64,
+    events: u64,
+}
+
+/// Lays out the tracks of a capture as `arrangement` says.
+#[must_use]
+pub fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
+    let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
+    RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
+}
+
+/// Lays out the pinned tracks of a capture; those that it does not have are left out.
+#[must_use]
+pub fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
+    let known = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
+    let tracks = known.map(|&track| rows_of(snapshot, track));
+    // What is pinned is wanted to be seen, also where it is hidden below.
+    let folded = Folded { tracks: arrangement.folded.tracks.clone(), ..Folded::default() };
+    RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
+}
+
+/// The tracks that a filter leaves, in order; those of a process stand together.
+#[must_use]
+pub fn tracks(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<TrackRows> {
+    let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
+    if order == Order::Captured && words.is_empty() {
+        return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
+    }
+    let tables = snapshot.tracks();
+    let mut process_texts: FxHashMap<ProcessIdx, String> = FxHashMap::default();
+    let mut kept = Vec::new();
+    for &index in snapshot.display_order() {
+        let track = snapshot.track(index);
+        let (title, beside) = track_title(track);
+        if !words.is_empty() {
+            let process = process_texts
+                .entry(track.process)
+                .or_insert_with(|| process_title(&tables.processes[track.process.index()]).to_lowercase());
+            let (title, beside) = (title.to_lowercase(), beside.to_lowercase());
+            let holds = |word: &String| title.contains(word) || beside.contains(word) || process.contains(word);
+            if !words.iter().all(holds) {
+                continue;
+            }
+        }
+        kept.push(candidate(snapshot, index, title, order));
+    }
+    sort(snapshot, order, &mut kept);
+    kept.into_iter().map(|candidate| candidate.rows).collect()
+}
+
+fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
+    TrackRows { track, process: snapshot.track(track).process, lanes: snapshot.lanes_of(track) }
+}
+
+fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: Order) -> Candidate {
+    let rows = rows_of(snapshot, track);
+    let (mut first_ns, mut events) = (i64::MAX, 0);
+    if matches!(order, Order::FirstEvent | Order::Activity) {
+        for lane in rows.lanes.clone().map(|lane| snapshot.lane(LaneIdx(lane))).filter(|lane| lane.rows > 0) {
+            first_ns = first_ns.min(lane.start_ns);
+            events += lane.rows;
+        }
+    }
+    Candidate { rows, title, first_ns, events }
+}
+
+/// Stable, so that what is alike stays as the capture wants it.
+fn sort(snapshot: &Snapshot, order: Order, tracks: &mut [Candidate]) {
+    match order {
+        Order::Captured => {}
+        Order::Name => {
+            let processes = &snapshot.tracks().processes;
+            let keys: FxHashMap<ProcessIdx, Vec<Piece>> = tracks
+                .iter()
+                .map(|track| (track.rows.process, pieces(&process_title(&processes[track.rows.process.index()]))))
+                .collect();
+            tracks.sort_by_cached_key(|track| {
+                let process = track.rows.process;
+                (keys.get(&process).cloned(), process, pieces(&track.title))
+            });
+        }
+        Order::FirstEvent => {
+            let firsts = of_processes(tracks, |track| track.first_ns, i64::min);
+            tracks.sort_by_key(|track| (firsts[&track.rows.process], track.rows.process, track.first_ns));
+        }
+        Order::Activity => {
+            let events = of_processes(tracks, |track| track.events, |a, b| a + b);
+            tracks
+                .sort_by_key(|track| (Reverse(events[&track.rows.process]), track.rows.process, Reverse(track.events)));
+        }
+    }
+}
+
+fn of_processes<T: Copy>(
+    tracks: &[Candidate],
+    of: impl Fn(&Candidate) -> T,
+    combine: impl Fn(T, T) -> T,
+) -> FxHashMap<ProcessIdx, T> {
+    let mut found = FxHashMap::default();
+    for track in tracks {
+        let value = of(track);
+        found.entry(track.rows.process).and_modify(|known| *known = combine(*known, value)).or_insert(value);
+    }
+    found
+}
+
+/// A part of a name: numbers stand before letters and are ordered by value, so that `worker 9` stands before `worker 10`.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Piece {
+    Number(u128),
+    Text(String),
+}
+
+fn pieces(name: &str) -> Vec<Piece> {
+    let mut pieces = Vec::new();
+    let mut rest = name;
+    while let Some(first) = rest.chars().next() {
+        let is_number = first.is_ascii_digit();
+        let end = rest.find(|letter: char| letter.is_ascii_digit() != is_number).unwrap_or(rest.len());
+        let (piece, tail) = rest.split_at(end);
+        // A number beyond 38 digits is ordered as text.
+        let number = piece.parse().ok().filter(|_| is_number);
+        pieces.push(number.map_or_else(|| Piece::Text(piece.to_lowercase()), Piece::Number));
+        rest = tail;
+    }
+    pieces
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_in_names_are_ordered_by_value_and_case_does_not_count() {
+        let mut names =
+            ["worker 10", "Worker 9", "main", "worker 9a", "7", "x99999999999999999999999999999999999999999"];
+        names.sort_by_key(|name| pieces(name));
+        assert_eq!(
+            names,
+            ["7", "main", "Worker 9", "worker 9a", "worker 10", "x99999999999999999999999999999999999999999"]
+        );
+    }
+}

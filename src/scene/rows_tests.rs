@@ -1,0 +1,210 @@
+//! Rows beside a plain list of them, made by walking over all tracks from top to bottom.
+
+use proptest::prelude::*;
+
+use super::*;
+
+/// A track of some lanes of each kind: instants, samples, counters, spans, flows.
+type LaneCounts = (u32, u32, u32, u32, u32);
+
+struct Tracks {
+    rows: Vec<TrackRows>,
+    kinds: Vec<LaneKind>,
+}
+
+/// Tracks of these lanes, four to a process.
+fn tracks(lane_counts: &[LaneCounts]) -> Tracks {
+    let mut tracks = Tracks { rows: Vec::new(), kinds: Vec::new() };
+    for (index, &(instants, samples, counters, spans, flows)) in (0..).zip(lane_counts) {
+        let start = tracks.kinds.len() as u32;
+        let counts = [
+            (LaneKind::Instants, instants),
+            (LaneKind::Samples, samples),
+            (LaneKind::Counter, counters),
+            (LaneKind::Spans, spans),
+            (LaneKind::Flows, flows),
+        ];
+        for (kind, count) in counts {
+            tracks.kinds.extend((0..count).map(|_| kind));
+        }
+        let lanes = start..tracks.kinds.len() as u32;
+        tracks.rows.push(TrackRows { track: TrackIdx(index), process: ProcessIdx(index / 4), lanes });
+    }
+    tracks
+}
+
+impl Tracks {
+    fn layout(&self, folded: &Folded) -> RowLayout {
+        RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], folded, &heights())
+    }
+
+    /// The slow answer.
+    fn walked(&self, folded: &Folded) -> (Vec<Group>, Vec<LaneRow>, u64) {
+        let (mut groups, mut lanes, mut y_px, heights) = (Vec::new(), Vec::new(), 0, heights());
+        let mut process = None;
+        for track in &self.rows {
+            let kind_of = |lane: u32| self.kinds[lane as usize];
+            if track.lanes.clone().all(|lane| kind_of(lane) == LaneKind::Flows) {
+                continue;
+            }
+            let shown_of = |process| {
+                let tracks = self.rows.iter().filter(|other| other.process == process);
+                tracks.filter(|other| other.lanes.clone().any(|lane| kind_of(lane) != LaneKind::Flows)).count() as u32
+            };
+            let process_folded = folded.processes.contains(&track.process);
+            if process != Some(track.process) {
+                process = Some(track.process);
+                let folded_lanes = if process_folded { shown_of(track.process) } else { 0 };
+                let (kind, height_px) = (GroupKind::Process(track.process), heights.header_px);
+                groups.push(Group { kind, top_px: y_px, height_px, folded_lanes });
+                y_px += u64::from(heights.header_px);
+            }
+            if process_folded || folded.hidden.contains(&track.track) {
+                continue;
+            }
+            let (top_px, mut spans, mut folded_lanes) = (y_px, 0, 0);
+            y_px += u64::from(heights.padding_px);
+            for lane in track.lanes.clone() {
+                let kind = kind_of(lane);
+                let height_px = match kind {
+                    LaneKind::Instants | LaneKind::Samples => heights.instant_px,
+                    LaneKind::Counter => heights.counter_px,
+                    LaneKind::Spans => heights.span_px,
+                    LaneKind::Flows => continue,
+                };
+                spans += u32::from(kind == LaneKind::Spans);
+                if kind == LaneKind::Spans && spans > 1 && folded.tracks.contains(&track.track) {
+                    folded_lanes += 1;
+                    continue;
+                }
+                lanes.push(LaneRow { lane: LaneIdx(lane), kind, top_px: y_px, height_px });
+                y_px += u64::from(height_px);
+            }
+            y_px = (y_px + u64::from(heights.padding_px)).max(top_px + u64::from(heights.track_min_px));
+            let height_px = (y_px - top_px) as u32;
+            groups.push(Group { kind: GroupKind::Track(track.track), top_px, height_px, folded_lanes });
+        }
+        (groups, lanes, y_px)
+    }
+}
+
+fn heights() -> RowHeights {
+    RowHeights::at_scale(1.0)
+}
+
+fn lane_counts() -> impl Strategy<Value = Vec<LaneCounts>> {
+    prop::collection::vec((0_u32..2, 0_u32..2, 0_u32..2, 0_u32..6, 0_u32..2), 0..60)
+}
+
+fn folded_ones() -> impl Strategy<Value = Folded> {
+    let some = |most: u32| prop::collection::hash_set(0..most, 0..6);
+    (some(15), some(60), some(60)).prop_map(|(processes, tracks, hidden)| Folded {
+        processes: processes.into_iter().map(ProcessIdx).collect(),
+        tracks: tracks.into_iter().map(TrackIdx).collect(),
+        hidden: hidden.into_iter().map(TrackIdx).collect(),
+    })
+}
+
+proptest! {
+    #[test]
+    fn a_search_finds_what_a_walk_over_all_rows_finds(
+        lane_counts in lane_counts(),
+        folded in folded_ones(),
+        top_px in 0_u64..3000,
+        height_px in 0_u64..1500,
+    ) {
+        let tracks = tracks(&lane_counts);
+        let layout = tracks.layout(&folded);
+        let (groups, lanes, end_px) = tracks.walked(&folded);
+        prop_assert_eq!(layout.height_px(), end_px);
+        let bottom_px = top_px + height_px;
+        let within = |top: u64, height: u32| top < bottom_px && top + u64::from(height) > top_px;
+        let groups: Vec<_> = groups.into_iter().filter(|group| within(group.top_px, group.height_px)).collect();
+        prop_assert_eq!(layout.groups_within(top_px, bottom_px), groups);
+        let lanes: Vec<_> = lanes.into_iter().filter(|lane| within(lane.top_px, lane.height_px)).collect();
+        prop_assert_eq!(layout.lanes_within(top_px, bottom_px), lanes);
+    }
+
+    #[test]
+    fn changes_one_by_one_end_where_a_new_layout_begins(
+        lane_counts in lane_counts(),
+        before in folded_ones(),
+        after in folded_ones(),
+    ) {
+        let tracks = tracks(&lane_counts);
+        let mut layout = tracks.layout(&before);
+        for process in (0..15).map(ProcessIdx) {
+            layout.set_folded(GroupKind::Process(process), after.processes.contains(&process));
+        }
+        for track in (0..60).map(TrackIdx) {
+            layout.set_folded(GroupKind::Track(track), after.tracks.contains(&track));
+            layout.set_hidden(track, after.hidden.contains(&track));
+        }
+        prop_assert_eq!(layout, tracks.layout(&after));
+    }
+
+    #[test]
+    fn every_group_and_every_lane_is_found_where_it_stands(lane_counts in lane_counts(), folded in folded_ones()) {
+        let tracks = tracks(&lane_counts);
+        let layout = tracks.layout(&folded);
+        let (groups, lanes, _) = tracks.walked(&folded);
+        for group in groups {
+            prop_assert_eq!(layout.group_of(group.kind), Some(group));
+        }
+        let mut shown = lanes.iter();
+        for track in &tracks.rows {
+            for lane in track.lanes.clone().map(LaneIdx) {
+                let found = layout.row_of(lane, track.track);
+                prop_assert!(found.is_none() || found.as_ref() == shown.next(), "{:?}", found);
+            }
+        }
+        prop_assert_eq!(shown.next(), None);
+    }
+}
+
+#[test]
+fn a_folded_track_keeps_its_outermost_lane_and_says_how_many_are_gone() {
+    let tracks = tracks(&[(0, 0, 0, 4, 0)]);
+    let folded = Folded { tracks: std::iter::once(TrackIdx(0)).collect(), ..Folded::default() };
+    let layout = tracks.layout(&folded);
+    assert_eq!(layout.lanes_within(0, 1000).len(), 1);
+    assert_eq!(layout.group_of(GroupKind::Track(TrackIdx(0))).unwrap().folded_lanes, 3);
+}
+
+#[test]
+fn a_track_of_flows_alone_takes_no_room() {
+    assert_eq!(tracks(&[(0, 0, 0, 0, 1)]).layout(&Folded::default()).height_px(), 0);
+}
+
+#[test]
+fn pinned_rows_stand_below_each_other_without_headers() {
+    let tracks = tracks(&[(0, 0, 0, 2, 0); 9]);
+    let chosen = [&tracks.rows[8], &tracks.rows[1]].map(Clone::clone);
+    let kind_of = |lane: LaneIdx| tracks.kinds[lane.index()];
+    let layout = RowLayout::without_headers(chosen, kind_of, &Folded::default(), &heights());
+    let kinds: Vec<_> = layout.groups_within(0, layout.height_px()).iter().map(|group| group.kind).collect();
+    assert_eq!(kinds, [8, 1].map(|track| GroupKind::Track(TrackIdx(track))));
+}
+
+#[test]
+fn denser_rows_are_lower_and_none_is_without_height() {
+    let [compact, normal, tall] =
+        [Density::Compact, Density::Normal, Density::Tall].map(|density| RowHeights::new(density, 1.0));
+    assert!(compact.span_px < normal.span_px && normal.span_px < tall.span_px);
+    assert!(RowHeights::new(Density::Compact, 0.01).span_px > 0);
+}
+
+/// A million lanes of 80 thousand threads: what a frame and a fold ask is answered without a walk over them.
+#[test]
+fn a_million_lanes_are_searched_and_folded_in_no_time() {
+    let tracks = tracks(&vec![(0, 0, 0, 12, 0); 80_000]);
+    let mut layout = tracks.layout(&Folded::default());
+    let began = std::time::Instant::now();
+    for number in 0..1000_u64 {
+        let top_px = number * 7919 % layout.height_px();
+        assert!(layout.lanes_within(top_px, top_px + 1080).len() < 64);
+        layout.set_folded(GroupKind::Process(ProcessIdx((number * 13 % 20_000) as u32)), true);
+    }
+    // A walk over all of them takes a millisecond or more; a thousand searches of a few microseconds are as many.
+    assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
+}

@@ -1,0 +1,118 @@
+//! Heights that stand below each other, and how far down each begins. A change of one and a search each take O(log n), so
+//! that folding one of a million rows moves all rows below it within a frame.
+//!
+//! The slow answer: a list of heights, summed up from the first.
+
+/// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as the
+/// lowest bit of `index` says.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct HeightSums {
+    heights: Vec<u32>,
+    /// Counted from 1; the entry 0 stays 0.
+    sums: Vec<u64>,
+}
+
+impl HeightSums {
+    /// The sums of these heights, in O(n).
+    #[must_use]
+    pub fn new(heights: Vec<u32>) -> Self {
+        let mut sums = vec![0; heights.len() + 1];
+        for (index, &height) in (1..).zip(&heights) {
+            sums[index] += u64::from(height);
+            let parent = index + lowest_bit(index);
+            if parent < sums.len() {
+                sums[parent] += sums[index];
+            }
+        }
+        Self { heights, sums }
+    }
+
+    /// One height; 0 where there is none.
+    #[must_use]
+    pub fn height(&self, index: usize) -> u32 {
+        self.heights.get(index).copied().unwrap_or(0)
+    }
+
+    /// The sum of the first `count` heights, of all if there are fewer.
+    #[must_use]
+    pub fn before(&self, count: usize) -> u64 {
+        let mut index = count.min(self.heights.len());
+        let mut sum = 0;
+        while index > 0 {
+            sum += self.sums[index];
+            index -= lowest_bit(index);
+        }
+        sum
+    }
+
+    /// The sum of all heights.
+    #[must_use]
+    pub fn total(&self) -> u64 {
+        self.before(self.heights.len())
+    }
+
+    /// Changes one height; does nothing where there is none.
+    pub fn set(&mut self, index: usize, height: u32) {
+        let Some(known) = self.heights.get_mut(index) else { return };
+        let before = std::mem::replace(known, height);
+        let mut at = index + 1;
+        while at < self.sums.len() {
+            self.sums[at] = self.sums[at] - u64::from(before) + u64::from(height);
+            at += lowest_bit(at);
+        }
+    }
+
+    /// The one at the distance `offset` from the top, which is never one without height; their number if it is below all.
+    #[must_use]
+    pub fn at(&self, offset: u64) -> usize {
+        let (mut index, mut left) = (0, offset);
+        let mut step = self.sums.len().next_power_of_two() / 2;
+        while step > 0 {
+            if let Some(&sum) = self.sums.get(index + step)
+                && sum <= left
+            {
+                index += step;
+                left -= sum;
+            }
+            step /= 2;
+        }
+        index
+    }
+}
+
+fn lowest_bit(index: usize) -> usize {
+    index & index.wrapping_neg()
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    proptest! {
+        #[test]
+        fn sums_and_searches_equal_those_of_a_plain_list_after_any_change(
+            mut heights in prop::collection::vec(0_u32..5, 0..70),
+            changes in prop::collection::vec((0_usize..80, 0_u32..9), 0..20),
+        ) {
+            let mut sums = HeightSums::new(heights.clone());
+            for (index, height) in changes {
+                sums.set(index, height);
+                if let Some(known) = heights.get_mut(index) {
+                    *known = height;
+                }
+            }
+            for count in 0..=heights.len() {
+                prop_assert_eq!(sums.before(count), heights[..count].iter().map(|&h| u64::from(h)).sum::<u64>());
+            }
+            let all: Vec<usize> =
+                heights.iter().enumerate().flat_map(|(index, &height)| (0..height).map(move |_| index)).collect();
+            for (offset, &index) in (0..).zip(&all) {
+                prop_assert_eq!(sums.at(offset), index);
+            }
+            prop_assert_eq!(sums.total(), all.len() as u64);
+            prop_assert_eq!(sums.at(sums.total()), heights.len());
+        }
+    }
+}

@@ -1,0 +1,123 @@
+//! What is known of a capture as a whole once it is loaded: how densely its time is filled, and which tracks of a process
+//! are busiest. Looks at every lane, so a window does it in the background.
+//!
+//! Each lane is asked for a fixed number of buckets, which its overview pyramid or a few blocks answer.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::strips::TRACKS_MAX;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{Loss, Place, ProcessIdx};
+use crate::query::{Buckets, Snapshot, pixels};
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// Buckets of the whole capture at least: one for each two points of a screen, so that a wide one has no steps.
+const BUCKETS: u64 = 1024;
+
+/// A capture as a whole.
+#[derive(Debug, Clone, Default)]
+pub struct Survey {
+    /// The buckets that `filled` is of.
+    pub buckets: Option<Buckets>,
+    /// For each bucket, how many outermost spans touch it or start in it.
+    pub filled: Vec<u32>,
+    /// The lanes of outermost spans of the busiest tracks of each process, busiest first.
+    busiest: FxHashMap<ProcessIdx, Vec<LaneIdx>>,
+    /// When something was lost that has a time, with what.
+    pub losses: Vec<(i64, Loss)>,
+}
+
+impl Survey {
+    /// Looks at a capture.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when asked to stop.
+    pub fn of(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
+        let lanes = outermost_lanes(snapshot);
+        let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
+        let buckets = Buckets::covering(snapshot.start_ns(), snapshot.end_ns(), dur_ns / (2 * BUCKETS));
+        let zeros = || vec![0_u32; buckets.count as usize];
+        let filled = lanes
+            .par_chunks(64)
+            .map(|lanes| {
+                cancel.check()?;
+                let mut filled = zeros();
+                let mut cells = Vec::new();
+                for &(_, lane, _) in lanes {
+                    cells.clear();
+                    pixels::longest(snapshot, lane, buckets, &mut cells);
+                    for cell in &cells {
+                        let from = usize::try_from(cell.first_bucket - buckets.first).unwrap_or(0);
+                        // One for the span that reaches over them all, and its share of those beside it for each.
+                        let others = cell.rows.saturating_sub(1) / u64::from(cell.bucket_count.max(1));
+                        let density = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
+                        let places = filled.iter_mut().skip(from).take(cell.bucket_count as usize);
+                        places.for_each(|count| *count = count.saturating_add(density));
+                    }
+                }
+                Ok(filled)
+            })
+            .try_reduce(zeros, |mut a, b| {
+                a.iter_mut().zip(b).for_each(|(a, b)| *a = a.saturating_add(b));
+                Ok(a)
+            })?;
+        let losses = snapshot.losses().iter().filter_map(|(loss, entry)| match entry.first {
+            Place::Time(ts_ns) => Some((ts_ns, loss)),
+            Place::Offset(_) => None,
+        });
+        Ok(Self { buckets: Some(buckets), filled, busiest: busiest(lanes), losses: losses.collect() })
+    }
+
+    /// The lanes of outermost spans of the busiest tracks of a process.
+    #[must_use]
+    pub fn busiest(&self, process: ProcessIdx) -> &[LaneIdx] {
+        self.busiest.get(&process).map_or(&[], Vec::as_slice)
+    }
+
+    /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the count,
+    /// so that what is few stays visible beside what is many.
+    #[must_use]
+    pub fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
+        let Some(buckets) = self.buckets else { return vec![0.0; columns] };
+        let whole = i128::from(end_ns) - i128::from(start_ns);
+        let time = |column: usize| {
+            let offset = whole * i128::try_from(column).unwrap_or(0) / i128::try_from(columns.max(1)).unwrap_or(1);
+            i64::try_from(i128::from(start_ns) + offset).unwrap_or(i64::MAX)
+        };
+        let counts: Vec<u32> = (0..columns)
+            .map(|column| {
+                let first = buckets.bucket_at(time(column)).saturating_sub(buckets.first);
+                let last = buckets.bucket_at(time(column + 1).saturating_sub(1)).saturating_sub(buckets.first);
+                let range = usize::try_from(first).unwrap_or(0)..usize::try_from(last + 1).unwrap_or(0);
+                let most = range.filter_map(|bucket| self.filled.get(bucket)).max();
+                most.copied().unwrap_or(0)
+            })
+            .collect();
+        let most = counts.iter().copied().max().unwrap_or(0).max(1);
+        #[expect(clippy::cast_precision_loss, reason = "a height of some ten pixels")]
+        let part = |count: u32| (count as f32 / most as f32).sqrt();
+        counts.into_iter().map(part).collect()
+    }
+}
+
+/// The lane of the outermost spans of each track, or else that of its instants, with its process and its rows.
+fn outermost_lanes(snapshot: &Snapshot) -> Vec<(ProcessIdx, LaneIdx, u64)> {
+    let tracks = snapshot.display_order().iter();
+    tracks
+        .filter_map(|&track| {
+            let lanes = || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
+            let (lane, _) = lanes()
+                .find(|(_, info)| info.kind == LaneKind::Spans)
+                .or_else(|| lanes().find(|(_, info)| matches!(info.kind, LaneKind::Instants | LaneKind::Samples)))?;
+            let rows = lanes().map(|(_, info)| info.rows).sum();
+            Some((snapshot.track(track).process, lane, rows))
+        })
+        .collect()
+}
+
+fn busiest(mut lanes: Vec<(ProcessIdx, LaneIdx, u64)>) -> FxHashMap<ProcessIdx, Vec<LaneIdx>> {
+    lanes.sort_by_key(|&(process, lane, rows)| (process, std::cmp::Reverse(rows), lane));
+    let of_one = lanes.chunk_by(|a, b| a.0 == b.0);
+    of_one.map(|tracks| (tracks[0].0, tracks.iter().take(TRACKS_MAX).map(|&(_, lane, _)| lane).collect())).collect()
+}

@@ -1,0 +1,99 @@
+//! Captures as text, for tests of what looks at a whole capture.
+
+use std::io::Write;
+
+use super::arrange::{self, Arrangement, Order};
+use super::rows::{Folded, GroupKind, RowHeights};
+use super::survey::Survey;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::ingest::{self, CachePolicy, LoadOptions};
+use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::Snapshot;
+
+/// Loads a capture of Chrome JSON.
+#[must_use]
+pub fn snapshot(json: &str) -> Snapshot {
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(json.as_bytes()).unwrap();
+    let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    let loaded = ingest::open(file.path(), &options, &Cancel::default(), &Progress::default()).unwrap();
+    Snapshot::new(loaded.store)
+}
+
+/// A span of one microsecond for each `(process, thread, start)`, on threads that are named after both.
+fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
+    let lines = spans.iter().map(|(process, thread, start)| {
+        format!(
+            r#"{{"ph":"M","name":"process_name","pid":"{process}","args":{{"name":"{process}"}}}},
+            {{"ph":"M","name":"thread_name","pid":"{process}","tid":"{thread}","args":{{"name":"{thread}"}}}},
+            {{"ph":"X","name":"x","pid":"{process}","tid":"{thread}","ts":{start},"dur":1}}"#
+        )
+    });
+    snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")))
+}
+
+fn shown(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<String> {
+    let tracks = arrange::tracks(snapshot, order, filter);
+    tracks.iter().map(|rows| snapshot.track(rows.track).name.to_string()).collect()
+}
+
+#[test]
+fn tracks_stand_in_the_order_that_is_asked_for_and_those_of_a_process_together() {
+    let snapshot = threads(&[
+        ("beta", "worker 10", 50),
+        ("beta", "worker 9", 30),
+        ("alpha", "main", 40),
+        ("alpha", "main", 60),
+        ("alpha", "idle", 70),
+        ("beta", "worker 9", 80),
+        ("beta", "worker 9", 90),
+    ]);
+    assert_eq!(shown(&snapshot, Order::Captured, ""), ["worker 10", "worker 9", "main", "idle"]);
+    assert_eq!(shown(&snapshot, Order::Name, ""), ["idle", "main", "worker 9", "worker 10"]);
+    assert_eq!(shown(&snapshot, Order::FirstEvent, ""), ["worker 9", "worker 10", "main", "idle"]);
+    assert_eq!(shown(&snapshot, Order::Activity, ""), ["worker 9", "worker 10", "main", "idle"]);
+}
+
+#[test]
+fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
+    let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
+    assert_eq!(shown(&snapshot, Order::Captured, "main"), ["Main", "main"]);
+    assert_eq!(shown(&snapshot, Order::Captured, "ALPHA main"), ["Main"]);
+    assert_eq!(shown(&snapshot, Order::Name, "alpha"), ["Main", "worker"]);
+    assert_eq!(shown(&snapshot, Order::Captured, "gamma"), [""; 0]);
+}
+
+#[test]
+fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_left_out() {
+    let snapshot = threads(&[("a", "one", 1), ("a", "two", 2)]);
+    let folded = Folded {
+        processes: std::iter::once(ProcessIdx(0)).collect(),
+        hidden: std::iter::once(TrackIdx(1)).collect(),
+        ..Folded::default()
+    };
+    let pinned = vec![TrackIdx(1), TrackIdx(77)];
+    let arrangement = Arrangement { folded, pinned, ..Arrangement::default() };
+    let layout = arrange::pinned_layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
+    let groups = layout.groups_within(0, 1000);
+    assert_eq!(groups.iter().map(|group| group.kind).collect::<Vec<_>>(), [GroupKind::Track(TrackIdx(1))]);
+}
+
+#[test]
+fn the_survey_sees_where_spans_are_and_which_tracks_have_most() {
+    let mut spans = vec![("a", "quiet", 0)];
+    spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
+    spans.push(("a", "quiet", 1000));
+    let snapshot = threads(&spans);
+    let survey = Survey::of(&snapshot, &Cancel::default()).unwrap();
+    let columns = survey.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
+    let most = columns.iter().copied().fold(0.0, f32::max);
+    assert_eq!(columns[5], most, "{columns:?}");
+    assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
+    let busiest = survey.busiest(ProcessIdx(0));
+    assert_eq!(busiest.len(), 2);
+    assert_eq!(&*snapshot.track(snapshot.lane(busiest[0]).track).name, "busy");
+    let stopped = Cancel::default();
+    stopped.cancel();
+    assert!(Survey::of(&snapshot, &stopped).is_err());
+}

@@ -1,0 +1,364 @@
+//! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are made
+//! from it, so that none of them can say something else.
+
+use egui::{Key, KeyboardShortcut, Modifiers, Ui};
+
+use super::navigation::{Navigation, Wheel};
+use super::{Command, ExportFormat, Panel, RowCommand, Step};
+use crate::scene::arrange::Order;
+use crate::scene::color::Shade;
+use crate::scene::rows::Density;
+
+/// What commands depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub struct UiState {
+    /// Whether a capture is open.
+    pub has_capture: bool,
+    /// Whether it can be written: it is sorted to its end, and nothing else runs.
+    pub can_export: bool,
+    /// Whether a load or an export runs.
+    pub is_busy: bool,
+    /// Whether a span is selected.
+    pub has_span: bool,
+    /// Whether a slice of time is selected.
+    pub has_range: bool,
+    /// Whether rows are hidden.
+    pub has_hidden: bool,
+    /// Dark or light.
+    pub shade: Shade,
+    /// The size of text, in percent of the normal one.
+    pub text_percent: u16,
+    /// How the user wants to move.
+    pub navigation: Navigation,
+    /// The order of rows.
+    pub order: Order,
+    /// The height of rows.
+    pub density: Density,
+}
+
+/// Where a command stands in the menus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Menu {
+    /// Files.
+    File,
+    /// What is seen.
+    View,
+    /// Where to go.
+    Go,
+    /// How rows are arranged.
+    Rows,
+    /// How everything behaves.
+    Settings,
+    /// What there is to know.
+    Help,
+}
+
+impl Menu {
+    /// The menus from left to right.
+    pub const ALL: [Self; 6] = [Self::File, Self::View, Self::Go, Self::Rows, Self::Settings, Self::Help];
+
+    /// What the menu is called.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::File => "File",
+            Self::View => "View",
+            Self::Go => "Go",
+            Self::Rows => "Rows",
+            Self::Settings => "Settings",
+            Self::Help => "Help",
+        }
+    }
+}
+
+/// When a command can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Idle,
+    Capture,
+    Span,
+    Selection,
+    Hidden,
+    Export,
+}
+
+/// A command in the table.
+pub struct Entry {
+    /// Its menu.
+    pub menu: Menu,
+    /// Whether a line stands above it in the menu.
+    pub begins_section: bool,
+    /// What it is called.
+    pub title: &'static str,
+    /// Its keys; the first is the one that is shown in menus.
+    pub keys: &'static [KeyboardShortcut],
+    when: When,
+    command: fn(&UiState) -> Command,
+    checked: Option<fn(&UiState) -> bool>,
+}
+
+impl Entry {
+    /// Whether it can be given now.
+    #[must_use]
+    pub fn is_enabled(&self, state: &UiState) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Idle => !state.is_busy,
+            When::Capture => state.has_capture,
+            When::Span => state.has_span,
+            When::Selection => state.has_span || state.has_range,
+            When::Hidden => state.has_hidden,
+            When::Export => state.can_export,
+        }
+    }
+
+    /// Whether it is ticked; `None` for what has no state.
+    #[must_use]
+    pub fn is_checked(&self, state: &UiState) -> Option<bool> {
+        self.checked.map(|checked| checked(state))
+    }
+
+    /// What it does now.
+    #[must_use]
+    pub fn command(&self, state: &UiState) -> Command {
+        (self.command)(state)
+    }
+
+    const fn section(self) -> Self {
+        Self { begins_section: true, ..self }
+    }
+
+    const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
+        Self { checked: Some(checked), ..self }
+    }
+}
+
+const fn entry(
+    menu: Menu,
+    title: &'static str,
+    keys: &'static [KeyboardShortcut],
+    when: When,
+    command: fn(&UiState) -> Command,
+) -> Entry {
+    Entry { menu, begins_section: false, title, keys, when, command, checked: None }
+}
+
+const fn plain(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::NONE, key)
+}
+
+const fn ctrl(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND, key)
+}
+
+const fn shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::SHIFT, key)
+}
+
+const fn alt(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::ALT, key)
+}
+
+const fn ctrl_shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key)
+}
+
+/// The table.
+pub const TABLE: &[Entry] = &[
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Idle, |_| Command::ChooseCapture),
+    entry(Menu::File, "Open by path...", &[], When::Idle, |_| Command::ShowPicker),
+    entry(Menu::File, "Open a demo", &[], When::Idle, |_| Command::OpenDemo),
+    entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
+        Command::ChooseExport(ExportFormat::Native)
+    })
+    .section(),
+    entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| Command::ChooseExport(ExportFormat::Chrome)),
+    entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::Quit).section(),
+    entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
+        Command::Step(Step::Whole)
+    }),
+    entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| Command::Step(Step::Selection)),
+    entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Capture, |_| {
+        Command::Step(Step::ZoomIn)
+    }),
+    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| Command::Step(Step::ZoomOut)),
+    entry(Menu::View, "Losses", &[], When::Capture, |_| Command::Toggle(Panel::Losses)).section(),
+    entry(Menu::View, "Details", &[], When::Capture, |_| Command::Toggle(Panel::Details)),
+    entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
+        Command::SetTextPercent((state.text_percent + 10).min(200))
+    })
+    .section(),
+    entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
+        Command::SetTextPercent((state.text_percent - 10).max(60))
+    }),
+    entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| Command::SetTextPercent(100)),
+    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Back)),
+    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| Command::Step(Step::Forward)),
+    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Span, |_| {
+        Command::Step(Step::Previous)
+    })
+    .section(),
+    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
+        Command::Step(Step::Next)
+    }),
+    entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Parent)),
+    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Child)),
+    entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| Command::Step(Step::LetGo)),
+    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Left)).section(),
+    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| Command::Step(Step::Right)),
+    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Up)),
+    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Down)),
+    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| Command::Step(Step::PageUp)),
+    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| Command::Step(Step::PageDown)),
+    entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| Command::Rows(RowCommand::FocusFilter)),
+    entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
+        Command::Rows(RowCommand::ToggleFoldOfSelected)
+    })
+    .section(),
+    entry(Menu::Rows, "Pin or unpin the track", &[plain(Key::P)], When::Span, |_| {
+        Command::Rows(RowCommand::TogglePinOfSelected)
+    }),
+    entry(Menu::Rows, "Fold all processes", &[ctrl(Key::OpenBracket)], When::Capture, |_| {
+        Command::Rows(RowCommand::FoldAll(true))
+    }),
+    entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
+        Command::Rows(RowCommand::FoldAll(false))
+    }),
+    entry(Menu::Rows, "Show hidden rows", &[], When::Hidden, |_| Command::Rows(RowCommand::ShowHidden)),
+    entry(Menu::Rows, "Order as captured", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Captured)))
+        .section()
+        .checked(|state| state.order == Order::Captured),
+    entry(Menu::Rows, "Order by name", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Name)))
+        .checked(|state| state.order == Order::Name),
+    entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
+        Command::Rows(RowCommand::Order(Order::FirstEvent))
+    })
+    .checked(|state| state.order == Order::FirstEvent),
+    entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Activity)))
+        .checked(|state| state.order == Order::Activity),
+    entry(Menu::Rows, "Compact rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Compact)))
+        .section()
+        .checked(|state| state.density == Density::Compact),
+    entry(Menu::Rows, "Normal rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Normal)))
+        .checked(|state| state.density == Density::Normal),
+    entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Tall)))
+        .checked(|state| state.density == Density::Tall),
+    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Shade::Dark))
+        .checked(|state| state.shade == Shade::Dark),
+    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Shade::Light))
+        .checked(|state| state.shade == Shade::Light),
+    entry(Menu::Settings, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
+        Command::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation })
+    })
+    .section()
+    .checked(|state| state.navigation.wheel == Wheel::Scrolls),
+    entry(Menu::Settings, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
+        Command::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation })
+    })
+    .checked(|state| state.navigation.wheel == Wheel::Zooms),
+    entry(Menu::Settings, "Drags go on when let go", &[], When::Always, |state| {
+        Command::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation })
+    })
+    .section()
+    .checked(|state| state.navigation.inertia),
+    entry(Menu::Settings, "Animated zoom", &[], When::Always, |state| {
+        Command::SetNavigation(Navigation { animation: !state.navigation.animation, ..state.navigation })
+    })
+    .checked(|state| state.navigation.animation),
+    entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::ShowCommands),
+    entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
+        Command::Toggle(Panel::Keys)
+    }),
+];
+
+/// What hands and held keys do: no commands, but listed with them.
+pub const GESTURES: &[(&str, &str)] = &[
+    ("Drag", "Move in time and through the rows"),
+    ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
+    ("Wheel", "Scroll the rows, or zoom: see Settings"),
+    ("Ctrl + wheel, pinch", "Zoom at the pointer"),
+    ("Shift + wheel", "Move in time"),
+    ("Click, double click", "Select a span, fill the view with it"),
+    ("W  S", "Zoom in and out at the pointer while held"),
+    ("A  D", "Move in time while held"),
+    ("Click on a name", "Fold or unfold; the right button does more"),
+];
+
+/// A key as it stands on the keyboard.
+#[must_use]
+pub fn key_text(ctx: &egui::Context, key: &KeyboardShortcut) -> String {
+    let text = ctx.format_shortcut(key);
+    let names = [
+        ("Plus", "+"),
+        ("Minus", "-"),
+        ("Equals", "="),
+        ("OpenBracket", "["),
+        ("CloseBracket", "]"),
+        ("Comma", ","),
+        ("Period", "."),
+        ("Questionmark", "?"),
+    ];
+    names.into_iter().fold(text, |text, (name, sign)| text.replace(name, sign))
+}
+
+/// The commands whose keys were pressed, as often as they were.
+#[must_use]
+pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
+    /// A key that is held while a frame takes long must not go on for seconds.
+    const REPEATS_MAX: usize = 20;
+    if ui.memory(|memory| memory.top_modal_layer().is_some()) {
+        return Vec::new();
+    }
+    let is_typing = ui.ctx().text_edit_focused();
+    let mut keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry))).collect();
+    // Shift and Alt do not keep a plain key from being recognised, so those with more modifiers are looked for first.
+    keys.sort_by_key(|(key, _)| std::cmp::Reverse(modifier_count(key.modifiers)));
+    let mut commands = Vec::new();
+    for (key, entry) in keys {
+        let writes_text = key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT;
+        if (is_typing && writes_text) || !entry.is_enabled(state) {
+            continue;
+        }
+        let count = ui.input_mut(|input| input.count_and_consume_key(key.modifiers, key.logical_key));
+        commands.extend((0..count.min(REPEATS_MAX)).map(|_| entry.command(state)));
+    }
+    commands
+}
+
+fn modifier_count(modifiers: Modifiers) -> u32 {
+    u32::from(modifiers.alt) + u32::from(modifiers.shift) + u32::from(modifiers.command || modifiers.ctrl)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_has_two_meanings_and_no_command_two_names() {
+        let keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys).collect();
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[index + 1..].contains(key), "{key:?}");
+        }
+        for (index, entry) in TABLE.iter().enumerate() {
+            assert!(TABLE[index + 1..].iter().all(|other| other.title != entry.title), "{}", entry.title);
+        }
+        // Those of the held keys must stay free.
+        for held in [Key::W, Key::A, Key::S, Key::D] {
+            assert!(!keys.contains(&&plain(held)), "{held:?}");
+        }
+    }
+
+    #[test]
+    fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
+        let menus: Vec<_> = TABLE.iter().map(|entry| entry.menu).collect();
+        let mut order = menus.clone();
+        order.dedup();
+        assert_eq!(order, Menu::ALL);
+        for menu in Menu::ALL {
+            let first = TABLE.iter().find(|entry| entry.menu == menu).unwrap();
+            assert!(!first.begins_section, "{}", first.title);
+        }
+    }
+}

@@ -1,0 +1,198 @@
+//! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after it.
+
+use egui::Ui;
+use serde::{Deserialize, Serialize};
+
+use super::Step;
+use super::rows::Arranging;
+use super::timeline::Timeline;
+use crate::query::family;
+use crate::scene::motion::{Flight, Glide};
+use crate::scene::viewport::Viewport;
+use crate::store::lane::RowIdx;
+
+/// What the wheel does; with Ctrl it does the other.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Wheel {
+    /// Scrolls the rows.
+    #[default]
+    Scrolls,
+    /// Zooms at the pointer.
+    Zooms,
+}
+
+/// How the user wants to move.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Navigation {
+    /// What the wheel does.
+    pub wheel: Wheel,
+    /// Whether movement goes on after a drag is let go.
+    pub inertia: bool,
+    /// Whether jumps fly; not for those whom movement makes dizzy.
+    pub animation: bool,
+}
+
+impl Default for Navigation {
+    fn default() -> Self {
+        Self { wheel: Wheel::default(), inertia: true, animation: true }
+    }
+}
+
+impl Navigation {
+    /// Nothing moves by itself: for pictures, and for those whom movement makes dizzy.
+    pub const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
+}
+
+impl Timeline {
+    /// Moves by a step, and returns what is to be done in the background.
+    #[must_use]
+    pub fn step(&mut self, step: Step) -> Option<Arranging> {
+        /// The part of the view that a step moves by.
+        const PAN_PART: f64 = 0.1;
+        /// How far a step scrolls, in points: two lanes.
+        const SCROLL_POINTS: f64 = 40.0;
+        /// The part of the height that a page is: a row that was at the edge is seen again.
+        const PAGE_PART: f64 = 0.9;
+        const ZOOM: f64 = 1.5;
+        let (width_px, page_px) = (self.view.width_px(), self.view.height_px() * PAGE_PART);
+        let scroll_px = SCROLL_POINTS * f64::from(self.scale());
+        match step {
+            Step::Left => self.pan(-PAN_PART * width_px),
+            Step::Right => self.pan(PAN_PART * width_px),
+            Step::Up => self.scroll(-scroll_px),
+            Step::Down => self.scroll(scroll_px),
+            Step::PageUp => self.scroll(-page_px),
+            Step::PageDown => self.scroll(page_px),
+            Step::ZoomIn => self.zoom(ZOOM),
+            Step::ZoomOut => self.zoom(ZOOM.recip()),
+            Step::Whole => self.show_all(),
+            Step::Back => {
+                let now = *self.target();
+                let view = self.history.back(now);
+                self.fly(view);
+            }
+            Step::Forward => {
+                let now = *self.target();
+                let view = self.history.forward(now);
+                self.fly(view);
+            }
+            Step::Selection => return self.show_selection(),
+            Step::Previous => return self.reveal_neighbour(false),
+            Step::Next => return self.reveal_neighbour(true),
+            Step::Parent | Step::Child if self.selected.is_none() => {
+                self.scroll(if step == Step::Parent { -scroll_px } else { scroll_px });
+            }
+            Step::Parent => return self.reveal_relative(family::parent),
+            Step::Child => return self.reveal_relative(family::longest_child),
+            Step::LetGo => self.let_go(),
+        }
+        None
+    }
+
+    /// Takes how the user wants to move.
+    pub fn set_navigation(&mut self, navigation: Navigation) {
+        self.navigation = navigation;
+    }
+
+    /// Where the view is once it stands still.
+    pub(super) fn target(&self) -> &Viewport {
+        self.flight.as_ref().map_or(&self.view, Flight::to)
+    }
+
+    /// Leaves the view for another, to which one can go back.
+    pub(super) fn jump(&mut self, to: Viewport) {
+        if to != *self.target() {
+            self.history.leave(*self.target());
+            self.fly(Some(to));
+        }
+    }
+
+    /// Moves with the hand: at once.
+    pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
+        if to != self.view {
+            self.finish_flight();
+            self.glide = None;
+            self.history.moved(self.view, self.now_s);
+            self.view = to;
+            ui.ctx().request_repaint();
+        }
+    }
+
+    /// Is where it flies to.
+    pub(super) fn finish_flight(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.view = self.view.with_time_of(flight.to());
+        }
+    }
+
+    /// Lets a drag that was let go at some speed, in points a second, go on.
+    pub(super) fn let_glide(&mut self, velocity: egui::Vec2) {
+        if self.navigation.inertia {
+            self.glide = Glide::new([-velocity.x, -velocity.y].map(|points| f64::from(points * self.scale())));
+        }
+    }
+
+    /// Goes on with what moves by itself, before a frame.
+    pub(super) fn advance(&mut self, ui: &Ui) {
+        let (now_s, frame_s) = ui.input(|input| (input.time, f64::from(input.stable_dt)));
+        self.now_s = now_s;
+        if let Some(flight) = &mut self.flight {
+            let (view, goes_on) = flight.at(now_s);
+            self.view = self.view.with_time_of(&view);
+            if !goes_on {
+                self.flight = None;
+            }
+            ui.ctx().request_repaint();
+        }
+        if let Some(glide) = &mut self.glide {
+            let ([right_px, down_px], goes_on) = glide.advance(frame_s.min(0.05));
+            if !goes_on || ui.input(|input| input.pointer.any_down()) {
+                self.glide = None;
+            }
+            self.view.pan(right_px);
+            self.scroll(down_px);
+            ui.ctx().request_repaint();
+        }
+    }
+
+    pub(super) fn fly(&mut self, to: Option<Viewport>) {
+        let Some(to) = to else { return };
+        let to = self.view.with_time_of(&to);
+        self.glide = None;
+        self.flight = self.navigation.animation.then(|| Flight::new(self.view, to));
+        if self.flight.is_none() {
+            self.view = to;
+        }
+    }
+
+    fn pan(&mut self, right_px: f64) {
+        let mut to = *self.target();
+        to.pan(right_px);
+        self.history.moved(*self.target(), self.now_s);
+        self.fly(Some(to));
+    }
+
+    /// The next or the previous row of the lane of the selected one.
+    fn reveal_neighbour(&mut self, next: bool) -> Option<Arranging> {
+        let row = self.selected?;
+        let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
+        let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
+        self.reveal(RowIdx { row: other, ..row })
+    }
+
+    fn reveal_relative(
+        &mut self,
+        relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>,
+    ) -> Option<Arranging> {
+        let row = relative(&self.snapshot, self.selected?)?;
+        self.reveal(row)
+    }
+
+    /// Lets go of the range that is selected, or else of the span.
+    fn let_go(&mut self) {
+        if self.range.take().is_none() {
+            self.selected = None;
+        }
+    }
+}

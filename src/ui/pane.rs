@@ -1,0 +1,225 @@
+//! Rows on one canvas: those that scroll, or those that stay at the top. Keeps what was drawn last while nothing of it
+//! changes, and paints it.
+
+use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+
+use super::places::band;
+use super::span_names::{SpanName, span_names};
+use super::theme::{LABEL_POINTS, Theme};
+use super::timeline::as_f32;
+use crate::query::Snapshot;
+use crate::render::Rects;
+use crate::render::rects::Layer;
+use crate::scene::color::Palette;
+use crate::scene::frame::{self, Frame, FrameOptions};
+use crate::scene::rows::{Group, GroupKind, RowLayout};
+use crate::scene::strips;
+use crate::scene::survey::Survey;
+use crate::scene::tiles::{LaneAnswers, Tiles};
+use crate::scene::viewport::Viewport;
+use crate::store::lane::{LaneKind, RowIdx};
+
+/// Rows on one canvas.
+pub(super) struct Pane {
+    pub layout: RowLayout,
+    layer: Layer,
+    pub tiles: Tiles,
+    /// The answers for strips, which have wider buckets.
+    strip_tiles: Tiles,
+    drawn: Option<Drawn>,
+}
+
+/// The last frame.
+struct Drawn {
+    view: Viewport,
+    frame: Frame,
+    rects: Rects,
+    /// The names on spans, cut to fit.
+    labels: Vec<SpanName>,
+}
+
+/// A pane with its place: what a frame shows of it.
+#[derive(Clone, Copy)]
+pub(super) struct ShownPane<'a> {
+    pub pane: &'a Pane,
+    pub view: Viewport,
+    pub canvas: Rect,
+    pub gutter: Rect,
+    pub scale: f32,
+}
+
+impl Pane {
+    pub fn new(layer: Layer) -> Self {
+        Self {
+            layout: RowLayout::default(),
+            layer,
+            tiles: Tiles::default(),
+            strip_tiles: Tiles::default(),
+            drawn: None,
+        }
+    }
+
+    /// Takes other rows.
+    pub fn set_layout(&mut self, layout: RowLayout) {
+        self.layout = layout;
+        self.drawn = None;
+    }
+
+    /// Has the next frame drawn anew.
+    pub fn redraw(&mut self) {
+        self.drawn = None;
+    }
+
+    /// Has everything asked and drawn anew, of a capture that has changed.
+    pub fn forget(&mut self) {
+        (self.tiles, self.strip_tiles, self.drawn) = (Tiles::default(), Tiles::default(), None);
+    }
+
+    pub fn last_frame(&self) -> Option<&Frame> {
+        self.drawn.as_ref().map(|drawn| &drawn.frame)
+    }
+
+    /// Builds the frame anew unless nothing that it shows has changed.
+    pub fn draw(
+        &mut self,
+        ui: &Ui,
+        snapshot: &Snapshot,
+        survey: Option<&Survey>,
+        view: &Viewport,
+        options: FrameOptions<'_>,
+    ) {
+        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view) {
+            return;
+        }
+        let names = snapshot.names();
+        let mut frame = frame::build(snapshot, names, &self.layout, view, &mut self.tiles, options);
+        if let Some(survey) = survey {
+            self.draw_strips(snapshot, survey, view, options.palette, &mut frame);
+        }
+        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
+        let size_px = [view.width_px() as f32, view.height_px() as f32];
+        let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
+        let labels = span_names(ui, &frame, snapshot, options.scale);
+        self.drawn = Some(Drawn { view: *view, frame, rects, labels });
+    }
+
+    /// Adds the strips of the folded processes in view.
+    fn draw_strips(
+        &mut self,
+        snapshot: &Snapshot,
+        survey: &Survey,
+        view: &Viewport,
+        palette: &Palette,
+        frame: &mut Frame,
+    ) {
+        /// The part of a header that is free above and below its strip.
+        const FREE_PART: f32 = 0.15;
+        let (top_px, bottom_px) = frame::pixels_in_view(view);
+        let groups = self.layout.groups_within(top_px, bottom_px);
+        let folded: Vec<_> = groups.iter().filter_map(|group| self.strip_of(group, survey)).collect();
+        let lanes: Vec<_> =
+            folded.iter().flat_map(|(_, lanes)| lanes.iter()).map(|&lane| (lane, LaneKind::Spans)).collect();
+        if lanes.is_empty() {
+            return;
+        }
+        let buckets = strips::buckets_of(view);
+        let answers: &Snapshot = snapshot;
+        self.strip_tiles.prepare(answers, buckets, &lanes);
+        for (group, lanes) in folded {
+            let cells: Vec<_> = lanes
+                .iter()
+                .map(|&lane| {
+                    let mut cells = Vec::new();
+                    if LaneAnswers::lane(answers, lane).kind != LaneKind::Counter {
+                        self.strip_tiles.spans(lane, buckets, &mut cells);
+                    }
+                    cells
+                })
+                .collect();
+            let y0 = frame::y_on_canvas(view, group.top_px);
+            #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
+            let height = group.height_px as f32;
+            let free = (height * FREE_PART).round();
+            let strip = strips::Band { y0: y0 + free, y1: y0 + height - free };
+            strips::rects(view, buckets, &cells, strip, snapshot.names(), palette, &mut frame.rects);
+        }
+    }
+
+    fn strip_of<'s>(&self, group: &Group, survey: &'s Survey) -> Option<(Group, &'s [crate::store::lane::LaneIdx])> {
+        match group.kind {
+            GroupKind::Process(process) if self.layout.is_folded(group.kind) => Some((*group, survey.busiest(process))),
+            _ => None,
+        }
+    }
+}
+
+impl ShownPane<'_> {
+    /// A band of the canvas, from a height below the top of all rows.
+    pub fn band(&self, top_px: u64, height_px: u32) -> Rect {
+        band(self.canvas, self.scale, frame::y_on_canvas(&self.view, top_px), height_px)
+    }
+
+    pub fn groups(&self) -> Vec<Group> {
+        let (top_px, bottom_px) = frame::pixels_in_view(&self.view);
+        self.pane.layout.groups_within(top_px, bottom_px)
+    }
+
+    /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas it is
+    /// cut.
+    pub fn x_of(&self, ts_ns: i64) -> f32 {
+        /// So far outside nothing of an outline is seen.
+        const REACH_PX: f64 = 10.0;
+        let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
+        self.canvas.left() + as_f32(x_px.round()) / self.scale
+    }
+
+    /// Paints the ground of the rows.
+    pub fn paint_ground(&self, ui: &Ui, theme: &Theme) {
+        let painter = ui.painter_at(self.canvas);
+        for group in self.groups() {
+            let rect = self.band(group.top_px, group.height_px);
+            match group.kind {
+                GroupKind::Process(_) => {
+                    painter.rect_filled(rect, 0.0, theme.header);
+                }
+                GroupKind::Track(_) => {
+                    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.grid));
+                }
+            }
+        }
+    }
+
+    /// Paints the spans and the names on them.
+    pub fn paint_spans(&self, ui: &Ui) {
+        let painter = ui.painter_at(self.canvas);
+        let Some(drawn) = &self.pane.drawn else { return };
+        painter.add(drawn.rects.shape(self.canvas));
+        let font = FontId::proportional(LABEL_POINTS);
+        for label in &drawn.labels {
+            let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
+            painter.text(at, Align2::LEFT_CENTER, &label.text, font.clone(), label.color);
+        }
+    }
+
+    /// Paints a line around a row, if it is shown here.
+    pub fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
+        let Some(outline) = self.outline(snapshot, row) else { return };
+        ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
+    }
+
+    /// Where a row is, if it is in view here: in time it may reach beyond.
+    pub fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
+        let track = snapshot.lane(row.lane).track;
+        let place = self.pane.layout.row_of(row.lane, track)?;
+        let span = snapshot.row(row);
+        let left = self.x_of(span.start_ns);
+        let right = self.x_of(span.end_ns()).max(left + 1.0 / self.scale);
+        let lane = self.band(place.top_px, place.height_px);
+        let gap = self.scale.round().max(1.0) / self.scale;
+        let outline = Rect::from_min_max(pos2(left, lane.top()), pos2(right, lane.bottom() - gap));
+        // A point in time is marked as wide as its diamond.
+        let is_point = matches!(place.kind, LaneKind::Instants | LaneKind::Samples);
+        let outline = if is_point { outline.expand2(vec2(lane.height() / 2.0, 0.0)) } else { outline };
+        outline.y_range().intersects(self.canvas.y_range()).then_some(outline)
+    }
+}
