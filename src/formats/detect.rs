@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::source::{Source, excerpt};
 use super::{
-    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ninja, perfetto, spall, speedscope,
-    strace, tracy,
+    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, ninja, perf_script, perfetto,
+    spall, speedscope, strace, tracy,
 };
 
 /// A format that can be read.
@@ -64,6 +64,18 @@ pub const FORMATS: &[Format] = &[
         extensions: &["strace"],
         sniff: strace::looks_like_strace,
         open: |source, _| Ok(strace::open(source)),
+    },
+    Format {
+        name: "ftrace",
+        extensions: &["ftrace", "systrace", "html", "txt"],
+        sniff: ftrace::looks_like_ftrace,
+        open: |source, _| Ok(ftrace::open(source)),
+    },
+    Format {
+        name: "perf script",
+        extensions: &["perf", "txt"],
+        sniff: perf_script::looks_like_perf_script,
+        open: |source, _| Ok(perf_script::open(source)),
     },
     Format {
         name: "Firefox profile",
@@ -129,8 +141,11 @@ mod tests {
     /// Captures that others wrote, and what they are.
     const CAPTURES: &[(&str, &str)] = &[
         ("chromium.pftrace.gz", "Perfetto"),
+        ("ftrace.txt.gz", "ftrace"),
         ("go_trace.json", "Chrome JSON"),
         ("ninja_log.txt", "Ninja log"),
+        ("perf_sched_script.txt.gz", "perf script"),
+        ("perf_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),
         ("pyspy.speedscope.json", "speedscope"),
         ("samply.json.gz", "Firefox profile"),

@@ -265,7 +265,6 @@ impl TaskState {
     /// It would run if a CPU were free.
     pub(super) const RUNNABLE: Self = Self(0);
 
-    #[cfg_attr(not(test), expect(dead_code, reason = "for the readers of text traces, which are still to come"))]
     /// From the letters of a text trace, such as `S`, `R+` or `D|K`.
     pub(super) fn of_letters(letters: &[u8]) -> Option<Self> {
         let mut bits = 0;

@@ -68,7 +68,7 @@ impl Packing {
     fn unpack(self, mut packed: Box<dyn BufRead + Send>) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace => {
-                packed.consume(b"TRACE:\n".len());
+                packed.read_exact(&mut [0; b"TRACE:\n".len()])?;
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
             Self::Utf16(endian) => Box::new(Utf16::new(packed, endian)),

@@ -3,12 +3,12 @@
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
-use super::tracks::{TrackNumber, Tracks};
+use super::tracks::Tracks;
 use super::wire::{Fields, Value};
 use crate::formats::batch::{BatchBuilder, bare};
 use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, Place, TrackKey, TrackKind};
-use xxhash_rust::xxh3::xxh3_64;
+use crate::formats::markers::{Written, marker};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place};
 
 /// What the kernel's events need from one bundle to the next.
 #[derive(Debug, Default)]
@@ -114,7 +114,7 @@ impl Taker<'_> {
             Some((3, print)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 let text = Fields::of(print).find(|field| field.number == 2).map_or(&b""[..], |f| f.value.bytes());
-                self.marker(ts_ns, tid, text);
+                marker(&mut self.kernel.scheduler, self.batch, Written { ts_ns, tid, place: self.place }, text);
             }
             Some((4, switch)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
@@ -208,95 +208,4 @@ impl Taker<'_> {
         let value = (khz as f64).to_bits();
         self.batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
     }
-
-    /// A line that a program wrote into the kernel's trace.
-    fn marker(&mut self, ts_ns: i64, tid: i64, text: &[u8]) {
-        let text = text.trim_ascii_end();
-        let mut parts = text.splitn(3, |&byte| byte == b'|');
-        let kind = parts.next().unwrap_or_default();
-        let pid = parts.next().and_then(|pid| std::str::from_utf8(pid).ok()).and_then(|pid| pid.parse::<i64>().ok());
-        let rest = parts.next().unwrap_or_default();
-        if let Some(pid) = pid
-            && matches!(kind, b"B" | b"I")
-        {
-            self.kernel.scheduler.thread_of(tid, pid);
-        }
-        let thread = |taker: &mut Self| {
-            let pid = taker.kernel.scheduler.process_of(tid).or(pid).unwrap_or(tid);
-            taker.tracks.thread(pid, tid)
-        };
-        let (track, event) = match (kind, pid) {
-            (b"B", Some(_)) => (thread(self), (EventKind::Begin, rest, 0)),
-            (b"E", _) => (thread(self), (EventKind::End, &b""[..], 0)),
-            (b"I", Some(_)) => (thread(self), (EventKind::Instant, rest, 0)),
-            (b"C", Some(pid)) => {
-                let (name, value) = split_last(rest);
-                let value = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse::<f64>().ok());
-                let Some(value) = value.filter(|value| value.is_finite()) else {
-                    return self.batch.lose(Loss::BadCounter, self.place);
-                };
-                let track = self.tracks.named_counter(Id::Number(pid), &String::from_utf8_lossy(name));
-                (track, (EventKind::Counter, name, value.to_bits()))
-            }
-            (b"S" | b"F", Some(pid)) => {
-                let (name, cookie) = split_last(rest);
-                let kind = if kind == b"S" { EventKind::AsyncBegin } else { EventKind::AsyncEnd };
-                (self.process_async(pid), (kind, name, async_id(pid, name, cookie)))
-            }
-            // With a track of their own: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
-            (b"G", Some(pid)) => {
-                let (named, cookie) = split_last(rest);
-                let (track, name) = split_first(named);
-                (self.process_async(pid), (EventKind::AsyncBegin, name, async_id(pid, track, cookie)))
-            }
-            (b"H", Some(pid)) => {
-                let (track, _) = split_first(rest);
-                let (_, cookie) = split_last(rest);
-                (self.process_async(pid), (EventKind::AsyncEnd, &b""[..], async_id(pid, track, cookie)))
-            }
-            (b"N", Some(pid)) => {
-                let (track, name) = split_first(rest);
-                let name_of_track = String::from_utf8_lossy(track).into_owned().into();
-                let key = TrackKey {
-                    kind: TrackKind::Async,
-                    pid: Id::Number(pid),
-                    tid: Id::None,
-                    name: name_of_track,
-                    slot: TrackKey::SLOT_ALONE,
-                };
-                (self.tracks.number(key), (EventKind::Instant, name, 0))
-            }
-            // Any other text is a message.
-            _ => (thread(self), (EventKind::Instant, text, 0)),
-        };
-        let (kind, name, value) = event;
-        let track = self.batch.track(track, self.tracks);
-        let name = self.batch.name(name, None, self.place);
-        let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
-        let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
-        self.batch.push(Event { value, flags, ..bare(ts_ns, kind, track, name) });
-    }
-
-    fn process_async(&mut self, pid: i64) -> TrackNumber {
-        let pid = Id::Number(pid);
-        self.tracks.number(TrackKey { kind: TrackKind::Async, pid, tid: Id::None, name: Box::default(), slot: 0 })
-    }
-}
-
-fn async_id(pid: i64, name: &[u8], cookie: &[u8]) -> u64 {
-    let mut bytes = pid.to_le_bytes().to_vec();
-    bytes.extend_from_slice(&(name.len() as u64).to_le_bytes());
-    bytes.extend_from_slice(name);
-    bytes.extend_from_slice(cookie);
-    xxh3_64(&bytes)
-}
-
-fn split_first(text: &[u8]) -> (&[u8], &[u8]) {
-    let position = memchr::memchr(b'|', text).unwrap_or(text.len());
-    (&text[..position], text.get(position + 1..).unwrap_or_default())
-}
-
-fn split_last(text: &[u8]) -> (&[u8], &[u8]) {
-    let position = memchr::memrchr(b'|', text).unwrap_or(text.len());
-    (&text[..position], text.get(position + 1..).unwrap_or_default())
 }

@@ -1,0 +1,144 @@
+//! Tests of the text of traces, on one that a kernel wrote and on lines of every form.
+
+use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::model::{EventKind, Id, Loss, Metadata, TrackKind};
+
+/// Time, kind and name of the events on threads.
+fn threads(reading: &Reading) -> Vec<(i64, EventKind, &str)> {
+    let of_threads = reading.events.iter().filter(|event| event.track.kind == TrackKind::Thread);
+    of_threads.map(|event| (event.ts_ns, event.kind, event.name.as_str())).collect()
+}
+
+#[test]
+fn lines_with_and_without_groups_and_flags_are_read() {
+    let reading = read(
+        "# tracer: nop\n#\n            bash-7938    [001] .....  1171.878940: sys_write -> 0x2\n\
+                a-b c-7   (    5) [000] d..2 1171.878941: tracing_mark_write: B|5|draw [1]\n\
+                <...>-7   (-----) [000] 1171.878950001: tracing_mark_write: E|5\n\
+                x-8  [002]  1171.9: my_event: a=1 b=2\r\n",
+    );
+    let expected = [
+        (1_171_878_940_000, EventKind::End, "sys_write"),
+        (1_171_878_941_000, EventKind::Begin, "draw [1]"),
+        (1_171_878_950_001, EventKind::End, ""),
+        (1_171_900_000_000, EventKind::Instant, "my_event"),
+    ];
+    assert_eq!(threads(&reading), expected);
+    assert_eq!(reading.events[3].args, r#"{"fields":"a=1 b=2","cpu":2}"#);
+    assert_eq!(reading.events[2].track.pid, Id::Number(5));
+    let named = |tid: i64, name: &str| {
+        let is = |told: &Metadata| matches!(told, Metadata::KernelName { tid: Id::Number(of), name: as_name, .. } if *of == tid && &**as_name == name);
+        reading.metadata.iter().any(is)
+    };
+    assert!(named(7, "a-b c") && named(7938, "bash") && named(8, "x"));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn markers_are_spans_counters_and_asynchronous_spans() {
+    let line = |us: u32, text: &str| format!("app-7 (5) [000] ...1 0.{us:06}: tracing_mark_write: {text}\n");
+    let texts = ["C|5|frames|3", "S|5|load|77", "I|5|tick", "F|5|load|77", "C|5|bad|x", "a message"];
+    let lines: Vec<String> = (1..).zip(texts).map(|(us, text)| line(us, text)).collect();
+    let reading = read(&format!("# tracer: nop\n{}", lines.concat()));
+    let found: Vec<_> = reading.events.iter().map(|event| (event.kind, &*event.name, event.track.kind)).collect();
+    let expected = [
+        (EventKind::Counter, "frames", TrackKind::Counter),
+        (EventKind::AsyncBegin, "load", TrackKind::Async),
+        (EventKind::Instant, "tick", TrackKind::Thread),
+        (EventKind::AsyncEnd, "load", TrackKind::Async),
+        (EventKind::Instant, "a message", TrackKind::Thread),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(f64::from_bits(reading.events[0].value), 3.0);
+    assert_eq!(reading.events[1].value, reading.events[3].value);
+    assert_eq!(reading.lost(), [(Loss::BadCounter, 1)]);
+}
+
+#[test]
+fn switches_make_spans_of_cpus_and_frequencies_counters() {
+    let reading = read(
+        "# tracer: nop\n\
+         <idle>-0 [001] d..2 1.000000: sched_switch: prev_comm=swapper/1 prev_pid=0 prev_prio=120 prev_state=R ==> next_comm=bash next_pid=7 next_prio=120\n\
+         <idle>-0 [001] d..2 1.000500: cpu_frequency: state=1800000 cpu_id=1\n\
+         bash-7 [001] d..2 1.001000: sched_switch: prev_comm=bash prev_pid=7 prev_prio=120 prev_state=S ==> next_comm=swapper/1 next_pid=0 next_prio=120\n",
+    );
+    let cpu: Vec<_> = reading.events.iter().filter(|event| event.track.kind == TrackKind::Cpu).collect();
+    assert_eq!(cpu.len(), 1);
+    assert_eq!((cpu[0].ts_ns, cpu[0].value, &*cpu[0].name), (1_000_000_000, 1_000_000, "bash"));
+    let counters: Vec<_> = reading.events.iter().filter(|event| event.kind == EventKind::Counter).collect();
+    assert_eq!((counters.len(), f64::from_bits(counters[0].value)), (1, 1_800_000.0));
+    assert_eq!(&*counters[0].track.name, "CPU 1 frequency (kHz)");
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn a_page_of_systrace_is_read_inside_of_its_trace_only() {
+    let line = "app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw";
+    for end in ["", "\\n\\"] {
+        let page = format!(
+            "<!DOCTYPE html>\n<html><script>\nvar x-1 [000] 1.0: y: z;\n</script>\n\
+             <script class=\"trace-data\" type=\"application/text\">\n# tracer: nop{end}\n{line}{end}\n</script>\n<p>end</p>\n"
+        );
+        let reading = read(&page);
+        assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw")]);
+        assert_eq!(reading.lost(), []);
+    }
+    assert_eq!(read("<html>\n<p>no trace</p>\n</html>\n").lost(), [(Loss::NoEvents, 1)]);
+}
+
+#[test]
+fn what_atrace_compressed_is_unpacked() {
+    use std::io::Write as _;
+    let text = "# tracer: nop\n app-7 (5) [000] ...1 1.000001: tracing_mark_write: B|5|draw\n";
+    let mut packed = flate2::write::ZlibEncoder::new(b"TRACE:\n".to_vec(), flate2::Compression::default());
+    packed.write_all(text.as_bytes()).expect("written");
+    let reading = read_bytes(&packed.finish().expect("written")).expect("a capture");
+    assert_eq!(threads(&reading), [(1_000_001_000, EventKind::Begin, "draw")]);
+}
+
+#[test]
+fn lines_that_were_lost_and_lines_that_are_damaged_are_counted() {
+    let good = "a-7 [000] 1.000001: my_event: x\n";
+    let reading = read(&format!("# tracer: nop\n{good}CPU:3 [LOST 15 EVENTS]\ngarbage\na-7 [000] x: y\n{good}"));
+    assert_eq!(reading.events.len(), 2);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 2), (Loss::RecorderLost, 15)]);
+}
+
+#[test]
+fn a_trace_that_is_cut_anywhere_keeps_the_lines_before_the_cut() {
+    let whole = "# tracer: nop\na-7 [000] 1.000001: my_event: x\na-7 [000] 1.000002: my_event: y\n";
+    let second = whole.rfind("a-7").expect("there");
+    let first = read(&whole[..second]).events;
+    for len in second..whole.len() {
+        let reading = read(&whole[..len]);
+        assert_eq!(reading.events[0], first[0], "{len} bytes");
+        assert!(reading.events.len() == 2 || reading.losses.total() == u64::from(len > second), "{len} bytes");
+    }
+}
+
+#[test]
+fn every_line_of_a_real_trace_is_an_event_or_a_part_of_one() {
+    let reading = read_path(&data("ftrace.txt.gz")).expect("a capture");
+    let mut text = String::new();
+    let file = std::fs::File::open(data("ftrace.txt.gz")).expect("a file");
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
+    let lines: Vec<&str> = text.lines().filter(|line| !line.starts_with('#')).collect();
+    let count = |text: &str| lines.iter().filter(|line| line.contains(text)).count();
+    let kernel = |kind: TrackKind| reading.events.iter().filter(|event| event.track.kind == kind).count();
+    let calls = reading.events.iter().filter(|event| event.name.starts_with("sys_")).count();
+    assert_eq!(calls, count(": sys_"));
+    let other = count(": sched_switch:") + count(": sched_waking:") + count(": sched_wakeup");
+    assert_eq!(kernel(TrackKind::Thread), lines.len() - other);
+    // A span of a CPU for each switch to a thread: the last one on each CPU has no end.
+    assert_eq!(kernel(TrackKind::Cpu), count("sched_switch:") - count("next_pid=0 "));
+    // Plainly: on each CPU, a switch from another thread than the one that was switched to before.
+    let mut running = std::collections::BTreeMap::new();
+    let mut odd = 0;
+    for line in lines.iter().filter(|line| line.contains("sched_switch")) {
+        let after = |key: &str| line.split(key).nth(1).and_then(|rest| rest.split(' ').next()).expect("a field");
+        let (cpu, next) = (after(" ["), after("next_pid="));
+        let before = running.insert(cpu, next);
+        odd += u64::from(before.is_some_and(|before| before != "0" && before != after("prev_pid=")));
+    }
+    assert_eq!(reading.lost(), [(Loss::MismatchedEnd, odd)]);
+}

@@ -1,0 +1,101 @@
+//! Tests of the text of `perf script`, on what it printed of two captures and on lines of every form.
+
+use crate::formats::testing::{data, read, read_path};
+use crate::model::{EventKind, Id, Loss, TrackKind};
+
+fn text_of(file: &str) -> String {
+    let mut text = String::new();
+    let file = std::fs::File::open(data(file)).expect("a file");
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
+    text
+}
+
+#[test]
+fn samples_have_their_stacks_outermost_first() {
+    let reading = read(
+        "# captured on: today\nmy prog  7238/7239 [000]  1167.083392:     200040 cpu-clock:uhH: \n\
+         \t    38b68887449c leaf+0x12 (/usr/bin/x)\n\t    38b6 [unknown] (/tmp/perf-7177.map)\n\
+         \t    55 operator() (int) const+0x1f (/x/y (deleted))\n\tffff0 [unknown] ([kernel.kallsyms])\n\n\
+         a 8 2.5: cycles: \r\n",
+    );
+    assert_eq!(reading.events.len(), 2);
+    let sample = &reading.events[1];
+    assert_eq!((sample.ts_ns, sample.kind), (1_167_083_392_000, EventKind::Sample));
+    assert_eq!(sample.stack, ["[kernel.kallsyms]", "operator() (int) const", "[perf-7177.map]", "leaf"]);
+    assert_eq!((&sample.track.pid, &sample.track.tid), (&Id::Number(7238), &Id::Number(7239)));
+    assert_eq!(sample.args, r#"{"event":"cpu-clock:uhH","period":200040,"cpu":0}"#);
+    assert_eq!((reading.events[0].ts_ns, reading.events[0].stack.len()), (2_500_000_000, 0));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn a_frame_on_the_line_of_its_sample_is_its_stack_and_fields_are_an_instant() {
+    let reading = read(
+        "a 8 [001] 1.000001: cycles:  7f12 main+0x10 (/bin/a)\na 8 [001] 1.000002: my:event: x=1 (y)\n\
+         a 8 [001] 1.000003: sched:sched_waking: comm=b pid=9 prio=120 target_cpu=001\n",
+    );
+    assert_eq!(reading.events[0].stack, ["main"]);
+    assert_eq!((reading.events[1].kind, &*reading.events[1].name), (EventKind::Instant, "my:event"));
+    assert_eq!(reading.events[2].track.kind, TrackKind::State);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn every_sample_of_a_real_capture_is_there_with_as_many_frames_as_lines() {
+    let reading = read_path(&data("perf_script.txt.gz")).expect("a capture");
+    let text = text_of("perf_script.txt.gz");
+    let mut expected: Vec<(i64, usize)> = Vec::new();
+    for block in text.split("\n\n").filter(|block| !block.trim().is_empty()) {
+        let mut lines = block.trim_start_matches('\n').lines();
+        let header = lines.next().expect("a header");
+        let time = header.split_whitespace().find(|word| word.ends_with(':') && word.contains('.')).expect("a time");
+        let (seconds, fraction) = time.trim_end_matches(':').split_once('.').expect("a point");
+        let ns: i64 = format!("{seconds}{fraction:0<9}").parse().expect("digits");
+        expected.push((ns, lines.count()));
+    }
+    expected.sort_unstable();
+    let mut found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.stack.len())).collect();
+    found.sort_unstable();
+    assert_eq!(found.len(), 1204);
+    assert_eq!(found, expected);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn every_event_of_a_real_scheduler_is_scheduling_or_an_instant() {
+    let reading = read_path(&data("perf_sched_script.txt.gz")).expect("a capture");
+    let text = text_of("perf_sched_script.txt.gz");
+    let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+    let of = |kind: TrackKind| reading.events.iter().filter(|event| event.track.kind == kind).count();
+    let scheduling = count("sched:sched_switch:") + count("sched:sched_waking:") + count("sched:sched_wakeup");
+    assert_eq!(of(TrackKind::Thread), text.lines().count() - scheduling);
+    assert_eq!(of(TrackKind::Cpu), count("sched:sched_switch:") - count("next_pid=0 "));
+    // Plainly: on each CPU, a switch from another thread than the one that was switched to before.
+    let mut running = std::collections::BTreeMap::new();
+    let mut odd = 0;
+    for line in text.lines().filter(|line| line.contains("sched_switch")) {
+        let after = |key: &str| line.split(key).nth(1).and_then(|rest| rest.split(' ').next()).expect("a field");
+        let (cpu, next) = (after(" ["), after("next_pid="));
+        let before = running.insert(cpu, next);
+        odd += u64::from(before.is_some_and(|before| before != "0" && before != after("prev_pid=")));
+    }
+    assert_eq!(reading.losses.total(), odd);
+    assert_eq!(reading.losses.count(Loss::MismatchedEnd), odd);
+}
+
+#[test]
+fn damage_costs_its_line_and_a_cut_the_last_one() {
+    let whole = "a 8 1.000001: cycles: \n\t55 main+0x1 (/bin/a)\n\na 8 1.000002: cycles: \n\t55 other+0x1 (/bin/a)\n\n";
+    let reading = read(&whole.replace("\n\na", "\n\n%%%\nb 8 x: y\n\na"));
+    assert_eq!(reading.events, read(whole).events);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 2)]);
+    let events = read(whole).events;
+    let enough = whole.find("\n\n").expect("there") + 2;
+    for len in enough..whole.len() {
+        let reading = read(&whole[..len]);
+        assert_eq!(reading.events[0], events[0], "{len} bytes");
+        let is_whole = reading.events == events;
+        let lost = reading.losses.total();
+        assert!(is_whole || reading.events.len() == 2 || lost == u64::from(len > enough), "{len} bytes");
+    }
+}
