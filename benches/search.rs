@@ -1,5 +1,5 @@
-//! A search beside a full scan: a name that is in few extents, one that is in all, long spans, and the pixels of a view with
-//! a filter on. Milliseconds with warm pages, the best of three rounds.
+//! Questions about all spans: a search for a name that is in few extents, one that is in all, long spans; the pixels of a view
+//! with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm pages, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench search -- [SPANS]`
 
@@ -10,11 +10,13 @@ use std::time::Instant;
 use longspan::base::cancel::Cancel;
 use longspan::base::progress::Progress;
 use longspan::model::{Id, Names, Registry, TrackKey, TrackKind};
+use longspan::query::aggregate::{GrowingTotals, aggregate};
 use longspan::query::filter::Filter;
+use longspan::query::longest::longest;
 use longspan::query::matcher::Matcher;
 use longspan::query::scan::Scope;
 use longspan::query::search::search;
-use longspan::query::{Buckets, Snapshot, filtered};
+use longspan::query::{Buckets, Snapshot, filtered, stacks};
 use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 const SPANS: u64 = 4_000_000;
@@ -31,10 +33,16 @@ fn main() -> io::Result<()> {
     let seconds = started.elapsed().as_secs_f64();
     let bytes = snapshot.store().file_bytes() as f64 / spans as f64;
     println!("{spans} spans in {LANES} lanes, {bytes:.2} bytes each, written in {seconds:.1} s");
-    println!("{:<26}{:>12}{:>14}{:>20}{:>18}", "filter", "hits", "search, ms", "page in middle, ms", "all pixels, ms");
+    println!(
+        "{:<20}{:>12}{:>12}{:>12}{:>14}{:>12}{:>16}",
+        "filter", "hits", "search", "page", "all pixels", "totals", "longest 100"
+    );
     for filter in ["rare", "name_7", "\"name_77\"", "/name_.*1$/", "dur>199us", "dur<10", "-rare"] {
         measure(&snapshot, filter);
     }
+    let (scope, cancel, progress) = (Scope::default(), Cancel::default(), Progress::default());
+    let paths_ms = best_ms(|| drop(stacks::of_spans(&snapshot, &scope, &cancel, &progress)));
+    println!("call paths of all spans: {paths_ms:.2}");
     Ok(())
 }
 
@@ -90,7 +98,15 @@ fn measure(snapshot: &Snapshot, text: &str) {
             drop(filtered::longest(snapshot, &matcher, LaneIdx(lane), buckets, &Cancel::default()));
         }
     });
-    println!("{text:<26}{:>12}{search_ms:>14.2}{page_ms:>20.2}{pixels_ms:>18.2}", hits.total());
+    let (scope, cancel, progress) = (Scope::default(), Cancel::default(), Progress::default());
+    let totals_ms = best_ms(|| {
+        aggregate(snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).ok();
+    });
+    let longest_ms = best_ms(|| drop(longest(snapshot, &matcher, &scope, 100, &cancel)));
+    println!(
+        "{text:<20}{:>12}{search_ms:>12.2}{page_ms:>12.2}{pixels_ms:>14.2}{totals_ms:>12.2}{longest_ms:>16.2}",
+        hits.total()
+    );
 }
 
 fn best_ms(mut work: impl FnMut()) -> f64 {

@@ -9,7 +9,7 @@ use regex::Regex;
 use super::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat, LowProgress,
-    LowRange, LowSpans, LowSynth,
+    LowRange, LowSpans, LowStats, LowSynth,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
@@ -25,6 +25,7 @@ pub enum Command {
     Demo { load: Load },
     Info { file: PathBuf, json: bool, load: Load },
     Spans { spans: Spans, load: Load },
+    Stats { stats: Stats, load: Load },
     Export { export: Export, load: Load },
     Render { file: PathBuf, output: PathBuf, size: SizeArg, range: TimeRange, load: Load },
     Synth(Synth),
@@ -75,6 +76,15 @@ pub struct Spans {
     pub format: RowFormat,
 }
 
+/// Which spans to add up, and how to print that.
+#[derive(Debug)]
+pub struct Stats {
+    pub file: PathBuf,
+    pub range: TimeRange,
+    pub filter: Filter,
+    pub format: RowFormat,
+}
+
 /// What to export, and how.
 #[derive(Debug)]
 pub struct Export {
@@ -112,6 +122,11 @@ impl Command {
                 let (range, filter) = (time_range(&range)?, filter_of(filter.as_deref(), name)?);
                 let spans = Spans { file, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
                 Self::Spans { spans, load: load(common)? }
+            }
+            Some(LowCommand::Stats(low)) => {
+                let LowStats { file, range, name, filter, format, common } = low;
+                let (range, filter) = (time_range(&range)?, filter_of(filter.as_deref(), name)?);
+                Self::Stats { stats: Stats { file, range, filter, format: format.rows() }, load: load(common)? }
             }
             Some(LowCommand::Export(low)) => {
                 let LowExport { file, output, format, range, track, by_process, common } = low;
@@ -276,6 +291,7 @@ mod tests {
             "longspan spans a --from 5us --to 5us",
             "longspan spans a --name (",
             "longspan spans a --filter dur>fast",
+            "longspan stats a --from 5us --to 5us",
             "longspan spans a --from 1parsec",
             "longspan info",
             "longspan info a --threads 0",

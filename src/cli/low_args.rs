@@ -92,6 +92,8 @@ pub enum LowCommand {
     Info(LowInfo),
     /// Print the spans of a capture, sorted by time, then depth
     Spans(LowSpans),
+    /// Print the spans of a capture added up by name, those with the most time first
+    Stats(LowStats),
     /// Write a capture back, sorted
     Export(LowExport),
     /// Draw a capture into a PNG file, the same picture as the window's
@@ -138,6 +140,25 @@ pub struct LowSpans {
     /// At most so many spans
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
+    /// How to write them
+    #[arg(long, default_value = "csv")]
+    pub format: LowRowFormat,
+    #[command(flatten)]
+    pub common: LowCommon,
+}
+
+#[derive(Debug, Args)]
+pub struct LowStats {
+    /// The capture
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub range: LowRange,
+    /// Only spans whose name has a match of this regular expression
+    #[arg(long, value_name = "RE")]
+    pub name: Option<String>,
+    /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
+    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
+    pub filter: Option<String>,
     /// How to write them
     #[arg(long, default_value = "csv")]
     pub format: LowRowFormat,

@@ -13,6 +13,7 @@ mod load;
 mod low_args;
 mod progress_line;
 mod spans;
+mod stats;
 mod synth;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
@@ -91,6 +92,7 @@ fn perform(command: Command) -> Result<(), CliError> {
     match command {
         Command::Info { file, json, load } => info::print(&file, json, &load),
         Command::Spans { spans, load } => spans::print(&spans, &load),
+        Command::Stats { stats, load } => stats::print(&stats, &load),
         Command::Dump { file, load } => dump::print(&file, &load),
         Command::CacheList { folder } => cache::list(&folder),
         Command::CacheClear { folder } => cache::clear(&folder),

@@ -32,7 +32,7 @@ impl NameIdx {
 pub type Category<T> = Option<T>;
 
 /// What a name index stands for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct NameRow<T> {
     /// The text that is shown and hashed for the colour.
     pub text: T,

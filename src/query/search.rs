@@ -337,7 +337,7 @@ impl Ord for Head {
 }
 
 /// The rows of a block that match as hits, in order.
-fn hits_of(scan: &LaneScan<'_>, found: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
+pub(super) fn hits_of(scan: &LaneScan<'_>, found: &BlockHits<'_>) -> impl DoubleEndedIterator<Item = Hit> + use<> {
     let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
     found.block.starts(&mut starts);
     found.block.names(&mut names);

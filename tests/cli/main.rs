@@ -9,3 +9,4 @@ mod pictures;
 mod round_trip;
 mod samples;
 mod scheduling;
+mod stats;

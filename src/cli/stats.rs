@@ -1,0 +1,66 @@
+//! `longspan stats`: the spans of a capture added up by name, those with the most time first.
+
+use super::args::{Load, Stats};
+use super::load::load;
+use super::progress_line::ProgressLine;
+use super::{CliError, to_stdout};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::export::table::{RowFormat, json_text, quoted};
+use crate::query::Snapshot;
+use crate::query::aggregate::{GrowingTotals, aggregate};
+use crate::query::matcher::Matcher;
+use crate::query::scan::Scope;
+
+/// The columns that are numbers, in order: a contract with scripts. All but `count` are nanoseconds.
+const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min", "max"];
+
+/// Prints the totals that `stats` asks for.
+pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(&stats.file, how)?.store);
+    let (from_ns, to_ns) = stats.range.on_clock_of(snapshot.start_ns());
+    let scope = Scope { from_ns, to_ns, ..Scope::default() };
+    let matcher = Matcher::new(&snapshot, &stats.filter);
+    let (growing, progress) = (GrowingTotals::default(), Progress::default());
+    let line = ProgressLine::start(&progress, how.progress);
+    aggregate(&snapshot, &matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
+    drop(line);
+    let totals = growing.so_far();
+    let mut rows = totals.by_name();
+    // By name where times are the same, since the order of names is that of the capture.
+    rows.sort_by_key(|(name, totals)| (u128::MAX - totals.total_ns, snapshot.names().get(*name)));
+    to_stdout(|out| {
+        if stats.format == RowFormat::Csv {
+            writeln!(out, "name,category,{}", NUMBERS.join(","))?;
+        }
+        for (name, totals) in rows {
+            let name = snapshot.names().get(name);
+            let times =
+                [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
+            let sums = [u128::from(totals.count), totals.total_ns, totals.self_ns];
+            let numbers = sums.into_iter().chain(times.map(u128::from));
+            if stats.format == RowFormat::Csv {
+                quoted(out, name.text)?;
+                out.write_all(b",")?;
+                quoted(out, name.category.unwrap_or(""))?;
+                for number in numbers {
+                    write!(out, ",{number}")?;
+                }
+            } else {
+                out.write_all(b"{\"name\":")?;
+                json_text(out, name.text)?;
+                out.write_all(b",\"category\":")?;
+                match name.category {
+                    Some(category) => json_text(out, category)?,
+                    None => out.write_all(b"null")?,
+                }
+                for (column, number) in NUMBERS.into_iter().zip(numbers) {
+                    write!(out, ",\"{column}\":{number}")?;
+                }
+                out.write_all(b"}")?;
+            }
+            out.write_all(b"\n")?;
+        }
+        Ok(())
+    })
+}

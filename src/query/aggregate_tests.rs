@@ -1,0 +1,266 @@
+//! Totals, longest spans, spreads over time and call paths beside their oracles: loops over all rows.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use super::Snapshot;
+use super::aggregate::{GrowingTotals, Totals, aggregate};
+use super::filter::Filter;
+use super::longest::longest;
+use super::matcher::Matcher;
+use super::over_time::over_time;
+use super::rows::{SortedRow, SortedRows};
+use super::scan::Scope;
+use super::search::Hit;
+use super::stacks::{self, CallTree, NodeIdx};
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::{Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use crate::store::{LaneKind, Meta, Row, Store, StoreWriter, Summary};
+
+/// Two tracks of three lanes. Spans below others may reach beyond them, as those that overlap without nesting do.
+fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
+    let mut state = seed | 1;
+    let mut below = move |bound: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % bound
+    };
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    for name in 0..9 {
+        names.intern(&format!("name {name}"), None);
+    }
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 24).unwrap();
+    let mut end_ns = 0;
+    for tid in 0..2 {
+        let (pid, tid) = (Id::Number(1), Id::Number(tid));
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let track = registry.track(&key);
+        for depth in 0..3 {
+            let lane = writer.add_lane(track, LaneKind::Spans, depth);
+            let mut free_ns = 0;
+            let rows = rows_per_lane << depth;
+            for _ in 0..rows {
+                let start_ns = free_ns + (below(3) * below(100 >> depth)) as i64;
+                let value = below(400 >> (2 * depth)) * below(8);
+                free_ns = start_ns + value as i64;
+                let name = 1 + if below(50) == 0 { 8 } else { below(8) } as u32;
+                writer.push(lane, Row { start_ns, value, detail: 0, name }).unwrap();
+            }
+            end_ns = free_ns.max(end_ns);
+        }
+    }
+    let summary = Summary { end_ns, ..Summary::default() };
+    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+}
+
+/// All spans that reach into the range, with their track and depth.
+fn spans(snapshot: &Snapshot, scope: &Scope) -> Vec<(SortedRow, TrackIdx, u16)> {
+    let rows = SortedRows::new(snapshot, snapshot.capture_lanes(), scope.from_ns, scope.to_ns);
+    let rows = rows.map(|row| {
+        let lane = snapshot.lane(row.index.lane);
+        (row, lane.track, lane.depth)
+    });
+    rows.filter(|(_, track, _)| scope.tracks.as_ref().is_none_or(|tracks| tracks.contains(track))).collect()
+}
+
+fn end_ns(row: &SortedRow) -> i64 {
+    row.row.start_ns + row.row.value as i64
+}
+
+/// The time of `[start_ns, end_ns)` that is in the range of a scope.
+fn within(start_ns: i64, end_ns: i64, scope: &Scope) -> i64 {
+    (end_ns.min(scope.to_ns.unwrap_or(i64::MAX)) - start_ns.max(scope.from_ns.unwrap_or(i64::MIN))).max(0)
+}
+
+fn scopes(end_ns: i64) -> [Scope; 4] {
+    let part = Scope { from_ns: Some(end_ns / 4), to_ns: Some(end_ns / 2), ..Scope::default() };
+    let track = Scope { tracks: Some(vec![TrackIdx(1)]), ..part.clone() };
+    [Scope::default(), part, track, Scope { from_ns: Some(end_ns / 2), ..Scope::default() }]
+}
+
+fn totals(snapshot: &Snapshot, filter: &str, scope: &Scope) -> Totals {
+    let matcher = Matcher::new(snapshot, &Filter::parse(filter).unwrap());
+    let growing = GrowingTotals::default();
+    let progress = Progress::default();
+    aggregate(snapshot, &matcher, scope, &growing, &Cancel::default(), &progress).unwrap();
+    assert!(progress.view().fraction().is_none_or(|part| part == 1.0));
+    growing.so_far()
+}
+
+#[test]
+fn totals_are_those_of_a_loop_over_all_spans() {
+    let snapshot = capture(3000, 3);
+    for scope in scopes(snapshot.end_ns()) {
+        for filter in ["", "/[1-3]/", "dur>100", "-\"name 8\""] {
+            let parsed = Filter::parse(filter).unwrap();
+            let matcher = Matcher::new(&snapshot, &parsed);
+            let all = spans(&snapshot, &Scope { from_ns: None, ..scope.clone() });
+            let mut expected: BTreeMap<NameIdx, (Vec<u64>, i64, i64)> = BTreeMap::new();
+            for (row, track, depth) in spans(&snapshot, &scope) {
+                let name = NameIdx(row.row.name);
+                if !matcher.has_name(name) || !matcher.has_duration(row.row.value) {
+                    continue;
+                }
+                let below = all.iter().filter(|(child, child_track, child_depth)| {
+                    (*child_track, *child_depth) == (track, depth + 1)
+                        && (row.row.start_ns..end_ns(&row)).contains(&child.row.start_ns)
+                });
+                let below_ns: i64 =
+                    below.map(|(child, ..)| within(child.row.start_ns, end_ns(child).min(end_ns(&row)), &scope)).sum();
+                let within_ns = within(row.row.start_ns, end_ns(&row), &scope);
+                let kept = expected.entry(name).or_default();
+                kept.0.push(row.row.value);
+                kept.1 += within_ns;
+                kept.2 += within_ns - below_ns;
+            }
+            let found = totals(&snapshot, filter, &scope);
+            assert_eq!(found.by_name().len(), expected.len());
+            for (name, (mut durs, total_ns, self_ns)) in expected {
+                durs.sort_unstable();
+                let found = found.get(name).expect("the name");
+                assert_eq!(found.count, durs.len() as u64, "{filter} {scope:?}");
+                assert_eq!((found.total_ns, found.self_ns), (total_ns as u128, self_ns as u128), "{filter} {scope:?}");
+                assert_eq!((found.min_ns, Some(&found.max_ns)), (durs[0], durs.last()));
+                assert_eq!(found.mean_ns(), durs.iter().sum::<u64>() / durs.len() as u64);
+                for (part, rank) in [(0.5, durs.len().div_ceil(2)), (0.99, (durs.len() * 99).div_ceil(100))] {
+                    let quantile = found.quantile_ns(part);
+                    let allowed = if durs.len() <= 128 { 0 } else { durs[rank - 1] / 32 };
+                    assert!(quantile.abs_diff(durs[rank - 1]) <= allowed, "{part} of {} is {quantile}", durs.len());
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_longest_are_those_of_a_full_sort() {
+    let snapshot = capture(3000, 8);
+    for scope in scopes(snapshot.end_ns()) {
+        for filter in ["", "\"name 8\"", "nothing", "dur<50"] {
+            let matcher = Matcher::new(&snapshot, &Filter::parse(filter).unwrap());
+            let mut expected: Vec<Hit> = spans(&snapshot, &scope)
+                .into_iter()
+                .map(|(row, ..)| Hit {
+                    start_ns: row.row.start_ns,
+                    row: row.index,
+                    dur_ns: row.row.value,
+                    name: NameIdx(row.row.name),
+                })
+                .filter(|hit| matcher.has_name(hit.name) && matcher.has_duration(hit.dur_ns))
+                .collect();
+            expected.sort_by_key(|hit| (u64::MAX - hit.dur_ns, hit.start_ns, hit.row));
+            for count in [0, 1, 20, 500] {
+                let found = longest(&snapshot, &matcher, &scope, count, &Cancel::default()).unwrap();
+                assert_eq!(found, expected[..count.min(expected.len())], "{count} of {filter} in {scope:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn every_start_is_in_its_part_of_time() {
+    let snapshot = capture(2000, 4);
+    let (from_ns, to_ns) = (snapshot.end_ns() / 5, snapshot.end_ns() / 2);
+    let matcher = Matcher::new(&snapshot, &Filter::parse("/[1-4]/").unwrap());
+    let scope = Scope { from_ns: Some(from_ns), to_ns: Some(to_ns), ..Scope::default() };
+    for columns in [1, 7, 300] {
+        let found = over_time(&snapshot, &matcher, &scope, (from_ns, to_ns), columns, &Cancel::default()).unwrap();
+        let mut expected = vec![0; columns];
+        for (row, ..) in spans(&snapshot, &scope) {
+            if matcher.has_name(NameIdx(row.row.name)) && row.row.start_ns >= from_ns {
+                let since_ns = (row.row.start_ns - from_ns) as usize;
+                expected[since_ns * columns / (to_ns - from_ns) as usize] += 1;
+            }
+        }
+        assert_eq!(found, expected);
+    }
+}
+
+/// By path: how many spans end with it, and their time within the range.
+type Paths = BTreeMap<Vec<u32>, (u64, i64)>;
+
+fn paths_of(tree: &CallTree) -> Paths {
+    let mut paths = Paths::new();
+    for (place, node) in tree.nodes().iter().enumerate().skip(1) {
+        let (mut path, mut at) = (Vec::new(), NodeIdx(place as u32));
+        while at != NodeIdx::ROOT {
+            path.push(tree.nodes()[at.index()].name.0);
+            at = tree.nodes()[at.index()].parent;
+        }
+        path.reverse();
+        paths.insert(path, (node.count, node.total as i64));
+    }
+    paths
+}
+
+#[test]
+fn call_paths_are_those_of_the_spans_around() {
+    let snapshot = capture(250, 6);
+    for scope in scopes(snapshot.end_ns()) {
+        let all = spans(&snapshot, &scope);
+        let mut expected = Paths::new();
+        for (row, track, depth) in &all {
+            let mut path = vec![row.row.name];
+            let (mut inner, mut inner_depth) = (row, *depth);
+            loop {
+                let around = all.iter().filter(|(outer, outer_track, outer_depth)| {
+                    outer_track == track
+                        && *outer_depth < inner_depth
+                        && outer.row.start_ns <= inner.row.start_ns
+                        && end_ns(outer) >= end_ns(inner)
+                });
+                // Of spans without length at one time, the last is the one around.
+                let Some((outer, _, outer_depth)) = around.max_by_key(|(outer, _, depth)| (*depth, outer.index)) else {
+                    break;
+                };
+                path.push(outer.row.name);
+                (inner, inner_depth) = (outer, *outer_depth);
+            }
+            path.reverse();
+            let kept = expected.entry(path).or_default();
+            kept.0 += 1;
+            kept.1 += within(row.row.start_ns, end_ns(row), &scope);
+        }
+        let tree = stacks::of_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        assert_eq!(tree.folded, 0);
+        let found = paths_of(&tree);
+        assert!(found.keys().eq(expected.keys()));
+        for (path, (count, time_ns)) in expected {
+            assert_eq!(found[&path].0, count);
+            // Where spans below one are side by side, as all leaves are, the time is that of the spans.
+            let is_leaf = !found.keys().any(|other| other.len() > path.len() && other.starts_with(&path));
+            assert!(if is_leaf { found[&path].1 == time_ns } else { found[&path].1 >= time_ns }, "{path:?}");
+        }
+        let children = tree.children();
+        assert_eq!(children.iter().map(Vec::len).sum::<usize>() + 1, tree.nodes().len());
+    }
+}
+
+#[test]
+fn work_that_is_stopped_says_so() {
+    let snapshot = capture(100, 6);
+    let cancel = Cancel::default();
+    cancel.cancel();
+    let (matcher, scope, progress) =
+        (Matcher::new(&snapshot, &Filter::default()), Scope::default(), Progress::default());
+    assert!(aggregate(&snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).is_err());
+    assert!(longest(&snapshot, &matcher, &scope, 5, &cancel).is_err());
+    assert!(over_time(&snapshot, &matcher, &scope, (0, 9), 5, &cancel).is_err());
+    assert!(stacks::of_spans(&snapshot, &scope, &cancel, &progress).is_err());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 20, failure_persistence: None, ..ProptestConfig::default() })]
+
+    #[test]
+    fn totals_do_not_depend_on_the_number_of_threads(seed in 0u64..100, threads in 1usize..5) {
+        let snapshot = capture(500, seed);
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads).build().unwrap();
+        let scope = Scope { from_ns: Some(1000), ..Scope::default() };
+        prop_assert_eq!(pool.install(|| totals(&snapshot, "", &scope)), totals(&snapshot, "", &scope));
+    }
+}

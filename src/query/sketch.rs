@@ -1,0 +1,216 @@
+//! How durations are spread, in little memory: exact while they are few, else counted in buckets of a logarithmic scale.
+//!
+//! An octave has 32 buckets, so a quantile from buckets is off by at most one part in 32 of its value, whatever the
+//! durations; smallest and largest are exact. Sketches of parts add up to that of the whole, in any order.
+
+/// Durations that are kept as they are: all of a name that is rare, which is where single durations matter.
+const EXACT_MAX: usize = 128;
+
+/// The binary logarithm of the buckets in an octave.
+const OCTAVE_LOG2: u32 = 5;
+
+/// The spread of some durations.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Sketch {
+    /// The durations.
+    Exact(Vec<u64>),
+    /// Counts of neighbouring buckets, from that number on.
+    Counted {
+        /// The number of the first bucket.
+        first: usize,
+        /// How many durations each has.
+        counts: Vec<u32>,
+    },
+}
+
+/// A bar of a histogram.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Bar {
+    /// The smallest duration in it.
+    pub least_ns: u64,
+    /// The largest.
+    pub most_ns: u64,
+    /// How many durations it has.
+    pub count: u64,
+}
+
+impl Default for Sketch {
+    fn default() -> Self {
+        Self::Exact(Vec::new())
+    }
+}
+
+impl Sketch {
+    /// Adds a duration.
+    pub fn add(&mut self, dur_ns: u64) {
+        match self {
+            Self::Exact(values) if values.len() < EXACT_MAX => values.push(dur_ns),
+            Self::Exact(_) => {
+                self.count_all();
+                self.add(dur_ns);
+            }
+            Self::Counted { first, counts } => add_to(first, counts, bucket_of(dur_ns), 1),
+        }
+    }
+
+    /// Adds the durations of another.
+    pub fn merge(&mut self, other: Self) {
+        match other {
+            Self::Exact(values) => values.into_iter().for_each(|value| self.add(value)),
+            Self::Counted { first: others_first, counts: others } => {
+                self.count_all();
+                let Self::Counted { first, counts } = self else { return };
+                for (bucket, count) in (others_first..).zip(others) {
+                    if count > 0 {
+                        add_to(first, counts, bucket, count);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The duration that a part of all, 0 to 1, does not exceed; `None` of nothing.
+    #[must_use]
+    pub fn quantile(&self, part: f64) -> Option<u64> {
+        let rank = |count: u64| ((count as f64 * part).ceil() as u64).clamp(1, count.max(1)) - 1;
+        match self {
+            Self::Exact(values) => {
+                let mut values = values.clone();
+                values.sort_unstable();
+                values.get(rank(values.len() as u64) as usize).copied()
+            }
+            Self::Counted { first, counts } => {
+                let total: u64 = counts.iter().map(|&count| u64::from(count)).sum();
+                let mut left = rank(total);
+                for (bucket, &count) in (*first..).zip(counts) {
+                    if left < u64::from(count) {
+                        let (least, most) = bounds_of(bucket);
+                        return Some(least + (most - least) / 2);
+                    }
+                    left -= u64::from(count);
+                }
+                None
+            }
+        }
+    }
+
+    /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the first
+    /// bar that has any to the last, with the empty ones between.
+    #[must_use]
+    pub fn bars(&self, bars_per_octave_log2: u32) -> Vec<Bar> {
+        let mut counted = self.clone();
+        counted.count_all();
+        let Self::Counted { first, counts } = counted else { return Vec::new() };
+        let shift = OCTAVE_LOG2.saturating_sub(bars_per_octave_log2);
+        let mut bars: Vec<Bar> = Vec::new();
+        let mut last = None;
+        for (bucket, &count) in (first..).zip(&counts) {
+            let (least_ns, most_ns) = bounds_of(bucket);
+            let bar = bucket >> shift;
+            if last != Some(bar) {
+                bars.push(Bar { least_ns, most_ns, count: 0 });
+                last = Some(bar);
+            }
+            if let Some(bar) = bars.last_mut() {
+                bar.most_ns = most_ns;
+                bar.count += u64::from(count);
+            }
+        }
+        let is_empty = |bar: &Bar| bar.count == 0;
+        let end = bars.iter().rposition(|bar| !is_empty(bar)).map_or(0, |last| last + 1);
+        bars.truncate(end);
+        bars.drain(..bars.iter().position(|bar| !is_empty(bar)).unwrap_or(0));
+        bars
+    }
+
+    fn count_all(&mut self) {
+        let Self::Exact(values) = self else { return };
+        let values = std::mem::take(values);
+        let (mut first, mut counts) = (0, Vec::new());
+        values.into_iter().for_each(|value| add_to(&mut first, &mut counts, bucket_of(value), 1));
+        *self = Self::Counted { first, counts };
+    }
+}
+
+fn add_to(first: &mut usize, counts: &mut Vec<u32>, bucket: usize, count: u32) {
+    if counts.is_empty() {
+        *first = bucket;
+    }
+    if bucket < *first {
+        counts.splice(0..0, std::iter::repeat_n(0, *first - bucket));
+        *first = bucket;
+    }
+    let place = bucket - *first;
+    if place >= counts.len() {
+        counts.resize(place + 1, 0);
+    }
+    counts[place] = counts[place].saturating_add(count);
+}
+
+/// The bucket of a duration: below 32 one each, then 32 in each octave.
+fn bucket_of(dur_ns: u64) -> usize {
+    let octave = (u64::BITS - dur_ns.leading_zeros()).saturating_sub(OCTAVE_LOG2 + 1);
+    (octave as usize * (1 << OCTAVE_LOG2)) + (dur_ns >> octave) as usize
+}
+
+/// The smallest and the largest duration of a bucket.
+fn bounds_of(bucket: usize) -> (u64, u64) {
+    let octave = (bucket >> OCTAVE_LOG2).saturating_sub(1);
+    let least = ((bucket - (octave << OCTAVE_LOG2)) as u64) << octave;
+    (least, least + ((1 << octave) - 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn every_duration_is_within_its_bucket_and_buckets_leave_no_gap() {
+        for bucket in 0..bucket_of(u64::MAX) {
+            assert_eq!(bounds_of(bucket).1 + 1, bounds_of(bucket + 1).0);
+            assert_eq!((bucket_of(bounds_of(bucket).0), bucket_of(bounds_of(bucket).1)), (bucket, bucket));
+        }
+        assert_eq!(bounds_of(bucket_of(u64::MAX)).1, u64::MAX);
+    }
+
+    proptest! {
+        #[test]
+        fn quantiles_are_those_of_the_sorted_durations(
+            values in proptest::collection::vec((0u32..60, any::<u64>()), 0..600),
+            part in 0.0f64..=1.0,
+            cut in 0usize..600,
+        ) {
+            let values: Vec<u64> = values.into_iter().map(|(shift, value)| value >> shift).collect();
+            let (left, right) = values.split_at(cut.min(values.len()));
+            let sketch = |values: &[u64]| {
+                let mut sketch = Sketch::default();
+                values.iter().for_each(|&value| sketch.add(value));
+                sketch
+            };
+            let mut merged = sketch(right);
+            merged.merge(sketch(left));
+            let mut sorted = values.clone();
+            sorted.sort_unstable();
+            let rank = ((values.len() as f64 * part).ceil() as usize).max(1) - 1;
+            let expected = sorted.get(rank).copied();
+            let found = merged.quantile(part);
+            prop_assert_eq!(found, sketch(&values).quantile(part), "the order does not matter");
+            match (found, expected) {
+                (Some(found), Some(expected)) if values.len() <= EXACT_MAX => prop_assert_eq!(found, expected),
+                (Some(found), Some(expected)) => prop_assert!(found.abs_diff(expected) <= expected / 32),
+                (found, expected) => prop_assert_eq!(found, expected),
+            }
+            for octave in 0..=5 {
+                let bars = merged.bars(octave);
+                prop_assert!(bars.windows(2).all(|pair| pair[0].most_ns + 1 == pair[1].least_ns));
+                prop_assert_eq!(bars.iter().map(|bar| bar.count).sum::<u64>(), values.len() as u64);
+                for bar in bars {
+                    let within = values.iter().filter(|value| (bar.least_ns..=bar.most_ns).contains(value)).count();
+                    prop_assert_eq!(bar.count, within as u64);
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,237 @@
+//! Call paths of a part of a capture as one tree with weights: of spans by their time within the range, of samples by how
+//! many there are. What a flame graph draws.
+//!
+//! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::rows::SortedRows;
+use super::scan::Scope;
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::{NameIdx, StackIdx, TrackIdx};
+use crate::store::{LaneIdx, LaneKind};
+
+/// The most nodes of a tree: 64 MiB. Deeper paths beyond that count for the node that they would hang from.
+const NODES_MAX: usize = 1 << 20;
+
+/// Rows between two looks at the request to stop: some milliseconds.
+const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
+
+/// A row of a [`CallTree`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct NodeIdx(pub u32);
+
+impl NodeIdx {
+    /// What holds all paths. Has no name.
+    pub const ROOT: Self = Self(0);
+
+    /// As a position in an array.
+    #[must_use]
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+/// A path: that of its parent, and a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Node {
+    /// Always an earlier node; of the root, itself.
+    pub parent: NodeIdx,
+    /// The last name of the path.
+    pub name: NameIdx,
+    /// Nanoseconds of spans, or samples, of this path and of all that go on from it.
+    pub total: u64,
+    /// Of this path alone.
+    pub own: u64,
+    /// Spans or samples that end with this path.
+    pub count: u64,
+}
+
+/// Call paths with their weights.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct CallTree {
+    nodes: Vec<Node>,
+    index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
+    /// Spans whose paths would have been too many.
+    pub folded: u64,
+}
+
+impl Default for CallTree {
+    fn default() -> Self {
+        let root = Node { parent: NodeIdx::ROOT, name: NameIdx::EMPTY, total: 0, own: 0, count: 0 };
+        Self { nodes: vec![root], index: FxHashMap::default(), folded: 0 }
+    }
+}
+
+impl CallTree {
+    /// All nodes, the root first, parents before their children.
+    #[must_use]
+    pub fn nodes(&self) -> &[Node] {
+        &self.nodes
+    }
+
+    /// For each node, its children from the heaviest.
+    #[must_use]
+    pub fn children(&self) -> Vec<Vec<NodeIdx>> {
+        let mut children = vec![Vec::new(); self.nodes.len()];
+        for (node, index) in self.nodes.iter().zip(0..).skip(1) {
+            children[node.parent.index()].push(NodeIdx(index));
+        }
+        for of_node in &mut children {
+            of_node.sort_by_key(|child| (u64::MAX - self.nodes[child.index()].total, self.nodes[child.index()].name));
+        }
+        children
+    }
+
+    /// The node of a name below another, new or known; the other itself if there are too many.
+    fn node(&mut self, parent: NodeIdx, name: NameIdx) -> NodeIdx {
+        if let Some(&known) = self.index.get(&(parent, name)) {
+            return known;
+        }
+        if self.nodes.len() >= NODES_MAX {
+            self.folded += 1;
+            return parent;
+        }
+        let new = NodeIdx(self.nodes.len() as u32);
+        self.nodes.push(Node { parent, name, total: 0, own: 0, count: 0 });
+        self.index.insert((parent, name), new);
+        new
+    }
+
+    /// Adds the paths of another tree.
+    fn merge(&mut self, other: &Self) {
+        let mut places = vec![NodeIdx::ROOT; other.nodes.len()];
+        for (place, node) in other.nodes.iter().enumerate().skip(1) {
+            let own = self.node(places[node.parent.index()], node.name);
+            places[place] = own;
+            let known = &mut self.nodes[own.index()];
+            known.own += node.own;
+            known.count += node.count;
+        }
+        self.folded += other.folded;
+    }
+
+    /// Adds up the weights of all paths from their own.
+    fn add_up(&mut self) {
+        self.nodes.iter_mut().for_each(|node| node.total = node.own);
+        for place in (1..self.nodes.len()).rev() {
+            let (total, parent) = (self.nodes[place].total, self.nodes[place].parent);
+            self.nodes[parent.index()].total += total;
+        }
+    }
+}
+
+/// The call paths of the spans in `scope`. `progress` counts tracks.
+///
+/// # Errors
+/// If it was asked to stop.
+pub fn of_spans(
+    snapshot: &Snapshot,
+    scope: &Scope,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<CallTree, Cancelled> {
+    let tracks = tracks_of(snapshot, scope);
+    progress.begin(Stage::Counting, tracks.len() as u64);
+    let trees = tracks.into_par_iter().map(|track| {
+        let tree = of_track(snapshot, track, scope, cancel)?;
+        progress.advance(1);
+        Ok(tree)
+    });
+    let mut whole = trees.try_reduce(CallTree::default, |mut left, right| {
+        if left.nodes.len() >= right.nodes.len() {
+            left.merge(&right);
+            return Ok(left);
+        }
+        let mut right = right;
+        right.merge(&left);
+        Ok(right)
+    })?;
+    whole.add_up();
+    Ok(whole)
+}
+
+/// The call paths of the samples in `scope`.
+///
+/// # Errors
+/// If it was asked to stop.
+pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
+    let tracks = tracks_of(snapshot, scope);
+    let is_sampled = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Samples;
+    let lanes = tracks.into_iter().flat_map(|track| snapshot.lanes_of(track).map(LaneIdx)).filter(is_sampled);
+    let mut counts: FxHashMap<StackIdx, u64> = FxHashMap::default();
+    for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
+        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            cancel.check()?;
+        }
+        *counts.entry(StackIdx::of_value(row.row.value)).or_default() += 1;
+    }
+    let mut counts: Vec<_> = counts.into_iter().collect();
+    counts.sort_unstable();
+    let mut tree = CallTree::default();
+    for (stack, count) in counts {
+        let mut names: Vec<NameIdx> = snapshot.stacks().frames(stack).collect();
+        names.reverse();
+        let node = names.into_iter().fold(NodeIdx::ROOT, |parent, name| tree.node(parent, name));
+        let node = &mut tree.nodes[node.index()];
+        node.own += count;
+        node.count += count;
+    }
+    tree.add_up();
+    Ok(tree)
+}
+
+fn tracks_of(snapshot: &Snapshot, scope: &Scope) -> Vec<TrackIdx> {
+    let mut tracks: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
+    // The lanes of a track are neighbours.
+    tracks.dedup();
+    tracks.retain(|track| scope.tracks.as_ref().is_none_or(|wanted| wanted.contains(track)));
+    tracks
+}
+
+fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
+    let is_spans = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
+    let lanes = snapshot.lanes_of(track).map(LaneIdx).filter(is_spans);
+    let mut tree = CallTree::default();
+    // By depth: the last span that began.
+    let mut open: Vec<Open> = Vec::new();
+    let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
+    for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
+        if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
+            cancel.check()?;
+        }
+        let depth = usize::from(snapshot.lane(row.index.lane).depth);
+        let (start_ns, end_ns) = (row.row.start_ns, row.row.start_ns.saturating_add_unsigned(row.row.value));
+        let above = &open[..depth.min(open.len())];
+        let parent = above.iter().rev().find(|outer| outer.end_ns >= end_ns && outer.start_ns <= start_ns);
+        let parent = parent.map_or(NodeIdx::ROOT, |outer| outer.node);
+        let node = tree.node(parent, NameIdx(row.row.name));
+        let within_ns = end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns)).max(0).cast_unsigned();
+        tree.nodes[node.index()].count += 1;
+        // Time that is folded into the parent is the parent's already.
+        if node != parent || node == NodeIdx::ROOT {
+            tree.nodes[node.index()].own += within_ns;
+        }
+        if node != parent && parent != NodeIdx::ROOT {
+            // Spans within one that are not side by side may take more than it has.
+            let outer = &mut tree.nodes[parent.index()];
+            outer.own = outer.own.saturating_sub(within_ns);
+        }
+        let begun = Open { node, start_ns, end_ns };
+        if depth >= open.len() {
+            open.resize(depth + 1, Open { node: NodeIdx::ROOT, start_ns: i64::MAX, end_ns: i64::MIN });
+        }
+        open[depth] = begun;
+    }
+    Ok(tree)
+}
+
+#[derive(Debug, Clone, Copy)]
+struct Open {
+    node: NodeIdx,
+    start_ns: i64,
+    end_ns: i64,
+}
