@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use longspan::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::query::cursor::LaneCursor;
 use longspan::query::{Buckets, Cell, Snapshot, pixels};
 use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
 
@@ -89,9 +90,9 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
     let rows: u64 = views
         .iter()
         .map(|&(lane, view)| {
-            let mut cells = Vec::new();
-            pixels::longest_from_forest(snapshot, lane, view, &mut cells);
-            cells.iter().map(|cell| cell.rows).sum::<u64>()
+            let mut cursor = LaneCursor::new(snapshot, lane);
+            let from = cursor.first_from(view.start_ns(view.first)).row;
+            cursor.first_from(view.start_ns(view.end())).row - from
         })
         .sum();
     let best_ns = |work: &mut dyn FnMut(LaneIdx, Buckets)| {

@@ -58,6 +58,9 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     app.set_adapter(gpu.name(), gpu.is_software());
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
     app.show_capture(snapshot, Path::new(&options.title).to_owned(), false);
+    if let Some(timeline) = app.timeline_mut() {
+        timeline.wait_for_all();
+    }
     let mut headless = Headless::new(&gpu, options.size_px, options.scale);
     // The first pass lays out; only then the view has the width that the range is for.
     headless.pass(&mut app, &gpu, &mut painter);

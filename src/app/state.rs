@@ -212,10 +212,10 @@ impl App {
     /// Takes the answer of background work.
     pub fn take(&mut self, event: TaskEvent) {
         match event {
-            TaskEvent::Previewed(id, store) if self.runs(id) => {
+            TaskEvent::Previewed(id, snapshot) if self.runs(id) => {
                 if let Some(running) = &self.running {
                     let source = running.path.clone();
-                    self.show_capture(Snapshot::new(store), source, true);
+                    self.show_capture(snapshot, source, true);
                 }
             }
             TaskEvent::Loaded(id, result) if self.runs(id) => {

@@ -14,7 +14,6 @@ use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::query::Snapshot;
 use crate::scene::survey::Survey;
-use crate::store::Store;
 use crate::ui::ExportFormat;
 use crate::ui::picker::{Entry, Listing};
 use crate::ui::rows::{Arranged, Arranging};
@@ -23,7 +22,7 @@ use crate::ui::rows::{Arranged, Arranging};
 #[derive(Debug)]
 pub enum TaskEvent {
     /// What a load has sorted so far.
-    Previewed(TaskId, Arc<Store>),
+    Previewed(TaskId, Snapshot),
     /// A load is over.
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// An export is over.
@@ -107,7 +106,7 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
                 Source::File(path) => path,
                 Source::Demo => demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?,
             };
-            let mut show = |store| previews(TaskEvent::Previewed(id, store));
+            let mut show = |store| previews(TaskEvent::Previewed(id, Snapshot::new(store)));
             open_with_previews(&path, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
                 LoadError::Cancelled(_) => TaskError::Cancelled,
                 other => TaskError::Failed(other.to_string()),

@@ -1,12 +1,15 @@
 //! `longspan bench`: a scripted zoom from everything to one span and back, frame by frame as the window builds them, and
 //! what each frame took. Measures the work of the processor: nothing is drawn.
 //!
-//! The zoom runs twice. *Cold*: the system is asked to drop the pages of the store first, so that they come from the disk;
-//! only for a store that is kept, as one without a name cannot be closed and opened again. *Warm*: with all pages in
-//! memory. Each time the tiles of a new window are empty at first, and serve the later frames as they do there.
+//! The zoom runs three times. *Cold*: the system is asked to drop the pages of the store first, so that they come from the
+//! disk; only for a store that is kept, as one without a name cannot be closed and opened again. *Warm*: with all pages in
+//! memory. Both as in the window: 60 frames a second, each waiting a few milliseconds for its answers and drawn coarser
+//! where these are late. *Whole*: warm, with every frame waiting for all of its answers, which is what they cost. Each time
+//! the tiles of a new window are empty at first, and serve the later frames as they do there.
 
 use std::path::Path;
-use std::time::Instant;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use rayon::ThreadPool;
 use serde::Serialize;
@@ -16,6 +19,7 @@ use super::load::load;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
 use crate::query::Snapshot;
+use crate::scene::asker::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
 use crate::scene::color::{Palette, Shade};
 use crate::scene::frame::{self, FrameOptions, RectBudget};
 use crate::scene::rects::Rect;
@@ -35,6 +39,8 @@ struct Report {
     #[serde(flatten)]
     warm: Distributions,
     cold: Option<Distributions>,
+    /// Of the frames that waited for all of their answers.
+    whole: Distributions,
     /// The graphics adapter that the window would use here.
     adapter: Option<String>,
     steps: Vec<Step>,
@@ -44,10 +50,23 @@ struct Report {
 struct Distributions {
     queries_per_frame: Distribution<u64>,
     ns_per_query: Distribution<f64>,
+    /// Processor time of all threads while the frame was made.
     cpu_ms: Percentiles,
+    /// From the beginning of the frame to its rectangles. Longer where other programs want the processor, too.
+    wall_ms: Percentiles,
     read_bytes: Distribution<u64>,
     instances: Distribution<u64>,
     uploaded_bytes: Distribution<u64>,
+    late: Late,
+}
+
+/// Frames of which some tile was drawn coarser than it should be, because its answer was late.
+#[derive(Debug, Serialize)]
+struct Late {
+    frames: usize,
+    /// The most that came one after the other: so many frames later, all was drawn as it should be.
+    frames_in_a_row: usize,
+    tiles: Distribution<u64>,
 }
 
 #[derive(Debug, Serialize)]
@@ -72,9 +91,11 @@ struct Step {
     zoom: f64,
     queries: u64,
     cpu_ms: f64,
+    wall_ms: f64,
     /// Wall time of the queries, which share the threads; `None`: there was nothing to ask.
     ns_per_query: Option<f64>,
     read_bytes: u64,
+    late_tiles: u64,
     #[serde(skip)]
     instances: u64,
     #[serde(skip)]
@@ -86,6 +107,7 @@ struct Step {
 enum Pass {
     Cold,
     Warm,
+    Whole,
 }
 
 /// Measures, and prints one JSON object.
@@ -106,16 +128,15 @@ pub fn print(file: &Path, frames: u32, size: SizeArg, how: &Load) -> Result<(), 
         drop(loaded);
         drop_pages(&store_path).map_err(|source| CliError::File { path: store_path.clone(), source })?;
         let kept = load(file, how)?.store;
-        steps.extend(script.run(&Snapshot::new(kept.clone()), Pass::Cold, &pool));
+        steps.extend(script.run(&Snapshot::new(kept.clone()), Pass::Cold, &pool)?);
         kept
     } else {
         loaded.store
     };
     let snapshot = Snapshot::new(store);
-    if steps.is_empty() {
-        script.run(&snapshot, Pass::Warm, &pool); // brings the pages into memory
-    }
-    steps.extend(script.run(&snapshot, Pass::Warm, &pool));
+    script.run(&snapshot, Pass::Whole, &pool)?; // brings the pages into memory
+    steps.extend(script.run(&snapshot, Pass::Whole, &pool)?);
+    steps.extend(script.run(&snapshot, Pass::Warm, &pool)?);
 
     let of = |pass| Distributions::of(&steps.iter().filter(|step| step.pass == pass).copied().collect::<Vec<_>>());
     let report = Report {
@@ -124,6 +145,7 @@ pub fn print(file: &Path, frames: u32, size: SizeArg, how: &Load) -> Result<(), 
         frames,
         warm: of(Pass::Warm),
         cold: (steps.first().map(|step| step.pass) == Some(Pass::Cold)).then(|| of(Pass::Cold)),
+        whole: of(Pass::Whole),
         adapter: adapter.map(|(name, _)| name),
         steps,
     };
@@ -141,9 +163,20 @@ struct Script {
     rects: RectBudget,
 }
 
+/// The time of a frame at 60 a second.
+const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
+
 impl Script {
     /// Zooms in for half of the frames, and out again for the rest.
-    fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Vec<Step> {
+    fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Result<Vec<Step>, CliError> {
+        let asker = match pass {
+            Pass::Whole => None,
+            Pass::Cold | Pass::Warm => {
+                let workers = Workers::start_for_window();
+                let workers = workers.map_err(|error| CliError::Output(std::io::Error::other(error)))?;
+                Some(Asker::new(Arc::new(snapshot.clone()), &workers))
+            }
+        };
         let layout = layout_of(snapshot);
         let (width_px, height_px) = (f64::from(self.size.width_px), f64::from(self.size.height_px));
         let mut view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), width_px, height_px);
@@ -162,43 +195,68 @@ impl Script {
         let factor = (whole_ns / target_ns.max(1.0)).max(1.0).powf(1.0 / f64::from(half));
         let mut tiles = Tiles::default();
         let mut steps = Vec::new();
+        let (mut before, mut due) = (view, Instant::now());
         for frame in 0..self.frames {
-            let mut step = pool.install(|| measured(snapshot, &layout, &view, &mut tiles, options));
+            let look = Look { snapshot, layout: &layout, before: &before, view: &view, asker: asker.as_ref() };
+            let mut step = pool.install(|| look.measured(&mut tiles, options));
             (step.pass, step.zoom) = (pass, whole_ns / view.width_ns());
             steps.push(step);
+            before = view;
+            if asker.is_some() {
+                due = (due + FRAME_TIME).max(Instant::now());
+                std::thread::sleep(due.saturating_duration_since(Instant::now()));
+            }
             let factor = if frame < half { factor } else { factor.recip() };
             view.zoom(factor, view.x_from_time(middle_ns));
         }
-        steps
+        Ok(steps)
     }
 }
 
-/// Builds one frame as the window does, its queries apart from the rest.
-fn measured(
-    snapshot: &Snapshot,
-    layout: &RowLayout,
-    view: &Viewport,
-    tiles: &mut Tiles,
-    options: FrameOptions<'_>,
-) -> Step {
-    let began = Instant::now();
-    let rows = frame::rows_in_view(layout, view);
-    let lanes: Vec<_> = rows.iter().map(|row| (row.lane, row.kind)).collect();
-    tiles.prepare(snapshot, buckets_of(view), &lanes);
-    let asked = began.elapsed();
-    let read = tiles.read();
-    // finds every tile there
-    let frame = frame::build(snapshot, snapshot.names(), layout, view, tiles, options);
-    let built = began.elapsed();
-    Step {
-        pass: Pass::Warm,
-        zoom: 1.0,
-        queries: read.queries,
-        cpu_ms: built.as_secs_f64() * 1e3,
-        ns_per_query: (read.queries > 0).then(|| asked.as_secs_f64() * 1e9 / ns(read.queries)),
-        read_bytes: read.bytes,
-        instances: frame.rects.len() as u64,
-        lanes: lanes.len(),
+/// What one frame shows.
+struct Look<'a> {
+    snapshot: &'a Snapshot,
+    layout: &'a RowLayout,
+    before: &'a Viewport,
+    view: &'a Viewport,
+    asker: Option<&'a Asker>,
+}
+
+impl Look<'_> {
+    /// Builds the frame as the window does, its queries apart from the rest.
+    fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> Step {
+        let (began, cpu_before) = (Instant::now(), processor_time());
+        let lanes = frame::lanes_in_view(self.layout, self.view);
+        let buckets = buckets_of(self.view);
+        let mut held = None;
+        match self.asker {
+            Some(asker) => {
+                let ahead = ahead_of_zoom(self.before, self.view, buckets);
+                held = Some(asker.prepare(tiles, Wanted { buckets, lanes: &lanes, ahead }, FRAME_PATIENCE));
+            }
+            None => tiles.prepare(self.snapshot, buckets, &lanes),
+        }
+        let asked = began.elapsed();
+        let read = tiles.read();
+        let frame = frame::build(self.snapshot, self.snapshot.names(), self.layout, self.view, tiles, options);
+        drop(held);
+        let built = began.elapsed();
+        let cpu = match (cpu_before, processor_time()) {
+            (Some(before), Some(after)) => after.saturating_sub(before),
+            _ => built,
+        };
+        Step {
+            pass: Pass::Warm,
+            zoom: 1.0,
+            queries: read.queries,
+            cpu_ms: cpu.as_secs_f64() * 1e3,
+            wall_ms: built.as_secs_f64() * 1e3,
+            ns_per_query: (read.queries > 0).then(|| asked.as_secs_f64() * 1e9 / ns(read.queries)),
+            read_bytes: read.bytes,
+            late_tiles: frame.pending as u64,
+            instances: frame.rects.len() as u64,
+            lanes: lanes.len(),
+        }
     }
 }
 
@@ -236,18 +294,27 @@ impl Distributions {
             values
         };
         let asked = sorted(steps.iter().filter_map(|step| step.ns_per_query).collect());
-        let cpu = sorted(steps.iter().map(|step| step.cpu_ms).collect());
-        let of_cpu = |percent| percentile(&cpu, percent).unwrap_or(0.0);
+        let percentiles = |values| {
+            let values = sorted(values);
+            let of = |percent| percentile(&values, percent).unwrap_or(0.0);
+            Percentiles { p50: of(50), p95: of(95), p99: of(99), max: of(100) }
+        };
         Self {
             queries_per_frame: whole(|step| step.queries),
             ns_per_query: Distribution {
                 p50: percentile(&asked, 50).unwrap_or(0.0),
                 max: asked.last().copied().unwrap_or(0.0),
             },
-            cpu_ms: Percentiles { p50: of_cpu(50), p95: of_cpu(95), p99: of_cpu(99), max: of_cpu(100) },
+            cpu_ms: percentiles(steps.iter().map(|step| step.cpu_ms).collect()),
+            wall_ms: percentiles(steps.iter().map(|step| step.wall_ms).collect()),
             read_bytes: whole(|step| step.read_bytes),
             instances: whole(|step| step.instances),
             uploaded_bytes: whole(|step| step.instances * size_of::<Rect>() as u64),
+            late: Late {
+                frames: steps.iter().filter(|step| step.late_tiles > 0).count(),
+                frames_in_a_row: steps.split(|step| step.late_tiles == 0).map(<[Step]>::len).max().unwrap_or(0),
+                tiles: whole(|step| step.late_tiles),
+            },
         }
     }
 }
@@ -266,6 +333,17 @@ fn adapter() -> Option<(String, bool)> {
 
 #[cfg(not(feature = "window"))]
 fn adapter() -> Option<(String, bool)> {
+    None
+}
+
+/// The processor time that this process has taken so far; `None` where the system does not say.
+#[cfg(target_os = "linux")]
+fn processor_time() -> Option<Duration> {
+    Duration::try_from(rustix::time::clock_gettime(rustix::time::ClockId::ProcessCPUTime)).ok()
+}
+
+#[cfg(not(target_os = "linux"))]
+fn processor_time() -> Option<Duration> {
     None
 }
 

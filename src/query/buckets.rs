@@ -33,8 +33,33 @@ pub struct Cell {
     pub name: NameIdx,
     /// Whether its end is not in the capture.
     pub unfinished: bool,
-    /// How many rows start in the buckets of the run.
-    pub rows: u64,
+    /// How many rows start in the first bucket of the run.
+    pub first_rows: Crowd,
+    /// How many start in its last bucket, if that is another: between the two the span fills the lane.
+    pub last_rows: Crowd,
+}
+
+/// A count of rows as far as drawing wants to know it: none, one, or more.
+///
+/// Not the exact count: that would have blocks unpacked of which only the longest row is wanted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+pub struct Crowd(u8);
+
+impl Crowd {
+    /// More than one.
+    pub const MANY: Self = Self(2);
+
+    /// Of a count.
+    #[must_use]
+    pub fn of(rows: u64) -> Self {
+        Self(rows.min(2) as u8)
+    }
+
+    /// Of both together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self((self.0 + other.0).min(2))
+    }
 }
 
 /// The values that a counter takes within one bucket.
@@ -50,6 +75,44 @@ pub struct CounterCell {
     pub max: f64,
     /// The value at the end.
     pub last: f64,
+}
+
+impl Cell {
+    /// The bucket after the last of the run.
+    #[must_use]
+    pub fn end_bucket(&self) -> i64 {
+        self.first_bucket + i64::from(self.bucket_count)
+    }
+
+    /// How long the span is.
+    #[must_use]
+    pub fn dur_ns(&self) -> u64 {
+        self.end_ns.abs_diff(self.start_ns)
+    }
+
+    /// How many rows start in the buckets of the run.
+    #[must_use]
+    pub fn rows(&self) -> Crowd {
+        self.first_rows.plus(self.last_rows)
+    }
+
+    /// Takes the answer of the buckets that follow if it is the same; tells whether it was.
+    pub fn extend(&mut self, next: &Self) -> bool {
+        let is_same = self.row == next.row && self.end_bucket() == next.first_bucket;
+        if is_same {
+            self.bucket_count = self.bucket_count.saturating_add(next.bucket_count);
+            self.last_rows = self.last_rows.plus(next.rows());
+        }
+        is_same
+    }
+}
+
+impl CounterCell {
+    /// The bucket after the last of the run.
+    #[must_use]
+    pub fn end_bucket(&self) -> i64 {
+        self.first_bucket + i64::from(self.bucket_count)
+    }
 }
 
 impl Buckets {

@@ -6,7 +6,7 @@
 //! has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the signatures leave
 //! out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a thread and may stop it.
 
-use super::buckets::{Buckets, Cell};
+use super::buckets::{Buckets, Cell, Crowd};
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan, Scope};
 use super::snapshot::Snapshot;
@@ -123,20 +123,19 @@ impl Best {
         let mut cells: Vec<Cell> = Vec::new();
         for (bucket, answer) in (self.buckets.first..).zip(self.answers) {
             let Some(answer) = answer else { continue };
-            match cells.last_mut() {
-                Some(last) if last.row == answer.row && last.first_bucket + i64::from(last.bucket_count) == bucket => {
-                    last.bucket_count += 1;
-                }
-                _ => cells.push(Cell {
-                    first_bucket: bucket,
-                    bucket_count: 1,
-                    row: answer.row,
-                    start_ns: answer.start_ns,
-                    end_ns: answer.start_ns.saturating_add_unsigned(answer.dur_ns),
-                    name: answer.name,
-                    unfinished: scan.lane().is_unfinished(answer.row),
-                    rows: 0,
-                }),
+            let cell = Cell {
+                first_bucket: bucket,
+                bucket_count: 1,
+                row: answer.row,
+                start_ns: answer.start_ns,
+                end_ns: answer.start_ns.saturating_add_unsigned(answer.dur_ns),
+                name: answer.name,
+                unfinished: scan.lane().is_unfinished(answer.row),
+                first_rows: Crowd::default(),
+                last_rows: Crowd::default(),
+            };
+            if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                cells.push(cell);
             }
         }
         cells

@@ -20,7 +20,7 @@ pub mod sketch;
 pub mod snapshot;
 pub mod stacks;
 
-pub use buckets::{Buckets, Cell, CounterCell};
+pub use buckets::{Buckets, Cell, CounterCell, Crowd};
 pub use cursor::ReadCount;
 pub use describe::Description;
 pub use snapshot::Snapshot;

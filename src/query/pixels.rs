@@ -4,7 +4,7 @@
 //! touches a bucket if it shares time with it or starts in it. Zoomed out this is read from the lane's pyramid, zoomed in it
 //! is asked of the forest; both give the same answer. Work is bounded by the buckets, whatever the lane holds.
 
-use super::buckets::{Buckets, Cell, CounterCell};
+use super::buckets::{Buckets, Cell, CounterCell, Crowd};
 use super::cursor::{LaneCursor, Position, ReadCount};
 use super::snapshot::Snapshot;
 use crate::store::overview::OverviewBucket;
@@ -79,6 +79,29 @@ fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Posit
     cursor.first_from(buckets.start_ns(bucket))
 }
 
+/// Replaces `out` by how many rows start in each bucket.
+pub fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    out.clear();
+    if let Some((level, shift)) =
+        cursor.lane().overview(buckets.width_log2).map(|level| (level, buckets.width_log2 - level.width_log2))
+    {
+        out.resize(buckets.count as usize, 0);
+        for (number, found) in (level.first..).zip(level.buckets) {
+            let place = usize::try_from((number >> shift) - buckets.first).ok();
+            if let Some(count) = place.and_then(|place| out.get_mut(place)) {
+                *count += u64::from(found.rows);
+            }
+        }
+        return;
+    }
+    let mut row = cursor.first_from(buckets.start_ns(buckets.first)).row;
+    out.extend((buckets.first..buckets.end()).map(|bucket| {
+        let from = std::mem::replace(&mut row, first_in(&mut cursor, buckets, bucket + 1).row);
+        row - from
+    }));
+}
+
 /// Answers from the pyramid; returns false if the lane has none that is fine enough.
 fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) -> bool {
     let Some(level) = cursor.lane().overview(buckets.width_log2) else { return false };
@@ -101,7 +124,7 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
         if let Some(found) = found.filter(|found| !found.is_empty()) {
             let span = Span { start_ns: found.start_ns, dur_ns: found.dur_ns, name: found.name, ..Span::default() };
             let unfinished = cursor.lane().is_unfinished(found.row);
-            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, u64::from(found.rows));
+            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, Crowd::of(found.rows.into()));
         }
         cursor.count.queries += 1;
         number = next;
@@ -111,28 +134,46 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
 
 fn from_forest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
-    let mut from = cursor.first_from(buckets.start_ns(buckets.first));
-    // The one span that starts before and may reach in: lanes do not overlap, so it is the row before.
-    let mut before = answer_before(cursor, from, is_spans);
+    // The place before the first row of a bucket, and the one span that starts before and may reach in: lanes do not
+    // overlap, so it is the row before.
+    let mut edge: Option<(Position, Option<Answer>)> = None;
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
+        let start_ns = buckets.start_ns(bucket);
+        let end_ns = buckets.start_ns(bucket + 1);
+        // What starts at the very end of time is before no time.
+        if is_spans
+            && end_ns < i64::MAX
+            && let Some(longest) = cursor.longest_told(start_ns, end_ns)
+        {
+            let unfinished = cursor.lane().is_unfinished(longest.row);
+            let span = Span { unfinished, ..longest.span };
+            push(cells, bucket, 1, longest.row, &span, Crowd::MANY);
+            cursor.count.queries += 1;
+            (bucket, edge) = (bucket + 1, None);
+            continue;
+        }
+        let (from, before) = edge.take().unwrap_or_else(|| {
+            let from = cursor.first_from(start_ns);
+            (from, answer_before(cursor, from, is_spans))
+        });
         let next_bucket = match cursor.times_at(from) {
             Some((start_ns, _)) => buckets.bucket_at(start_ns).min(buckets.end()),
             None => buckets.end(),
         };
         if next_bucket > bucket {
             // No span starts before `next_bucket`: all that can be there is the one from before.
-            if let Some(before) = before.filter(|before| before.end_ns() > buckets.start_ns(bucket)) {
+            if let Some(before) = before.filter(|before| before.end_ns() > start_ns) {
                 let covered_to = (buckets.bucket_at(before.end_ns() - 1) + 1).min(next_bucket);
-                push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, 0);
+                push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, Crowd::default());
                 cursor.count.queries += 1;
             }
-            bucket = next_bucket;
+            (bucket, edge) = (next_bucket, Some((from, before)));
             continue;
         }
         let to = first_in(cursor, buckets, bucket + 1);
         let longest = if is_spans { cursor.longest(from, to) } else { Some((from, 0)) };
-        let reaching = before.filter(|before| before.end_ns() > buckets.start_ns(bucket));
+        let reaching = before.filter(|before| before.end_ns() > start_ns);
         let answer = match (longest, reaching) {
             (Some((_, dur_ns)), Some(before)) if before.dur_ns >= dur_ns => Some(before),
             (Some((place, dur_ns)), _) => {
@@ -141,12 +182,10 @@ fn from_forest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<Ce
             (None, reaching) => reaching,
         };
         if let Some(answer) = answer {
-            push_answer(cursor, cells, bucket, 1, answer, to.row - from.row);
+            push_answer(cursor, cells, bucket, 1, answer, Crowd::of(to.row - from.row));
         }
         cursor.count.queries += 1;
-        before = answer_before(cursor, to, is_spans);
-        from = to;
-        bucket += 1;
+        (bucket, edge) = (bucket + 1, Some((to, answer_before(cursor, to, is_spans))));
     }
 }
 
@@ -177,7 +216,7 @@ fn push_answer(
     bucket: i64,
     bucket_count: u32,
     answer: Answer,
-    rows: u64,
+    rows: Crowd,
 ) {
     let row = answer.place.row;
     let known = cells.last().filter(|last| last.row == row).map(|last| last.name);
@@ -188,16 +227,8 @@ fn push_answer(
 }
 
 /// Adds an answer, to the last cell if that is its neighbour and has the same.
-fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: u64) {
-    if let Some(last) = cells.last_mut()
-        && last.row == row
-        && last.first_bucket + i64::from(last.bucket_count) == bucket
-    {
-        last.bucket_count += bucket_count;
-        last.rows += rows;
-        return;
-    }
-    cells.push(Cell {
+fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: Crowd) {
+    let cell = Cell {
         first_bucket: bucket,
         bucket_count,
         row,
@@ -205,6 +236,10 @@ fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &
         end_ns: span.end_ns(),
         name: span.name,
         unfinished: span.unfinished,
-        rows,
-    });
+        first_rows: rows,
+        last_rows: Crowd::default(),
+    };
+    if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+        cells.push(cell);
+    }
 }

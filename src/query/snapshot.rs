@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 
 use crate::model::{Losses, Names, Stacks, Track, TrackIdx, TrackKind, TrackTables};
-use crate::store::{LaneIdx, LaneInfo, RowIdx, Span, Store, Summary};
+use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
 
@@ -107,6 +107,41 @@ impl Snapshot {
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> LaneInfo {
         self.store().lane(lane).info()
+    }
+
+    /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered anew as
+    /// tracks get more of them.
+    #[must_use]
+    pub fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
+        let was = earlier.lane(lane);
+        let mut lanes = self.lanes_of(was.track).map(LaneIdx);
+        lanes.find(|&lane| {
+            let is = self.lane(lane);
+            (is.kind, is.depth) == (was.kind, was.depth)
+        })
+    }
+
+    /// The row that was `row` in an earlier look at the same capture. The end of a span may have come since; `None` if what
+    /// was sorted since has moved it to where it is not found.
+    #[must_use]
+    pub fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
+        let was = earlier.row(row);
+        let lane = self.lane_since(earlier, row.lane)?;
+        let mut cursor = LaneCursor::new(self, lane);
+        let first = cursor.first_from(was.start_ns).row;
+        let is_same = |span: Span| (span.start_ns, span.name) == (was.start_ns, was.name);
+        // Instants may share a time; spans that do are those without duration.
+        let mut same_time = (first..).map_while(|row| {
+            let span = cursor.span(row).filter(|span| span.start_ns == was.start_ns)?;
+            Some((row, span))
+        });
+        let kind = self.lane(lane).kind;
+        let found = match kind {
+            LaneKind::Spans => same_time.find(|&(_, span)| is_same(span)),
+            // The same place among those of its time.
+            _ => same_time.find(|&(number, span)| number == row.row && is_same(span)),
+        };
+        found.map(|(row, _)| RowIdx { lane, row })
     }
 
     /// One row, as a span; the duration of anything but a span is 0.

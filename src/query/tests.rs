@@ -6,9 +6,9 @@ use proptest::prelude::*;
 
 use super::cursor::LaneCursor;
 use super::pick::row_at;
-use super::pixels::{counter, longest, longest_from_forest};
+use super::pixels::{self, counter, longest, longest_from_forest};
 use super::rows::SortedRows;
-use super::{Buckets, Cell, CounterCell, Snapshot};
+use super::{Buckets, Cell, CounterCell, Crowd, Snapshot};
 use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -113,8 +113,16 @@ proptest! {
         let count = longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut cells);
         prop_assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
         prop_assert!(count.blocks <= 5 * u64::from(bucket_count) + 4, "{:?}", count);
-        let inside = rows.iter().filter(|row| (buckets.first..buckets.end()).contains(&(row.start_ns >> width_log2)));
-        prop_assert_eq!(cells.iter().map(|cell| cell.rows).sum::<u64>(), inside.count() as u64);
+        let mut started = Vec::new();
+        pixels::starts(&snapshot, LaneIdx(0), buckets, &mut started);
+        let in_bucket = |bucket: i64| rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64;
+        prop_assert_eq!(started, (buckets.first..buckets.end()).map(in_bucket).collect::<Vec<_>>());
+        for cell in &cells {
+            let starts = |bucket: i64| Crowd::of(rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64);
+            let last = cell.end_bucket() - 1;
+            let last_rows = if last > cell.first_bucket { starts(last) } else { Crowd::default() };
+            prop_assert_eq!((cell.first_rows, cell.last_rows), (starts(cell.first_bucket), last_rows));
+        }
     }
 
     #[test]
@@ -224,6 +232,10 @@ proptest! {
             longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut from_forest);
             prop_assert_eq!(count.blocks, 0);
             prop_assert_eq!(&from_overview, &from_forest);
+            let mut started = Vec::new();
+            pixels::starts(&snapshot, LaneIdx(0), buckets, &mut started);
+            let inside = rows.iter().filter(|row| (buckets.first..buckets.end()).contains(&(row.start_ns >> width_log2)));
+            prop_assert_eq!(started.iter().sum::<u64>(), inside.count() as u64);
         }
     }
 }

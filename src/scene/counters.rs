@@ -78,7 +78,7 @@ pub fn rects(view: &Viewport, buckets: Buckets, cells: &[CounterCell], scale: Sc
             continue;
         }
         let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
-        let x1 = view.x_from_time(buckets.start_ns(cell.first_bucket + i64::from(cell.bucket_count))).round();
+        let x1 = view.x_from_time(buckets.start_ns(cell.end_bucket())).round();
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
         let next = Column { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
         if next.x1 <= next.x0 {

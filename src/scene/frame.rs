@@ -4,13 +4,13 @@
 use rayon::prelude::*;
 
 use super::color::{Palette, Rgba};
-use super::rects::{Rect, Stretch, rect, stretches};
+use super::rects::{Columns, Look, Rect, Stretch, rect};
 use super::rows::{LaneRow, RowLayout};
 use super::tiles::{LaneAnswers, Tiles, buckets_of};
 use super::viewport::Viewport;
 use super::{counters, labels, markers};
 use crate::model::{NameIdx, Names};
-use crate::query::{Buckets, Cell, ReadCount};
+use crate::query::{Buckets, ReadCount};
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How many rectangles a frame may have.
@@ -63,6 +63,8 @@ pub struct Frame {
     pub column_px: u32,
     /// What had to be read; the rest was known from earlier frames.
     pub read: ReadCount,
+    /// How many tiles of buckets are drawn coarser than they should be, or not at all, because their answers are late.
+    pub pending: usize,
 }
 
 /// A lane on the canvas.
@@ -71,24 +73,27 @@ struct DrawnLane {
     kind: LaneKind,
     y0: f32,
     y1: f32,
-    cells: Vec<Cell>,
+    columns: Columns,
 }
 
-/// Builds the picture.
+/// The lanes that a frame asks about.
+#[must_use]
+pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(LaneIdx, LaneKind)> {
+    rows_in_view(layout, view).iter().map(|row| (row.lane, row.kind)).collect()
+}
+
+/// Builds the picture from what `tiles` know of the [`lanes_in_view`].
 #[must_use]
 pub fn build(
-    answers: &impl LaneAnswers,
+    answers: &dyn LaneAnswers,
     names: &Names,
     layout: &RowLayout,
     view: &Viewport,
-    tiles: &mut Tiles,
+    tiles: &Tiles,
     options: FrameOptions<'_>,
 ) -> Frame {
     let buckets = buckets_of(view);
     let rows = rows_in_view(layout, view);
-    let asked: Vec<_> = rows.iter().map(|row| (row.lane, row.kind)).collect();
-    tiles.prepare(answers, buckets, &asked);
-    let tiles = &*tiles;
     let gap_px = options.scale.round().max(1.0);
     let lanes: Vec<DrawnLane> = rows
         .par_iter()
@@ -98,56 +103,55 @@ pub fn build(
             if row.kind != LaneKind::Counter {
                 tiles.spans(row.lane, buckets, &mut cells);
             }
-            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, cells }
+            let columns = Columns::of_cells(view, buckets, &cells);
+            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns }
         })
         .collect();
-    let (column_px, drawn) = within_budget(&lanes, view, buckets, options.rects);
-    let mut frame = Frame { column_px, read: tiles.read(), ..Frame::default() };
-    for (lane, stretches) in lanes.iter().zip(&drawn) {
-        match lane.kind {
-            LaneKind::Counter => {
-                let color = options.palette.of_text(answers.track_name(lane.lane));
-                push_counter(&mut frame, tiles, buckets, view, lane, color, options.scale);
+    let (column_px, lanes) = within_budget(lanes, options.rects);
+    let mut frame = Frame { column_px, read: tiles.read(), pending: tiles.pending(), ..Frame::default() };
+    push_unknown(&mut frame, view, &lanes, tiles.unknown());
+    let drawn: Vec<(Vec<Rect>, Vec<Label>)> = lanes
+        .par_iter()
+        .map(|lane| {
+            let (mut rects, mut labels) = (Vec::new(), Vec::new());
+            let stretches = lane.columns.stretches();
+            match lane.kind {
+                LaneKind::Counter => {
+                    let color = options.palette.of_text(answers.track_name(lane.lane));
+                    push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
+                }
+                LaneKind::Instants | LaneKind::Samples => push_instants(&mut rects, names, lane, &stretches, options),
+                LaneKind::Spans => push_spans(&mut rects, &mut labels, names, view, lane, &stretches, options),
+                LaneKind::Flows => {}
             }
-            LaneKind::Instants | LaneKind::Samples => push_instants(&mut frame, names, lane, stretches, options),
-            LaneKind::Spans => push_spans(&mut frame, names, view, lane, stretches, options),
-            LaneKind::Flows => {}
-        }
+            (rects, labels)
+        })
+        .collect();
+    for (rects, labels) in drawn {
+        frame.rects.extend(rects);
+        frame.labels.extend(labels);
     }
     frame
 }
 
-/// The stretches of each lane, at the narrowest column with which there are few enough.
-///
-/// Wider columns give what wider buckets would: the longest of the longest is the longest.
-fn within_budget(
-    lanes: &[DrawnLane],
-    view: &Viewport,
-    buckets: Buckets,
-    budget: RectBudget,
-) -> (u32, Vec<Vec<Stretch>>) {
+/// The lanes in the narrowest columns with which there are few enough rectangles, and how wide these are.
+fn within_budget(mut lanes: Vec<DrawnLane>, budget: RectBudget) -> (u32, Vec<DrawnLane>) {
     /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any budget.
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {
-        let drawn: Vec<Vec<Stretch>> = lanes
-            .par_iter()
-            .map(|lane| {
-                let mut out = Vec::new();
-                stretches(view, buckets, &lane.cells, f64::from(column_px), &mut out);
-                out
-            })
-            .collect();
-        let total: usize = drawn.iter().map(Vec::len).sum();
+        let total: usize = lanes.par_iter().map(|lane| lane.columns.stretch_count()).sum();
         if total <= budget.0 || column_px >= COLUMN_PX_MAX {
-            return (column_px, drawn);
+            return (column_px, lanes);
         }
+        lanes.par_iter_mut().for_each(|lane| lane.columns = lane.columns.wider());
         column_px *= 2;
     }
 }
 
 fn push_spans(
-    frame: &mut Frame,
+    rects: &mut Vec<Rect>,
+    labels: &mut Vec<Label>,
     names: &Names,
     view: &Viewport,
     lane: &DrawnLane,
@@ -158,12 +162,12 @@ fn push_spans(
     const LABEL_PADDING: f32 = 4.0;
     for stretch in stretches {
         let color = options.palette.of_text(names.get(stretch.name).text);
-        frame.rects.push(rect(stretch, lane.y0, lane.y1, color));
+        rects.push(rect(stretch, lane.y0, lane.y1, color));
         let Some((x0, x1)) = labels::text_room(view, stretch, f64::from(LABEL_PADDING * options.scale)) else {
             continue;
         };
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
-        frame.labels.push(Label {
+        labels.push(Label {
             x0: x0 as f32,
             x1: x1 as f32,
             y: f32::midpoint(lane.y0, lane.y1),
@@ -174,14 +178,35 @@ fn push_spans(
     }
 }
 
-fn push_instants(frame: &mut Frame, names: &Names, lane: &DrawnLane, stretches: &[Stretch], options: FrameOptions<'_>) {
+/// Veils what nothing is known of yet: never as if nothing happened there.
+fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(LaneIdx, Buckets)]) {
+    /// Seen on a dark ground and on a light one, and taken for a span on neither.
+    const VEIL: Rgba = Rgba([0x80, 0x80, 0x80, 0x30]);
+    for (lane, buckets) in unknown {
+        let Some(lane) = lanes.iter().find(|drawn| drawn.lane == *lane) else { continue };
+        let x_of = |bucket| view.x_from_time(buckets.start_ns(bucket)).round().clamp(0.0, view.width_px());
+        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
+        let (x0, x1) = (x_of(buckets.first) as f32, x_of(buckets.end()) as f32);
+        if x1 > x0 {
+            frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, look: Look::PLAIN });
+        }
+    }
+}
+
+fn push_instants(
+    rects: &mut Vec<Rect>,
+    names: &Names,
+    lane: &DrawnLane,
+    stretches: &[Stretch],
+    options: FrameOptions<'_>,
+) {
     let band = markers::Band { y0: lane.y0 + options.scale, y1: lane.y1 - options.scale };
     let color_of = |stretch: &Stretch| options.palette.of_text(names.get(stretch.name).text);
-    markers::rects(stretches, band, color_of, &mut frame.rects);
+    markers::rects(stretches, band, color_of, rects);
 }
 
 fn push_counter(
-    frame: &mut Frame,
+    rects: &mut Vec<Rect>,
     tiles: &Tiles,
     buckets: Buckets,
     view: &Viewport,
@@ -197,8 +222,9 @@ fn push_counter(
         color,
         line_px: pixels_per_point.round().max(1.0),
     };
-    let cells: Vec<_> = tiles.counter(lane.lane, buckets).copied().collect();
-    counters::rects(view, buckets, &cells, scale, &band, &mut frame.rects);
+    let mut cells = Vec::new();
+    tiles.counter(lane.lane, buckets, &mut cells);
+    counters::rects(view, buckets, &cells, scale, &band, rects);
 }
 
 /// The lanes of which at least a pixel is in view.
@@ -234,7 +260,7 @@ pub fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
 mod tests {
     use super::*;
     use crate::model::{ProcessIdx, TrackIdx};
-    use crate::query::CounterCell;
+    use crate::query::{Cell, CounterCell, Crowd};
     use crate::scene::color::Shade;
     use crate::scene::rows::{Folded, RowHeights, TrackRows};
     use crate::store::lane::LaneInfo;
@@ -269,21 +295,19 @@ mod tests {
                     continue;
                 }
                 let rows = ((to - 1).div_euclid(100) - (from - 1).div_euclid(100)).unsigned_abs();
-                match cells.last_mut() {
-                    Some(last) if last.row == row.unsigned_abs() => {
-                        last.bucket_count += 1;
-                        last.rows += rows;
-                    }
-                    _ => cells.push(Cell {
-                        first_bucket: bucket,
-                        bucket_count: 1,
-                        row: row.unsigned_abs(),
-                        start_ns: row * 100,
-                        end_ns: row * 100 + 60,
-                        name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
-                        unfinished: false,
-                        rows,
-                    }),
+                let cell = Cell {
+                    first_bucket: bucket,
+                    bucket_count: 1,
+                    row: row.unsigned_abs(),
+                    start_ns: row * 100,
+                    end_ns: row * 100 + 60,
+                    name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
+                    unfinished: false,
+                    first_rows: Crowd::of(rows),
+                    last_rows: Crowd::default(),
+                };
+                if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                    cells.push(cell);
                 }
             }
             ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
@@ -316,7 +340,8 @@ mod tests {
     impl Canvas {
         fn frame(&mut self, rects: RectBudget) -> Frame {
             let options = FrameOptions { palette: &self.palette, rects, scale: 1.0 };
-            build(&self.capture, &Names::default(), &self.layout, &self.view, &mut self.tiles, options)
+            self.tiles.prepare(&self.capture, buckets_of(&self.view), &lanes_in_view(&self.layout, &self.view));
+            build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }
     }
 

@@ -5,14 +5,17 @@
 //! because one step of an `f32` at today's epoch is more than two minutes.
 
 pub mod arrange;
+pub mod asker;
 pub mod color;
 pub mod counters;
 pub mod frame;
 pub mod labels;
+pub mod live_tiles;
 pub mod markers;
 pub mod minimap;
 pub mod motion;
 pub mod pick;
+mod rebucket;
 pub mod rects;
 pub mod rows;
 pub mod ruler;

@@ -6,7 +6,7 @@
 use super::color::Rgba;
 use super::viewport::Viewport;
 use crate::model::NameIdx;
-use crate::query::{Buckets, Cell};
+use crate::query::{Buckets, Cell, Crowd};
 
 /// How a rectangle is drawn, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -72,21 +72,76 @@ const OUTSIDE_PX: f64 = 8.0;
 /// From how many pixels on a span gets an edge: below, the edge would be all of it.
 const EDGE_MIN_PX: f64 = 4.0;
 
-/// Replaces `out` by the stretches for a lane's cells, where spans narrower than `column_px` whole pixels share columns of
-/// that width.
-pub fn stretches(view: &Viewport, buckets: Buckets, cells: &[Cell], column_px: f64, out: &mut Vec<Stretch>) {
-    out.clear();
-    for cell in cells {
-        let (left, right) = (view.x_from_time(cell.start_ns), view.x_from_time(cell.end_ns));
-        let next = if right - left >= column_px {
-            wide(view, cell, left, right)
-        } else {
-            narrow(view, buckets, cell, left, column_px)
-        };
-        if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
-            place(out, next);
+/// The pieces of one lane, where spans narrower than a column share columns: at most one piece in each column.
+#[derive(Debug, Clone, Default)]
+pub struct Columns {
+    pieces: Vec<Stretch>,
+    column_px: f64,
+}
+
+impl Columns {
+    /// The pieces for a lane's cells, in columns of a pixel.
+    #[must_use]
+    pub fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
+        let mut pieces = Vec::with_capacity(cells.len().min(view.width_px() as usize + 2));
+        for cell in cells {
+            let (left, right) = (view.x_from_time(cell.start_ns), view.x_from_time(cell.end_ns));
+            let next =
+                if right - left >= 1.0 { wide(view, cell, left, right) } else { narrow(view, buckets, cell, left) };
+            if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
+                place(&mut pieces, next);
+            }
         }
+        Self { pieces, column_px: 1.0 }
     }
+
+    /// The same in columns twice as wide: the longest of the longest is the longest.
+    #[must_use]
+    pub fn wider(&self) -> Self {
+        let column_px = 2.0 * self.column_px;
+        let mut pieces = Vec::with_capacity(self.pieces.len());
+        for piece in &self.pieces {
+            let is_wide = piece.wide && piece.x1 - piece.x0 >= column_px;
+            let first = floor(piece.x0 / column_px);
+            // A lone span has the column of its start, a crowd all columns that it is in.
+            let end = if piece.wide { first + 1.0 } else { -floor(-piece.x1 / column_px) };
+            let next = if is_wide {
+                *piece
+            } else {
+                Stretch { x0: first * column_px, x1: end * column_px, wide: false, unfinished: false, ..*piece }
+            };
+            place(&mut pieces, next);
+        }
+        Self { pieces, column_px }
+    }
+
+    /// How many [`Columns::stretches`] there are.
+    #[must_use]
+    pub fn stretch_count(&self) -> usize {
+        self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1])).count()
+    }
+
+    /// The pieces, with neighbouring columns of narrow spans of one name as one.
+    #[must_use]
+    pub fn stretches(&self) -> Vec<Stretch> {
+        let mut out: Vec<Stretch> = Vec::new();
+        for piece in &self.pieces {
+            match out.last_mut() {
+                Some(last) if are_one(last, piece) => {
+                    last.x1 = piece.x1;
+                    if piece.dur_ns > last.dur_ns {
+                        (last.row, last.dur_ns) = (piece.row, piece.dur_ns);
+                    }
+                }
+                _ => out.push(*piece),
+            }
+        }
+        out
+    }
+}
+
+fn are_one(left: &Stretch, right: &Stretch) -> bool {
+    !left.wide && !right.wide && left.name == right.name && left.x1 >= right.x0
 }
 
 /// The rectangle for a stretch between two heights.
@@ -106,33 +161,39 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> Stretch {
         x1: x1.max(x0 + 1.0),
         name: cell.name,
         row: cell.row,
-        dur_ns: dur_ns(cell),
+        dur_ns: cell.dur_ns(),
         wide: true,
         // The torn edge is there only where the end itself is in view.
         unfinished: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
     }
 }
 
-/// One column for a lone span; all columns of the buckets for a crowd, so that a dense stretch has no holes.
-fn narrow(view: &Viewport, buckets: Buckets, cell: &Cell, left: f64, column_px: f64) -> Stretch {
-    let column_at = |x: f64| (x / column_px).floor();
-    let (first, end) = if cell.rows > 1 {
+/// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
+fn narrow(view: &Viewport, buckets: Buckets, cell: &Cell, left: f64) -> Stretch {
+    let (first, end) = if cell.rows() == Crowd::MANY {
         let start_x = view.x_from_time(buckets.start_ns(cell.first_bucket));
-        let end_x = view.x_from_time(buckets.start_ns(cell.first_bucket + i64::from(cell.bucket_count)));
-        // A bucket that ends on a column's edge does not touch the next column.
-        (column_at(start_x), (end_x / column_px - 1e-6).ceil())
+        let end_x = view.x_from_time(buckets.start_ns(cell.end_bucket()));
+        // A bucket that ends on a pixel's edge does not touch the next pixel.
+        (floor(start_x), -floor(1e-6 - end_x))
     } else {
-        (column_at(left), column_at(left) + 1.0)
+        (floor(left), floor(left) + 1.0)
     };
     Stretch {
-        x0: first * column_px,
-        x1: end.max(first + 1.0) * column_px,
+        x0: first,
+        x1: end.max(first + 1.0),
         name: cell.name,
         row: cell.row,
-        dur_ns: dur_ns(cell),
+        dur_ns: cell.dur_ns(),
         wide: false,
         unfinished: false,
     }
+}
+
+/// The whole number below, for pixels near the canvas; `f64::floor` is a call on processors that the compiler must expect.
+fn floor(px: f64) -> f64 {
+    #[expect(clippy::cast_possible_truncation, reason = "saturates far outside of any canvas")]
+    let whole = px as i64 as f64;
+    if whole > px { whole - 1.0 } else { whole }
 }
 
 /// Adds a stretch to the right of what is there; where both want the same pixels, the longer span has them.
@@ -155,19 +216,7 @@ fn place(out: &mut Vec<Stretch>, mut next: Stretch) {
             break;
         }
     }
-    match out.last_mut() {
-        Some(last) if !last.wide && !next.wide && last.name == next.name && last.x1 >= next.x0 => {
-            last.x1 = next.x1;
-            if next.dur_ns > last.dur_ns {
-                (last.row, last.dur_ns) = (next.row, next.dur_ns);
-            }
-        }
-        _ => out.push(next),
-    }
-}
-
-fn dur_ns(cell: &Cell) -> u64 {
-    cell.end_ns.abs_diff(cell.start_ns)
+    out.push(next);
 }
 
 #[cfg(test)]
@@ -187,21 +236,19 @@ mod tests {
             let best = spans.iter().zip(0_u64..).filter(|(span, _)| touching(span)).max_by_key(|(span, _)| span.1);
             let Some((&(start_ns, dur, name), row)) = best else { continue };
             let rows = spans.iter().filter(|span| span.0 >= from && span.0 < to).count() as u64;
-            match cells.last_mut() {
-                Some(last) if last.row == row && last.first_bucket + i64::from(last.bucket_count) == bucket => {
-                    last.bucket_count += 1;
-                    last.rows += rows;
-                }
-                _ => cells.push(Cell {
-                    first_bucket: bucket,
-                    bucket_count: 1,
-                    row,
-                    start_ns,
-                    end_ns: start_ns + dur,
-                    name: NameIdx(name),
-                    unfinished: false,
-                    rows,
-                }),
+            let cell = Cell {
+                first_bucket: bucket,
+                bucket_count: 1,
+                row,
+                start_ns,
+                end_ns: start_ns + dur,
+                name: NameIdx(name),
+                unfinished: false,
+                first_rows: Crowd::of(rows),
+                last_rows: Crowd::default(),
+            };
+            if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                cells.push(cell);
             }
         }
         cells
@@ -210,9 +257,13 @@ mod tests {
     fn drawn(view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
         let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
-        let mut out = Vec::new();
-        stretches(view, buckets, &cells(buckets, spans), column_px, &mut out);
-        out
+        let mut columns = Columns::of_cells(view, buckets, &cells(buckets, spans));
+        while columns.column_px < column_px {
+            columns = columns.wider();
+        }
+        let stretches = columns.stretches();
+        assert_eq!(stretches.len(), columns.stretch_count());
+        stretches
     }
 
     /// 1000 pixels of 100 ns each, from 0.

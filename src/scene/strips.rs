@@ -126,10 +126,21 @@ fn longest_of(buckets: Buckets, lanes: &[Vec<Cell>]) -> Vec<Option<Column>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::query::Crowd;
     use crate::scene::color::Shade;
 
     fn cell(first_bucket: i64, bucket_count: u32, start_ns: i64, end_ns: i64, name: u32) -> Cell {
-        Cell { first_bucket, bucket_count, row: 0, start_ns, end_ns, name: NameIdx(name), unfinished: false, rows: 1 }
+        Cell {
+            first_bucket,
+            bucket_count,
+            row: 0,
+            start_ns,
+            end_ns,
+            name: NameIdx(name),
+            unfinished: false,
+            first_rows: Crowd::of(1),
+            last_rows: Crowd::default(),
+        }
     }
 
     #[test]

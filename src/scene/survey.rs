@@ -20,7 +20,7 @@ const BUCKETS: u64 = 1024;
 pub struct Survey {
     /// The buckets that `filled` is of.
     pub buckets: Option<Buckets>,
-    /// For each bucket, how many outermost spans touch it or start in it.
+    /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
     pub filled: Vec<u32>,
     /// The lanes of outermost spans of the busiest tracks of each process, busiest first.
     busiest: FxHashMap<ProcessIdx, Vec<LaneIdx>>,
@@ -43,17 +43,18 @@ impl Survey {
             .map(|lanes| {
                 cancel.check()?;
                 let mut filled = zeros();
-                let mut cells = Vec::new();
+                let (mut cells, mut starts) = (Vec::new(), Vec::new());
                 for &(_, lane, _) in lanes {
                     cells.clear();
                     pixels::longest(snapshot, lane, buckets, &mut cells);
+                    pixels::starts(snapshot, lane, buckets, &mut starts);
                     for cell in &cells {
-                        let from = usize::try_from(cell.first_bucket - buckets.first).unwrap_or(0);
-                        // One for the span that reaches over them all, and its share of those beside it for each.
-                        let others = cell.rows.saturating_sub(1) / u64::from(cell.bucket_count.max(1));
-                        let density = u32::try_from(others).unwrap_or(u32::MAX).saturating_add(1);
-                        let places = filled.iter_mut().skip(from).take(cell.bucket_count as usize);
-                        places.for_each(|count| *count = count.saturating_add(density));
+                        let place = |bucket: i64| usize::try_from(bucket - buckets.first).unwrap_or(0);
+                        for bucket in place(cell.first_bucket)..place(cell.end_bucket()) {
+                            // A span that only reaches over counts as one.
+                            let count = u32::try_from(starts[bucket]).unwrap_or(u32::MAX).max(1);
+                            filled[bucket] = filled[bucket].saturating_add(count);
+                        }
                     }
                 }
                 Ok(filled)

@@ -1,17 +1,22 @@
 //! The answers of past frames. A frame asks a lane for aligned tiles of buckets, so that while dragging only what scrolled
-//! into view is asked again, and while zooming within a power of two nothing is.
+//! into view is asked again, while zooming within a power of two nothing is, and when zooming out past one the wider
+//! buckets follow from the narrower ones.
+//!
+//! Whether all answers are waited for ([`Tiles::prepare`], for pictures) or come from the background while coarser ones
+//! stand in for them ([`super::asker`], for the window) is not decided here.
 
 use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::rebucket::Answer;
 use super::viewport::Viewport;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
 /// What a frame asks of a capture. Work is bounded by the buckets asked for.
-pub trait LaneAnswers: Sync {
+pub trait LaneAnswers: Send + Sync {
     /// What is known of a lane without its rows.
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
     /// The name of the track that a lane is of.
@@ -43,8 +48,13 @@ impl LaneAnswers for Snapshot {
 /// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
 const TILE_LOG2: u32 = 8;
 
-/// Cells that are kept; at 64 bytes each about 32 MiB.
-const CELLS_KEPT: usize = 1 << 19;
+/// Cells that are kept, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and what is asked ahead
+/// of a zoom as many.
+const CELLS_KEPT: usize = 1 << 20;
+
+/// How many halvings wider the buckets may be that stand in for missing ones: a span of a pixel is then drawn up to 64
+/// pixels wide for a moment; beyond that, saying that nothing is known yet is more honest.
+const STAND_IN_LEVELS: u32 = 6;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 struct TileKey {
@@ -53,21 +63,96 @@ struct TileKey {
     tile: i64,
 }
 
+/// Something to ask of a capture, from any thread.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub struct Question(Asked);
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Asked {
+    Spans(TileKey),
+    Counter(TileKey),
+    /// The values that a counter ever takes.
+    Range(LaneIdx),
+}
+
+/// The answer to a [`Question`].
+#[derive(Debug)]
+pub struct Answered {
+    question: Question,
+    found: Found,
+    read: ReadCount,
+}
+
+impl Answered {
+    /// What was asked.
+    #[must_use]
+    pub fn question(&self) -> Question {
+        self.question
+    }
+}
+
+#[derive(Debug)]
+enum Found {
+    Spans(Box<[Cell]>),
+    Counter(Box<[CounterCell]>),
+    Range(f64, f64),
+}
+
+impl Question {
+    /// Asks.
+    pub fn ask(self, answers: &dyn LaneAnswers) -> Answered {
+        let mut read = ReadCount::default();
+        let found = match self.0 {
+            Asked::Spans(key) => {
+                let mut cells = Vec::new();
+                read = answers.longest(key.lane, buckets_of_tile(key), &mut cells);
+                Found::Spans(cells.into_boxed_slice())
+            }
+            Asked::Counter(key) => {
+                let mut cells = Vec::new();
+                read = answers.counter(key.lane, buckets_of_tile(key), &mut cells);
+                Found::Counter(cells.into_boxed_slice())
+            }
+            Asked::Range(lane) => {
+                let (min, max) = whole_range(answers, lane);
+                Found::Range(min, max)
+            }
+        };
+        Answered { question: self, found, read }
+    }
+}
+
+/// Tiles of one kind of answer.
+#[derive(Debug)]
+struct Kept<T> {
+    tiles: FxHashMap<TileKey, Tile<T>>,
+    cells: usize,
+}
+
 #[derive(Debug)]
 struct Tile<T> {
     cells: Box<[T]>,
     used_in_frame: u64,
+    /// Whether the capture has grown since: it is drawn until the new answer is there.
+    is_outdated: bool,
+}
+
+impl<T> Default for Kept<T> {
+    fn default() -> Self {
+        Self { tiles: FxHashMap::default(), cells: 0 }
+    }
 }
 
 /// Answers by lane, bucket width and place.
 #[derive(Debug, Default)]
 pub struct Tiles {
-    spans: FxHashMap<TileKey, Tile<Cell>>,
-    counters: FxHashMap<TileKey, Tile<CounterCell>>,
+    spans: Kept<Cell>,
+    counters: Kept<CounterCell>,
     counter_ranges: FxHashMap<LaneIdx, (f64, f64)>,
-    cells_kept: usize,
     frame: u64,
     read: ReadCount,
+    pending: usize,
+    unknown: Vec<(LaneIdx, Buckets)>,
 }
 
 /// The buckets of a view: as wide as half a pixel to a whole one, so that columns are sharp.
@@ -83,51 +168,107 @@ pub fn buckets_of(view: &Viewport) -> Buckets {
 }
 
 impl Tiles {
-    /// Asks for every tile of `lanes` in view that is not known yet, lanes and tiles in parallel.
-    pub fn prepare(&mut self, answers: &impl LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
-        self.frame += 1;
-        self.read = ReadCount::default();
-        let (spans, counters): (Vec<_>, Vec<_>) = lanes.iter().partition(|(_, kind)| *kind != LaneKind::Counter);
-        let missing = touch(&mut self.spans, self.frame, answers, buckets, &spans);
-        let (cells, read) = ask(&mut self.spans, self.frame, &missing, |key, out| {
-            answers.longest(key.lane, buckets_of_tile(*key), out)
-        });
-        self.cells_kept += cells;
-        self.read = self.read.plus(read);
-        let missing = touch(&mut self.counters, self.frame, answers, buckets, &counters);
-        let (cells, read) = ask(&mut self.counters, self.frame, &missing, |key, out| {
-            answers.counter(key.lane, buckets_of_tile(*key), out)
-        });
-        self.cells_kept += cells;
-        self.read = self.read.plus(read);
-        for &(lane, _) in counters {
-            self.counter_ranges.entry(lane).or_insert_with(|| whole_range(answers, lane));
-        }
-        if self.cells_kept > CELLS_KEPT {
-            self.drop_unused();
-        }
+    /// Asks for every tile of `lanes` in view that is not known yet, in parallel, and waits for all answers.
+    pub fn prepare(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+        let missing = self.begin_frame(answers, buckets, lanes);
+        let answered = missing.par_iter().map(|question| question.ask(answers)).collect();
+        self.take(answered);
+        self.end_frame(answers, buckets, lanes);
     }
 
-    /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered.
-    pub fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
-        out.clear();
-        for cell in cells_in(&self.spans, lane, buckets) {
-            match out.last_mut() {
-                Some(last)
-                    if last.row == cell.row
-                        && last.first_bucket + i64::from(last.bucket_count) == cell.first_bucket =>
-                {
-                    last.bucket_count = last.bucket_count.saturating_add(cell.bucket_count);
-                    last.rows = last.rows.saturating_add(cell.rows);
+    /// Begins a frame: what must be asked for it, beyond what is known or follows from that.
+    pub fn begin_frame(
+        &mut self,
+        answers: &dyn LaneAnswers,
+        buckets: Buckets,
+        lanes: &[(LaneIdx, LaneKind)],
+    ) -> Vec<Question> {
+        self.frame += 1;
+        self.read = ReadCount::default();
+        self.missing(answers, buckets, lanes)
+    }
+
+    /// What is not known yet of other buckets than those of the frame, to be asked ahead of a frame that may come.
+    pub fn missing(
+        &mut self,
+        answers: &dyn LaneAnswers,
+        buckets: Buckets,
+        lanes: &[(LaneIdx, LaneKind)],
+    ) -> Vec<Question> {
+        let mut missing = Vec::new();
+        for &(lane, kind) in lanes {
+            let info = answers.lane(lane);
+            for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
+                if kind == LaneKind::Counter {
+                    if !self.counters.find(&info, key, self.frame) {
+                        missing.push(Question(Asked::Counter(key)));
+                    }
+                } else if !self.spans.find(&info, key, self.frame) {
+                    missing.push(Question(Asked::Spans(key)));
                 }
-                _ => out.push(*cell),
+            }
+            if kind == LaneKind::Counter && !self.counter_ranges.contains_key(&lane) {
+                missing.push(Question(Asked::Range(lane)));
+            }
+        }
+        missing
+    }
+
+    /// Takes answers, in any order.
+    pub fn take(&mut self, answered: Vec<Answered>) {
+        for Answered { question, found, read } in answered {
+            self.read = self.read.plus(read);
+            match (question.0, found) {
+                (Asked::Spans(key), Found::Spans(cells)) => self.spans.keep(key, cells, self.frame),
+                (Asked::Counter(key), Found::Counter(cells)) => self.counters.keep(key, cells, self.frame),
+                (Asked::Range(lane), Found::Range(min, max)) => drop(self.counter_ranges.insert(lane, (min, max))),
+                _ => debug_assert!(false, "an answer to another question"),
             }
         }
     }
 
-    /// A counter's cells in view, by bucket.
-    pub fn counter(&self, lane: LaneIdx, buckets: Buckets) -> impl Iterator<Item = &CounterCell> {
-        cells_in(&self.counters, lane, buckets)
+    /// Ends the asking for a frame: finds what is still missing, and what may be forgotten.
+    pub fn end_frame(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+        self.unknown.clear();
+        self.pending = 0;
+        for &(lane, kind) in lanes {
+            let info = answers.lane(lane);
+            for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
+                let (is_known, is_shown) = match kind {
+                    LaneKind::Counter => self.counters.state(key, self.frame),
+                    _ => self.spans.state(key, self.frame),
+                };
+                self.pending += usize::from(!is_known);
+                if !is_shown {
+                    self.unknown.push((lane, buckets_of_tile(key)));
+                }
+            }
+        }
+        if self.spans.cells + self.counters.cells > CELLS_KEPT {
+            self.spans.forget(CELLS_KEPT / 2);
+            self.counters.forget(CELLS_KEPT / 4);
+        }
+    }
+
+    /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers are
+    /// pending, by those of wider buckets.
+    pub fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
+        out.clear();
+        for key in keys_of(lane, buckets) {
+            self.spans.each(key, |cell| {
+                if !out.last_mut().is_some_and(|last| last.extend(&cell)) {
+                    out.push(cell);
+                }
+            });
+        }
+    }
+
+    /// Replaces `out` by a counter's cells in view, by bucket.
+    pub fn counter(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<CounterCell>) {
+        out.clear();
+        for key in keys_of(lane, buckets) {
+            self.counters.each(key, |cell| out.push(cell));
+        }
     }
 
     /// The least and the largest value that a counter ever takes.
@@ -136,19 +277,126 @@ impl Tiles {
         self.counter_ranges.get(&lane).copied().unwrap_or((0.0, 0.0))
     }
 
-    /// What the last [`Tiles::prepare`] had to read.
+    /// What was read for the answers that came since the frame began.
     #[must_use]
     pub fn read(&self) -> ReadCount {
         self.read
     }
 
-    fn drop_unused(&mut self) {
-        let frame = self.frame;
-        self.spans.retain(|_, tile| tile.used_in_frame == frame);
-        self.counters.retain(|_, tile| tile.used_in_frame == frame);
-        let kept = self.spans.values().map(|tile| tile.cells.len()).sum::<usize>()
-            + self.counters.values().map(|tile| tile.cells.len()).sum::<usize>();
-        self.cells_kept = kept;
+    /// How many tiles of the frame are shown from wider buckets, or not at all, until their own answers come.
+    #[must_use]
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    /// The buckets of the frame of which nothing is known yet.
+    #[must_use]
+    pub fn unknown(&self) -> &[(LaneIdx, Buckets)] {
+        &self.unknown
+    }
+
+    /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and shown
+    /// until it is answered.
+    pub fn outdate(&mut self, lane_now: impl Fn(LaneIdx) -> Option<LaneIdx>) {
+        self.spans.outdate(&lane_now);
+        self.counters.outdate(&lane_now);
+        self.counter_ranges.clear();
+    }
+}
+
+impl<T: Answer> Kept<T> {
+    /// Whether a tile is known or follows from narrower ones, and marks it as used.
+    fn find(&mut self, info: &LaneInfo, key: TileKey, frame: u64) -> bool {
+        if let Some(tile) = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated) {
+            tile.used_in_frame = frame;
+            return true;
+        }
+        let Some(cells) = self.of_halves(info, key) else { return false };
+        self.keep(key, cells, frame);
+        true
+    }
+
+    /// A tile from the two of the width below, if both are known.
+    fn of_halves(&self, info: &LaneInfo, key: TileKey) -> Option<Box<[T]>> {
+        let width_log2 = key.width_log2.checked_sub(1)?;
+        let mut halves: [&[T]; 2] = [&[]; 2];
+        for (half, tile) in halves.iter_mut().zip(key.tile * 2..) {
+            let key = TileKey { width_log2, tile, ..key };
+            match self.tiles.get(&key) {
+                Some(tile) if !tile.is_outdated => *half = &tile.cells,
+                None if !reaches(info, key) => {}
+                _ => return None,
+            }
+        }
+        Some(T::wider(halves.concat().into_iter()).into_boxed_slice())
+    }
+
+    fn keep(&mut self, key: TileKey, cells: Box<[T]>, used_in_frame: u64) {
+        // An empty tile is an answer too, and takes room.
+        self.cells += cells.len() + 1;
+        if let Some(before) = self.tiles.insert(key, Tile { cells, used_in_frame, is_outdated: false }) {
+            self.cells -= before.cells.len() + 1;
+        }
+    }
+
+    /// Whether a tile's own answer is known, and whether there is anything to show for it; marks what is shown as used.
+    fn state(&mut self, key: TileKey, frame: u64) -> (bool, bool) {
+        let Some((levels, stand_in)) = self.shown(key) else { return (false, false) };
+        let is_known = levels == 0 && !self.tiles[&stand_in].is_outdated;
+        if let Some(tile) = self.tiles.get_mut(&stand_in) {
+            tile.used_in_frame = frame;
+        }
+        (is_known, true)
+    }
+
+    /// The tile that is shown for another: itself, or the next wider one that is known, and by how many halvings.
+    fn shown(&self, key: TileKey) -> Option<(u32, TileKey)> {
+        (0..=STAND_IN_LEVELS)
+            .map(|levels| {
+                let (width_log2, tile) = (key.width_log2 + levels, key.tile >> levels);
+                (levels, TileKey { width_log2, tile, ..key })
+            })
+            .find(|(_, wider)| self.tiles.contains_key(wider))
+    }
+
+    /// Calls `take` with each cell that is shown for a tile.
+    fn each(&self, key: TileKey, mut take: impl FnMut(T)) {
+        let Some((levels, stand_in)) = self.shown(key) else { return };
+        let cells = &self.tiles[&stand_in].cells;
+        if levels == 0 {
+            return cells.iter().copied().for_each(take);
+        }
+        let wanted = buckets_of_tile(key);
+        let narrower = |cell: &T| cell.narrower(levels, wanted.first..wanted.end());
+        cells.iter().filter_map(narrower).for_each(&mut take);
+    }
+
+    /// Forgets the tiles that were used longest ago until at most `cells_max` cells are left, but none of the last frame.
+    fn forget(&mut self, cells_max: usize) {
+        let newest = self.tiles.values().map(|tile| tile.used_in_frame).max().unwrap_or(0);
+        let mut uses: Vec<(u64, usize)> =
+            self.tiles.values().map(|tile| (tile.used_in_frame, tile.cells.len() + 1)).collect();
+        uses.sort_unstable();
+        let mut left = self.cells;
+        let mut keep_from = 0;
+        for (used_in_frame, cells) in uses {
+            if left <= cells_max || used_in_frame == newest {
+                break;
+            }
+            left -= cells;
+            keep_from = used_in_frame + 1;
+        }
+        self.tiles.retain(|_, tile| tile.used_in_frame >= keep_from);
+        self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
+    }
+
+    fn outdate(&mut self, lane_now: &impl Fn(LaneIdx) -> Option<LaneIdx>) {
+        let before = std::mem::take(&mut self.tiles);
+        let outdated = before.into_iter().filter_map(|(key, tile)| {
+            Some((TileKey { lane: lane_now(key.lane)?, ..key }, Tile { is_outdated: true, ..tile }))
+        });
+        self.tiles = outdated.collect();
+        self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
     }
 }
 
@@ -156,73 +404,23 @@ fn buckets_of_tile(key: TileKey) -> Buckets {
     Buckets { first: key.tile << TILE_LOG2, count: 1 << TILE_LOG2, width_log2: key.width_log2 }
 }
 
-/// The tiles that hold any of `buckets`.
-fn tiles_of(buckets: Buckets) -> RangeInclusive<i64> {
-    buckets.first >> TILE_LOG2..=(buckets.end() - 1) >> TILE_LOG2
+/// The tiles of a lane that hold any of `buckets`.
+fn keys_of(lane: LaneIdx, buckets: Buckets) -> impl Iterator<Item = TileKey> {
+    let tiles: RangeInclusive<i64> = buckets.first >> TILE_LOG2..=(buckets.end() - 1) >> TILE_LOG2;
+    tiles.map(move |tile| TileKey { lane, width_log2: buckets.width_log2, tile })
 }
 
-/// Marks the known tiles as used, and returns the unknown ones that the lane reaches into.
-fn touch<T>(
-    known: &mut FxHashMap<TileKey, Tile<T>>,
-    frame: u64,
-    answers: &impl LaneAnswers,
-    buckets: Buckets,
-    lanes: &[&(LaneIdx, LaneKind)],
-) -> Vec<TileKey> {
-    let mut missing = Vec::new();
-    for &&(lane, kind) in lanes {
-        let info = answers.lane(lane);
-        for tile in tiles_of(buckets) {
-            let key = TileKey { lane, width_log2: buckets.width_log2, tile };
-            if let Some(tile) = known.get_mut(&key) {
-                tile.used_in_frame = frame;
-                continue;
-            }
-            let covered = buckets_of_tile(key);
-            let starts_later = info.start_ns >= covered.start_ns(covered.end());
-            // A counter keeps its last value beyond its last row.
-            let ended_before = kind != LaneKind::Counter && info.end_ns < covered.start_ns(covered.first);
-            if info.rows > 0 && !starts_later && !ended_before {
-                missing.push(key);
-            }
-        }
-    }
-    missing
-}
-
-/// Asks for the missing tiles and returns how many cells came, and what it took to read them.
-fn ask<T: Send>(
-    known: &mut FxHashMap<TileKey, Tile<T>>,
-    frame: u64,
-    missing: &[TileKey],
-    question: impl Fn(&TileKey, &mut Vec<T>) -> ReadCount + Sync,
-) -> (usize, ReadCount) {
-    let answered: Vec<(Box<[T]>, ReadCount)> = missing
-        .par_iter()
-        .map(|key| {
-            let mut cells = Vec::new();
-            let read = question(key, &mut cells);
-            (cells.into_boxed_slice(), read)
-        })
-        .collect();
-    let (mut cell_count, mut total) = (0, ReadCount::default());
-    for (key, (cells, read)) in missing.iter().zip(answered) {
-        // An empty tile is an answer too, and takes room.
-        cell_count += cells.len() + 1;
-        total = total.plus(read);
-        known.insert(*key, Tile { cells, used_in_frame: frame });
-    }
-    (cell_count, total)
-}
-
-fn cells_in<T>(known: &FxHashMap<TileKey, Tile<T>>, lane: LaneIdx, buckets: Buckets) -> impl Iterator<Item = &T> {
-    tiles_of(buckets)
-        .filter_map(move |tile| known.get(&TileKey { lane, width_log2: buckets.width_log2, tile }))
-        .flat_map(|tile| tile.cells.iter())
+/// Whether a lane has anything to say about a tile.
+fn reaches(info: &LaneInfo, key: TileKey) -> bool {
+    let covered = buckets_of_tile(key);
+    let starts_later = info.start_ns >= covered.start_ns(covered.end());
+    // A counter keeps its last value beyond its last row.
+    let ended_before = info.kind != LaneKind::Counter && info.end_ns < covered.start_ns(covered.first);
+    info.rows > 0 && !starts_later && !ended_before
 }
 
 /// The range of a counter over the whole of time; values that are no numbers are passed over.
-fn whole_range(answers: &impl LaneAnswers, lane: LaneIdx) -> (f64, f64) {
+fn whole_range(answers: &dyn LaneAnswers, lane: LaneIdx) -> (f64, f64) {
     let info = answers.lane(lane);
     let mut cells = Vec::new();
     // A few buckets and not one: a single value that is no number must not spoil the whole.

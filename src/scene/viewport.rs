@@ -261,7 +261,11 @@ impl Viewport {
 /// `a - b` without overflow; exact below 2^53 ns, which is 104 days.
 #[expect(clippy::cast_precision_loss, reason = "beyond 104 days a pixel is wider than the error")]
 fn difference_ns(a: i64, b: i64) -> f64 {
-    (i128::from(a) - i128::from(b)) as f64
+    match a.checked_sub(b) {
+        // Asked for each span of a frame: a conversion from 128 bits is a call.
+        Some(difference) => difference as f64,
+        None => (i128::from(a) - i128::from(b)) as f64,
+    }
 }
 
 /// A time and a non-negative fraction from a time and any offset; saturates at the ends of time.

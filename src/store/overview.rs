@@ -15,12 +15,12 @@ use crate::model::NameIdx;
 /// that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
 pub const BUCKETS_MAX: usize = 16 * 1024;
 
-/// Rows for each bucket of a small lane: finer than one bucket a block, the block itself answers as fast. With all its
-/// levels the pyramid then takes at most one byte a row.
-const ROWS_PER_BUCKET: u64 = 64;
+/// Rows for each bucket of a small lane: half a block, because a bucket that begins and ends within blocks has both of them
+/// unpacked. With all its levels the pyramid then takes at most two bytes a row.
+const ROWS_PER_BUCKET: u64 = 32;
 
 /// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
-pub const ROWS_MIN: u64 = 128 * ROWS_PER_BUCKET;
+pub const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
 
 /// What one bucket says. Spans that touch it count in every bucket that they touch, rows in that where they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]

@@ -49,26 +49,29 @@ pub fn get(column: &[u8], width: u32, index: usize) -> u64 {
 
 /// Reads `out.len()` values, in order. Values beyond the column's bytes read as 0.
 pub fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
+    /// Up to this width a value lies within the 8 bytes from the one that it begins in.
+    const WIDTH_MAX: u32 = 57;
+    /// The column of a block, and 8 bytes to read beyond it.
+    const ROOM_BYTES: usize = 64 * 8 + 8;
     if width == 0 {
         out.fill(0);
         return;
     }
+    let needed = packed_bytes(out.len(), width);
+    if width > WIDTH_MAX || needed + 8 > ROOM_BYTES {
+        out.iter_mut().enumerate().for_each(|(index, value)| *value = get(column, width, index));
+        return;
+    }
+    // Read from a copy with room behind it: then there is no branch for each value, and none to be guessed wrong.
+    let mut room = [0; ROOM_BYTES];
+    let there = column.len().min(needed);
+    room[..there].copy_from_slice(&column[..there]);
     let mask = u64::MAX >> (64 - width);
-    let mut words = column.chunks_exact(8).map(read_word);
-    let (mut word, mut left) = (0u64, 0u32);
+    let mut bit = 0;
     for value in out {
-        if left >= width {
-            *value = word & mask;
-            left -= width;
-            word = if width == 64 { 0 } else { word >> width };
-        } else {
-            let next = words.next().unwrap_or(0);
-            // `left` is below `width`, so below 64.
-            *value = (word | (next << left)) & mask;
-            let taken = width - left;
-            word = if taken == 64 { 0 } else { next >> taken };
-            left = 64 - taken;
-        }
+        let word = room.get(bit / 8..bit / 8 + 8).map_or(0, read_word);
+        *value = word >> (bit % 8) & mask;
+        bit += width as usize;
     }
 }
 

@@ -1,6 +1,8 @@
 //! Rows on one canvas: those that scroll, or those that stay at the top. Keeps what was drawn last while nothing of it
 //! changes, and paints it.
 
+use std::time::Instant;
+
 use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
 use super::places::band;
@@ -10,22 +12,24 @@ use super::timeline::as_f32;
 use crate::query::Snapshot;
 use crate::render::Rects;
 use crate::render::rects::Layer;
+use crate::scene::asker::Workers;
 use crate::scene::color::Palette;
 use crate::scene::frame::{self, Frame, FrameOptions};
+use crate::scene::live_tiles::{LiveTiles, Look};
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::strips;
 use crate::scene::survey::Survey;
-use crate::scene::tiles::{LaneAnswers, Tiles};
+use crate::scene::tiles::{LaneAnswers, buckets_of};
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneKind, RowIdx};
+use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 
 /// Rows on one canvas.
 pub(super) struct Pane {
     pub layout: RowLayout,
     layer: Layer,
-    pub tiles: Tiles,
+    tiles: LiveTiles,
     /// The answers for strips, which have wider buckets.
-    strip_tiles: Tiles,
+    strip_tiles: LiveTiles,
     drawn: Option<Drawn>,
 }
 
@@ -53,8 +57,8 @@ impl Pane {
         Self {
             layout: RowLayout::default(),
             layer,
-            tiles: Tiles::default(),
-            strip_tiles: Tiles::default(),
+            tiles: LiveTiles::default(),
+            strip_tiles: LiveTiles::default(),
             drawn: None,
         }
     }
@@ -70,16 +74,30 @@ impl Pane {
         self.drawn = None;
     }
 
-    /// Has everything asked and drawn anew, of a capture that has changed.
-    pub fn forget(&mut self) {
-        (self.tiles, self.strip_tiles, self.drawn) = (Tiles::default(), Tiles::default(), None);
+    /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
+    pub fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
+        self.tiles.ask_with(snapshot, workers);
+        self.strip_tiles.ask_with(snapshot, workers);
+    }
+
+    /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
+    pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+        self.tiles.take_more(earlier, later, workers);
+        self.strip_tiles.take_more(earlier, later, workers);
+        self.drawn = None;
+    }
+
+    /// The least and the largest value of a counter, once it was drawn.
+    pub fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
+        self.tiles.known().counter_range(lane)
     }
 
     pub fn last_frame(&self) -> Option<&Frame> {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
-    /// Builds the frame anew unless nothing that it shows has changed.
+    /// Builds the frame anew unless nothing that it shows has changed, with what is answered by the deadline. Returns
+    /// whether some answers are late.
     pub fn draw(
         &mut self,
         ui: &Ui,
@@ -87,20 +105,26 @@ impl Pane {
         survey: Option<&Survey>,
         view: &Viewport,
         options: FrameOptions<'_>,
-    ) {
-        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view) {
-            return;
+        deadline: Instant,
+    ) -> bool {
+        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
+            return false;
         }
-        let names = snapshot.names();
-        let mut frame = frame::build(snapshot, names, &self.layout, view, &mut self.tiles, options);
+        let lanes = frame::lanes_in_view(&self.layout, view);
+        let look = Look { view, buckets: buckets_of(view), lanes: &lanes, deadline };
+        let held = self.tiles.prepare(snapshot, look);
+        let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
+        drop(held);
         if let Some(survey) = survey {
-            self.draw_strips(snapshot, survey, view, options.palette, &mut frame);
+            self.draw_strips(snapshot, survey, view, options.palette, deadline, &mut frame);
         }
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
         let size_px = [view.width_px() as f32, view.height_px() as f32];
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
         let labels = span_names(ui, &frame, snapshot, options.scale);
+        let is_late = frame.pending > 0;
         self.drawn = Some(Drawn { view: *view, frame, rects, labels });
+        is_late
     }
 
     /// Adds the strips of the folded processes in view.
@@ -110,6 +134,7 @@ impl Pane {
         survey: &Survey,
         view: &Viewport,
         palette: &Palette,
+        deadline: Instant,
         frame: &mut Frame,
     ) {
         /// The part of a header that is free above and below its strip.
@@ -124,14 +149,16 @@ impl Pane {
         }
         let buckets = strips::buckets_of(view);
         let answers: &Snapshot = snapshot;
-        self.strip_tiles.prepare(answers, buckets, &lanes);
+        let _held = self.strip_tiles.prepare(snapshot, Look { view, buckets, lanes: &lanes, deadline });
+        let tiles = self.strip_tiles.known();
+        frame.pending += tiles.pending();
         for (group, lanes) in folded {
             let cells: Vec<_> = lanes
                 .iter()
                 .map(|&lane| {
                     let mut cells = Vec::new();
                     if LaneAnswers::lane(answers, lane).kind != LaneKind::Counter {
-                        self.strip_tiles.spans(lane, buckets, &mut cells);
+                        tiles.spans(lane, buckets, &mut cells);
                     }
                     cells
                 })
@@ -145,7 +172,7 @@ impl Pane {
         }
     }
 
-    fn strip_of<'s>(&self, group: &Group, survey: &'s Survey) -> Option<(Group, &'s [crate::store::lane::LaneIdx])> {
+    fn strip_of<'s>(&self, group: &Group, survey: &'s Survey) -> Option<(Group, &'s [LaneIdx])> {
         match group.kind {
             GroupKind::Process(process) if self.layout.is_folded(group.kind) => Some((*group, survey.busiest(process))),
             _ => None,

@@ -2,6 +2,7 @@
 //! only through frames and picks, whose work is bounded by pixels.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use egui::{Pos2, Rect, Sense, Stroke, Ui};
 
@@ -17,6 +18,7 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
+use crate::scene::asker::{FRAME_PATIENCE, Workers};
 use crate::scene::color::Palette;
 use crate::scene::counters::value_text;
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
@@ -47,6 +49,8 @@ pub struct Timeline {
     pub(super) density: Density,
     pub(super) selected: Option<RowIdx>,
     pub(super) hovered: Option<RowIdx>,
+    /// Who asks for what frames show; without them, frames wait.
+    workers: Option<Workers>,
     /// What is known of the capture as a whole, once it was looked at.
     pub(super) survey: Option<Arc<Survey>>,
     /// Counts what was asked to be arranged, so that only the last comes to be shown.
@@ -81,11 +85,19 @@ impl Timeline {
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
         let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
+        // Where the system gives no threads, frames wait.
+        let workers = Workers::start_for_window().ok();
+        let pane = |layer| {
+            let mut pane = Pane::new(layer);
+            pane.ask_with(&snapshot, workers.as_ref());
+            pane
+        };
         Self {
+            rows: pane(Layer::Rows),
+            pinned: pane(Layer::Pinned),
+            workers,
             snapshot,
             view,
-            rows: Pane::new(Layer::Rows),
-            pinned: Pane::new(Layer::Pinned),
             pinned_scroll_px: 0.0,
             arrangement: Arrangement::default(),
             density: Density::default(),
@@ -114,18 +126,26 @@ impl Timeline {
         }
     }
 
-    /// The same view of a later look at the same capture, of which more is sorted now.
-    ///
-    /// Nothing stays selected: rows that were sorted meanwhile may stand before it.
+    /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is drawn
+    /// anew, and what was selected stays selected.
     #[must_use]
     pub fn with_more(self, snapshot: Snapshot) -> Self {
         let mut view = self.view;
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
-        let mut more = Self { snapshot, view, selected: None, hovered: None, survey: None, ..self };
-        more.rows.forget();
-        more.pinned.forget();
+        let earlier = self.snapshot.clone();
+        let selected = self.selected.and_then(|row| snapshot.row_since(&earlier, row));
+        let mut more = Self { snapshot, view, selected, hovered: None, survey: None, ..self };
+        more.rows.take_more(&earlier, &more.snapshot, more.workers.as_ref());
+        more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.lay_out();
         more
+    }
+
+    /// From now on frames wait for all that they show, however long it takes: for pictures.
+    pub fn wait_for_all(&mut self) {
+        self.workers = None;
+        self.rows.ask_with(&self.snapshot, None);
+        self.pinned.ask_with(&self.snapshot, None);
     }
 
     /// The capture that is shown.
@@ -316,7 +336,7 @@ impl Timeline {
     fn counter_range(&self, track: TrackIdx) -> Option<(f64, f64)> {
         let mut lanes = self.snapshot.lanes_of(track).map(LaneIdx);
         let lane = lanes.find(|&lane| self.snapshot.lane(lane).kind == LaneKind::Counter)?;
-        Some(self.rows.tiles.counter_range(lane))
+        Some(self.rows.counter_range(lane))
     }
 
     /// Both canvases as they are shown: that of the rows which stay at the top, and that of those which scroll.
@@ -435,13 +455,18 @@ impl Timeline {
     }
 
     fn draw(&mut self, ui: &Ui, places: &Places) {
+        let deadline = Instant::now() + FRAME_PATIENCE;
         let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale };
         let survey = self.survey.as_deref();
+        let mut is_late = false;
         if places.pinned.height() > 0.0 {
             let view = self.pinned_view(places);
-            self.pinned.draw(ui, &self.snapshot, None, &view, options);
+            is_late |= self.pinned.draw(ui, &self.snapshot, None, &view, options, deadline);
         }
-        self.rows.draw(ui, &self.snapshot, survey, &self.view, options);
+        is_late |= self.rows.draw(ui, &self.snapshot, survey, &self.view, options, deadline);
+        if is_late {
+            ui.ctx().request_repaint();
+        }
     }
 
     fn paint(&self, ui: &Ui, places: &Places, theme: &Theme, hover: Option<Pos2>) {

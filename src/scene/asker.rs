@@ -1,0 +1,430 @@
+//! Asks in the background what frames want to know, so that a frame waits a bounded time and no longer, whatever the disk
+//! does. A frame whose answers are late is drawn from those for wider buckets ([`Tiles`]) and drawn again when they come.
+//!
+//! The slow way: [`Tiles::prepare`], which waits for all of them.
+
+use std::collections::VecDeque;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
+use rustc_hash::FxHashSet;
+
+use super::tiles::{Answered, LaneAnswers, Question, Tiles, buckets_of};
+use super::viewport::Viewport;
+use crate::query::Buckets;
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// How long a frame waits for answers: a quarter of the time between frames at 60 a second. Most frames need less, and are
+/// then exact at once.
+pub const FRAME_PATIENCE: Duration = Duration::from_millis(4);
+
+/// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame ends.
+const QUESTIONS_AT_ONCE: usize = 4;
+
+/// What a frame shows.
+#[derive(Debug, Clone, Copy)]
+pub struct Wanted<'a> {
+    /// The buckets in view.
+    pub buckets: Buckets,
+    /// The lanes in view.
+    pub lanes: &'a [(LaneIdx, LaneKind)],
+    /// What may be in view soon: asked when all else is answered.
+    pub ahead: Option<Buckets>,
+}
+
+/// The buckets that a zoom which has come from `before` to `now` will need next, when its buckets of now become half as
+/// wide; `None` unless it zooms in: the wider buckets of a zoom out follow from those that are known.
+#[must_use]
+pub fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Option<Buckets> {
+    let slower_ns = before.ns_per_px() - now.ns_per_px();
+    if slower_ns <= 0.0 {
+        return None;
+    }
+    // The pixel whose time stays in place while zooming.
+    let fixed_px = before.x_from_time(now.start_ns()) * before.ns_per_px() / slower_ns;
+    // How wide a pixel is when these buckets are the widest for it, after one of the halvings to come.
+    let narrowest_ns = f64::from(buckets_of(now).width_log2).exp2();
+    let mut next = *now;
+    next.zoom(now.ns_per_px() / narrowest_ns, fixed_px.clamp(0.0, now.width_px()));
+    let width_log2 = buckets.width_log2.checked_sub(1)?;
+    Some(Buckets::covering(next.start_ns(), next.end_ns(), 1 << width_log2))
+}
+
+/// Threads that answer. Clones are the same threads.
+#[derive(Clone)]
+pub struct Workers(Arc<ThreadPool>);
+
+impl Workers {
+    /// Starts `count` threads.
+    ///
+    /// # Errors
+    /// If the system gives none.
+    pub fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
+        let named = ThreadPoolBuilder::new().thread_name(|number| format!("ask {number}"));
+        Ok(Self(Arc::new(named.num_threads(count.max(1)).build()?)))
+    }
+
+    /// Starts the threads of a window: one for each core, and not so few that the disk waits for one question after the
+    /// other.
+    ///
+    /// # Errors
+    /// If the system gives none.
+    pub fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
+        /// With less, an answer that comes from the disk holds up those that are in memory.
+        const COUNT_MIN: usize = 4;
+        Self::start(std::thread::available_parallelism().map_or(COUNT_MIN, |cores| cores.get().max(COUNT_MIN)))
+    }
+}
+
+/// Asks about one capture what one [`Tiles`] wants to know. What is still to be asked is given up when this is dropped.
+pub struct Asker {
+    answers: Arc<dyn LaneAnswers>,
+    shared: Arc<Shared>,
+    workers: Workers,
+}
+
+struct Shared {
+    state: Mutex<State>,
+    /// Told when nothing that was wanted is left.
+    done: Condvar,
+    /// Told when workers may go on.
+    resumed: Condvar,
+}
+
+#[derive(Default)]
+struct State {
+    wanted: VecDeque<Question>,
+    ahead: VecDeque<Question>,
+    /// What workers are at. A question that made a worker fail stays here, so that it is not asked again.
+    asked: FxHashSet<Question>,
+    wanted_asked: usize,
+    answered: Vec<Answered>,
+    workers: usize,
+    is_held: bool,
+}
+
+/// Holds the workers back while the frame is built from what they answered: both want all cores. They go on when it is
+/// dropped.
+#[must_use]
+pub struct Held(Arc<Shared>);
+
+impl Asker {
+    /// Has `workers` answer questions about a capture.
+    #[must_use]
+    pub fn new(answers: Arc<dyn LaneAnswers>, workers: &Workers) -> Self {
+        let shared = Shared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
+        Self { answers, shared: Arc::new(shared), workers: workers.clone() }
+    }
+
+    /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what is
+    /// late. What earlier frames wanted and this one does not is no longer asked.
+    pub fn prepare(&self, tiles: &mut Tiles, wanted: Wanted<'_>, patience: Duration) -> Held {
+        let answers = &*self.answers;
+        let missing = tiles.begin_frame(answers, wanted.buckets, wanted.lanes);
+        let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.lanes)).unwrap_or_default();
+        let answered = self.ask(missing, ahead, patience);
+        tiles.take(answered);
+        tiles.end_frame(answers, wanted.buckets, wanted.lanes);
+        Held(Arc::clone(&self.shared))
+    }
+
+    fn ask(&self, wanted: Vec<Question>, ahead: Vec<Question>, patience: Duration) -> Vec<Answered> {
+        let mut state = self.shared.lock();
+        // What was answered after the last frame need not be asked again.
+        let known: FxHashSet<Question> = state.answered.iter().map(Answered::question).collect();
+        let is_new = |question: &Question| !state.asked.contains(question) && !known.contains(question);
+        let wanted = wanted.into_iter().filter(is_new).collect();
+        let ahead = ahead.into_iter().filter(is_new).collect();
+        (state.wanted, state.ahead) = (wanted, ahead);
+        let questions = state.wanted.len() + state.ahead.len();
+        let workers = self.workers.0.current_num_threads().min(questions.div_ceil(QUESTIONS_AT_ONCE));
+        for _ in state.workers..workers {
+            state.workers += 1;
+            let worker = Worker { answers: Arc::clone(&self.answers), shared: Arc::clone(&self.shared) };
+            self.workers.0.spawn(move || worker.work());
+        }
+        let deadline = Instant::now() + patience;
+        while !(state.wanted.is_empty() && state.wanted_asked == 0) {
+            let left = deadline.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                break;
+            }
+            let waited = self.shared.done.wait_timeout(state, left);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+        state.is_held = true;
+        std::mem::take(&mut state.answered)
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        self.0.lock().is_held = false;
+        self.0.resumed.notify_all();
+    }
+}
+
+impl Drop for Asker {
+    fn drop(&mut self) {
+        let mut state = self.shared.lock();
+        state.wanted.clear();
+        state.ahead.clear();
+        drop(state);
+        // No frame is built any more.
+        drop(Held(Arc::clone(&self.shared)));
+    }
+}
+
+impl Shared {
+    fn lock(&self) -> MutexGuard<'_, State> {
+        // Nothing panics while it holds the lock.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// Answers until nothing is left to ask.
+struct Worker {
+    answers: Arc<dyn LaneAnswers>,
+    shared: Arc<Shared>,
+}
+
+impl Worker {
+    fn work(&self) {
+        loop {
+            let state = self.shared.lock();
+            let state = self.shared.resumed.wait_while(state, |state| state.is_held);
+            let mut state = state.unwrap_or_else(PoisonError::into_inner);
+            let is_wanted = !state.wanted.is_empty();
+            let queue = if is_wanted { &mut state.wanted } else { &mut state.ahead };
+            let count = queue.len().min(QUESTIONS_AT_ONCE);
+            let questions: Vec<Question> = queue.drain(..count).collect();
+            if questions.is_empty() {
+                // Under the same lock: whoever wants more from now on starts another worker.
+                state.workers -= 1;
+                return;
+            }
+            state.asked.extend(&questions);
+            state.wanted_asked += if is_wanted { count } else { 0 };
+            drop(state);
+            for question in questions {
+                // A panic costs one answer, which is late for ever, and not the worker.
+                let answered = catch_unwind(AssertUnwindSafe(|| question.ask(&*self.answers)));
+                let mut state = self.shared.lock();
+                if let Ok(answered) = answered {
+                    state.asked.remove(&question);
+                    state.answered.push(answered);
+                }
+            }
+            let mut state = self.shared.lock();
+            state.wanted_asked -= if is_wanted { count } else { 0 };
+            if state.wanted.is_empty() && state.wanted_asked == 0 {
+                self.shared.done.notify_all();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+
+    use super::*;
+    use crate::model::{NameIdx, TrackIdx};
+    use crate::query::{Cell, CounterCell, Crowd, ReadCount};
+    use crate::store::lane::LaneInfo;
+
+    const LANES: [(LaneIdx, LaneKind); 3] =
+        [(LaneIdx(0), LaneKind::Spans), (LaneIdx(1), LaneKind::Spans), (LaneIdx(2), LaneKind::Counter)];
+
+    /// Lanes full of spans of 10 ns. Answers wait for the gate.
+    #[derive(Default)]
+    struct Gated {
+        is_shut: AtomicBool,
+        fails: AtomicBool,
+        asked: AtomicUsize,
+    }
+
+    impl Gated {
+        fn pass(&self) {
+            self.asked.fetch_add(1, Ordering::SeqCst);
+            while self.is_shut.load(Ordering::SeqCst) {
+                std::thread::sleep(Duration::from_millis(1));
+            }
+            assert!(!self.fails.load(Ordering::SeqCst), "as a test wants");
+        }
+
+        fn asked(&self) -> usize {
+            self.asked.load(Ordering::SeqCst)
+        }
+    }
+
+    impl LaneAnswers for Gated {
+        fn lane(&self, LaneIdx(lane): LaneIdx) -> LaneInfo {
+            let kind = LANES[lane as usize].1;
+            LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 }
+        }
+
+        fn track_name(&self, _: LaneIdx) -> &'static str {
+            ""
+        }
+
+        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+            self.pass();
+            cells.extend((buckets.first..buckets.end()).map(|bucket| {
+                let start_ns = buckets.start_ns(bucket).div_euclid(10) * 10;
+                Cell {
+                    first_bucket: bucket,
+                    bucket_count: 1,
+                    row: start_ns.unsigned_abs() / 10,
+                    start_ns,
+                    end_ns: start_ns + 10,
+                    name: NameIdx(0),
+                    unfinished: false,
+                    first_rows: Crowd::MANY,
+                    last_rows: Crowd::default(),
+                }
+            }));
+            ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
+        }
+
+        fn counter(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
+            self.pass();
+            let (min, max, last) = (-1.0, 1.0, 0.0);
+            cells.push(CounterCell { first_bucket: buckets.first, bucket_count: buckets.count, min, max, last });
+            ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
+        }
+    }
+
+    const LONG: Duration = Duration::from_mins(1);
+
+    fn view(first: i64, width_log2: u32) -> Buckets {
+        Buckets { first, count: 1000, width_log2 }
+    }
+
+    fn wanted(buckets: Buckets) -> Wanted<'static> {
+        Wanted { buckets, lanes: &LANES, ahead: None }
+    }
+
+    fn shown(tiles: &Tiles, buckets: Buckets) -> (Vec<Cell>, Vec<CounterCell>) {
+        let (mut cells, mut values) = (Vec::new(), Vec::new());
+        tiles.spans(LaneIdx(0), buckets, &mut cells);
+        tiles.counter(LaneIdx(2), buckets, &mut values);
+        (cells, values)
+    }
+
+    fn asker(capture: &Arc<Gated>) -> Asker {
+        Asker::new(Arc::clone(capture) as _, &Workers::start(2).unwrap())
+    }
+
+    #[test]
+    fn with_patience_all_is_known_and_as_if_it_was_asked_at_once() {
+        let capture = Arc::new(Gated::default());
+        let (mut tiles, mut at_once) = (Tiles::default(), Tiles::default());
+        let _ = asker(&capture).prepare(&mut tiles, wanted(view(500, 12)), LONG);
+        at_once.prepare(&*capture, view(500, 12), &LANES);
+        assert_eq!((tiles.pending(), tiles.read()), (0, at_once.read()));
+        assert_eq!(shown(&tiles, view(500, 12)), shown(&at_once, view(500, 12)));
+        assert_eq!(tiles.counter_range(LaneIdx(2)), (-1.0, 1.0));
+    }
+
+    #[test]
+    fn a_slow_disk_holds_no_frame_and_coarser_answers_stand_in() {
+        let capture = Arc::new(Gated::default());
+        let asker = asker(&capture);
+        let mut tiles = Tiles::default();
+        let _ = asker.prepare(&mut tiles, wanted(view(500, 12)), LONG);
+        capture.is_shut.store(true, Ordering::SeqCst);
+        let finer = view(1000, 11);
+        let _ = asker.prepare(&mut tiles, wanted(finer), Duration::from_millis(5));
+        assert!(tiles.pending() > 0);
+        assert!(tiles.unknown().is_empty(), "the wider buckets cover all of it");
+        let (cells, _) = shown(&tiles, finer);
+        let covered: Vec<i64> = cells.iter().flat_map(|cell| cell.first_bucket..cell.end_bucket()).collect();
+        assert!((1000..2000).all(|bucket| covered.binary_search(&bucket).is_ok()));
+        assert!(covered.is_sorted_by(|a, b| a < b), "nothing is shown twice");
+        // What has nothing to stand in for it is told.
+        let _ = asker.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
+        assert_eq!(tiles.unknown().len(), tiles.pending());
+        capture.is_shut.store(false, Ordering::SeqCst);
+        let _ = asker.prepare(&mut tiles, wanted(finer), LONG);
+        let mut at_once = Tiles::default();
+        at_once.prepare(&*capture, finer, &LANES);
+        assert_eq!(tiles.pending(), 0);
+        assert_eq!(shown(&tiles, finer), shown(&at_once, finer));
+    }
+
+    #[test]
+    fn what_is_no_longer_wanted_is_no_longer_asked() {
+        let capture = Arc::new(Gated::default());
+        let asker = asker(&capture);
+        let mut tiles = Tiles::default();
+        capture.is_shut.store(true, Ordering::SeqCst);
+        for place in 0..100 {
+            let _ = asker.prepare(&mut tiles, wanted(view(place << 20, 3)), Duration::ZERO);
+        }
+        capture.is_shut.store(false, Ordering::SeqCst);
+        let last = view(99 << 20, 3);
+        let _ = asker.prepare(&mut tiles, wanted(last), LONG);
+        assert_eq!(tiles.pending(), 0);
+        // The last view, and what the two workers were at.
+        assert!(capture.asked() <= 16 + 2 * QUESTIONS_AT_ONCE, "{}", capture.asked());
+    }
+
+    #[test]
+    fn what_was_asked_ahead_is_there_when_it_is_wanted() {
+        let capture = Arc::new(Gated::default());
+        let asker = asker(&capture);
+        let mut tiles = Tiles::default();
+        let (now, soon) = (view(500, 12), view(1200, 11));
+        let _ = asker.prepare(&mut tiles, Wanted { ahead: Some(soon), ..wanted(now) }, LONG);
+        while asker.shared.lock().workers > 0 {
+            std::thread::sleep(Duration::from_millis(1));
+        }
+        let asked = capture.asked();
+        let _ = asker.prepare(&mut tiles, wanted(now), Duration::ZERO);
+        let _ = asker.prepare(&mut tiles, wanted(soon), Duration::ZERO);
+        assert_eq!((tiles.pending(), capture.asked()), (0, asked));
+    }
+
+    #[test]
+    fn an_answer_that_panics_is_late_for_ever_and_takes_nothing_with_it() {
+        let capture = Arc::new(Gated::default());
+        let asker = asker(&capture);
+        let mut tiles = Tiles::default();
+        capture.fails.store(true, Ordering::SeqCst);
+        let _ = asker.prepare(&mut tiles, wanted(view(0, 3)), Duration::from_millis(50));
+        assert!(tiles.pending() > 0);
+        capture.fails.store(false, Ordering::SeqCst);
+        let _ = asker.prepare(&mut tiles, wanted(view(1 << 20, 3)), LONG);
+        assert_eq!(tiles.pending(), 0);
+    }
+
+    #[test]
+    fn zooming_out_asks_for_nothing_that_follows_from_narrower_buckets() {
+        let capture = Arc::new(Gated::default());
+        let mut tiles = Tiles::default();
+        tiles.prepare(&*capture, Buckets { first: 1024, count: 1024, width_log2: 5 }, &LANES);
+        let asked = capture.asked();
+        tiles.prepare(&*capture, Buckets { first: 512, count: 512, width_log2: 6 }, &LANES);
+        assert_eq!((capture.asked(), tiles.pending()), (asked, 0));
+    }
+
+    #[test]
+    fn a_zoom_in_looks_ahead_to_where_it_goes() {
+        let mut before = Viewport::of_capture(0, 1 << 40, 1000.0, 100.0);
+        before.show_exactly(1 << 30, (1 << 30) + 1_000_000);
+        let mut now = before;
+        now.zoom(1.1, 250.0);
+        let ahead = ahead_of_zoom(&before, &now, buckets_of(&now)).unwrap();
+        let mut next = now;
+        while buckets_of(&next).width_log2 == buckets_of(&now).width_log2 {
+            next.zoom(1.01, 250.0);
+        }
+        let needed = buckets_of(&next);
+        assert_eq!(ahead.width_log2, needed.width_log2);
+        assert!(ahead.first <= needed.first && ahead.end() >= needed.end(), "{ahead:?} {needed:?}");
+        assert_eq!(ahead_of_zoom(&now, &before, buckets_of(&before)), None, "a zoom out");
+    }
+}

@@ -1,0 +1,70 @@
+//! Tiles of what a person looks at: asked in the background while frames go on, or at once for a picture.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use super::asker::{Asker, Held, Wanted, Workers, ahead_of_zoom};
+use super::tiles::{LaneAnswers, Tiles};
+use super::viewport::Viewport;
+use crate::query::{Buckets, Snapshot};
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// Tiles, and who asks for them.
+#[derive(Default)]
+pub struct LiveTiles {
+    tiles: Tiles,
+    /// Without it, frames wait for all that they show.
+    asker: Option<Asker>,
+    view: Option<Viewport>,
+    /// What was in view before `view`, which tells where a zoom goes.
+    came_from: Option<Viewport>,
+}
+
+/// What is asked for a frame.
+#[derive(Debug, Clone, Copy)]
+pub struct Look<'a> {
+    /// The slice of time in view.
+    pub view: &'a Viewport,
+    /// Its buckets.
+    pub buckets: Buckets,
+    /// The lanes in view.
+    pub lanes: &'a [(LaneIdx, LaneKind)],
+    /// How long the frame may wait for answers.
+    pub deadline: Instant,
+}
+
+impl LiveTiles {
+    /// Has `workers` ask about a capture from now on, or nobody, so that frames wait.
+    pub fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
+        self.asker = workers.map(|workers| Asker::new(Arc::new(snapshot.clone()), workers));
+    }
+
+    /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
+    /// anew.
+    pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+        self.tiles.outdate(|lane| later.lane_since(earlier, lane));
+        self.ask_with(later, workers);
+    }
+
+    /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
+    /// dropped, when the frame is built.
+    pub fn prepare(&mut self, snapshot: &Snapshot, look: Look<'_>) -> Option<Held> {
+        let Look { view, buckets, lanes, deadline } = look;
+        if self.view != Some(*view) {
+            self.came_from = self.view.replace(*view);
+        }
+        let Some(asker) = &self.asker else {
+            self.tiles.prepare(snapshot as &dyn LaneAnswers, buckets, lanes);
+            return None;
+        };
+        let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));
+        let patience = deadline.saturating_duration_since(Instant::now());
+        Some(asker.prepare(&mut self.tiles, Wanted { buckets, lanes, ahead }, patience))
+    }
+
+    /// What is known.
+    #[must_use]
+    pub fn known(&self) -> &Tiles {
+        &self.tiles
+    }
+}

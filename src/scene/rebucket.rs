@@ -1,0 +1,211 @@
+//! Answers for buckets of another width than those that were asked for: exact for buckets twice as wide, and good enough to
+//! be drawn until the exact ones come for narrower ones. Asks nothing.
+
+use std::ops::Range;
+
+use crate::query::{Cell, CounterCell, Crowd};
+
+/// What one bucket, or a run of them, was answered.
+pub trait Answer: Copy + Send + 'static {
+    /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking for
+    /// the wide ones would have given the same.
+    fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;
+
+    /// What stands for the buckets `within` that are `levels` halvings narrower; `None` if this covers none of them.
+    fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self>;
+}
+
+impl Answer for Cell {
+    fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut wide: Vec<Self> = Vec::new();
+        for cell in cells {
+            let (first, last) = (cell.first_bucket >> 1, (cell.end_bucket() - 1) >> 1);
+            for bucket in first..=last {
+                let none = Crowd::default();
+                let from_first = if bucket == first { cell.first_rows } else { none };
+                let from_last = if bucket == last { cell.last_rows } else { none };
+                let first_rows = from_first.plus(from_last);
+                put(&mut wide, Self { first_bucket: bucket, bucket_count: 1, first_rows, last_rows: none, ..cell });
+            }
+        }
+        wide
+    }
+
+    fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self> {
+        let (first_bucket, bucket_count) = run(self.first_bucket..self.end_bucket(), levels, within)?;
+        Some(Self { first_bucket, bucket_count, ..*self })
+    }
+}
+
+/// Adds what one narrow bucket says of the wide bucket that it is in: the longer span has it, the first of equals.
+fn put(wide: &mut Vec<Cell>, cell: Cell) {
+    let Some(last) = wide.last_mut() else { return wide.push(cell) };
+    if last.end_bucket() <= cell.first_bucket {
+        if !last.extend(&cell) {
+            wide.push(cell);
+        }
+        return;
+    }
+    // What is known of the wide bucket so far is the last of the run before.
+    let is_one = last.bucket_count == 1;
+    let shared = if is_one { &mut last.first_rows } else { &mut last.last_rows };
+    let rows = shared.plus(cell.first_rows);
+    *shared = rows;
+    if last.row == cell.row || last.dur_ns() >= cell.dur_ns() {
+        return;
+    }
+    // The bucket is taken from the span before, and the rows that start in it with it.
+    if is_one {
+        wide.pop();
+    } else {
+        last.bucket_count -= 1;
+        last.last_rows = Crowd::default();
+    }
+    wide.push(Cell { first_rows: rows, ..cell });
+}
+
+impl Answer for CounterCell {
+    fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self> {
+        let mut wide: Vec<Self> = Vec::new();
+        for cell in cells {
+            let (first, end) = (cell.first_bucket >> 1, ((cell.end_bucket() - 1) >> 1) + 1);
+            let mut from = first;
+            if let Some(last) = wide.last_mut().filter(|last| last.end_bucket() > first) {
+                // The bucket in which the cell begins has its beginning from the cell before.
+                if last.bucket_count > 1 {
+                    last.bucket_count -= 1;
+                    let split = Self { first_bucket: first, bucket_count: 1, ..*last };
+                    wide.push(split);
+                }
+                if let Some(shared) = wide.last_mut() {
+                    shared.min = shared.min.min(cell.min);
+                    shared.max = shared.max.max(cell.max);
+                    shared.last = cell.last;
+                }
+                from = first + 1;
+            }
+            if let Ok(bucket_count @ 1..) = u32::try_from(end - from) {
+                wide.push(Self { first_bucket: from, bucket_count, ..cell });
+            }
+        }
+        wide
+    }
+
+    fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self> {
+        let (first_bucket, bucket_count) = run(self.first_bucket..self.end_bucket(), levels, within)?;
+        Some(Self { first_bucket, bucket_count, ..*self })
+    }
+}
+
+/// The part of some buckets that is `within`, as a first bucket and a count, in buckets `levels` halvings narrower.
+fn run(buckets: Range<i64>, levels: u32, within: Range<i64>) -> Option<(i64, u32)> {
+    // The shifts cannot overflow: both ends are near the ones of a view at the narrower width.
+    let first = (buckets.start << levels).max(within.start);
+    let end = (buckets.end << levels).min(within.end);
+    let count = u32::try_from(end.checked_sub(first)?).ok()?;
+    (count > 0).then_some((first, count))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::model::NameIdx;
+    use crate::query::Buckets;
+
+    /// One cell for each run of buckets, by a plain scan over sorted spans `(start, dur)` that do not overlap.
+    fn scan(buckets: Buckets, spans: &[(i64, i64)]) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Vec::new();
+        for bucket in buckets.first..buckets.end() {
+            let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+            let touches =
+                |&(start, dur): &(i64, i64)| (start < to && start + dur > from) || (from..to).contains(&start);
+            let touching: Vec<usize> = (0..spans.len()).filter(|&row| touches(&spans[row])).collect();
+            let Some(&row) = touching.iter().rev().max_by_key(|&&row| spans[row].1) else { continue };
+            let rows = spans.iter().filter(|span| (from..to).contains(&span.0)).count() as u64;
+            let cell = Cell {
+                first_bucket: bucket,
+                bucket_count: 1,
+                row: row as u64,
+                start_ns: spans[row].0,
+                end_ns: spans[row].0 + spans[row].1,
+                name: NameIdx(0),
+                unfinished: false,
+                first_rows: Crowd::of(rows),
+                last_rows: Crowd::default(),
+            };
+            if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+
+    /// What a counter with these changes takes in each bucket, by a plain scan: least, largest, last.
+    fn scan_counter(buckets: Buckets, changes: &[(i64, i64)]) -> Vec<(i64, [f64; 3])> {
+        let mut values = Vec::new();
+        for bucket in buckets.first..buckets.end() {
+            let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+            let held = changes.iter().rev().find(|change| change.0 < from).map(|change| change.1);
+            let within = changes.iter().filter(|change| (from..to).contains(&change.0)).map(|change| change.1);
+            let taken: Vec<i64> = held.into_iter().chain(within).collect();
+            if let (Some(&min), Some(&max), Some(&last)) = (taken.iter().min(), taken.iter().max(), taken.last()) {
+                values.push((bucket, [min, max, last].map(|value| value as f64)));
+            }
+        }
+        values
+    }
+
+    fn by_bucket(cells: &[CounterCell]) -> Vec<(i64, [f64; 3])> {
+        let buckets = |cell: &CounterCell| cell.first_bucket..cell.end_bucket();
+        cells.iter().flat_map(|cell| buckets(cell).map(|bucket| (bucket, [cell.min, cell.max, cell.last]))).collect()
+    }
+
+    proptest! {
+        #[test]
+        fn wider_buckets_say_what_asking_for_them_would(
+            steps in prop::collection::vec((0_i64..60, prop_oneof![0_i64..9, 0_i64..200]), 1..60),
+            base in -500_i64..500,
+        ) {
+            let mut now_ns = base;
+            let spans: Vec<(i64, i64)> = steps
+                .iter()
+                .map(|&(gap, dur)| {
+                    let start = now_ns + gap;
+                    now_ns = start + dur;
+                    (start, dur)
+                })
+                .collect();
+            let narrow = Buckets { first: -256, count: 2048, width_log2: 3 };
+            let wide = Buckets { first: -128, count: 1024, width_log2: 4 };
+            prop_assert_eq!(Cell::wider(scan(narrow, &spans).into_iter()), scan(wide, &spans));
+        }
+
+        #[test]
+        fn wider_buckets_of_a_counter_say_what_asking_for_them_would(
+            steps in prop::collection::vec((1_i64..200, -5_i64..5), 1..60),
+        ) {
+            let mut now_ns = 0;
+            let changes: Vec<(i64, i64)> = steps.iter().map(|&(gap, value)| { now_ns += gap; (now_ns, value) }).collect();
+            let narrow = Buckets { first: 0, count: 1024, width_log2: 4 };
+            let wide = Buckets { first: 0, count: 512, width_log2: 5 };
+            let cells = scan_counter(narrow, &changes).into_iter().map(|(first_bucket, [min, max, last])| CounterCell {
+                first_bucket, bucket_count: 1, min, max, last,
+            });
+            prop_assert_eq!(by_bucket(&CounterCell::wider(cells)), scan_counter(wide, &changes));
+        }
+
+        #[test]
+        fn a_narrower_answer_covers_the_same_time_and_no_more_than_is_wanted(
+            first in -100_i64..100, count in 1_u32..50, levels in 0_u32..6, from in -4000_i64..4000, len in 0_i64..4000,
+        ) {
+            let cell = CounterCell { first_bucket: first, bucket_count: count, min: 0.0, max: 0.0, last: 0.0 };
+            let covered = |bucket: i64| (first..first + i64::from(count)).contains(&(bucket >> levels));
+            let expected: Vec<i64> = (from..from + len).filter(|&bucket| covered(bucket)).collect();
+            let found = cell.narrower(levels, from..from + len);
+            let found: Vec<i64> = found.iter().flat_map(|cell| cell.first_bucket..cell.end_bucket()).collect();
+            prop_assert_eq!(found, expected);
+        }
+    }
+}
