@@ -134,8 +134,7 @@ fn event_of(row: &SortedRow, track: TrackIdx, depth: u16) -> Event {
                 FlowRole::End => EventKind::FlowEnd,
             };
             let flags = if point.binds_enclosing { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
-            // 0: there is no span around it.
-            (kind, kept.value, point.depth.map_or(0, |depth| depth.saturating_add(1)), flags)
+            (kind, kept.value, point.placed_depth(), flags)
         }
     };
     let flags = flags.with(EventFlags::PLACED);

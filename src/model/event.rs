@@ -102,12 +102,20 @@ pub struct Event {
     pub name: NameIdx,
     /// Its arguments: 0 for none, else 1 + the row in the [`super::Details`] of its chunk.
     pub detail: u32,
-    /// Which lane of its track, when [`EventFlags::PLACED`] is set.
+    /// Which lane of its track, when [`EventFlags::PLACED`] is set. Of a point of a flow: [`Event::FLOW_OF_SPAN`],
+    /// [`Event::FLOW_OF_INSTANT`], or 0 where only its time tells what it belongs to.
     pub depth: u16,
     /// What happened.
     pub kind: EventKind,
     /// Rarely needed facts.
     pub flags: EventFlags,
+}
+
+impl Event {
+    /// A point of a flow that belongs to the innermost span which is open on its track at its place in the capture.
+    pub const FLOW_OF_SPAN: u16 = 1;
+    /// A point of a flow that belongs to the last instant of its time on its track.
+    pub const FLOW_OF_INSTANT: u16 = 2;
 }
 
 const _: () = assert!(size_of::<Event>() == 32, "no padding, and two to a cache line");

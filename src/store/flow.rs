@@ -22,22 +22,66 @@ pub struct FlowPoint {
     pub binds_enclosing: bool,
     /// The depth of the span around it, if there is one.
     pub depth: Option<u16>,
+    /// How it is known what it belongs to.
+    pub bound: FlowBound,
+}
+
+/// How it is known which row a point of a flow belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum FlowBound {
+    /// By its time only: what runs then, or what came last, or what comes next.
+    #[default]
+    Time,
+    /// The capture says that it is of the span around it, at its depth.
+    Span,
+    /// The capture says that it is of an instant of its time.
+    Instant,
+}
+
+impl FlowBound {
+    fn of_bits(bits: u64) -> Self {
+        match bits {
+            1 => Self::Span,
+            2 => Self::Instant,
+            _ => Self::Time,
+        }
+    }
 }
 
 const ROLE_MASK: u64 = 3;
 const ENCLOSING: u64 = 4;
 const DEPTH_SHIFT: u32 = 3;
+/// 16 bits of depth, one of them more since 0 is none.
+const BOUND_SHIFT: u32 = DEPTH_SHIFT + 17;
+
+/// In the depth of an event that is placed: what it is bound by stands above the depth, where no nesting reaches.
+const PLACED_BOUND_SHIFT: u32 = 14;
+const PLACED_DEPTH_MAX: u16 = (1 << PLACED_BOUND_SHIFT) - 1;
 
 impl FlowPoint {
-    /// The point that an event is, with the depth of the span around it.
+    /// The point that an event is, with the depth of the span that is around it if it is not placed.
     #[must_use]
-    pub fn of_event(event: &Event, depth: Option<u16>) -> Self {
+    pub fn of_event(event: &Event, around: Option<u16>) -> Self {
+        let (depth, bound) = if event.flags.has(EventFlags::PLACED) {
+            let bound = event.depth >> PLACED_BOUND_SHIFT;
+            ((event.depth & PLACED_DEPTH_MAX).checked_sub(1), bound)
+        } else {
+            (around, event.depth)
+        };
+        let bound = FlowBound::of_bits(bound.into());
         let role = match event.kind {
             EventKind::FlowStart => FlowRole::Start,
             EventKind::FlowEnd => FlowRole::End,
             _ => FlowRole::Step,
         };
-        Self { role, binds_enclosing: event.flags.has(EventFlags::BIND_ENCLOSING), depth }
+        Self { role, binds_enclosing: event.flags.has(EventFlags::BIND_ENCLOSING), depth, bound }
+    }
+
+    /// As the depth of an event that is placed.
+    #[must_use]
+    pub fn placed_depth(self) -> u16 {
+        let depth = self.depth.map_or(0, |depth| depth.saturating_add(1)).min(PLACED_DEPTH_MAX);
+        depth | (self.bound as u16) << PLACED_BOUND_SHIFT
     }
 
     /// As the detail of a row.
@@ -45,7 +89,7 @@ impl FlowPoint {
     pub fn to_bits(self) -> u64 {
         let enclosing = if self.binds_enclosing { ENCLOSING } else { 0 };
         let depth = self.depth.map_or(0, |depth| u64::from(depth) + 1);
-        self.role as u64 | enclosing | depth << DEPTH_SHIFT
+        self.role as u64 | enclosing | depth << DEPTH_SHIFT | (self.bound as u64) << BOUND_SHIFT
     }
 
     /// From the detail of a row.
@@ -56,22 +100,39 @@ impl FlowPoint {
             1 => FlowRole::Step,
             _ => FlowRole::End,
         };
-        let depth = (bits >> DEPTH_SHIFT).checked_sub(1).map(|depth| depth as u16);
-        Self { role, binds_enclosing: bits & ENCLOSING != 0, depth }
+        let depth = bits >> DEPTH_SHIFT & ((1 << (BOUND_SHIFT - DEPTH_SHIFT)) - 1);
+        let depth = depth.checked_sub(1).map(|depth| depth as u16);
+        let bound = FlowBound::of_bits(bits >> BOUND_SHIFT);
+        Self { role, binds_enclosing: bits & ENCLOSING != 0, depth, bound }
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::{NameIdx, TrackIdx};
 
     #[test]
-    fn a_point_comes_back_from_its_bits() {
+    fn a_point_comes_back_from_its_bits_and_from_an_event() {
         for role in [FlowRole::Start, FlowRole::Step, FlowRole::End] {
             for depth in [None, Some(0), Some(7), Some(u16::MAX)] {
-                for binds_enclosing in [false, true] {
-                    let point = FlowPoint { role, binds_enclosing, depth };
-                    assert_eq!(FlowPoint::from_bits(point.to_bits()), point);
+                for bound in [FlowBound::Time, FlowBound::Span, FlowBound::Instant] {
+                    for binds_enclosing in [false, true] {
+                        let point = FlowPoint { role, binds_enclosing, depth, bound };
+                        assert_eq!(FlowPoint::from_bits(point.to_bits()), point);
+                        let kind = match role {
+                            FlowRole::Start => EventKind::FlowStart,
+                            FlowRole::Step => EventKind::FlowStep,
+                            FlowRole::End => EventKind::FlowEnd,
+                        };
+                        let flags = if binds_enclosing { EventFlags::BIND_ENCLOSING } else { EventFlags::NONE };
+                        let (flags, depth) = (flags.with(EventFlags::PLACED), point.placed_depth());
+                        let (track, name) = (TrackIdx(0), NameIdx(0));
+                        let event = Event { ts_ns: 0, value: 0, track, name, detail: 0, depth, kind, flags };
+                        let back = FlowPoint::of_event(&event, None);
+                        let expected = FlowPoint { depth: point.depth.map(|d| d.min(PLACED_DEPTH_MAX - 1)), ..point };
+                        assert_eq!(back, expected);
+                    }
                 }
             }
         }

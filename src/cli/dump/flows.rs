@@ -1,11 +1,11 @@
-//! Which spans a flow connects: it leaves the span around its start, passes through those around its steps, and arrives at
-//! the span around its end or at the next one of that track. Sees everything in order of time, keeps what is under way.
+//! Which spans a flow connects: it leaves the span around its start, or else the last one before it; passes through those
+//! around its steps; and arrives at the span around its end or at the next one of that track. Sees everything in order of time, keeps what is under way.
 
 use rustc_hash::FxHashMap;
 
 use super::latest::Latest;
 use crate::model::TrackIdx;
-use crate::store::flow::{FlowPoint, FlowRole};
+use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
 /// The flows under way.
 #[derive(Debug, Default)]
@@ -49,10 +49,18 @@ impl Flows {
         found: &mut Vec<Connection>,
     ) {
         let (track, ts_ns) = at;
-        // By time and not by the place in the capture: tracers write a span when it ends, after the points within it.
-        // The place decides only for a point at the very end of a span.
-        let at_end = || point.depth.and_then(|depth| latest.at(track, depth));
-        let around = latest.around(track, ts_ns).or_else(at_end).map(|span| span.id);
+        let at_depth = || point.depth.and_then(|depth| latest.at(track, depth)).map(|span| span.id);
+        let around = match point.bound {
+            // By time and not by the place in the capture: tracers write a span when it ends, after the points within it.
+            // The place decides only for a point at the very end of a span. One that nothing is around was written
+            // right after what it belongs to.
+            FlowBound::Time => {
+                let around = latest.around(track, ts_ns).map(|span| span.id);
+                around.or_else(at_depth).or_else(|| latest.last(track).map(|span| span.id))
+            }
+            FlowBound::Span => at_depth(),
+            FlowBound::Instant => latest.instant(track, ts_ns).or_else(at_depth),
+        };
         let from = self.within.get(&flow).copied();
         match (point.role, from, around) {
             (FlowRole::Start, _, Some(around)) => {
@@ -62,7 +70,13 @@ impl Flows {
                 found.extend(from.map(|from| (from, around)));
                 self.within.insert(flow, around);
             }
-            (FlowRole::End, Some(from), Some(around)) if point.binds_enclosing => found.push((from, around)),
+            (FlowRole::End, Some(from), Some(around)) if point.binds_enclosing => {
+                found.push((from, around));
+                if point.bound != FlowBound::Time {
+                    // It terminates here: a later point of this id begins another flow.
+                    self.within.remove(&flow);
+                }
+            }
             (FlowRole::End, Some(from), _) if !point.binds_enclosing => {
                 // Of the spans that start with the point, those below the one around it come after it in the capture.
                 let first_inside = point.depth.map_or(0, |depth| usize::from(depth) + 1);
@@ -71,7 +85,7 @@ impl Flows {
                     None => self.arriving.entry(track).or_default().push(Arrival { from, ts_ns }),
                 }
             }
-            _ => {} // a point outside of any span connects nothing
+            _ => {} // before the first span of its track a point connects nothing
         }
     }
 }
@@ -97,7 +111,7 @@ mod tests {
         }
 
         fn point(&mut self, role: FlowRole, ts_ns: i64, depth: Option<u16>) {
-            let point = FlowPoint { role, binds_enclosing: false, depth };
+            let point = FlowPoint { role, binds_enclosing: false, depth, bound: FlowBound::Time };
             self.flows.point((TRACK, ts_ns), 77, point, &self.latest, &mut self.found);
         }
     }
@@ -123,6 +137,36 @@ mod tests {
         dumped.point(FlowRole::End, 20, Some(0));
         dumped.span(1, 3, 25, 26);
         assert_eq!(dumped.found, [(1, 2), (1, 3)]);
+    }
+
+    #[test]
+    fn a_point_that_nothing_is_around_belongs_to_what_began_last() {
+        let mut dumped = Dumped::default();
+        dumped.span(0, 1, 0, 10);
+        dumped.span(1, 2, 2, 4);
+        dumped.point(FlowRole::Start, 12, None);
+        dumped.span(0, 3, 20, 30);
+        dumped.point(FlowRole::Step, 20, None);
+        assert_eq!(dumped.found, [(2, 3)]);
+    }
+
+    #[test]
+    fn a_point_of_a_certain_span_is_not_taken_for_one_of_those_inside_that_begin_with_it() {
+        let mut dumped = Dumped::default();
+        dumped.span(0, 1, 0, 10);
+        dumped.span(1, 2, 0, 5);
+        dumped.span(2, 3, 0, 4);
+        let point = |role, depth| FlowPoint { role, binds_enclosing: true, depth: Some(depth), bound: FlowBound::Span };
+        for (flow, depth) in [(1, 0), (2, 1)] {
+            let at = (TRACK, 0);
+            dumped.flows.point(at, flow, point(FlowRole::Step, depth), &dumped.latest, &mut dumped.found);
+        }
+        dumped.latest.put_instant(TRACK, 9, 3);
+        let mark = FlowPoint { bound: FlowBound::Instant, ..point(FlowRole::End, 2) };
+        dumped.flows.point((TRACK, 3), 1, mark, &dumped.latest, &mut dumped.found);
+        dumped.flows.point((TRACK, 3), 2, point(FlowRole::End, 2), &dumped.latest, &mut dumped.found);
+        dumped.flows.point((TRACK, 3), 2, point(FlowRole::Step, 2), &dumped.latest, &mut dumped.found);
+        assert_eq!(dumped.found, [(1, 9), (2, 3)], "a flow that was terminated goes on nowhere");
     }
 
     #[test]

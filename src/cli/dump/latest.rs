@@ -13,14 +13,17 @@ pub struct Begun {
     pub end_ns: i64,
 }
 
-/// The latest span of each depth of each track.
+/// The latest span of each depth of each track, and the latest instant.
 #[derive(Debug, Default)]
-pub struct Latest(FxHashMap<TrackIdx, Vec<Option<Begun>>>);
+pub struct Latest {
+    spans: FxHashMap<TrackIdx, Vec<Option<Begun>>>,
+    instants: FxHashMap<TrackIdx, (u64, i64)>,
+}
 
 impl Latest {
     /// Notes a span; it takes the place of the one before it in its lane.
     pub fn put(&mut self, track: TrackIdx, depth: u16, span: Begun) {
-        let lanes = self.0.entry(track).or_default();
+        let lanes = self.spans.entry(track).or_default();
         let depth = usize::from(depth);
         if lanes.len() <= depth {
             lanes.resize(depth + 1, None);
@@ -28,27 +31,42 @@ impl Latest {
         lanes[depth] = Some(span);
     }
 
+    /// Notes an instant by the number that it has in the dump.
+    pub fn put_instant(&mut self, track: TrackIdx, id: u64, ts_ns: i64) {
+        self.instants.insert(track, (id, ts_ns));
+    }
+
+    /// The last instant at `ts_ns`.
+    pub fn instant(&self, track: TrackIdx, ts_ns: i64) -> Option<u64> {
+        self.instants.get(&track).filter(|(_, at_ns)| *at_ns == ts_ns).map(|(id, _)| *id)
+    }
+
+    /// The span that began last, the innermost of several.
+    pub fn last(&self, track: TrackIdx) -> Option<Begun> {
+        self.spans.get(&track)?.iter().flatten().max_by_key(|span| span.start_ns).copied()
+    }
+
     /// The latest span at a depth.
     pub fn at(&self, track: TrackIdx, depth: u16) -> Option<Begun> {
-        self.0.get(&track)?.get(usize::from(depth)).copied().flatten()
+        self.spans.get(&track)?.get(usize::from(depth)).copied().flatten()
     }
 
     /// The innermost span that runs at `ts_ns`, or starts there.
     pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<Begun> {
-        let mut innermost_first = self.0.get(&track)?.iter().rev().flatten();
+        let mut innermost_first = self.spans.get(&track)?.iter().rev().flatten();
         innermost_first.find(|span| span.end_ns > ts_ns || span.start_ns == ts_ns).copied()
     }
 
     /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
     pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
-        let mut above = self.0.get(&track)?.iter().take(usize::from(depth)).rev().flatten();
+        let mut above = self.spans.get(&track)?.iter().take(usize::from(depth)).rev().flatten();
         let contains = |span: &&Begun| span.end_ns > start_ns && span.end_ns >= end_ns;
         above.find(contains).map(|span| span.id)
     }
 
     /// The outermost span from `depth` on that starts at `start_ns`.
     pub fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
-        let mut below = self.0.get(&track)?.iter().skip(depth).flatten();
+        let mut below = self.spans.get(&track)?.iter().skip(depth).flatten();
         below.find(|span| span.start_ns == start_ns).map(|span| span.id)
     }
 }

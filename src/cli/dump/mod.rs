@@ -150,7 +150,8 @@ impl<'a> Dump<'a> {
             }
             LaneKind::Instants => {
                 let depth = u16::try_from(row.row.value).unwrap_or(u16::MAX);
-                self.slice(row, lane.track, depth, 0)?;
+                let id = self.slice(row, lane.track, depth, 0)?;
+                self.latest.put_instant(lane.track, id, row.row.start_ns);
             }
             LaneKind::Samples => self.sample(row, lane.track)?,
             LaneKind::Counter => {

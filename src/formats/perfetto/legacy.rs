@@ -132,7 +132,8 @@ impl Maker<'_> {
             _ => return,
         };
         let value = hash(b'v', &[], bind_id, None);
-        self.batch.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*made });
+        let (flags, depth) = (EventFlags::BIND_ENCLOSING, Event::FLOW_OF_SPAN);
+        self.batch.push(Event { kind, value, flags, depth, detail: 0, ..*made });
     }
 
     fn legacy_async(

@@ -315,6 +315,10 @@ impl Maker<'_> {
         if !event.has_flows {
             return;
         }
+        let depth = match made.kind {
+            EventKind::Instant => Event::FLOW_OF_INSTANT,
+            _ => Event::FLOW_OF_SPAN,
+        };
         for field in Fields::of(event.bytes) {
             let (kind, wide) = match field.number {
                 36 => (EventKind::FlowStep, false),
@@ -325,7 +329,7 @@ impl Maker<'_> {
             };
             for value in field.value.numbers(wide) {
                 let flags = EventFlags::BIND_ENCLOSING;
-                self.batch.push(Event { kind, value, flags, detail: 0, ..*made });
+                self.batch.push(Event { kind, value, flags, depth, detail: 0, ..*made });
             }
         }
     }

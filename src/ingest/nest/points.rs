@@ -37,11 +37,7 @@ impl Nester<'_> {
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
-        let point = if event.flags.has(EventFlags::PLACED) {
-            flow::FlowPoint::of_event(event, event.depth.checked_sub(1))
-        } else {
-            flow::FlowPoint::of_event(event, around)
-        };
+        let point = flow::FlowPoint::of_event(event, around);
         let known = state.flows;
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
         self.track(event.track).flows = Some(lane);
