@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 
 use super::{BatchSink, ReadContext, ReadError};
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, TrackIdx, TrackKey,
+    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
 };
 
 /// Events of a batch: its tables are then small beside them.
@@ -47,6 +47,12 @@ impl BatchBuilder {
     /// Adds an event without arguments and returns it, to be changed.
     pub(super) fn push(&mut self, event: Event) {
         self.batch.chunk.events.push(event);
+    }
+
+    /// Adds a sample of a stack, which is a row of the batch's.
+    pub(super) fn push_sample(&mut self, ts_ns: i64, track: TrackIdx, stack: StackIdx, detail: u32) {
+        let value = u64::from(stack.0);
+        self.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
     }
 
     /// The row of a name with its category.

@@ -3,7 +3,7 @@
 //!
 //! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` is the first pass over
 //! them (who is who), `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
-//! `track_event`, `legacy` and `ftrace` make events, `args` writes arguments, `read` does the second pass.
+//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` writes arguments, `read` does the second pass.
 //!
 //! Two passes, because a track may be described after its events: in a capture of Chromium 69 are.
 
@@ -13,6 +13,7 @@ mod descriptors;
 mod ftrace;
 mod legacy;
 pub mod packets;
+mod profile;
 pub mod read;
 mod sequence;
 mod track_event;

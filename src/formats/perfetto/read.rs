@@ -6,6 +6,7 @@ use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors::{Descriptors, PACKETS_PER_CHECK, thread};
 use super::ftrace::{Kernel, Taker};
 use super::packets::{Packet, Packets, unpack};
+use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
 use super::tracks::Tracks;
@@ -15,7 +16,8 @@ use crate::formats::args::ArgsWriter;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Losses, Place};
+use crate::model::args::Detail;
+use crate::model::{Loss, Losses, Place, StackIdx};
 
 /// A recording has some thousand writers; more is an attack.
 const SEQUENCES_MAX: usize = 1 << 18;
@@ -167,6 +169,8 @@ impl Decoder {
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
         match fields.data {
             Some((11, event)) => self.track_event(event, time, fields.sequence, place),
+            Some((66, sample)) => self.perf_sample(sample, time, fields.sequence, place),
+            Some((54, samples)) => self.streamed_samples(samples, fields.sequence, place),
             Some((1, bundle)) => self.kernel_taker(fields.sequence, place).bundle(bundle),
             Some((44, descriptor)) => {
                 if let (Some(thread), Some(sequence)) = (thread(descriptor), self.sequences.get_mut(&fields.sequence)) {
@@ -188,16 +192,71 @@ impl Decoder {
             let ns = event.own_us(sequence)?.checked_mul(1000)?;
             Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(sequence_id, Some(MONOTONIC), ns)))
         });
-        let ts_ns = match time {
-            Some(Time::Known(ts_ns)) => ts_ns,
-            Some(Time::Foreign(ts_ns)) => {
-                self.batch.lose(Loss::UnknownClock, place);
-                ts_ns
-            }
-            Some(Time::Bad) | None => return self.batch.lose(Loss::BadTime, place),
-        };
+        let Some(ts_ns) = self.told(time, place) else { return };
+        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
         Maker { sequence, tracks, batch, args, place }.take(&event, ts_ns);
+    }
+
+    /// A time that can be used; counts one that cannot.
+    fn told(&mut self, time: Option<Time>, place: Place) -> Option<i64> {
+        match time {
+            Some(Time::Known(ts_ns)) => Some(ts_ns),
+            Some(Time::Foreign(ts_ns)) => {
+                self.batch.lose(Loss::UnknownClock, place);
+                Some(ts_ns)
+            }
+            Some(Time::Bad) | None => {
+                self.batch.lose(Loss::BadTime, place);
+                None
+            }
+        }
+    }
+
+    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, sequence_id: u32, place: Place) {
+        let sample = PerfSample::read(bytes);
+        self.batch.batch.losses.add_many(Loss::RecorderLost, place, sample.lost.max(sample.is_skipped.into()));
+        if sample.lost > 0 || sample.is_skipped {
+            return;
+        }
+        let Some(ts_ns) = self.told(time, place) else { return };
+        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+        let stack = match sample.callstack {
+            Some(iid) => sequence.stacks.stack(iid, &mut self.batch, place),
+            None => Some(StackIdx::EMPTY),
+        };
+        let Some(stack) = stack else { return self.batch.lose(Loss::MissingText, place) };
+        let track = self.tracks.thread(sample.pid, sample.tid);
+        let track = self.batch.track(track, &self.tracks);
+        self.args.clear();
+        if let Some(cpu) = sample.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = self.batch.batch.chunk.details.push(&detail);
+        self.batch.push_sample(ts_ns, track, stack, detail);
+    }
+
+    /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it was
+    /// written.
+    fn streamed_samples(&mut self, bytes: &[u8], sequence_id: u32, place: Place) {
+        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+        let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
+        let track = self.tracks.thread(pid, tid);
+        let track = self.batch.track(track, &self.tracks);
+        for (iid, later_us) in streamed(bytes) {
+            sequence.newest_us = sequence.newest_us.wrapping_add(later_us);
+            let Some(stack) = sequence.stacks.stack(iid, &mut self.batch, place) else {
+                self.batch.lose(Loss::MissingText, place);
+                continue;
+            };
+            let raw = sequence.newest_us.checked_mul(1000).and_then(|ns| u64::try_from(ns).ok());
+            let time = raw.map_or(Time::Bad, |ns| self.clocks.time(sequence_id, Some(MONOTONIC), ns));
+            match time {
+                Time::Known(ts_ns) | Time::Foreign(ts_ns) => self.batch.push_sample(ts_ns, track, stack, 0),
+                Time::Bad => self.batch.lose(Loss::BadTime, place),
+            }
+        }
     }
 
     fn kernel_taker(&mut self, sequence: u32, place: Place) -> Taker<'_> {

@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::profile::StackTables;
 use super::tracks::TrackNumber;
 use super::wire::{Fields, Value};
 use crate::model::NameIdx;
@@ -21,6 +22,7 @@ pub(super) struct Sequence {
     pub(super) is_known: bool,
     pub(super) texts: Texts,
     pub(super) defaults: Defaults,
+    pub(super) stacks: StackTables,
     /// Of counters that are told as distances, by their uuids.
     pub(super) sums: FxHashMap<u64, i64>,
     /// The thread whose events these are, in captures without tracks.
@@ -83,7 +85,7 @@ impl<T> Interned<T> {
         }
     }
 
-    fn put(&mut self, iid: u64, value: T) {
+    pub(super) fn put(&mut self, iid: u64, value: T) {
         if iid >= DENSE_IIDS_MAX {
             self.sparse.insert(iid, value);
             return;
@@ -100,6 +102,7 @@ impl Sequence {
     /// The writer begins anew: nothing that it said before is meant from here on.
     pub(super) fn clear(&mut self) {
         self.texts = Texts::default();
+        self.stacks = StackTables::default();
         self.defaults = Defaults::default();
         self.sums.clear();
         self.known_names.clear();
@@ -125,8 +128,10 @@ impl Sequence {
                 20 => &mut texts.messages,
                 29 => &mut texts.argument_values,
                 42 => &mut texts.correlations,
-                // Stacks and what they are made of: see the track event's `callstack`.
-                _ => continue,
+                number => {
+                    self.stacks.intern(number, field.value.bytes());
+                    continue;
+                }
             };
             let (mut iid, mut text) = (0, &[][..]);
             let mut entry = Fields::of(field.value.bytes());

@@ -4,6 +4,7 @@ mod bad_input;
 mod encode;
 mod events;
 mod kernel;
+mod profile;
 mod properties;
 mod real;
 
@@ -12,7 +13,7 @@ use std::path::Path;
 
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
-use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, TrackKey};
+use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, StackIdx, TrackKey};
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -26,6 +27,8 @@ pub(super) struct Seen {
     pub(super) flags: EventFlags,
     pub(super) thread_ts_ns: Option<i64>,
     pub(super) args: String,
+    /// Of a sample, innermost first.
+    pub(super) stack: Vec<String>,
 }
 
 /// Everything that a reading handed on, in time order and, at equal times, in capture order.
@@ -58,6 +61,9 @@ impl BatchSink for Reading {
                 let args: Result<serde_json::Value, _> = serde_json::from_str(detail.args_json);
                 assert!(args.is_ok_and(|args| args.is_object()), "{}", detail.args_json);
             }
+            let frames = batch.stacks.frames(StackIdx::of_value(event.value));
+            let stack = frames.filter(|_| event.kind == EventKind::Sample);
+            let stack = stack.map(|name| batch.names[name.index()].text.to_string()).collect();
             self.events.push(Seen {
                 ts_ns: event.ts_ns,
                 kind: event.kind,
@@ -69,6 +75,7 @@ impl BatchSink for Reading {
                 flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,
                 args: detail.args_json.to_owned(),
+                stack,
             });
         }
         self.events.sort_by_key(|event| event.ts_ns);

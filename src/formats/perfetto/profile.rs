@@ -1,0 +1,144 @@
+//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its own threads. Their
+//! stacks, frames and functions are interned tables of their writer. Heap profiles, which have no times, are not for here.
+
+use rustc_hash::FxHashMap;
+
+use super::sequence::Interned;
+use super::wire::{Fields, Value};
+use crate::formats::batch::BatchBuilder;
+use crate::model::{Loss, NameIdx, Place, StackIdx};
+
+/// A stack of more frames is an attack: rows of the table of stacks are made for each.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// Tables of one writer.
+#[derive(Debug, Default)]
+pub(super) struct StackTables {
+    functions: Interned<Box<[u8]>>,
+    paths: Interned<Box<[u8]>>,
+    /// The parts of each mapping's path.
+    mappings: Interned<Box<[u64]>>,
+    frames: Interned<Frame>,
+    /// Frames of each stack, outermost first.
+    callstacks: Interned<Box<[u64]>>,
+    /// Rows of a batch for stacks: valid for the batch of that number.
+    known: FxHashMap<u64, (u32, StackIdx)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Frame {
+    function: u64,
+    mapping: u64,
+    /// From the start of the mapping.
+    address: u64,
+}
+
+impl StackTables {
+    /// Takes an entry of the interned field of a number; false if it is none of these.
+    pub(super) fn intern(&mut self, number: u32, bytes: &[u8]) -> bool {
+        let mut iid = 0;
+        let mut text: &[u8] = &[];
+        let mut numbers: Vec<u64> = Vec::new();
+        let mut frame = Frame::default();
+        for field in Fields::of(bytes) {
+            match (number, field.number, field.value) {
+                (_, 1, value) => iid = value.number(),
+                (5 | 17, 2, Value::Bytes(bytes)) => text = bytes,
+                (6, 2, value) => frame.function = value.number(),
+                (6, 3, value) => frame.mapping = value.number(),
+                (6, 4, value) => frame.address = value.number(),
+                (7, 2, value) | (19, 7, value) => {
+                    let room = FRAMES_MAX.saturating_sub(numbers.len());
+                    numbers.extend(value.numbers(false).take(room));
+                }
+                _ => {}
+            }
+        }
+        match number {
+            5 => self.functions.put(iid, text.into()),
+            6 => self.frames.put(iid, frame),
+            7 => {
+                self.known.remove(&iid);
+                self.callstacks.put(iid, numbers.into());
+            }
+            17 => self.paths.put(iid, text.into()),
+            19 => self.mappings.put(iid, numbers.into()),
+            _ => return false,
+        }
+        true
+    }
+
+    /// The row of an interned stack in the batch; `None` if the writer told of no such stack.
+    pub(super) fn stack(&mut self, iid: u64, batch: &mut BatchBuilder, place: Place) -> Option<StackIdx> {
+        if let Some(&(number, known)) = self.known.get(&iid)
+            && number == batch.number
+        {
+            return Some(known);
+        }
+        let mut stack = StackIdx::EMPTY;
+        for &frame in self.callstacks.get(iid)? {
+            let name = self.frame_name(frame, batch, place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        self.known.insert(iid, (batch.number, stack));
+        Some(stack)
+    }
+
+    /// The function, or else where in which file the frame is.
+    fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: Place) -> NameIdx {
+        let Some(frame) = self.frames.get(iid) else {
+            batch.lose(Loss::MissingText, place);
+            return NameIdx::EMPTY;
+        };
+        if let Some(function) = self.functions.get(frame.function)
+            && !function.is_empty()
+        {
+            return batch.name(function, None, place);
+        }
+        let parts = self.mappings.get(frame.mapping).map_or(&[][..], |parts| parts);
+        let file = parts.last().and_then(|&part| self.paths.get(part)).map_or(&b""[..], |part| part);
+        let file = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let address = format!("0x{:x}", frame.address);
+        let name = if file.is_empty() { address.into_bytes() } else { [file, b"+", address.as_bytes()].concat() };
+        batch.name(&name, None, place)
+    }
+}
+
+/// A sample that a counter of the kernel triggered.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct PerfSample {
+    pub(super) cpu: Option<u64>,
+    pub(super) pid: i64,
+    pub(super) tid: i64,
+    pub(super) callstack: Option<u64>,
+    /// Not a sample: so many were lost.
+    pub(super) lost: u64,
+    /// Not a sample: one could not be taken.
+    pub(super) is_skipped: bool,
+}
+
+impl PerfSample {
+    pub(super) fn read(bytes: &[u8]) -> Self {
+        let mut sample = Self::default();
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => sample.cpu = Some(field.value.number()),
+                2 => sample.pid = field.value.signed(),
+                3 => sample.tid = field.value.signed(),
+                4 => sample.callstack = Some(field.value.number()),
+                17 => sample.lost = field.value.number(),
+                18 => sample.is_skipped = true,
+                _ => {}
+            }
+        }
+        sample
+    }
+}
+
+/// Stacks and the microseconds from each sample to the next, as Chromium writes them.
+pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (u64, i64)> + '_ {
+    let column = |number: u32| {
+        Fields::of(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
+    };
+    column(1).zip(column(2).map(|us| us as i64))
+}

@@ -1,0 +1,76 @@
+//! Samples of call stacks.
+
+use super::encode::{Message, message};
+use super::*;
+use crate::model::EventKind as K;
+use crate::model::{Id, TrackKind};
+
+fn text(iid: u64, text: &str) -> Message {
+    message().number(1, iid).bytes(2, text)
+}
+
+fn frame(iid: u64, function: u64, mapping: u64, address: u64) -> Message {
+    message().number(1, iid).number(2, function).number(3, mapping).number(4, address)
+}
+
+/// Stack 1 is main, parse; stack 2 is main, a frame without a function; stack 3 has a frame that nothing tells of.
+fn tables() -> Message {
+    message()
+        .message(5, text(1, "main"))
+        .message(5, text(2, "parse"))
+        .message(17, text(7, "lib"))
+        .message(17, text(8, "libc.so"))
+        .message(19, message().number(1, 4).number(7, 7).number(7, 8))
+        .message(6, frame(11, 1, 4, 16))
+        .message(6, frame(12, 2, 4, 32))
+        .message(6, frame(13, 0, 4, 0x1800))
+        .message(7, message().number(1, 1).number(2, 11).number(2, 12))
+        .message(7, message().number(1, 2).bytes(2, [11, 13]))
+        .message(7, message().number(1, 3).number(2, 99))
+}
+
+fn stacks(reading: &Reading) -> Vec<(i64, Vec<&str>)> {
+    let samples = reading.events.iter().filter(|event| event.kind == K::Sample);
+    samples.map(|event| (event.ts_ns, event.stack.iter().map(String::as_str).collect())).collect()
+}
+
+#[test]
+fn samples_of_the_kernels_counters_have_their_stacks_and_what_was_lost_is_told() {
+    let sample = |ts_ns: u64, tid: u64, stack: u64| {
+        let sample = message().number(1, 3).number(2, 5).number(3, tid).number(4, stack);
+        message().number(8, ts_ns).number(10, 1).message(66, sample)
+    };
+    let reading = read([
+        message().number(10, 1).number(13, 1).message(12, tables()),
+        sample(100, 7, 1),
+        sample(200, 7, 2),
+        sample(300, 8, 3),
+        sample(400, 8, 44),
+        message().number(8, 500).number(10, 1).message(66, message().number(17, 20)),
+        message().number(8, 500).number(10, 1).message(66, message().number(18, 2)),
+    ]);
+    let expected = [(100, vec!["parse", "main"]), (200, vec!["libc.so+0x1800", "main"]), (300, vec![""])];
+    assert_eq!(stacks(&reading), expected);
+    let first = &reading.events[0];
+    assert_eq!(
+        (first.track.kind, &first.track.pid, &first.track.tid),
+        (TrackKind::Thread, &Id::Number(5), &Id::Number(7))
+    );
+    assert_eq!(first.args, r#"{"cpu":3}"#);
+    assert_eq!(reading.lost(), [(Loss::RecorderLost, 21), (Loss::MissingText, 2)]);
+}
+
+#[test]
+fn samples_of_chromium_are_told_by_the_time_from_one_to_the_next() {
+    let thread = message().number(1, 5).number(2, 7).number(6, 1000);
+    let reading = read([
+        message().number(10, 1).number(13, 1).message(44, thread).message(12, tables()),
+        message().number(10, 1).message(54, message().number(1, 1).number(1, 2).number(2, 10).number(2, 5)),
+        message().number(10, 1).message(54, message().number(1, 1).number(2, 1)),
+        message().number(10, 2).message(54, message().number(1, 1).number(2, 1)),
+    ]);
+    let of = |leaf| vec![leaf, "main"];
+    let expected = [(1_010_000, of("parse")), (1_015_000, of("libc.so+0x1800")), (1_016_000, of("parse"))];
+    assert_eq!(stacks(&reading), expected);
+    assert_eq!(reading.lost(), [(Loss::MissingState, 1)]);
+}
