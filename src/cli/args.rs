@@ -229,6 +229,7 @@ fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: boo
     let is_gzip = output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"));
     let format = format.unwrap_or_else(|| match &*extension_of(output) {
         "json" => LowExportFormat::Chrome,
+        "pftrace" | "perfetto-trace" if !is_gzip => LowExportFormat::Perfetto,
         "csv" if !is_gzip => LowExportFormat::Csv,
         "parquet" if !is_gzip => LowExportFormat::Parquet,
         _ => LowExportFormat::Native,
@@ -239,6 +240,7 @@ fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: boo
     Ok(match format {
         LowExportFormat::Native => ExportFormat::Native,
         LowExportFormat::Chrome => ExportFormat::ChromeJson { gzip: is_gzip },
+        LowExportFormat::Perfetto => ExportFormat::Perfetto,
         LowExportFormat::Csv => ExportFormat::Csv,
         LowExportFormat::Parquet => ExportFormat::Parquet { by_process },
     })
@@ -279,6 +281,8 @@ mod tests {
         assert_eq!(format("longspan export a -o b.json --no-cache"), chrome(false));
         assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), chrome(true));
         assert_eq!(format("longspan export a -o b.gz --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b.pftrace --no-cache"), ExportFormat::Perfetto);
+        assert_eq!(format("longspan export a -o b.pftrace.gz --no-cache"), ExportFormat::Native);
         assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
         assert_eq!(format("longspan export a -o b.csv.gz --no-cache"), ExportFormat::Native);
         assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });

@@ -202,6 +202,8 @@ pub enum LowExportFormat {
     Native,
     /// Chrome trace JSON; compressed if the file's name ends in .gz
     Chrome,
+    /// Perfetto's protobuf
+    Perfetto,
     /// The spans alone, as comma-separated text
     Csv,
     /// A folder of tables for `DuckDB`, Spark and the like: spans, instants, counters, flows, tracks, losses
@@ -215,7 +217,7 @@ pub struct LowExport {
     /// The file to write; replaced only once everything is written
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The format [default: as OUT ends: .json and .json.gz chrome, .csv csv, .parquet parquet, else native]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv csv, .parquet parquet, else native]
     #[arg(long)]
     pub format: Option<LowExportFormat>,
     #[command(flatten)]

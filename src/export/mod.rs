@@ -10,6 +10,7 @@ pub mod excerpt;
 pub mod native;
 pub mod output;
 pub mod parquet;
+pub mod perfetto;
 pub mod rows;
 pub mod table;
 
@@ -38,6 +39,8 @@ pub enum ExportFormat {
         /// Whether it is compressed.
         gzip: bool,
     },
+    /// Perfetto's own protobuf; losses and arguments of samples are not in it.
+    Perfetto,
     /// The spans alone, as comma-separated text; see [`csv`].
     Csv,
     /// A folder of tables for databases; see [`parquet`].
@@ -142,6 +145,7 @@ pub fn export(
     let out = file.writer();
     let written = match options.format {
         ExportFormat::ChromeJson { gzip } => chrome_json::write(&task, &excerpt, out, gzip),
+        ExportFormat::Perfetto => perfetto::write(&task, &excerpt, out),
         ExportFormat::Csv => csv::write(&task, &excerpt, out),
         ExportFormat::Native | ExportFormat::Parquet { .. } => native::write(&task, &excerpt, out),
     };

@@ -79,6 +79,9 @@ impl<'a> ExportRows<'a> {
         self.tied.make_contiguous().sort_by_key(|(event, _)| match event.kind {
             EventKind::Complete => (event.depth, true),
             // The depth is how many spans are around it.
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
+                (FlowPoint::of_event(event, None).depth.map_or(0, |depth| depth.saturating_add(1)), false)
+            }
             _ => (event.depth, false),
         });
     }

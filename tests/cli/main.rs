@@ -5,6 +5,7 @@ mod contract;
 mod golden;
 mod harness;
 mod large;
+mod perfetto;
 mod pictures;
 mod round_trip;
 mod samples;

@@ -4,12 +4,15 @@
 //! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` is the first pass over
 //! them (who is who), `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
 //! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` writes arguments, `read` does the second pass.
+//! `write` makes captures, with `encode` for fields and `annotate` for arguments.
 //!
 //! Two passes, because a track may be described after its events: in a capture of Chromium 69 are.
 
+mod annotate;
 mod args;
 mod clocks;
 mod descriptors;
+mod encode;
 mod ftrace;
 mod legacy;
 pub mod packets;
@@ -19,6 +22,7 @@ mod sequence;
 mod track_event;
 mod tracks;
 mod wire;
+pub mod write;
 
 #[cfg(test)]
 mod tests;

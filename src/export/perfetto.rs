@@ -1,0 +1,194 @@
+//! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that overlaps
+//! another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the events of one
+//! time, since a flow stands within the event that it belongs to.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io::Write;
+
+use rustc_hash::FxHashMap;
+
+use super::excerpt::Excerpt;
+use super::{ExportReport, Out, SinkError, Task};
+use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, TrackIdx};
+use crate::store::flow::{FlowBound, FlowPoint};
+
+/// The most events of one time that are held: those of a capture in which all times are equal are more than fit.
+const HELD_EVENTS_MAX: usize = 64 * 1024;
+
+/// Rows beside a track; spans beyond them stand on the last, and nest as they come.
+const OVERLAP_MAX: Overlap = 255;
+
+/// Writes an excerpt to `out`.
+pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
+    let snapshot = task.snapshot;
+    let start_ns = snapshot.start_ns();
+    let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), snapshot.tracks(), start_ns)?;
+    let mut ordered =
+        Ordered { writer, open: FxHashMap::default(), ends: BinaryHeap::new(), held: Vec::new(), last: 0 };
+    let report = task.each_event(excerpt, |event, blob| {
+        let is_next = ordered.held.first().is_some_and(|held| held.event.ts_ns != event.ts_ns);
+        if is_next || ordered.held.len() >= HELD_EVENTS_MAX {
+            ordered.write_held()?;
+        }
+        ordered.held.push(Held { event: *event, blob: blob.into(), flows: Vec::new(), is_done: false });
+        Ok(())
+    })?;
+    ordered.write_held()?;
+    ordered.end_before(i64::MAX, true)?;
+    ordered.writer.finish()?;
+    Ok(report)
+}
+
+/// An event of the time that is being gathered.
+struct Held {
+    event: Event,
+    blob: Box<[u8]>,
+    flows: Vec<FlowOf>,
+    /// Its part is written with another event.
+    is_done: bool,
+}
+
+/// A span whose end is to come.
+struct Open {
+    end_ns: i64,
+    depth: u16,
+    /// The thread's own time at its end.
+    thread_ns: Option<i64>,
+    flows: Vec<FlowOf>,
+    event: Event,
+}
+
+/// Time, how far out, number, and whose.
+type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
+
+/// What puts begins and ends in order.
+struct Ordered<'a, W> {
+    writer: PerfettoWriter<'a, W>,
+    /// By track and row beside it, outermost first.
+    open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
+    /// Ends to come.
+    ends: BinaryHeap<Reverse<End>>,
+    held: Vec<Held>,
+    /// The number of the last span.
+    last: u64,
+}
+
+impl<W: Write> Ordered<'_, W> {
+    /// Writes the events of one time, and the ends up to it.
+    fn write_held(&mut self) -> std::io::Result<()> {
+        let mut held = std::mem::take(&mut self.held);
+        let Some(ts_ns) = held.first().map(|held| held.event.ts_ns) else { return Ok(()) };
+        self.end_before(ts_ns, false)?;
+        for place in 0..held.len() {
+            self.bind_flow(&mut held, place)?;
+        }
+        self.end_before(ts_ns, true)?;
+        for held in held.iter().filter(|held| !held.is_done) {
+            let (event, blob) = (&held.event, &*held.blob);
+            match event.kind {
+                EventKind::Complete => self.begin(held)?,
+                EventKind::Counter => self.writer.counter(event)?,
+                EventKind::Sample => self.writer.sample(event)?,
+                EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.writer.flow(event)?,
+                _ => self.writer.instant(event, blob, &held.flows)?,
+            }
+        }
+        held.clear();
+        self.held = held;
+        Ok(())
+    }
+
+    /// Puts a flow with the event that it belongs to, or before the end of the span that it stands in.
+    fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
+        let event = held[place].event;
+        if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
+            return Ok(());
+        }
+        let point = FlowPoint::of_event(&event, None);
+        let flow = FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd };
+        let is_owner = |owner: &Event| match point.bound {
+            FlowBound::Time => false,
+            FlowBound::Span => owner.kind == EventKind::Complete && Some(owner.depth) == point.depth,
+            FlowBound::Instant => owner.kind == EventKind::Instant,
+        };
+        let owner = held.iter().rposition(|held| held.event.track == event.track && is_owner(&held.event));
+        if let Some(owner) = owner {
+            held[owner].flows.push(flow);
+            held[place].is_done = true;
+            return Ok(());
+        }
+        let ending = self.ending_at(event.track, event.ts_ns, point.depth);
+        if let Some(ending) = ending {
+            held[place].is_done = true;
+            if point.bound == FlowBound::Span {
+                ending.flows.push(flow);
+            } else {
+                self.writer.flow(&event)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// The span of a depth that ends at a time.
+    fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut Open> {
+        let depth = depth?;
+        let rows = self.open.get_mut(&(track, 0))?;
+        rows.iter_mut().rev().find(|open| open.depth == depth && open.end_ns == ts_ns)
+    }
+
+    /// Writes the ends before a time, or up to it.
+    fn end_before(&mut self, ts_ns: i64, inclusive: bool) -> std::io::Result<()> {
+        while let Some(&Reverse((end_ns, _, _, track, overlap))) = self.ends.peek() {
+            if end_ns > ts_ns || (end_ns == ts_ns && !inclusive) {
+                break;
+            }
+            self.ends.pop();
+            // Those inside of it have ended, or do so now.
+            self.end_from(track, overlap, |open| open.end_ns <= end_ns)?;
+        }
+        Ok(())
+    }
+
+    /// Ends the innermost spans of a row while they are `over`.
+    fn end_from(&mut self, track: TrackIdx, overlap: Overlap, over: impl Fn(&Open) -> bool) -> std::io::Result<()> {
+        let Some(row) = self.open.get_mut(&(track, overlap)) else { return Ok(()) };
+        while row.last().is_some_and(&over) {
+            let Some(open) = row.pop() else { break };
+            let end = Event { ts_ns: open.end_ns, ..open.event };
+            self.writer.end(&end, overlap, open.thread_ns, &open.flows)?;
+        }
+        Ok(())
+    }
+
+    /// Writes the begin of a span on the first row where it nests, and notes its end.
+    fn begin(&mut self, held: &Held) -> std::io::Result<()> {
+        let span = &held.event;
+        let (start_ns, depth) = (span.ts_ns, span.depth);
+        let is_unfinished = span.flags.has(EventFlags::UNFINISHED);
+        let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add_unsigned(span.value) };
+        let mut overlap = 0;
+        loop {
+            // What it follows at this very time, and is without length.
+            self.end_from(span.track, overlap, |open| open.end_ns == start_ns && open.depth >= depth)?;
+            let row = self.open.entry((span.track, overlap)).or_default();
+            let nests = row.last().is_none_or(|outer| outer.end_ns >= end_ns);
+            if nests || overlap == OVERLAP_MAX {
+                break;
+            }
+            overlap += 1;
+        }
+        self.writer.begin(span, overlap, &held.blob, &held.flows)?;
+        let detail = Detail::decode(&held.blob);
+        let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
+        self.last += 1;
+        let open = Open { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
+        self.open.entry((span.track, overlap)).or_default().push(open);
+        if !is_unfinished {
+            self.ends.push(Reverse((end_ns, Reverse(depth), self.last, span.track, overlap)));
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,103 @@
+//! Arguments -> debug annotations: the text of one JSON object into the messages that Perfetto shows. What no annotation
+//! can hold as it is (a number beyond 64 bits, no value) goes as JSON text, which readers parse.
+
+use rustc_hash::FxHashMap;
+use serde_json::Value;
+
+use super::encode::{push_bytes, push_fixed64, push_message, push_number};
+
+/// Names of arguments that are interned; further ones are written out each time, so that memory stays bounded.
+const KEYS_MAX: usize = 1 << 16;
+
+/// Readers put this before every key, so it is taken away from those that have it.
+const PREFIX: &str = "debug.";
+
+/// Numbers of the names of arguments.
+#[derive(Debug, Default)]
+pub(super) struct Keys(FxHashMap<Box<str>, u64>);
+
+impl Keys {
+    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is no object
+    /// is one annotation.
+    pub(super) fn annotate(&mut self, args_json: &str, event: &mut Vec<u8>, interned: &mut Vec<u8>) {
+        if args_json.is_empty() {
+            return;
+        }
+        match serde_json::from_str::<Value>(args_json) {
+            Ok(Value::Object(members)) => {
+                for (key, value) in &members {
+                    push_message(event, 4, |bytes| {
+                        self.key(key.strip_prefix(PREFIX).unwrap_or(key), bytes, interned);
+                        self.value(value, bytes, interned);
+                    });
+                }
+            }
+            _ => push_message(event, 4, |bytes| {
+                self.key("args", bytes, interned);
+                push_bytes(bytes, 6, args_json.as_bytes());
+            }),
+        }
+    }
+
+    fn key(&mut self, key: &str, bytes: &mut Vec<u8>, interned: &mut Vec<u8>) {
+        let next = self.0.len() as u64 + 1;
+        let iid = match self.0.get(key) {
+            Some(&known) => known,
+            None if self.0.len() >= KEYS_MAX => return push_bytes(bytes, 10, key.as_bytes()),
+            None => {
+                push_message(interned, 3, |bytes| {
+                    push_number(bytes, 1, next);
+                    push_bytes(bytes, 2, key.as_bytes());
+                });
+                self.0.insert(key.into(), next);
+                next
+            }
+        };
+        push_number(bytes, 1, iid);
+    }
+
+    fn value(&mut self, value: &Value, bytes: &mut Vec<u8>, interned: &mut Vec<u8>) {
+        match value {
+            Value::Bool(value) => push_number(bytes, 2, u64::from(*value)),
+            Value::String(text) => push_bytes(bytes, 6, text.as_bytes()),
+            Value::Object(members) if !members.is_empty() => {
+                for (key, value) in members {
+                    push_message(bytes, 11, |bytes| {
+                        self.key(key, bytes, interned);
+                        self.value(value, bytes, interned);
+                    });
+                }
+            }
+            Value::Array(items) if !items.is_empty() => {
+                for item in items {
+                    push_message(bytes, 12, |bytes| self.value(item, bytes, interned));
+                }
+            }
+            Value::Number(number) => {
+                if let Some(number) = number.as_i64() {
+                    push_number(bytes, 4, number.cast_unsigned());
+                } else if let Some(number) = number.as_u64() {
+                    push_number(bytes, 3, number);
+                } else {
+                    // A number may be longer than a double can tell.
+                    let text = number.to_string();
+                    match number.as_f64().filter(|double| is_same_number(*double, &text)) {
+                        Some(double) => push_fixed64(bytes, 5, double.to_bits()),
+                        None => push_bytes(bytes, 9, text.as_bytes()),
+                    }
+                }
+            }
+            Value::Null | Value::Object(_) | Value::Array(_) => push_bytes(bytes, 9, value.to_string().as_bytes()),
+        }
+    }
+}
+
+/// Whether a double stands for the number in a text: no other digits come out of it.
+fn is_same_number(double: f64, text: &str) -> bool {
+    let digits = |text: &str| {
+        let mantissa = text.split(['e', 'E']).next().unwrap_or_default();
+        let digits: String = mantissa.chars().filter(char::is_ascii_digit).collect();
+        digits.trim_matches('0').to_owned()
+    };
+    double.is_finite() && digits(&format!("{double:?}")) == digits(text)
+}

@@ -1,0 +1,399 @@
+//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for all, with names,
+//! categories, keys of arguments, stacks and frames interned when they are first used. Never sorts, pairs or nests.
+//!
+//! | event | written as |
+//! |---|---|
+//! | begin, end | a slice's begin and end, on a track of its own or one for what overlaps it |
+//! | instant | an instant |
+//! | counter | a value of a counter track |
+//! | flow | an id of the event that it belongs to; where only its time tells, a flow event of the older kind |
+//! | sample | a sample of the kernel's counters, whose stack is interned |
+//! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
+//!
+//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's own times
+//! are whole microseconds.
+
+use std::io::{self, Write};
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::annotate::Keys;
+use super::encode::{push_bytes, push_fixed64, push_message, push_number};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackKind, TrackTables};
+
+/// The one writer of all packets.
+const SEQUENCE: u64 = 1;
+/// Numbers from here on stand for ids that are none: above what systems give, within what the format holds.
+const MADE_UP_IDS: i64 = 0x7000_0000;
+/// Bits of the number of a track in its uuid; those above tell which of the rows for what overlaps it is.
+const OVERLAP_SHIFT: u32 = 32;
+/// Uuids of processes, apart from those of tracks.
+const PROCESS_BIT: u64 = 1 << 62;
+
+/// A flow that belongs to an event, and whether it ends there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowOf {
+    /// Its id.
+    pub id: u64,
+    /// Whether it ends there.
+    pub ends: bool,
+}
+
+/// Where the spans of a track go that do not nest in each other: 0 for those of the track itself.
+pub type Overlap = u16;
+
+/// Writes a capture.
+#[derive(Debug)]
+pub struct PerfettoWriter<'a, W> {
+    out: W,
+    names: &'a Names,
+    stacks: &'a Stacks,
+    tracks: &'a TrackTables,
+    /// What is added to every time.
+    later_ns: u64,
+    made_up: FxHashMap<Id, i64>,
+    /// By row of names, of stacks: whether it is interned.
+    named: Vec<bool>,
+    stacked: Vec<bool>,
+    /// By row of names: whether a frame of that function is interned.
+    framed: Vec<bool>,
+    keys: Keys,
+    /// Rows for what overlaps that are described.
+    overlaps: FxHashSet<(u32, Overlap)>,
+    is_begun: bool,
+    /// Scratch: interned data, and the message, of the packet that is being made.
+    interned: Vec<u8>,
+    message: Vec<u8>,
+    packet: Vec<u8>,
+}
+
+impl<'a, W: Write> PerfettoWriter<'a, W> {
+    /// Begins a capture with what is known of its processes and tracks; `start_ns` is its smallest time.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn new(
+        out: W,
+        names: &'a Names,
+        stacks: &'a Stacks,
+        tracks: &'a TrackTables,
+        start_ns: i64,
+    ) -> io::Result<Self> {
+        let mut writer = Self {
+            out,
+            names,
+            stacks,
+            tracks,
+            later_ns: if start_ns < 0 { start_ns.unsigned_abs() } else { 0 },
+            made_up: FxHashMap::default(),
+            named: vec![false; names.len()],
+            stacked: vec![false; stacks.len()],
+            framed: vec![false; names.len()],
+            keys: Keys::default(),
+            overlaps: FxHashSet::default(),
+            is_begun: false,
+            interned: Vec::new(),
+            message: Vec::new(),
+            packet: Vec::new(),
+        };
+        for row in 0..tracks.processes.len() {
+            writer.process(row)?;
+        }
+        for (row, track) in (0u32..).zip(&tracks.tracks) {
+            writer.track(row, track)?;
+        }
+        Ok(writer)
+    }
+
+    /// Writes the begin of a span with the blob of its details.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
+        if overlap > 0 && self.overlaps.insert((span.track.0, overlap)) {
+            self.describe_overlap(span, overlap)?;
+        }
+        let detail = Detail::decode(blob);
+        self.event(span, uuid(span.track.0, overlap), SLICE_BEGIN, &detail, flows);
+        self.end_packet(Some(span.ts_ns), TRACK_EVENT)
+    }
+
+    /// Writes the end of a span at its time, with the thread's own time if there is one.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn end(&mut self, end: &Event, overlap: Overlap, thread_ns: Option<i64>, flows: &[FlowOf]) -> io::Result<()> {
+        let unnamed = Event { name: NameIdx::EMPTY, ..*end };
+        let detail = Detail { thread_ts_ns: thread_ns, ..Detail::default() };
+        self.event(&unnamed, uuid(end.track.0, overlap), SLICE_END, &detail, flows);
+        self.end_packet(Some(end.ts_ns), TRACK_EVENT)
+    }
+
+    /// Writes an instant with the blob of its details.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
+        let detail = Detail::decode(blob);
+        let uuid = self.uuid_of(instant);
+        self.event(instant, uuid, INSTANT, &detail, flows);
+        self.end_packet(Some(instant.ts_ns), TRACK_EVENT)
+    }
+
+    /// Writes a value of a counter.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn counter(&mut self, value: &Event) -> io::Result<()> {
+        push_number(&mut self.message, 9, COUNTER);
+        push_number(&mut self.message, 11, uuid(value.track.0, 0));
+        push_fixed64(&mut self.message, 44, value.value);
+        self.end_packet(Some(value.ts_ns), TRACK_EVENT)
+    }
+
+    /// Writes a point of a flow that only its time binds.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn flow(&mut self, point: &Event) -> io::Result<()> {
+        let phase = match point.kind {
+            EventKind::FlowStart => b's',
+            EventKind::FlowStep => b't',
+            _ => b'f',
+        };
+        let uuid = self.uuid_of(point);
+        push_number(&mut self.message, 11, uuid);
+        // All flows have one name: their points must agree in it, and the ids already tell them apart.
+        push_bytes(&mut self.message, 23, b"flow");
+        push_message(&mut self.message, 6, |bytes| {
+            push_number(bytes, 2, u64::from(phase));
+            push_number(bytes, 6, point.value);
+            if point.kind == EventKind::FlowEnd && point.flags.has(EventFlags::BIND_ENCLOSING) {
+                push_number(bytes, 12, 1);
+            }
+        });
+        self.end_packet(Some(point.ts_ns), TRACK_EVENT)
+    }
+
+    /// Writes a sample.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn sample(&mut self, sample: &Event) -> io::Result<()> {
+        let stack = StackIdx::of_value(sample.value);
+        self.intern_stack(stack);
+        let (pid, tid) = self.ids_of(sample.track.index());
+        push_number(&mut self.message, 2, pid);
+        push_number(&mut self.message, 3, tid);
+        push_number(&mut self.message, 4, u64::from(stack.0) + 1);
+        self.end_packet(Some(sample.ts_ns), PERF_SAMPLE)
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub fn finish(mut self) -> io::Result<W> {
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// Makes the message of an event.
+    fn event(&mut self, event: &Event, uuid: u64, kind: u64, detail: &Detail<'_>, flows: &[FlowOf]) {
+        push_number(&mut self.message, 9, kind);
+        push_number(&mut self.message, 11, uuid);
+        if kind != SLICE_END {
+            let row = self.names.get(event.name);
+            let iid = u64::from(event.name.0) + 1;
+            if let Some(named) = self.named.get_mut(event.name.index())
+                && !std::mem::replace(named, true)
+            {
+                let texts = [(1, row.category), (2, Some(row.text))];
+                for (table, text) in texts.into_iter().filter_map(|(table, text)| Some((table, text?))) {
+                    push_message(&mut self.interned, table, |bytes| {
+                        push_number(bytes, 1, iid);
+                        push_bytes(bytes, 2, text.as_bytes());
+                    });
+                }
+            }
+            if row.category.is_some() {
+                push_number(&mut self.message, 3, iid);
+            }
+            push_number(&mut self.message, 10, iid);
+        }
+        if let Some(thread_ns) = detail.thread_ts_ns {
+            push_number(&mut self.message, 17, thread_ns.div_euclid(1000).cast_unsigned());
+        }
+        self.keys.annotate(detail.args_json, &mut self.message, &mut self.interned);
+        for flow in flows {
+            push_fixed64(&mut self.message, if flow.ends { 48 } else { 47 }, flow.id);
+        }
+    }
+
+    /// Interns a stack with its frames, one for each function.
+    fn intern_stack(&mut self, stack: StackIdx) {
+        let Some(known) = self.stacked.get_mut(stack.index()) else { return };
+        if std::mem::replace(known, true) {
+            return;
+        }
+        let mut frames: Vec<NameIdx> = self.stacks.frames(stack).collect();
+        frames.reverse();
+        for &name in &frames {
+            let Some(framed) = self.framed.get_mut(name.index()) else { continue };
+            if !std::mem::replace(framed, true) {
+                let iid = u64::from(name.0) + 1;
+                push_message(&mut self.interned, 5, |bytes| {
+                    push_number(bytes, 1, iid);
+                    push_bytes(bytes, 2, self.names.get(name).text.as_bytes());
+                });
+                push_message(&mut self.interned, 6, |bytes| {
+                    push_number(bytes, 1, iid);
+                    push_number(bytes, 2, iid);
+                });
+            }
+        }
+        push_message(&mut self.interned, 7, |bytes| {
+            push_number(bytes, 1, u64::from(stack.0) + 1);
+            frames.iter().for_each(|name| push_number(bytes, 2, u64::from(name.0) + 1));
+        });
+    }
+
+    fn process(&mut self, row: usize) -> io::Result<()> {
+        let tables = self.tracks;
+        let process = &tables.processes[row];
+        if process.pid == Id::None && process.name.is_empty() {
+            return Ok(());
+        }
+        let pid = self.number_of(&process.pid);
+        let text = if let Id::Text(text) = &process.pid { text } else { "" };
+        let name = if process.name.is_empty() { text } else { &process.name };
+        push_number(&mut self.message, 1, PROCESS_BIT | row as u64);
+        push_message(&mut self.message, 3, |bytes| {
+            push_number(bytes, 1, pid);
+            push_bytes(bytes, 6, name.as_bytes());
+            if !process.labels.is_empty() {
+                push_bytes(bytes, 8, process.labels.as_bytes());
+            }
+            if process.sort_index != 0 {
+                push_number(bytes, 3, process.sort_index.cast_unsigned());
+            }
+        });
+        self.end_packet(None, TRACK_DESCRIPTOR)
+    }
+
+    fn track(&mut self, row: u32, track: &Track) -> io::Result<()> {
+        if track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process) {
+            return Ok(());
+        }
+        let (pid, tid) = self.ids_of(row as usize);
+        push_number(&mut self.message, 1, uuid(row, 0));
+        if track.key.kind == TrackKind::Thread {
+            push_message(&mut self.message, 4, |bytes| {
+                push_number(bytes, 1, pid);
+                push_number(bytes, 2, tid);
+                let text = if let Id::Text(text) = &track.key.tid { text } else { "" };
+                let name = if track.name.is_empty() { text } else { &track.name };
+                if !name.is_empty() {
+                    push_bytes(bytes, 5, name.as_bytes());
+                }
+                if track.sort_index != 0 {
+                    push_number(bytes, 3, track.sort_index.cast_unsigned());
+                }
+            });
+            return self.end_packet(None, TRACK_DESCRIPTOR);
+        }
+        let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
+        let thread = |other: &Track| {
+            other.key.kind == TrackKind::Thread && (&other.key.pid, &other.key.tid) == (&track.key.pid, &track.key.tid)
+        };
+        let parent = match of_thread.then(|| self.tracks.tracks.iter().position(thread)).flatten() {
+            Some(thread) => Some(uuid(u32::try_from(thread).unwrap_or(0), 0)),
+            None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
+        };
+        if let Some(parent) = parent {
+            push_number(&mut self.message, 5, parent);
+        }
+        let name: &str = if track.key.kind == TrackKind::State { "state" } else { &track.name };
+        push_bytes(&mut self.message, 2, name.as_bytes());
+        if track.key.kind == TrackKind::Counter {
+            push_bytes(&mut self.message, 8, b"");
+        }
+        self.end_packet(None, TRACK_DESCRIPTOR)
+    }
+
+    /// A row below a track, for spans that overlap others of it.
+    fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
+        let parent = self.uuid_of(span);
+        let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
+        push_number(&mut self.message, 1, uuid(span.track.0, overlap));
+        push_number(&mut self.message, 5, parent);
+        push_bytes(&mut self.message, 2, name.as_bytes());
+        self.end_packet(None, TRACK_DESCRIPTOR)
+    }
+
+    /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its own.
+    fn uuid_of(&self, event: &Event) -> u64 {
+        match self.tracks.tracks.get(event.track.index()) {
+            Some(track) if track.key.kind == TrackKind::Global => 0,
+            Some(track) if track.key.kind == TrackKind::Process => PROCESS_BIT | u64::from(track.process.0),
+            _ => uuid(event.track.0, 0),
+        }
+    }
+
+    fn ids_of(&mut self, track: usize) -> (u64, u64) {
+        let tables = self.tracks;
+        let Some(track) = tables.tracks.get(track) else { return (0, 0) };
+        (self.number_of(&track.key.pid), self.number_of(&track.key.tid))
+    }
+
+    /// The number that stands for an id: itself, or one that no system gives.
+    fn number_of(&mut self, id: &Id) -> u64 {
+        let number = match id {
+            Id::None => 0,
+            Id::Number(number) => *number,
+            Id::Text(_) => {
+                let new = MADE_UP_IDS + i64::try_from(self.made_up.len()).unwrap_or(0);
+                *self.made_up.entry(id.clone()).or_insert(new)
+            }
+        };
+        number.cast_unsigned()
+    }
+
+    /// Writes the packet whose message, field `field`, is made.
+    fn end_packet(&mut self, ts_ns: Option<i64>, field: u32) -> io::Result<()> {
+        let begun = std::mem::replace(&mut self.is_begun, true);
+        let Self { packet, message, interned, later_ns, .. } = self;
+        packet.clear();
+        push_message(packet, 1, |bytes| {
+            if let Some(ts_ns) = ts_ns {
+                push_number(bytes, 8, ts_ns.cast_unsigned().wrapping_add(*later_ns));
+            }
+            push_number(bytes, 10, SEQUENCE);
+            // The first packet says that nothing was said before, all others that they need what was.
+            push_number(bytes, 13, if begun { 2 } else { 1 });
+            if !interned.is_empty() {
+                push_bytes(bytes, 12, interned);
+            }
+            push_bytes(bytes, field, message);
+        });
+        self.out.write_all(packet)?;
+        message.clear();
+        interned.clear();
+        Ok(())
+    }
+}
+
+const SLICE_BEGIN: u64 = 1;
+const SLICE_END: u64 = 2;
+const INSTANT: u64 = 3;
+const COUNTER: u64 = 4;
+
+const TRACK_EVENT: u32 = 11;
+const TRACK_DESCRIPTOR: u32 = 60;
+const PERF_SAMPLE: u32 = 66;
+
+fn uuid(track: u32, overlap: Overlap) -> u64 {
+    // Not 0, which is the track of the whole capture.
+    u64::from(overlap) << OVERLAP_SHIFT | (u64::from(track) + 1)
+}

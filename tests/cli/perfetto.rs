@@ -1,0 +1,88 @@
+//! Captures written as Perfetto's protobuf and read back: the same spans with their arguments, flows, values and samples.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{data, folder, longspan, text};
+
+/// How often each thing is in a capture, told without any number that the dump makes up.
+type Counted = BTreeMap<String, u64>;
+
+/// What a dump says, with all times moved; `with_tracks`: also which thread, or which track by its name, each slice is on.
+fn told(file: &Path, with_tracks: bool, later_ns: i64) -> Counted {
+    let dump = longspan(&["dump", "--no-cache", text(file)]).done();
+    let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
+    let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
+    let by = |kind, id: &str| of(kind).map(|line| (line[id].to_string(), line)).collect::<BTreeMap<_, _>>();
+    let (threads, tracks, slices) = (by("thread", "utid"), by("track", "id"), by("slice", "id"));
+    let thread = |utid: &Value| threads.get(&utid.to_string()).map_or(&Value::Null, |thread| &thread["tid"]);
+    let place = |id: &Value| {
+        let track = tracks[&id.to_string()];
+        if track["utid"].is_null() { track["name"].to_string() } else { thread(&track["utid"]).to_string() }
+    };
+    let ts = |line: &Value| line["ts"].as_i64().expect("a time") + later_ns;
+    let mut counted = Counted::new();
+    let mut count = |text: String| *counted.entry(text).or_default() += 1;
+    for slice in of("slice") {
+        let mut args: Vec<String> = slice["args"]
+            .as_array()
+            .expect("a list")
+            .iter()
+            .map(|pair| format!("{}={}", pair[0].as_str().expect("a key").replace("args.debug.", "args."), pair[1]))
+            .collect();
+        args.sort();
+        let place = if with_tracks { place(&slice["track"]) } else { String::new() };
+        count(format!("{} {} {} {} {place} {args:?}", ts(slice), slice["dur"], slice["name"], slice["cat"]));
+    }
+    for flow in of("flow") {
+        let end = |which: &str| slices[&flow[which].to_string()];
+        let (out, into) = (end("out"), end("in"));
+        count(format!("flow {} {} to {} {}", ts(out), out["name"], ts(into), into["name"]));
+    }
+    for value in of("counter") {
+        count(format!("{} {} is {}", ts(value), place(&value["track"]), value["value"]));
+    }
+    for sample in of("sample") {
+        let thread = if with_tracks { thread(&sample["utid"]).to_string() } else { String::new() };
+        count(format!("{} {thread} {}", ts(sample), sample["stack"]));
+    }
+    counted
+}
+
+#[track_caller]
+fn assert_same(what: &str, found: &Counted, expected: &Counted) {
+    let differs = |a: &Counted, b: &Counted| {
+        a.iter().filter(|(text, count)| b.get(*text) != Some(count)).map(|(text, _)| text.clone()).take(6).collect()
+    };
+    let (missing, added): (Vec<String>, Vec<String>) = (differs(expected, found), differs(found, expected));
+    assert!(missing.is_empty() && added.is_empty(), "{what}\nmissing: {missing:#?}\nadded: {added:#?}");
+}
+
+#[test]
+fn what_is_written_for_perfetto_reads_back_the_same() {
+    let folder = folder();
+    let output = folder.path().join("out.pftrace");
+    let captures = [
+        ("go_trace.json", true),
+        ("jax.trace.json.gz", true),
+        ("pyspy_chrome.json", true),
+        ("tracing_chrome_async.json.gz", true),
+        ("tracing_chrome_threads.json.gz", false),
+        ("viztracer_ring.json.gz", true),
+        ("ugly_ends.json", true),
+        ("ugly.json", false),
+        ("samply.json.gz", false),
+        ("chromium.pftrace.gz", true),
+    ];
+    for (capture, with_tracks) in captures {
+        let source = data(capture);
+        longspan(&["export", "--no-cache", text(&source), "-o", text(&output)]).done();
+        // Times of this format begin at 0, and one capture begins before it.
+        let later_ns = if capture == "ugly.json" { 5000 } else { 0 };
+        let expected = told(&source, with_tracks, later_ns);
+        assert!(expected.len() > 2, "{capture}");
+        assert_same(capture, &told(&output, with_tracks, 0), &expected);
+    }
+}
