@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::source::{Source, excerpt};
 use super::{
-    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, ninja, perf_script, perfetto,
-    spall, speedscope, strace, tracy,
+    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp, perf_script,
+    perfetto, spall, speedscope, strace, tracy,
 };
 
 /// A format that can be read.
@@ -28,6 +28,12 @@ pub const FORMATS: &[Format] = &[
         extensions: &["longspan"],
         sniff: |head| head.starts_with(&super::native::wire::MAGIC),
         open: |source, context| super::native::read::open(source.path(), context).map(Box::new).map(Reader::Chunks),
+    },
+    Format {
+        name: "OpenTelemetry protobuf",
+        extensions: &["otlp", "binpb"],
+        sniff: otlp::proto::looks_like_otlp,
+        open: |source, _| Ok(otlp::proto::open(source)),
     },
     Format {
         name: "Perfetto",
@@ -76,6 +82,18 @@ pub const FORMATS: &[Format] = &[
         extensions: &["perf", "txt"],
         sniff: perf_script::looks_like_perf_script,
         open: |source, _| Ok(perf_script::open(source)),
+    },
+    Format {
+        name: "Fuchsia trace",
+        extensions: &["fxt"],
+        sniff: fxt::read::looks_like_fxt,
+        open: |source, _| Ok(fxt::read::open(source)),
+    },
+    Format {
+        name: "OpenTelemetry JSON",
+        extensions: &["jsonl", "json", "jsonl.gz"],
+        sniff: otlp::json::looks_like_otlp,
+        open: |source, _| Ok(otlp::json::open(source)),
     },
     Format {
         name: "Firefox profile",
@@ -144,6 +162,7 @@ mod tests {
         ("ftrace.txt.gz", "ftrace"),
         ("go_trace.json", "Chrome JSON"),
         ("ninja_log.txt", "Ninja log"),
+        ("otlp.jsonl.gz", "OpenTelemetry JSON"),
         ("perf_sched_script.txt.gz", "perf script"),
         ("perf_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),

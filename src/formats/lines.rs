@@ -6,7 +6,7 @@ use super::source::Source;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Place};
 
-/// Longer lines hold no event of any format that is read line by line.
+/// Longer lines hold no event, in most formats.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
 /// What is read at once.
@@ -38,8 +38,16 @@ impl Line<'_> {
 
 /// What understands the lines of a format.
 pub(super) trait LineParser: Send {
+    /// Longer lines hold no event.
+    const LINE_BYTES_MAX: usize = LINE_BYTES_MAX;
+
     /// Takes the next line.
     fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder);
+
+    /// Hands on what a line filled up.
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        out.flush_if_full()
+    }
 
     /// Takes note of the end, and hands on what is left batch by batch.
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -55,7 +63,16 @@ pub(super) struct Output<'a> {
     context: &'a ReadContext,
 }
 
-impl Output<'_> {
+impl<'a> Output<'a> {
+    pub(super) fn new(batch: &'a mut BatchBuilder, sink: &'a mut dyn BatchSink, context: &'a ReadContext) -> Self {
+        Self { batch, sink, context }
+    }
+
+    /// The memory that the load may take.
+    pub(super) fn budget_bytes(&self) -> u64 {
+        self.context.budget.limit_bytes()
+    }
+
     /// Hands the batch on if it is full. To be called after every event or few.
     pub(super) fn flush_if_full(&mut self) -> Result<(), ReadError> {
         self.batch.flush_if_full(self.sink, self.context)
@@ -75,18 +92,18 @@ struct TextCapture<P> {
 impl<P: LineParser> StreamReader for TextCapture<P> {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut lines = Lines::new(source);
+        let mut lines = Lines::new(source, P::LINE_BYTES_MAX);
         let mut batch = BatchBuilder::new();
         let mut count = 0u64;
         while let Some(line) = lines.next(&mut batch)? {
             self.parser.line(line, &mut batch);
-            batch.flush_if_full(sink, context)?;
+            self.parser.after_line(&mut Output::new(&mut batch, &mut *sink, context))?;
             count += 1;
             if count.is_multiple_of(LINES_PER_CHECK) {
                 context.cancel.check()?;
             }
         }
-        self.parser.finish(&mut Output { batch: &mut batch, sink: &mut *sink, context })?;
+        self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
         if let Some(offset) = lines.source.cut_at()
             && batch.batch.losses.count(Loss::Truncated) == 0
         {
@@ -105,11 +122,12 @@ pub(super) struct Lines {
     /// Where the buffer begins in the capture.
     offset: u64,
     ended: bool,
+    line_bytes_max: usize,
 }
 
 impl Lines {
-    pub(super) fn new(source: Source) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false }
+    pub(super) fn new(source: Source, line_bytes_max: usize) -> Self {
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max }
     }
 
     /// The next line; counts those that are too long to be one.
@@ -122,7 +140,7 @@ impl Lines {
                 Some(position) => {
                     let len = searched + position;
                     let begins_at = self.offset + self.start as u64;
-                    if too_long.is_none() && len <= LINE_BYTES_MAX {
+                    if too_long.is_none() && len <= self.line_bytes_max {
                         break (self.start, len, self.start + len + 1, true);
                     }
                     batch.lose(Loss::BadRecord, Place::Offset(too_long.take().unwrap_or(begins_at)));
@@ -142,7 +160,7 @@ impl Lines {
                 }
                 None => {
                     searched = unread.len();
-                    if searched > LINE_BYTES_MAX {
+                    if searched > self.line_bytes_max {
                         // Where it begins is all that is told of it.
                         too_long.get_or_insert(self.offset + self.start as u64);
                         self.start = self.buffer.len();
@@ -190,7 +208,8 @@ mod tests {
 
     fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>, bool)>, u64) {
         let file = file_of(bytes);
-        let mut lines = Lines::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));
+        let source = Source::open(file.path(), &ReadContext::default()).expect("a file");
+        let mut lines = Lines::new(source, LINE_BYTES_MAX);
         let mut batch = BatchBuilder::new();
         let mut found = Vec::new();
         while let Some(line) = lines.next(&mut batch).expect("read") {

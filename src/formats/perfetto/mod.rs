@@ -21,7 +21,7 @@ pub mod read;
 mod sequence;
 mod track_event;
 mod tracks;
-mod wire;
+pub(super) mod wire;
 pub mod write;
 
 #[cfg(test)]

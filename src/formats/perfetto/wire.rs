@@ -3,21 +3,21 @@
 
 /// Walks over the fields of one message.
 #[derive(Debug, Clone)]
-pub(super) struct Fields<'a> {
+pub(in crate::formats) struct Fields<'a> {
     bytes: &'a [u8],
     broken: bool,
 }
 
 /// A field of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Field<'a> {
-    pub(super) number: u32,
-    pub(super) value: Value<'a>,
+pub(in crate::formats) struct Field<'a> {
+    pub(in crate::formats) number: u32,
+    pub(in crate::formats) value: Value<'a>,
 }
 
 /// A value as the wire has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Value<'a> {
+pub(in crate::formats) enum Value<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
@@ -25,12 +25,12 @@ pub(super) enum Value<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
+    pub(in crate::formats) fn of(bytes: &'a [u8]) -> Self {
         Self { bytes, broken: false }
     }
 
     /// Whether the walk ended before the end of the message.
-    pub(super) fn is_broken(&self) -> bool {
+    pub(in crate::formats) fn is_broken(&self) -> bool {
         self.broken
     }
 
@@ -79,7 +79,7 @@ impl<'a> Iterator for Fields<'a> {
 
 impl<'a> Value<'a> {
     /// A number of any width; 0 for bytes.
-    pub(super) fn number(self) -> u64 {
+    pub(in crate::formats) fn number(self) -> u64 {
         match self {
             Self::Varint(number) | Self::Fixed64(number) => number,
             Self::Fixed32(number) => u64::from(number),
@@ -88,12 +88,12 @@ impl<'a> Value<'a> {
     }
 
     /// The same as a signed one: negative numbers are written as 64 bits.
-    pub(super) fn signed(self) -> i64 {
+    pub(in crate::formats) fn signed(self) -> i64 {
         self.number() as i64
     }
 
     /// A `double` or a `float`; other numbers by their value.
-    pub(super) fn double(self) -> f64 {
+    pub(in crate::formats) fn double(self) -> f64 {
         match self {
             Self::Fixed64(bits) => f64::from_bits(bits),
             Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
@@ -103,7 +103,7 @@ impl<'a> Value<'a> {
     }
 
     /// A text or a message; nothing for a number.
-    pub(super) fn bytes(self) -> &'a [u8] {
+    pub(in crate::formats) fn bytes(self) -> &'a [u8] {
         match self {
             Self::Bytes(bytes) => bytes,
             _ => &[],
@@ -111,7 +111,7 @@ impl<'a> Value<'a> {
     }
 
     /// The numbers of a repeated field, which may stand together in one value; `wide`: as 8 bytes each.
-    pub(super) fn numbers(self, wide: bool) -> Numbers<'a> {
+    pub(in crate::formats) fn numbers(self, wide: bool) -> Numbers<'a> {
         match self {
             Self::Bytes(packed) => Numbers { alone: None, packed, wide },
             number => Numbers { alone: Some(number.number()), packed: &[], wide },
@@ -121,7 +121,7 @@ impl<'a> Value<'a> {
 
 /// See [`Value::numbers`].
 #[derive(Debug, Clone)]
-pub(super) struct Numbers<'a> {
+pub(in crate::formats) struct Numbers<'a> {
     alone: Option<u64>,
     packed: &'a [u8],
     wide: bool,
@@ -145,7 +145,7 @@ impl Iterator for Numbers<'_> {
 
 /// Takes a varint of at most ten bytes from the front.
 #[inline]
-pub(super) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+pub(in crate::formats) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     let (&first, rest) = bytes.split_first()?;
     if first < 0x80 {
         *bytes = rest;

@@ -1,0 +1,83 @@
+//! What the numbers of a provider stand for: texts, threads, the length of a tick.
+
+use rustc_hash::FxHashMap;
+
+use super::wire::{TextRef, Words};
+
+/// A thread by the numbers that the kernel gives.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct ThreadId {
+    pub(super) process: u64,
+    pub(super) thread: u64,
+}
+
+/// A thread that was referred to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Thread {
+    There(ThreadId),
+    /// A number that stands for nothing.
+    Missing,
+}
+
+impl Thread {
+    /// The thread, or thread 0 of process 0 for one that is missing.
+    pub(super) fn or_nobody(self) -> ThreadId {
+        match self {
+            Self::There(thread) => thread,
+            Self::Missing => ThreadId::default(),
+        }
+    }
+}
+
+/// A provider of events.
+#[derive(Debug)]
+pub(super) struct Provider {
+    texts: FxHashMap<u16, Box<[u8]>>,
+    pub(super) threads: FxHashMap<u8, ThreadId>,
+    pub(super) ticks_per_second: u64,
+}
+
+impl Default for Provider {
+    fn default() -> Self {
+        // Until it says otherwise.
+        Self { texts: FxHashMap::default(), threads: FxHashMap::default(), ticks_per_second: 1_000_000_000 }
+    }
+}
+
+/// A text that was referred to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Text<'a> {
+    There(&'a [u8]),
+    /// A number that stands for nothing.
+    Missing,
+}
+
+impl Provider {
+    pub(super) fn set_text(&mut self, number: u16, text: &[u8]) {
+        // There are 2^15 numbers, and a text has 2^15 bytes at most.
+        self.texts.insert(number, text.into());
+    }
+
+    /// A text that stands in the record, or was given a number before. `None` if the record ends inside of it.
+    pub(super) fn text<'a>(&'a self, reference: TextRef, words: &mut Words<'a>) -> Option<Text<'a>> {
+        Some(match reference {
+            TextRef::Empty => Text::There(b""),
+            TextRef::Known(number) => self.texts.get(&number).map_or(Text::Missing, |text| Text::There(text)),
+            TextRef::Inline(len) => Text::There(words.text(len)?),
+        })
+    }
+
+    /// A thread that stands in the record, or was given a number before. `None` if the record ends inside of it.
+    pub(super) fn thread(&self, reference: u8, words: &mut Words<'_>) -> Option<Thread> {
+        if reference == 0 {
+            return Some(Thread::There(ThreadId { process: words.word()?, thread: words.word()? }));
+        }
+        Some(self.threads.get(&reference).map_or(Thread::Missing, |&thread| Thread::There(thread)))
+    }
+
+    /// A time in nanoseconds, rounded; `None` beyond 64 bits.
+    pub(super) fn nanos(&self, ticks: u64) -> Option<i64> {
+        let per_second = u128::from(self.ticks_per_second.max(1));
+        i64::try_from((u128::from(ticks) * 1_000_000_000 + per_second / 2) / per_second).ok()
+    }
+}

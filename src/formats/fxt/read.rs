@@ -1,0 +1,193 @@
+//! Goes from record to record.
+
+use rustc_hash::FxHashMap;
+
+use super::events::Maker;
+use super::names::{Provider, ThreadId};
+use super::wire::{MAGIC, WORD, Words, bits};
+use crate::formats::batch::BatchBuilder;
+use crate::formats::feed::Feed;
+use crate::formats::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Place};
+
+/// Records between two looks at whether to stop.
+const RECORDS_PER_CHECK: u64 = 4096;
+
+/// A capture has some dozen providers.
+const PROVIDERS_MAX: usize = 1 << 16;
+
+/// The largest blob that is stepped over rather than taken for damage: a large record counts its words in 32 bits.
+const LARGE_WORDS_MAX: u64 = 1 << 27;
+
+/// Whether a capture begins with the magic record.
+#[must_use]
+pub fn looks_like_fxt(head: &[u8]) -> bool {
+    head.starts_with(&MAGIC.to_le_bytes())
+}
+
+/// Makes a reader of a capture.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(Fxt { source: Some(source) }))
+}
+
+struct Fxt {
+    source: Option<Source>,
+}
+
+/// What lasts from one record to the next.
+struct Walk {
+    batch: BatchBuilder,
+    maker: Maker,
+    providers: FxHashMap<u32, Provider>,
+    provider: u32,
+    nowhere: Provider,
+}
+
+impl StreamReader for Fxt {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut feed = Feed::new(source);
+        let mut walk = Walk {
+            batch: BatchBuilder::new(),
+            maker: Maker::default(),
+            providers: FxHashMap::default(),
+            provider: 0,
+            nowhere: Provider::default(),
+        };
+        let (mut count, mut in_damage) = (0u64, false);
+        loop {
+            count += 1;
+            if count.is_multiple_of(RECORDS_PER_CHECK) {
+                context.cancel.check()?;
+            }
+            let place = Place::Offset(feed.offset());
+            let header = match feed.peek(WORD)? {
+                [] => break,
+                word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
+            };
+            let Some(header) = header else {
+                walk.batch.lose(Loss::Truncated, place);
+                break;
+            };
+            let Some(words) = size(header) else {
+                // Its length is damaged: what follows is searched word by word, and counted once.
+                if !in_damage {
+                    walk.batch.lose(Loss::BadRecord, place);
+                }
+                in_damage = true;
+                feed.skip(WORD as u64)?;
+                continue;
+            };
+            in_damage = false;
+            if bits(header, 0, 4) == 15 {
+                walk.batch.lose(Loss::IgnoredPacket, place);
+                if !feed.skip(words * WORD as u64)? {
+                    walk.batch.lose(Loss::Truncated, place);
+                }
+                continue;
+            }
+            let len = words as usize * WORD;
+            let record = feed.peek(len)?;
+            if record.len() < len {
+                walk.batch.lose(Loss::Truncated, place);
+                break;
+            }
+            walk.record(header, &record[WORD..], place);
+            feed.skip(len as u64)?;
+            walk.batch.flush_if_full(sink, context)?;
+        }
+        if let Some(offset) = feed.source().cut_at()
+            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+        }
+        walk.maker.finish(&mut walk.batch);
+        walk.batch.flush(sink)
+    }
+}
+
+/// How many words a record has with its header; `None` for what is no header.
+fn size(header: u64) -> Option<u64> {
+    match bits(header, 0, 4) {
+        15 => Some(bits(header, 4, 32)).filter(|&words| (1..=LARGE_WORDS_MAX).contains(&words)),
+        0..=9 => Some(bits(header, 4, 12)).filter(|&words| words > 0),
+        _ => None,
+    }
+}
+
+impl Walk {
+    /// Takes the words behind a header.
+    fn record(&mut self, header: u64, bytes: &[u8], place: Place) {
+        let mut words = Words::of(bytes);
+        let taken = match bits(header, 0, 4) {
+            0 => self.metadata(header, &mut words, place),
+            1 => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
+            2 => {
+                let (number, len) = (bits(header, 16, 15) as u16, bits(header, 32, 15) as usize);
+                words.text(len).map(|text| {
+                    if number != 0 {
+                        self.provider().set_text(number, text);
+                    }
+                })
+            }
+            3 => words.word().zip(words.word()).map(|(process, thread)| {
+                self.provider().threads.insert(bits(header, 16, 8) as u8, ThreadId { process, thread });
+            }),
+            kind => {
+                let provider = self.providers.get(&self.provider).unwrap_or(&self.nowhere);
+                let (maker, batch) = (&mut self.maker, &mut self.batch);
+                match kind {
+                    4 => maker.event(provider, header, &mut words, place, batch),
+                    7 => maker.kernel_object(provider, header, &mut words, place, batch),
+                    8 => maker.scheduling(provider, header, &mut words, place, batch),
+                    9 => Maker::log(provider, header, &mut words, place, batch),
+                    // Blobs, and objects of programs.
+                    _ => {
+                        batch.lose(Loss::IgnoredPacket, place);
+                        return;
+                    }
+                }
+            }
+        };
+        // A record with more words than it has fields is as damaged as one with fewer.
+        if taken.is_none() || !words.is_empty() {
+            self.batch.lose(Loss::BadRecord, place);
+        }
+    }
+
+    fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: Place) -> Option<()> {
+        let provider = bits(header, 20, 32) as u32;
+        match bits(header, 16, 4) {
+            1 => {
+                self.select(provider, place);
+                words.text(bits(header, 52, 8) as usize)?; // its name says nothing about a process
+            }
+            2 => self.select(provider, place),
+            3 if bits(header, 52, 4) == 0 => self.batch.lose(Loss::RecorderLost, place),
+            // The magic record.
+            4 => {}
+            _ => {
+                self.batch.lose(Loss::IgnoredMetadata, place);
+                *words = Words::of(&[]);
+            }
+        }
+        Some(())
+    }
+
+    fn select(&mut self, provider: u32, place: Place) {
+        if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&provider) {
+            self.batch.lose(Loss::OverLimit, place);
+        }
+        self.provider = provider;
+    }
+
+    /// The provider whose records these are.
+    fn provider(&mut self) -> &mut Provider {
+        if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&self.provider) {
+            return &mut self.nowhere;
+        }
+        self.providers.entry(self.provider).or_default()
+    }
+}

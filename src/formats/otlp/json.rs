@@ -1,0 +1,336 @@
+//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, and some exporters
+//! write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names or numbers.
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::layout::{Layout, Point, Span, span_id};
+use crate::formats::args::push_quoted;
+use crate::formats::batch::BatchBuilder;
+use crate::formats::document::{Document, Unit};
+use crate::formats::lines::{Line, LineParser, Output};
+use crate::formats::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Place};
+
+/// Whether this is JSON that begins with spans by resource.
+#[must_use]
+pub fn looks_like_otlp(head: &[u8]) -> bool {
+    let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let key = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    key.starts_with(b"\"resourceSpans\"") || key.starts_with(b"\"resource_spans\"")
+}
+
+/// Makes a reader of requests.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    let first = source.head().trim_ascii_start();
+    let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    // The first line of a document that is laid out for people is not a whole request.
+    if line.len() == first.len() || line.ends_with(b"}") {
+        crate::formats::lines::open(source, Requests::default())
+    } else {
+        Reader::Stream(Box::new(OneRequest { source: Some(source) }))
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Request<'a> {
+    #[serde(borrow, default, alias = "resource_spans")]
+    resource_spans: Vec<ResourceSpans<'a>>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct ResourceSpans<'a> {
+    #[serde(borrow, default)]
+    resource: Option<Resource<'a>>,
+    #[serde(borrow, default, alias = "scope_spans", alias = "instrumentationLibrarySpans")]
+    scope_spans: Vec<ScopeSpans<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Resource<'a> {
+    #[serde(borrow, default)]
+    attributes: Vec<KeyValue<'a>>,
+}
+
+#[derive(Deserialize)]
+struct ScopeSpans<'a> {
+    #[serde(default, alias = "instrumentationLibrary")]
+    scope: Option<Scope>,
+    #[serde(borrow, default)]
+    spans: Vec<JsonSpan<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Scope {
+    #[serde(default)]
+    name: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonSpan<'a> {
+    #[serde(default, alias = "trace_id")]
+    trace_id: String,
+    #[serde(default, alias = "span_id")]
+    span_id: String,
+    #[serde(default, alias = "parent_span_id")]
+    parent_span_id: Option<String>,
+    #[serde(default)]
+    name: String,
+    #[serde(borrow)]
+    kind: Option<&'a RawValue>,
+    #[serde(borrow, alias = "start_time_unix_nano")]
+    start_time_unix_nano: Option<&'a RawValue>,
+    #[serde(borrow, alias = "end_time_unix_nano")]
+    end_time_unix_nano: Option<&'a RawValue>,
+    #[serde(borrow, default)]
+    attributes: Vec<KeyValue<'a>>,
+    #[serde(borrow, default)]
+    events: Vec<JsonEvent<'a>>,
+    #[serde(borrow)]
+    links: Option<&'a RawValue>,
+    #[serde(borrow)]
+    status: Option<Status<'a>>,
+}
+
+#[derive(Deserialize)]
+struct Status<'a> {
+    #[serde(borrow)]
+    code: Option<&'a RawValue>,
+    #[serde(default)]
+    message: String,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct JsonEvent<'a> {
+    #[serde(borrow, alias = "time_unix_nano")]
+    time_unix_nano: Option<&'a RawValue>,
+    #[serde(default)]
+    name: String,
+    #[serde(borrow, default)]
+    attributes: Vec<KeyValue<'a>>,
+}
+
+#[derive(Deserialize)]
+struct KeyValue<'a> {
+    key: String,
+    #[serde(borrow)]
+    value: Option<AnyValue<'a>>,
+}
+
+/// Of its members one is there.
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+#[expect(clippy::struct_field_names, reason = "the format calls them so")]
+struct AnyValue<'a> {
+    #[serde(alias = "string_value")]
+    string_value: Option<String>,
+    #[serde(alias = "bool_value")]
+    bool_value: Option<bool>,
+    #[serde(borrow, alias = "int_value")]
+    int_value: Option<&'a RawValue>,
+    #[serde(borrow, alias = "double_value")]
+    double_value: Option<&'a RawValue>,
+    #[serde(borrow, alias = "array_value")]
+    array_value: Option<Array<'a>>,
+    #[serde(borrow, alias = "kvlist_value")]
+    kvlist_value: Option<List<'a>>,
+    #[serde(alias = "bytes_value")]
+    bytes_value: Option<String>,
+}
+
+#[derive(Deserialize)]
+struct Array<'a> {
+    #[serde(borrow, default)]
+    values: Vec<AnyValue<'a>>,
+}
+
+#[derive(Deserialize)]
+struct List<'a> {
+    #[serde(borrow, default)]
+    values: Vec<KeyValue<'a>>,
+}
+
+impl WriteJson for AnyValue<'_> {
+    fn write_json(&self, json: &mut String) {
+        let whole = |text: &str| text.trim_matches('"').parse::<i64>().ok();
+        if let Some(text) = self.string_value.as_ref().or(self.bytes_value.as_ref()) {
+            push_quoted(json, text);
+        } else if let Some(value) = self.bool_value {
+            json.push_str(if value { "true" } else { "false" });
+        } else if let Some(number) = self.int_value.and_then(|value| whole(value.get())) {
+            json.push_str(&number.to_string());
+        } else if let Some(text) = self.double_value.or(self.int_value).map(RawValue::get) {
+            match text.trim_matches('"').parse() {
+                Ok(number) => write_double(number, json),
+                Err(_) => push_quoted(json, text.trim_matches('"')),
+            }
+        } else if let Some(array) = &self.array_value {
+            write_list(&array.values, json);
+        } else if let Some(list) = &self.kvlist_value {
+            write_object(list.values.iter().map(|member| (member.key.as_str(), &member.value)), json);
+        } else {
+            json.push_str("null");
+        }
+    }
+}
+
+impl<T: WriteJson> WriteJson for &T {
+    fn write_json(&self, json: &mut String) {
+        (*self).write_json(json);
+    }
+}
+
+impl<T: WriteJson> WriteJson for Option<T> {
+    fn write_json(&self, json: &mut String) {
+        match self {
+            Some(value) => value.write_json(json),
+            None => json.push_str("null"),
+        }
+    }
+}
+
+/// Requests line by line.
+#[derive(Default)]
+struct Requests {
+    taker: Taker,
+}
+
+impl LineParser for Requests {
+    /// A request of the largest usual batch takes some MiB.
+    const LINE_BYTES_MAX: usize = 64 << 20;
+
+    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+        if line.bytes.trim_ascii().is_empty() {
+            return;
+        }
+        match serde_json::from_slice::<Request<'_>>(line.bytes) {
+            Ok(request) => self.taker.take(&request, line.place(), batch),
+            Err(_) => batch.lose(line.loss(), line.place()),
+        }
+    }
+
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.taker.layout.is_full(out.budget_bytes()) { self.taker.layout.flush(out) } else { Ok(()) }
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.taker.layout.flush(out)
+    }
+}
+
+/// A capture that is one request.
+struct OneRequest {
+    source: Option<Source>,
+}
+
+impl StreamReader for OneRequest {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let document = Document::read(source, context)?;
+        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new());
+        taker.take(&document.parse()?, Place::Offset(0), &mut batch);
+        taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        batch.flush(sink)
+    }
+}
+
+/// Takes requests apart.
+#[derive(Default)]
+struct Taker {
+    layout: Layout,
+    attributes: Attributes,
+}
+
+impl Taker {
+    fn take(&mut self, request: &Request<'_>, place: Place, batch: &mut BatchBuilder) {
+        for of_resource in &request.resource_spans {
+            let attributes = of_resource.resource.as_ref().map_or(&[][..], |resource| &resource.attributes);
+            let named = attributes.iter().find(|attribute| attribute.key == "service.name");
+            let name = named.and_then(|attribute| attribute.value.as_ref()?.string_value.as_deref());
+            let service = self.layout.service(name.unwrap_or("unknown service"), batch);
+            for of_scope in &of_resource.scope_spans {
+                let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);
+                for span in &of_scope.spans {
+                    self.span(span, service, scope, place, batch);
+                }
+            }
+        }
+    }
+
+    fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {
+        let time = |time: Option<&RawValue>| Unit::Nanoseconds.nanos(time?).ok();
+        let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
+        let parent = span.parent_span_id.as_deref().filter(|parent| parent.bytes().any(|byte| byte != b'0'));
+        let attributes = &mut self.attributes;
+        attributes.begin();
+        let kind = span.kind.map_or("", |kind| enumeration(kind, "SPAN_KIND_", kind_name));
+        let code = span.status.as_ref().and_then(|status| status.code);
+        for (key, text) in [
+            ("scope", scope),
+            ("kind", kind),
+            ("status", code.map_or("", |code| enumeration(code, "STATUS_CODE_", status_name))),
+            ("message", span.status.as_ref().map_or("", |status| &status.message)),
+            ("trace_id", &span.trace_id),
+            ("span_id", &span.span_id),
+            ("parent_span_id", parent.unwrap_or_default()),
+        ] {
+            attributes.text(key, text);
+        }
+        for attribute in &span.attributes {
+            attributes.value(attribute.key.as_bytes(), &attribute.value);
+        }
+        if let Some(links) = span.links.filter(|links| links.get() != "[]" && links.get() != "null") {
+            attributes.value(b"links", &Raw(links));
+        }
+        let args = attributes.finish();
+        let mut points = Vec::with_capacity(span.events.len());
+        for event in &span.events {
+            let Some(ts_ns) = time(event.time_unix_nano) else {
+                batch.lose(Loss::BadTime, place);
+                continue;
+            };
+            self.attributes.begin();
+            for attribute in &event.attributes {
+                self.attributes.value(attribute.key.as_bytes(), &attribute.value);
+            }
+            points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
+        }
+        let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
+        self.layout.push(Span {
+            start_ns,
+            end_ns: time(span.end_time_unix_nano).unwrap_or(0),
+            id: id_of(&span.span_id),
+            parent: parent.map(id_of),
+            service,
+            name: span.name.as_bytes().into(),
+            args,
+            points,
+            place,
+        });
+    }
+}
+
+/// JSON that is kept as it stands.
+struct Raw<'a>(&'a RawValue);
+
+impl WriteJson for Raw<'_> {
+    fn write_json(&self, json: &mut String) {
+        json.push_str(self.0.get());
+    }
+}
+
+/// A name without its prefix, or the name of a number.
+fn enumeration<'a>(value: &'a RawValue, prefix: &str, name_of: fn(u64) -> &'static str) -> &'a str {
+    let text = value.get().trim_matches('"');
+    match text.parse() {
+        Ok(number) => name_of(number),
+        Err(_) => Some(text.strip_prefix(prefix).unwrap_or(text)).filter(|name| *name != "UNSET").unwrap_or_default(),
+    }
+}

@@ -1,0 +1,191 @@
+//! Spans with parents -> rows on which they nest. All spans of a part of the capture are held: a quarter of the memory budget
+//! at most, and then laid out, so that a larger capture may take more rows than it must.
+//!
+//! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open innermost
+//! there and does not end before it; else to the first row of its service on which nothing is open.
+
+use rustc_hash::FxHashMap;
+use xxhash_rust::xxh3::xxh3_64;
+
+use crate::formats::ReadError;
+use crate::formats::batch::{BatchBuilder, bare};
+use crate::formats::lines::Output;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+
+/// Bytes of a span beside its texts, about.
+const SPAN_BYTES: usize = 160;
+
+/// A span as the capture tells it.
+#[derive(Debug)]
+pub(super) struct Span {
+    pub(super) start_ns: i64,
+    pub(super) end_ns: i64,
+    /// Numbers for (trace, span) and (trace, parent); `None` without a parent.
+    pub(super) id: u64,
+    pub(super) parent: Option<u64>,
+    pub(super) service: u32,
+    pub(super) name: Box<[u8]>,
+    /// One JSON object.
+    pub(super) args: Box<str>,
+    pub(super) points: Vec<Point>,
+    pub(super) place: Place,
+}
+
+/// Something that happened within a span.
+#[derive(Debug)]
+pub(super) struct Point {
+    pub(super) ts_ns: i64,
+    pub(super) name: Box<[u8]>,
+    pub(super) args: Box<str>,
+}
+
+/// The number of a span's id in its trace.
+pub(super) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
+    xxh3_64(&[&(trace.len() as u64).to_le_bytes(), trace, span].concat())
+}
+
+/// Spans that wait for their rows.
+#[derive(Debug, Default)]
+pub(super) struct Layout {
+    spans: Vec<Span>,
+    bytes: usize,
+    services: Vec<Service>,
+    service_index: FxHashMap<Box<str>, u32>,
+}
+
+#[derive(Debug, Default)]
+struct Service {
+    rows: Vec<Row>,
+}
+
+/// What is open on a row, outermost first: ids and ends.
+#[derive(Debug, Default)]
+struct Row {
+    open: Vec<(u64, i64)>,
+    /// Where the last part of the capture that was laid out ends.
+    closed_to_ns: Option<i64>,
+}
+
+impl Layout {
+    /// The process of a service, new or known.
+    pub(super) fn service(&mut self, name: &str, batch: &mut BatchBuilder) -> u32 {
+        if let Some(&known) = self.service_index.get(name) {
+            return known;
+        }
+        let index = self.services.len() as u32;
+        self.services.push(Service::default());
+        self.service_index.insert(name.into(), index);
+        batch.batch.metadata.push(Metadata::ProcessName { pid: pid(index), name: name.into() });
+        index
+    }
+
+    /// Keeps a span until it is laid out.
+    pub(super) fn push(&mut self, span: Span) {
+        let points = span.points.iter().map(|point| point.args.len() + point.name.len() + 48);
+        self.bytes += SPAN_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
+        self.spans.push(span);
+    }
+
+    /// Whether so much is held that it should be laid out.
+    pub(super) fn is_full(&self, budget_bytes: u64) -> bool {
+        self.bytes as u64 > budget_bytes / 4
+    }
+
+    /// Lays out what is held.
+    pub(super) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let mut spans = std::mem::take(&mut self.spans);
+        self.bytes = 0;
+        spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.end_ns)));
+        // Where a parent is, for those that come after it.
+        let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
+        for span in &spans {
+            let found = span.parent.and_then(|parent| placed.get(&parent).copied());
+            let service = &mut self.services[span.service as usize];
+            let below = found.filter(|&(of, row, _)| {
+                of == span.service && service.rows[row].has_room_below(span.parent, span.start_ns, span.end_ns)
+            });
+            let row = match below {
+                Some((_, row, _)) => row,
+                None => service.free_row(span.start_ns),
+            };
+            service.rows[row].open.push((span.id, span.end_ns));
+            placed.insert(span.id, (span.service, row, span.start_ns));
+            emit(out.batch, span, row);
+            if let Some((of, parent_row, parent_start_ns)) = found.filter(|_| below.is_none()) {
+                arrow(out.batch, span, (of, parent_row, parent_start_ns), row);
+            }
+            out.flush_if_full()?;
+        }
+        for row in self.services.iter_mut().flat_map(|service| &mut service.rows) {
+            let end_ns = row.open.drain(..).map(|(_, end_ns)| end_ns).max();
+            row.closed_to_ns = row.closed_to_ns.max(end_ns);
+        }
+        Ok(())
+    }
+}
+
+impl Row {
+    fn has_room_below(&mut self, parent: Option<u64>, start_ns: i64, end_ns: i64) -> bool {
+        self.close(start_ns);
+        self.open.last().is_some_and(|&(id, until_ns)| Some(id) == parent && end_ns <= until_ns)
+    }
+
+    fn close(&mut self, ts_ns: i64) {
+        while self.open.last().is_some_and(|&(_, end_ns)| end_ns <= ts_ns) {
+            self.open.pop();
+        }
+    }
+}
+
+impl Service {
+    fn free_row(&mut self, start_ns: i64) -> usize {
+        let is_free = |row: &mut Row| {
+            row.close(start_ns);
+            row.open.is_empty() && row.closed_to_ns.is_none_or(|end_ns| end_ns <= start_ns)
+        };
+        self.rows.iter_mut().position(is_free).unwrap_or_else(|| {
+            self.rows.push(Row::default());
+            self.rows.len() - 1
+        })
+    }
+}
+
+/// Services have no numbers of their own.
+fn pid(service: u32) -> Id {
+    Id::Number(i64::from(service) + 1)
+}
+
+fn key(service: u32, row: usize) -> TrackKey {
+    let tid = Id::Number(row as i64 + 1);
+    TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Box::default(), slot: 0 }
+}
+
+fn emit(batch: &mut BatchBuilder, span: &Span, row: usize) {
+    let place = span.place;
+    let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, place));
+    let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
+    let mut event = Event { detail, ..bare(span.start_ns, EventKind::Complete, track, name) };
+    match span.end_ns.checked_sub(span.start_ns) {
+        Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
+        // An exporter writes 0 for a span that has not ended.
+        _ if span.end_ns == 0 => event.flags = EventFlags::UNFINISHED,
+        _ => batch.lose(Loss::NegativeDuration, place),
+    }
+    batch.push(event);
+    for point in &span.points {
+        let name = batch.name(&point.name, None, place);
+        let detail = batch.batch.chunk.details.push(&Detail { args_json: &point.args, ..Detail::default() });
+        batch.push(Event { detail, ..bare(point.ts_ns, EventKind::Instant, track, name) });
+    }
+}
+
+/// From the parent, at the time when the span begins or the parent if that is later, to the span.
+fn arrow(batch: &mut BatchBuilder, span: &Span, (service, parent_row, parent_start_ns): (u32, usize, i64), row: usize) {
+    let name = batch.name(&span.name, None, span.place);
+    let (from, to) = (batch.track_with(&key(service, parent_row)), batch.track_with(&key(span.service, row)));
+    let (value, flags) = (span.id, EventFlags::BIND_ENCLOSING);
+    let start_ns = parent_start_ns.min(span.start_ns);
+    batch.push(Event { value, flags, ..bare(start_ns, EventKind::FlowStart, from, name) });
+    batch.push(Event { value, flags, ..bare(span.start_ns, EventKind::FlowEnd, to, name) });
+}

@@ -1,0 +1,268 @@
+//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. A resource with its spans is held at a
+//! time, of at most 64 MiB.
+
+use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::layout::{Layout, Point, Span, span_id};
+use crate::formats::args::push_quoted;
+use crate::formats::batch::BatchBuilder;
+use crate::formats::feed::Feed;
+use crate::formats::lines::Output;
+use crate::formats::perfetto::wire::{Fields, Value, take_varint};
+use crate::formats::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Place};
+
+/// Field 1 of a request, with its length before it.
+const TAG: u8 = 0x0a;
+
+/// A larger resource is damage.
+const RESOURCE_BYTES_MAX: usize = 64 << 20;
+
+/// Values within values; the parser of arguments allows 128.
+const DEPTH_MAX: u32 = 100;
+
+/// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same byte,
+/// and with numbers where these have text.
+#[must_use]
+pub fn looks_like_otlp(head: &[u8]) -> bool {
+    let inside = |bytes: &[u8]| -> Option<Vec<u8>> {
+        let mut rest = bytes.strip_prefix(&[TAG])?;
+        let len = usize::try_from(take_varint(&mut rest)?).ok()?;
+        Some(rest[..len.min(rest.len())].to_vec())
+    };
+    // request, resource spans, resource, attribute, key
+    let key = inside(head).and_then(|b| inside(&b)).and_then(|b| inside(&b)).and_then(|b| inside(&b));
+    let is_key = |key: &[u8]| key.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
+    key.is_some_and(|key| key.len() > 2 && is_key(&key))
+}
+
+/// Makes a reader of requests.
+#[must_use]
+pub fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(Protobuf { source: Some(source) }))
+}
+
+struct Protobuf {
+    source: Option<Source>,
+}
+
+impl StreamReader for Protobuf {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut feed = Feed::new(source);
+        let mut batch = BatchBuilder::new();
+        let mut taker = Taker::default();
+        loop {
+            context.cancel.check()?;
+            let place = Place::Offset(feed.offset());
+            let mut head = feed.peek(11)?;
+            let Some((&tag, rest)) = head.split_first() else { break };
+            head = rest;
+            let before = head.len();
+            let len = take_varint(&mut head).and_then(|len| usize::try_from(len).ok());
+            let header = 1 + (before - head.len()) as u64;
+            match len {
+                Some(len) if tag == TAG && len <= RESOURCE_BYTES_MAX => {
+                    feed.skip(header)?;
+                    let bytes = feed.peek(len)?;
+                    let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
+                    taker.resource_spans(bytes, place, &mut batch);
+                    if is_cut {
+                        batch.lose(Loss::Truncated, place);
+                    }
+                    feed.skip(taken)?;
+                }
+                None if before < 10 => {
+                    batch.lose(Loss::Truncated, place);
+                    break;
+                }
+                _ => {
+                    // There is no mark to go on from.
+                    batch.lose(Loss::BadRecord, place);
+                    break;
+                }
+            }
+            if taker.layout.is_full(context.budget.limit_bytes()) {
+                taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+            }
+        }
+        taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        if let Some(offset) = feed.source().cut_at()
+            && batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            batch.lose(Loss::Truncated, Place::Offset(offset));
+        }
+        batch.flush(sink)
+    }
+}
+
+/// A message of an attribute's value.
+#[derive(Clone, Copy)]
+struct AnyValue<'a> {
+    bytes: &'a [u8],
+    depth: u32,
+}
+
+impl WriteJson for AnyValue<'_> {
+    fn write_json(&self, json: &mut String) {
+        use std::fmt::Write as _;
+        let depth = self.depth + 1;
+        let value = Fields::of(self.bytes).find(|field| (1..=7).contains(&field.number));
+        match value.map(|field| (field.number, field.value)) {
+            Some((1, text)) => push_quoted(json, &String::from_utf8_lossy(text.bytes())),
+            Some((2, flag)) => json.push_str(if flag.number() == 0 { "false" } else { "true" }),
+            Some((3, number)) => {
+                let _ = write!(json, "{}", number.signed()); // to memory
+            }
+            Some((4, number)) => write_double(number.double(), json),
+            Some((5, list)) if depth < DEPTH_MAX => {
+                let values = Fields::of(list.bytes()).filter(|field| field.number == 1);
+                write_list(values.map(|field| AnyValue { bytes: field.value.bytes(), depth }), json);
+            }
+            Some((6, list)) if depth < DEPTH_MAX => {
+                let members = Fields::of(list.bytes()).filter(|field| field.number == 1);
+                let members: Vec<_> = members.map(|field| key_value(field.value.bytes(), depth)).collect();
+                let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
+                write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
+            }
+            Some((7, bytes)) => {
+                let hex = bytes.bytes().iter().fold(String::new(), |mut hex, byte| {
+                    let _ = write!(hex, "{byte:02x}"); // to memory
+                    hex
+                });
+                push_quoted(json, &hex);
+            }
+            _ => json.push_str("null"),
+        }
+    }
+}
+
+fn key_value(bytes: &[u8], depth: u32) -> (&[u8], AnyValue<'_>) {
+    let (mut key, mut value) = (&b""[..], &b""[..]);
+    for field in Fields::of(bytes) {
+        match field.number {
+            1 => key = field.value.bytes(),
+            2 => value = field.value.bytes(),
+            _ => {}
+        }
+    }
+    (key, AnyValue { bytes: value, depth })
+}
+
+fn hex(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    bytes.iter().fold(String::new(), |mut hex, byte| {
+        let _ = write!(hex, "{byte:02x}"); // to memory
+        hex
+    })
+}
+
+#[derive(Default)]
+struct Taker {
+    layout: Layout,
+    attributes: Attributes,
+}
+
+impl Taker {
+    fn resource_spans(&mut self, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
+        let mut name = String::from("unknown service");
+        let mut fields = Fields::of(bytes);
+        for field in fields.by_ref().filter(|field| field.number == 1) {
+            for attribute in Fields::of(field.value.bytes()).filter(|field| field.number == 1) {
+                let (key, value) = key_value(attribute.value.bytes(), 0);
+                if key == b"service.name"
+                    && let Some(text) = Fields::of(value.bytes).find(|field| field.number == 1)
+                {
+                    name = String::from_utf8_lossy(text.value.bytes()).into_owned();
+                }
+            }
+        }
+        let is_broken = fields.is_broken();
+        let service = self.layout.service(&name, batch);
+        for scope_spans in Fields::of(bytes).filter(|field| field.number == 2) {
+            let bytes = scope_spans.value.bytes();
+            let scope = Fields::of(bytes).find(|field| field.number == 1);
+            let scope = scope.and_then(|scope| Fields::of(scope.value.bytes()).find(|field| field.number == 1));
+            let scope = scope.map(|scope| String::from_utf8_lossy(scope.value.bytes()).into_owned());
+            let mut fields = Fields::of(bytes);
+            for span in fields.by_ref().filter(|field| field.number == 2) {
+                self.span(span.value.bytes(), service, scope.as_deref().unwrap_or_default(), place, batch);
+            }
+            if fields.is_broken() {
+                batch.lose(Loss::BadRecord, place);
+            }
+        }
+        if is_broken {
+            batch.lose(Loss::BadRecord, place);
+        }
+    }
+
+    fn span(&mut self, bytes: &[u8], service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {
+        let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
+        let (mut kind, mut start, mut end, mut status) = (0, None, 0, &b""[..]);
+        let mut fields = Fields::of(bytes);
+        for field in fields.by_ref() {
+            match (field.number, field.value) {
+                (1, value) => trace = value.bytes(),
+                (2, value) => id = value.bytes(),
+                (4, value) => parent = value.bytes(),
+                (5, value) => name = value.bytes(),
+                (6, value) => kind = value.number(),
+                (7, value) => start = Some(value.number()),
+                (8, value) => end = value.number(),
+                (15, Value::Bytes(bytes)) => status = bytes,
+                _ => {}
+            }
+        }
+        if fields.is_broken() {
+            return batch.lose(Loss::BadRecord, place);
+        }
+        let (Some(Ok(start_ns)), Ok(end_ns)) = (start.map(i64::try_from), i64::try_from(end)) else {
+            return batch.lose(Loss::BadTime, place);
+        };
+        let parent = Some(parent).filter(|parent| parent.iter().any(|&byte| byte != 0));
+        self.attributes.begin();
+        self.attributes.text("scope", scope);
+        self.attributes.text("kind", kind_name(kind));
+        for field in Fields::of(status) {
+            match field.number {
+                2 => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
+                3 => self.attributes.text("status", status_name(field.value.number())),
+                _ => {}
+            }
+        }
+        self.attributes.text("trace_id", &hex(trace));
+        self.attributes.text("span_id", &hex(id));
+        self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));
+        for field in Fields::of(bytes).filter(|field| field.number == 9) {
+            let (key, value) = key_value(field.value.bytes(), 0);
+            self.attributes.value(key, &value);
+        }
+        let links = Fields::of(bytes).filter(|field| field.number == 13).count() as u64;
+        batch.batch.losses.add_many(Loss::IgnoredArguments, place, links);
+        let args = self.attributes.finish();
+        let mut points = Vec::new();
+        for event in Fields::of(bytes).filter(|field| field.number == 11) {
+            let (mut ts, mut name) = (None, &b""[..]);
+            self.attributes.begin();
+            for field in Fields::of(event.value.bytes()) {
+                match field.number {
+                    1 => ts = i64::try_from(field.value.number()).ok(),
+                    2 => name = field.value.bytes(),
+                    3 => {
+                        let (key, value) = key_value(field.value.bytes(), 0);
+                        self.attributes.value(key, &value);
+                    }
+                    _ => {}
+                }
+            }
+            let args = self.attributes.finish();
+            match ts {
+                Some(ts_ns) => points.push(Point { ts_ns, name: name.into(), args }),
+                None => batch.lose(Loss::BadTime, place),
+            }
+        }
+        let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
+        self.layout.push(Span { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place });
+    }
+}

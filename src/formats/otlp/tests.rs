@@ -1,0 +1,194 @@
+//! Tests of both encodings, on a capture that a collector wrote and on requests that are written here.
+
+use proptest::prelude::*;
+
+use crate::formats::testing::{Reading, data, read, read_bytes, read_path};
+use crate::model::{EventKind, Id, Loss};
+
+/// A span to write: start, end, id, parent (0: none), service.
+type Plain = (i64, i64, u64, u64, usize);
+
+fn json(spans: &[Plain]) -> String {
+    let of = |service: usize| -> Vec<String> {
+        let spans = spans.iter().filter(|span| span.4 == service);
+        let span = |&(start, end, id, parent, _): &Plain| {
+            format!(
+                r#"{{"traceId":"t1","spanId":"{id:x}","parentSpanId":"{}","name":"s{id}","kind":2,"startTimeUnixNano":"{start}","endTimeUnixNano":{end}}}"#,
+                if parent == 0 { String::new() } else { format!("{parent:x}") }
+            )
+        };
+        spans.map(span).collect()
+    };
+    let line = |service: usize| {
+        format!(
+            r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"v{service}"}}}}]}},"scopeSpans":[{{"scope":{{"name":"lib"}},"spans":[{}]}}]}}]}}"#,
+            of(service).join(",")
+        )
+    };
+    format!("{}\n{}\n", line(0), line(1))
+}
+
+fn field(number: u32, bytes: &[u8]) -> Vec<u8> {
+    let mut out = Vec::new();
+    for mut value in [u64::from(number << 3 | 2), bytes.len() as u64] {
+        while value >= 0x80 {
+            out.push(value as u8 | 0x80);
+            value >>= 7;
+        }
+        out.push(value as u8);
+    }
+    out.extend(bytes);
+    out
+}
+
+fn fixed(number: u32, value: i64) -> Vec<u8> {
+    [&[(number << 3 | 1) as u8][..], &value.to_le_bytes()].concat()
+}
+
+/// The same request; ids are bytes, so that their text is another.
+fn protobuf(spans: &[Plain]) -> Vec<u8> {
+    let id = |number: u64| number.to_be_bytes();
+    let of = |service: usize| {
+        let spans = spans.iter().filter(|span| span.4 == service);
+        let span = |&(start, end, number, parent, _): &Plain| {
+            let parent = if parent == 0 { Vec::new() } else { field(4, &id(parent)) };
+            let head = [field(1, b"0123456789abcdef"), field(2, &id(number)), parent].concat();
+            let name = field(5, format!("s{number}").as_bytes());
+            field(2, &[head, name, vec![6 << 3, 2], fixed(7, start), fixed(8, end)].concat())
+        };
+        spans.flat_map(span).collect::<Vec<u8>>()
+    };
+    let request = |service: usize| {
+        let value = field(1, format!("v{service}").as_bytes());
+        let attribute = [field(1, b"service.name"), field(2, &value)].concat();
+        let scope = [field(1, &field(1, b"lib")), of(service)].concat();
+        field(1, &[field(1, &field(1, &attribute)), field(2, &scope)].concat())
+    };
+    [request(0), request(1)].concat()
+}
+
+/// A span as it is placed: service, row, start, end, name.
+fn placed(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
+    let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete);
+    let mut placed: Vec<_> = spans
+        .map(|event| {
+            let end = event.ts_ns + event.value as i64;
+            (event.track.pid.clone(), event.track.tid.clone(), event.ts_ns, end, event.name.clone())
+        })
+        .collect();
+    placed.sort();
+    placed
+}
+
+proptest! {
+    #[test]
+    fn both_encodings_place_every_span_and_none_overlaps_another_on_its_row_without_nesting(
+        spans in proptest::collection::vec((1i64..60, 1i64..40, 0u64..20, 0usize..2), 0..20),
+    ) {
+        let spans: Vec<Plain> = spans.iter().enumerate().map(|(position, &(start, dur, parent, service))| {
+            let id = position as u64 + 1;
+            (start, start + dur, id, if parent < id { parent } else { 0 }, service)
+        }).collect();
+        let found = placed(&read(&json(&spans)));
+        let mut expected: Vec<_> = spans.iter().map(|span| (span.0, span.1, format!("s{}", span.2))).collect();
+        let mut plain: Vec<_> = found.iter().map(|span| (span.2, span.3, span.4.clone())).collect();
+        expected.sort();
+        plain.sort();
+        prop_assert_eq!(plain, expected);
+        for a in &found {
+            for b in found.iter().filter(|b| (&a.0, &a.1) == (&b.0, &b.1) && a.2 <= b.2) {
+                let is_inside = b.3 <= a.3 || a.2 == b.2 && a.3 <= b.3;
+                prop_assert!(b.2 >= a.3 || is_inside, "{:?} {:?}", a, b);
+            }
+        }
+        prop_assert_eq!(placed(&read_bytes(&protobuf(&spans)).expect("a capture")), found);
+    }
+}
+
+#[test]
+fn a_child_stands_below_its_parent_and_one_that_does_not_fit_has_an_arrow() {
+    // Two children of one parent that overlap, and one in another service.
+    let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 0), (22, 30, 4, 2, 1)];
+    for reading in [read(&json(&spans)), read_bytes(&protobuf(&spans)).expect("a capture")] {
+        let rows: Vec<_> = placed(&reading).into_iter().map(|span| (span.0, span.1, span.4)).collect();
+        let row = |pid, tid, name: &str| (Id::Number(pid), Id::Number(tid), name.to_owned());
+        assert_eq!(rows, [row(1, 1, "s1"), row(1, 1, "s2"), row(1, 2, "s3"), row(2, 1, "s4")]);
+        let arrows: Vec<_> = reading
+            .events
+            .iter()
+            .filter(|event| matches!(event.kind, EventKind::FlowStart | EventKind::FlowEnd))
+            .map(|event| (event.kind, event.track.tid.to_string(), &*event.name))
+            .collect();
+        assert_eq!(arrows.len(), 4);
+        assert_eq!(reading.lost(), []);
+        assert!(reading.events[0].args.starts_with(r#"{"scope":"lib","kind":"SERVER","trace_id":"#));
+    }
+}
+
+#[test]
+fn attributes_events_and_links_are_kept_whatever_their_types() {
+    let reading = read(
+        r#"{"resourceSpans":[{"scopeSpans":[{"spans":[{"traceId":"IaF/uFj+icx/BOgGYvSlPQ==","spanId":"a","name":"db",
+        "kind":"SPAN_KIND_CLIENT","startTimeUnixNano":5,"endTimeUnixNano":"9","status":{"code":"STATUS_CODE_ERROR","message":"no"},
+        "attributes":[{"key":"i","value":{"intValue":"9007199254740993"}},{"key":"d","value":{"doubleValue":1.5}},
+        {"key":"b","value":{"boolValue":true}},{"key":"l","value":{"arrayValue":{"values":[{"stringValue":"x"},{}]}}},
+        {"key":"o","value":{"kvlistValue":{"values":[{"key":"k","value":{"intValue":1}}]}}}],
+        "events":[{"timeUnixNano":"7","name":"row","attributes":[{"key":"n","value":{"intValue":0}}]}],
+        "links":[{"traceId":"t"}]}]}]}]}"#,
+    );
+    assert_eq!(
+        reading.events[0].args,
+        r#"{"kind":"CLIENT","status":"ERROR","message":"no","trace_id":"IaF/uFj+icx/BOgGYvSlPQ==","span_id":"a","i":9007199254740993,"d":1.5,"b":true,"l":["x",null],"o":{"k":1},"links":[{"traceId":"t"}]}"#
+    );
+    assert_eq!((reading.events[1].ts_ns, &*reading.events[1].name, &*reading.events[1].args), (7, "row", r#"{"n":0}"#));
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn a_real_capture_has_every_span_and_event_with_its_own_times() {
+    let path = data("otlp.jsonl.gz");
+    let reading = read_path(&path).expect("a capture");
+    let mut text = String::new();
+    let file = std::fs::File::open(path).expect("a file");
+    std::io::Read::read_to_string(&mut flate2::read::GzDecoder::new(file), &mut text).expect("text");
+    let (mut spans, mut points) = (Vec::new(), 0);
+    for line in text.lines() {
+        let request: serde_json::Value = serde_json::from_str(line).expect("JSON");
+        for of_resource in request["resourceSpans"].as_array().expect("a list") {
+            for of_scope in of_resource["scopeSpans"].as_array().expect("a list") {
+                for span in of_scope["spans"].as_array().expect("a list") {
+                    let ns = |key: &str| span[key].as_str().expect("text").parse::<i64>().expect("digits");
+                    let name = span["name"].as_str().expect("text").to_owned();
+                    spans.push((ns("startTimeUnixNano"), ns("endTimeUnixNano"), name));
+                    points += span["events"].as_array().map_or(0, Vec::len);
+                }
+            }
+        }
+    }
+    let mut found: Vec<_> = placed(&reading).into_iter().map(|span| (span.2, span.3, span.4)).collect();
+    spans.sort();
+    found.sort();
+    assert_eq!(found, spans);
+    assert_eq!(reading.events.iter().filter(|event| event.kind == EventKind::Instant).count(), points);
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
+fn damage_costs_its_line_and_a_cut_what_is_behind_it() {
+    let spans = [(10, 50, 1, 0, 0), (20, 40, 2, 1, 0), (30, 45, 3, 1, 1)];
+    let whole = json(&spans);
+    let second = whole.find('\n').expect("a line") + 1;
+    let damaged = read(&format!("{}{{\"resourceSpans\":[}}\n{}", &whole[..second], &whole[second..]));
+    assert_eq!(damaged.events, read(&whole).events);
+    assert_eq!(damaged.lost(), [(Loss::BadRecord, 1)]);
+    for len in second..whole.len() - 1 {
+        let reading = read(&whole[..len]);
+        assert!(placed(&reading).len() >= 2, "{len} bytes");
+        assert!(reading.losses.total() == u64::from(len > second) || placed(&reading).len() == 3, "{len} bytes");
+    }
+    let whole = protobuf(&spans);
+    for len in 40..whole.len() {
+        let reading = read_bytes(&whole[..len]).expect("a capture");
+        assert!(reading.losses.total() > 0 || placed(&reading).len() == 2, "{len} bytes");
+    }
+}
