@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::source::{Source, excerpt};
 use super::{
-    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp, perf_script,
-    perfetto, spall, speedscope, strace, tracy,
+    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp, perf_data,
+    perf_script, perfetto, spall, speedscope, strace, tracy,
 };
 
 /// A format that can be read.
@@ -76,6 +76,12 @@ pub const FORMATS: &[Format] = &[
         extensions: &["ftrace", "systrace", "html", "txt"],
         sniff: ftrace::looks_like_ftrace,
         open: |source, _| Ok(ftrace::open(source)),
+    },
+    Format {
+        name: "perf.data",
+        extensions: &["data", "perf"],
+        sniff: perf_data::read::looks_like_perf_data,
+        open: |source, _| perf_data::read::open(source),
     },
     Format {
         name: "perf script",
@@ -163,6 +169,7 @@ mod tests {
         ("go_trace.json", "Chrome JSON"),
         ("ninja_log.txt", "Ninja log"),
         ("otlp.jsonl.gz", "OpenTelemetry JSON"),
+        ("perf.data.gz", "perf.data"),
         ("perf_sched_script.txt.gz", "perf script"),
         ("perf_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),

@@ -25,6 +25,7 @@ pub mod native;
 pub mod ninja;
 pub mod otlp;
 mod pack;
+pub mod perf_data;
 pub mod perf_script;
 pub mod perfetto;
 pub mod source;

@@ -1,0 +1,162 @@
+//! Records in their order -> events.
+
+use super::header::Header;
+use super::maps::Maps;
+use super::rounds::{Record, lost};
+use super::wire::{Attr, Front, Sample, kind};
+use crate::formats::args::ArgsWriter;
+use crate::formats::batch::{BatchBuilder, bare};
+use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, StackIdx, TrackKey, TrackKind};
+
+/// Attributes of this kind are tracepoints of the kernel.
+const TRACEPOINT: u32 = 2;
+
+/// The flag of a record that a thread's name came with a new program.
+const EXEC: u16 = 1 << 13;
+
+/// Makes events.
+#[derive(Debug, Default)]
+pub(super) struct Maker {
+    maps: Maps,
+    scheduler: Scheduler,
+    args: ArgsWriter,
+}
+
+fn number(id: i32) -> Id {
+    Id::Number(id.into())
+}
+
+impl Maker {
+    /// The end of the capture.
+    pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.scheduler.finish(batch, Place::Offset(0));
+    }
+
+    pub(super) fn take(&mut self, header: &Header, record: Record<'_>, batch: &mut BatchBuilder) {
+        let place = Place::Offset(record.offset);
+        let taken = match record.kind {
+            kind::SAMPLE => header.attr_of(record.body).and_then(|attr| self.sample(attr, record, place, batch)),
+            kind::MMAP => self.map(record.body, 0, place, batch),
+            // Device, inode, generation, protection and flags stand between.
+            kind::MMAP2 => self.map(record.body, 32, place, batch),
+            kind::COMM => self.name(record, place, batch),
+            kind::FORK => self.fork(record.body, place, batch),
+            kind => {
+                if let Some((loss, count)) = lost(kind, record.body) {
+                    batch.batch.losses.add_many(loss, place, count);
+                }
+                Some(())
+            }
+        };
+        if taken.is_none() {
+            batch.lose(Loss::BadRecord, place);
+        }
+    }
+
+    fn map(&mut self, body: &[u8], between: usize, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (pid, _tid) = (front.i32()?, front.i32()?);
+        let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
+        front.bytes(between)?;
+        if !self.maps.add(pid.into(), start, len, offset, front.text()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    fn name(&mut self, record: Record<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(record.body);
+        let (pid, tid) = (front.i32()?, front.i32()?);
+        self.scheduler.thread_of(tid.into(), pid.into());
+        if record.misc & EXEC != 0 {
+            self.maps.forget(pid.into());
+        }
+        let name = crate::formats::batch::text(front.text(), place, &mut batch.batch.losses);
+        batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
+        Some(())
+    }
+
+    fn fork(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        self.scheduler.thread_of(tid.into(), pid.into());
+        if !self.maps.fork(parent.into(), pid.into()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    fn sample(&mut self, attr: &Attr, record: Record<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let sample = Sample::read(attr, record.body)?;
+        let ts_ns = record.time_ns;
+        if sample.tid > 0 {
+            self.scheduler.thread_of(sample.tid, sample.pid);
+        }
+        if attr.kind == TRACEPOINT && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some() {
+            return Some(());
+        }
+        let mut stack = StackIdx::EMPTY;
+        for address in sample.addresses().rev() {
+            let name = batch.name(self.maps.name(sample.pid, address).as_bytes(), None, place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        self.args.clear();
+        let is_instant = attr.kind == TRACEPOINT;
+        if !is_instant {
+            self.args.text("event", attr.name.as_bytes());
+        }
+        if let Some(period) = sample.period {
+            self.args.number("period", period);
+        }
+        if let Some(cpu) = sample.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+        if is_instant {
+            // What its fields are is told in a part of the capture that is not read.
+            batch.lose(Loss::IgnoredArguments, place);
+            let name = batch.name(attr.name.as_bytes(), None, place);
+            batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+        }
+        if !is_instant || stack != StackIdx::EMPTY && sample.addresses().count() > 1 {
+            let value = u64::from(stack.0);
+            batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+        }
+        Some(())
+    }
+
+    /// Tracepoints of the scheduler, whose fields stand where 64-bit kernels have had them since there is perf. `None` for
+    /// others.
+    fn scheduling(
+        &mut self,
+        name: &str,
+        ts_ns: i64,
+        sample: &Sample<'_>,
+        place: Place,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
+        // Behind the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
+        let task = |at: usize| -> Option<Task<'_>> {
+            let mut front = Front(sample.raw.get(at..)?);
+            let name = Front(front.bytes(16)?).text();
+            Some(Task { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
+        };
+        match name.strip_prefix("sched:")? {
+            "sched_switch" => {
+                let (previous, next) = (task(8)?, task(40)?);
+                let state = Front(sample.raw.get(32..)?).u64()?;
+                let previous_state = Some(TaskState::of_bits(state, false));
+                let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
+                self.scheduler.switch(batch, &switch, place);
+            }
+            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => self.scheduler.wake(batch, ts_ns, &task(8)?, place),
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,152 @@
+//! What stands before the records, and of what stands behind them the names of events.
+
+use rustc_hash::FxHashMap;
+
+use super::wire::{Attr, Front, MAGIC};
+use crate::formats::feed::Feed;
+use crate::formats::source::{Source, excerpt};
+use crate::formats::{ReadContext, ReadError};
+
+/// Ids and attributes take some KiB; a header that claims more is damaged.
+const HEADER_BYTES_MAX: u64 = 16 << 20;
+
+/// The number of the feature that names events.
+pub(super) const EVENT_DESC: u64 = 12;
+
+/// Bits that say which features are behind the records.
+const FEATURE_BITS: u64 = 256;
+
+/// How the events were recorded, and where the records are.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    pub(super) attrs: Vec<Attr>,
+    pub(super) by_id: FxHashMap<u64, usize>,
+    /// `None` through a pipe: up to the end.
+    pub(super) data_bytes: Option<u64>,
+}
+
+impl Header {
+    /// Reads what stands before the records, and leaves `feed` at the first of them.
+    pub(super) fn read(feed: &mut Feed, context: &ReadContext) -> Result<Self, ReadError> {
+        let path = feed.source().path().to_owned();
+        let malformed = |offset, expected: &str, found: String| {
+            Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
+        };
+        let head = feed.peek(104)?.to_vec();
+        let number = |at: usize| head.get(at..).and_then(|bytes| Front(bytes).u64());
+        match number(8) {
+            Some(16) => {
+                feed.skip(16)?;
+                return Ok(Self::default());
+            }
+            Some(104) => {}
+            _ => {
+                return malformed(8, "the length of a header, 16 or 104", excerpt(head.get(8..16).unwrap_or_default()));
+            }
+        }
+        let fields = [16, 24, 32, 40, 48].map(number);
+        let [Some(attr_bytes), Some(attrs_at), Some(attrs_bytes), Some(data_at), Some(data_bytes)] = fields else {
+            return malformed(head.len() as u64, "a header of 104 bytes", "the end of the file".to_owned());
+        };
+        if data_at > HEADER_BYTES_MAX || attr_bytes < 64 {
+            let found = format!("{data_at} and {attr_bytes}");
+            return malformed(16, "records within 16 MiB and attributes of at least 64 bytes", found);
+        }
+        let before = feed.peek(data_at as usize)?;
+        let slice = |at: u64, len: u64| -> Option<&[u8]> {
+            let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
+            before.get(at..at.checked_add(len)?)
+        };
+        let mut header = Self { data_bytes: Some(data_bytes), ..Self::default() };
+        for row in 0..attrs_bytes / attr_bytes {
+            let bytes = attrs_at.checked_add(row * attr_bytes).and_then(|at| slice(at, attr_bytes));
+            let Some((attr, section)) = bytes.and_then(|bytes| bytes.split_at_checked(bytes.len() - 16)) else {
+                return malformed(
+                    attrs_at,
+                    "attributes before the records",
+                    "attributes that end behind them".to_owned(),
+                );
+            };
+            let mut section = Front(section);
+            let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
+            header.add(attr, ids);
+        }
+        header.names_behind(&path, data_at.saturating_add(data_bytes), &head, context)?;
+        feed.skip(data_at)?;
+        Ok(header)
+    }
+
+    /// Takes an attribute with the ids that it has.
+    pub(super) fn add(&mut self, attr: &[u8], ids: &[u8]) {
+        let Some(attr) = Attr::read(attr) else { return };
+        let (ids, _) = ids.as_chunks::<8>();
+        self.by_id.extend(ids.iter().map(|id| (u64::from_le_bytes(*id), self.attrs.len())));
+        self.attrs.push(attr);
+    }
+
+    /// Takes the names of events: each with the attribute and the ids that it has.
+    pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut front = Front(bytes);
+        let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
+        for _ in 0..count {
+            front.bytes(attr_bytes)?;
+            let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
+            let name = Front(front.bytes(len)?).text();
+            let ids = front.bytes(ids.checked_mul(8)?)?;
+            let (ids, _) = ids.as_chunks::<8>();
+            for id in ids {
+                if let Some(attr) = self.by_id.get(&u64::from_le_bytes(*id)).and_then(|&at| self.attrs.get_mut(at)) {
+                    attr.name = String::from_utf8_lossy(name).into_owned();
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The event that a sample is of.
+    pub(super) fn attr_of(&self, body: &[u8]) -> Option<&Attr> {
+        let first = self.attrs.first()?;
+        let known = first.id_of(body).and_then(|id| self.by_id.get(&id));
+        Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
+    }
+
+    /// The table of what is behind the records, in order of its bits: offset and length of each.
+    fn names_behind(
+        &mut self,
+        path: &std::path::Path,
+        at: u64,
+        head: &[u8],
+        context: &ReadContext,
+    ) -> Result<(), ReadError> {
+        let has = |bit: u64| head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0);
+        if !has(EVENT_DESC) {
+            return Ok(());
+        }
+        let before = (0..EVENT_DESC).filter(|&bit| has(bit)).count() as u64;
+        debug_assert!(before < FEATURE_BITS);
+        let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
+        let mut feed = Feed::new(Source::open(path, &quietly)?);
+        // A capture that is cut short has none; its events then have their usual names.
+        if !feed.skip(at.saturating_add(before * 16))? {
+            return Ok(());
+        }
+        let mut section = Front(feed.peek(16)?);
+        let Some((offset, len)) = section.u64().zip(section.u64()) else { return Ok(()) };
+        let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(()) };
+        if len <= HEADER_BYTES_MAX && feed.skip(distance)? {
+            // A damaged one names events up to the damage.
+            let _ = self.describe(feed.peek(len as usize)?);
+        }
+        Ok(())
+    }
+}
+
+/// Whether a capture begins as those of perf do, of any machine.
+pub(super) fn begins(head: &[u8]) -> bool {
+    head.starts_with(MAGIC) || is_big_endian(head)
+}
+
+/// Whether the words of a capture read backwards.
+pub(super) fn is_big_endian(head: &[u8]) -> bool {
+    head.get(..8).is_some_and(|magic| magic.iter().rev().eq(MAGIC.iter()))
+}

@@ -1,0 +1,131 @@
+//! Puts records in order of time. Each CPU has a buffer, and perf writes one after the other: when it says that a round is
+//! finished, nothing that is still to come is older than the newest record of the round before.
+
+use crate::model::Loss;
+
+/// Records that wait; rings are smaller, and without rounds everything is put in order in pieces of this size.
+const WAITING_BYTES_MAX: usize = 64 << 20;
+
+/// A record that waits.
+#[derive(Debug, Clone, Copy)]
+struct Waiting {
+    time_ns: i64,
+    kind: u32,
+    misc: u16,
+    start: usize,
+    len: usize,
+    offset: u64,
+}
+
+/// A record in its order.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Record<'a> {
+    pub(super) time_ns: i64,
+    pub(super) kind: u32,
+    pub(super) misc: u16,
+    pub(super) body: &'a [u8],
+    pub(super) offset: u64,
+}
+
+/// Records on their way.
+#[derive(Debug, Default)]
+pub(super) struct Rounds {
+    waiting: Vec<Waiting>,
+    bytes: Vec<u8>,
+    newest_ns: i64,
+    /// The newest record of the round before.
+    safe_ns: i64,
+}
+
+impl Rounds {
+    /// Keeps a record. One that does not say when it was is of the time of the newest.
+    pub(super) fn push(&mut self, record: Record<'_>) {
+        let Record { time_ns, kind, misc, body, offset } = record;
+        self.newest_ns = self.newest_ns.max(time_ns);
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(body);
+        self.waiting.push(Waiting { time_ns, kind, misc, start, len: body.len(), offset });
+    }
+
+    /// The time of the newest record.
+    pub(super) fn newest_ns(&self) -> i64 {
+        self.newest_ns
+    }
+
+    /// Whether so much waits that it should go on.
+    pub(super) fn is_full(&self) -> bool {
+        self.bytes.len() > WAITING_BYTES_MAX
+    }
+
+    /// A round is finished: hands on what nothing can come before.
+    pub(super) fn finish_round<E>(&mut self, take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+        let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
+        self.release(safe_ns, take)
+    }
+
+    /// Hands on everything.
+    pub(super) fn finish<E>(&mut self, take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.release(i64::MAX, take)
+    }
+
+    fn release<E>(&mut self, up_to_ns: i64, mut take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+        self.waiting.sort_by_key(|waiting| waiting.time_ns);
+        let count = self.waiting.partition_point(|waiting| waiting.time_ns <= up_to_ns);
+        let kept = self.waiting.split_off(count);
+        for Waiting { time_ns, kind, misc, start, len, offset } in self.waiting.drain(..) {
+            take(Record { time_ns, kind, misc, body: &self.bytes[start..start + len], offset })?;
+        }
+        let mut bytes = Vec::new();
+        for waiting in kept {
+            let start = bytes.len();
+            bytes.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.len]);
+            self.waiting.push(Waiting { start, ..waiting });
+        }
+        self.bytes = bytes;
+        Ok(())
+    }
+}
+
+/// What a record says was lost, and how often.
+pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
+    use super::wire::{Front, kind};
+    let mut front = Front(body);
+    match kind {
+        kind::LOST => {
+            front.u64()?;
+            Some((Loss::RecorderLost, front.u64()?))
+        }
+        kind::LOST_SAMPLES => Some((Loss::RecorderLost, front.u64()?)),
+        kind::SWITCH | kind::SWITCH_CPU_WIDE => Some((Loss::IgnoredPacket, 1)),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn records_come_in_order_once_nothing_can_come_before_them() {
+        let mut rounds = Rounds::default();
+        let push = |rounds: &mut Rounds, time_ns: i64| {
+            rounds.push(Record { time_ns, kind: 9, misc: 0, body: &time_ns.to_le_bytes(), offset: 0 });
+        };
+        let mut taken = Vec::new();
+        let mut take = |record: Record<'_>| {
+            assert_eq!(record.body, record.time_ns.to_le_bytes());
+            taken.push(record.time_ns);
+            Ok::<(), ()>(())
+        };
+        for time_ns in [5, 9, 3, 7] {
+            push(&mut rounds, time_ns);
+        }
+        rounds.finish_round(&mut take).expect("taken");
+        for time_ns in [8, 12, 10] {
+            push(&mut rounds, time_ns);
+        }
+        rounds.finish_round(&mut take).expect("taken");
+        rounds.finish(&mut take).expect("taken");
+        assert_eq!(taken, [3, 5, 7, 8, 9, 10, 12]);
+    }
+}

@@ -1,0 +1,236 @@
+//! The bytes of attributes, records and samples, little endian.
+
+/// On disk and through a pipe; of a big-endian machine it reads backwards.
+pub(super) const MAGIC: &[u8; 8] = b"PERFILE2";
+
+/// Kind, flags and length of a record, which is part of the length.
+pub(super) const RECORD_HEADER_BYTES: usize = 8;
+
+/// Kinds of records: those of the kernel, and from 64 on those of perf itself.
+pub(super) mod kind {
+    pub(in super::super) const MMAP: u32 = 1;
+    pub(in super::super) const LOST: u32 = 2;
+    pub(in super::super) const COMM: u32 = 3;
+    pub(in super::super) const FORK: u32 = 7;
+    pub(in super::super) const SAMPLE: u32 = 9;
+    pub(in super::super) const MMAP2: u32 = 10;
+    pub(in super::super) const LOST_SAMPLES: u32 = 13;
+    pub(in super::super) const SWITCH: u32 = 14;
+    pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
+    pub(in super::super) const ATTR: u32 = 64;
+    pub(in super::super) const TRACING_DATA: u32 = 66;
+    pub(in super::super) const FINISHED_ROUND: u32 = 68;
+    pub(in super::super) const AUXTRACE: u32 = 71;
+    pub(in super::super) const FEATURE: u32 = 80;
+    pub(in super::super) const COMPRESSED: u32 = 81;
+    pub(in super::super) const COMPRESSED2: u32 = 83;
+}
+
+/// Which fields a sample has.
+pub(super) mod sample_type {
+    pub(in super::super) const IP: u64 = 1;
+    pub(in super::super) const TID: u64 = 1 << 1;
+    pub(in super::super) const TIME: u64 = 1 << 2;
+    pub(in super::super) const ADDRESS: u64 = 1 << 3;
+    pub(in super::super) const READ: u64 = 1 << 4;
+    pub(in super::super) const CALLCHAIN: u64 = 1 << 5;
+    pub(in super::super) const ID: u64 = 1 << 6;
+    pub(in super::super) const CPU: u64 = 1 << 7;
+    pub(in super::super) const PERIOD: u64 = 1 << 8;
+    pub(in super::super) const STREAM_ID: u64 = 1 << 9;
+    pub(in super::super) const RAW: u64 = 1 << 10;
+    pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
+}
+
+/// From here on, an address in a stack says in which mode the ones behind it are.
+const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
+
+/// Bytes that are taken from the front.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Front<'a>(pub(super) &'a [u8]);
+
+impl<'a> Front<'a> {
+    pub(super) fn u64(&mut self) -> Option<u64> {
+        let (bytes, rest) = self.0.split_first_chunk::<8>()?;
+        self.0 = rest;
+        Some(u64::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn u32(&mut self) -> Option<u32> {
+        let (bytes, rest) = self.0.split_first_chunk::<4>()?;
+        self.0 = rest;
+        Some(u32::from_le_bytes(*bytes))
+    }
+
+    pub(super) fn i32(&mut self) -> Option<i32> {
+        self.u32().map(u32::cast_signed)
+    }
+
+    pub(super) fn bytes(&mut self, len: usize) -> Option<&'a [u8]> {
+        let (bytes, rest) = self.0.split_at_checked(len)?;
+        self.0 = rest;
+        Some(bytes)
+    }
+
+    /// Text up to its zero, or to the end.
+    pub(super) fn text(&self) -> &'a [u8] {
+        &self.0[..memchr::memchr(0, self.0).unwrap_or(self.0.len())]
+    }
+}
+
+/// What one event was recorded with.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Attr {
+    pub(super) kind: u32,
+    pub(super) sample_type: u64,
+    pub(super) read_format: u64,
+    /// Whether records that are no samples also say when and where.
+    pub(super) has_sample_id: bool,
+    pub(super) name: String,
+}
+
+impl Attr {
+    pub(super) fn read(bytes: &[u8]) -> Option<Self> {
+        let mut front = Front(bytes);
+        let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
+        let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
+        let name = usual_name(kind, config);
+        Some(Self { kind, sample_type, read_format, has_sample_id: flags >> 18 & 1 != 0, name })
+    }
+
+    /// When a record happened, in nanoseconds; `None` if it does not say.
+    pub(super) fn time_of(&self, kind: u32, body: &[u8]) -> Option<i64> {
+        use sample_type::{CPU, ID, IDENTIFIER, IP, STREAM_ID, TID, TIME};
+        if self.sample_type & TIME == 0 {
+            return None;
+        }
+        let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
+        let at = if kind == kind::SAMPLE {
+            count(IDENTIFIER | IP | TID)
+        } else if self.has_sample_id {
+            body.len().checked_sub(count(TIME | ID | STREAM_ID | CPU | IDENTIFIER))?
+        } else {
+            return None;
+        };
+        i64::try_from(Front(body.get(at..)?).u64()?).ok()
+    }
+
+    /// The id of the event that a sample is of, where that can be told before its fields are known.
+    pub(super) fn id_of(&self, body: &[u8]) -> Option<u64> {
+        use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
+        let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
+        let at = match self.sample_type {
+            has if has & IDENTIFIER != 0 => 0,
+            has if has & ID != 0 => count(IP | TID | TIME | ADDRESS),
+            _ => return None,
+        };
+        Front(body.get(at..)?).u64()
+    }
+}
+
+/// What perf calls the usual events.
+fn usual_name(kind: u32, config: u64) -> String {
+    const HARDWARE: [&str; 10] = [
+        "cycles",
+        "instructions",
+        "cache-references",
+        "cache-misses",
+        "branches",
+        "branch-misses",
+        "bus-cycles",
+        "stalled-cycles-frontend",
+        "stalled-cycles-backend",
+        "ref-cycles",
+    ];
+    const SOFTWARE: [&str; 7] = [
+        "cpu-clock",
+        "task-clock",
+        "page-faults",
+        "context-switches",
+        "cpu-migrations",
+        "minor-faults",
+        "major-faults",
+    ];
+    let known = match kind {
+        0 => HARDWARE.get(config as usize),
+        1 => SOFTWARE.get(config as usize),
+        _ => None,
+    };
+    known.map_or_else(|| format!("event {kind}:{config:#x}"), |name| (*name).to_owned())
+}
+
+/// A sample, as far as it is shown.
+#[derive(Debug, Default)]
+pub(super) struct Sample<'a> {
+    pub(super) ip: Option<u64>,
+    pub(super) pid: i64,
+    pub(super) tid: i64,
+    pub(super) cpu: Option<u64>,
+    pub(super) period: Option<u64>,
+    /// Addresses in 8 bytes each, innermost first.
+    chain: &'a [u8],
+    pub(super) raw: &'a [u8],
+}
+
+impl<'a> Sample<'a> {
+    /// Reads the fields that the event was recorded with; `None` if there are fewer.
+    pub(super) fn read(attr: &Attr, body: &'a [u8]) -> Option<Self> {
+        use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
+        let has = |field: u64| attr.sample_type & field != 0;
+        let mut front = Front(body);
+        let mut sample = Self::default();
+        if has(IDENTIFIER) {
+            front.u64()?;
+        }
+        if has(IP) {
+            sample.ip = Some(front.u64()?);
+        }
+        if has(TID) {
+            (sample.pid, sample.tid) = (front.i32()?.into(), front.i32()?.into());
+        }
+        for field in [TIME, ADDRESS, ID, STREAM_ID] {
+            if has(field) {
+                front.u64()?;
+            }
+        }
+        if has(CPU) {
+            sample.cpu = Some(front.u32()?.into());
+            front.u32()?;
+        }
+        if has(PERIOD) {
+            sample.period = Some(front.u64()?);
+        }
+        if has(READ) {
+            skip_counts(attr.read_format, &mut front)?;
+        }
+        if has(CALLCHAIN) {
+            let count = usize::try_from(front.u64()?).ok()?;
+            sample.chain = front.bytes(count.checked_mul(8)?)?;
+        }
+        if has(RAW) {
+            let len = front.u32()? as usize;
+            sample.raw = front.bytes(len)?;
+        }
+        Some(sample)
+    }
+
+    /// The addresses of its stack, innermost first.
+    pub(super) fn addresses(&self) -> impl DoubleEndedIterator<Item = u64> + '_ {
+        let alone = if self.chain.is_empty() { self.ip } else { None };
+        let (chain, _) = self.chain.as_chunks::<8>();
+        let chain = chain.iter().map(|address| u64::from_le_bytes(*address));
+        alone.into_iter().chain(chain.filter(|&address| address < CONTEXT_MIN))
+    }
+}
+
+/// Steps over the counts of a group of events.
+fn skip_counts(format: u64, front: &mut Front<'_>) -> Option<()> {
+    const TIMES: u64 = 0b11;
+    const ID: u64 = 0b100;
+    const GROUP: u64 = 0b1000;
+    const LOST: u64 = 0b1_0000;
+    let times = (format & TIMES).count_ones() as usize;
+    let each = 1 + (format & (ID | LOST)).count_ones() as usize;
+    let count = if format & GROUP != 0 { usize::try_from(front.u64()?).ok()? } else { 1 };
+    front.bytes(count.checked_mul(each)?.checked_add(times)?.checked_mul(8)?).map(drop)
+}
