@@ -7,7 +7,7 @@
 //!          parse      min ts    merge, nest,    one      pixels,  pure     wgpu, egui     window, dialogs
 //!          in         in each   spill past      mapped   picks,   geometry
 //!          parallel   header    the budget      file     rows        |
-//!                                                          `-> export (sorted native, Chrome JSON)
+//!                                                          `-> export (sorted native, Chrome JSON, CSV, Parquet)
 //! ```
 //!
 //! One direction, no way back: a module imports only what stands to its left, and `tests/tidy.rs` holds that with one
@@ -22,8 +22,8 @@
 //! | [`formats`] | recognises captures and reads them: Chrome JSON, Perfetto, the native format |
 //! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
-//! | [`query`] | the longest span under each pixel, what is under a point, rows in time order |
-//! | [`export`] | writes a store back as a sorted capture |
+//! | [`query`] | the longest span under each pixel, what is under a point, rows in time order, searches, totals, call paths |
+//! | [`export`] | writes a store back as a sorted capture, or as tables |
 //! | [`synth`] | generates captures like those of real programs, as large as wanted |
 //! | [`scene`] | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
 //! | `render` | draws instances with the GPU, into the window or into a picture |

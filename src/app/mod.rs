@@ -1,8 +1,10 @@
 //! The window: a state machine that does not know what draws it, the loop that feeds it, background work, dialogs, and the
 //! same picture with no window. The only place that knows the system's windows.
 
+mod analysis;
 pub mod demo;
 pub mod dialogs;
+mod panels;
 pub mod picture;
 pub mod state;
 pub mod tasks;

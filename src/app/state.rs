@@ -7,6 +7,7 @@ use egui::Ui;
 
 use super::AppOptions;
 use super::dialogs::Choice;
+use super::panels::Panels;
 use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, file_name};
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
@@ -21,7 +22,7 @@ use crate::ui::rows::Arranging;
 use crate::ui::status::{self, Status};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, Panel, RowCommand, errors, losses, progress, welcome};
+use crate::ui::{Command, ExportFormat, Panel, RowCommand, errors, losses, progress, welcome};
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -85,6 +86,7 @@ pub struct App {
     tasks_started: u64,
     picker: Option<Picker>,
     palette: Option<Palette>,
+    panels: Panels,
     density: Density,
     message: Option<(&'static str, String)>,
     shown: ShownPanels,
@@ -111,6 +113,7 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
+            panels: Panels::default(),
             density: Density::default(),
             message: None,
             shown: ShownPanels { details: true, losses: false, keys: false },
@@ -206,6 +209,7 @@ impl App {
         let id = self.next_task();
         let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), &self.wake));
         let surveyed = Some(id);
+        self.panels.forget(timeline.snapshot(), &self.wake);
         self.capture = Some(OpenCapture { source, timeline, details: None, grows, surveyed, _surveying: surveying });
     }
 
@@ -254,6 +258,13 @@ impl App {
                     capture.timeline.take(arranged);
                 }
             }
+            TaskEvent::Answered(id, kind, answer) => {
+                let timeline = self.capture.as_mut().map(|capture| &mut capture.timeline);
+                let answer = answer.map(|answer| *answer);
+                if let Some(command) = timeline.and_then(|timeline| self.panels.take((id, kind), answer, timeline)) {
+                    self.act(command);
+                }
+            }
             TaskEvent::Listed(folder, listing) => {
                 if let Some(picker) = &mut self.picker {
                     picker.set_listing(&folder, listing);
@@ -298,10 +309,14 @@ impl App {
             let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
             commands.extend(status::show(ui, snapshot, status, &self.theme));
         });
+        if let Some(capture) = &self.capture {
+            commands.extend(self.panels.show(ui, frame, &capture.timeline, &self.theme));
+        }
         self.show_details(ui, frame, &mut commands);
         egui::CentralPanel::no_frame().show(ui, |ui| {
             if let Some(capture) = &mut self.capture {
                 commands.extend(capture.timeline.show(ui, &self.theme));
+                self.panels.attend(&capture.timeline, &self.wake);
                 return;
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
@@ -454,6 +469,9 @@ impl App {
     }
 
     fn act_on_timeline(&mut self, command: Command) -> Option<Effect> {
+        if let Some(capture) = &mut self.capture {
+            self.panels.act(&command, &mut capture.timeline, &self.wake);
+        }
         let job = self.capture.as_mut().and_then(|capture| move_timeline(&mut capture.timeline, command));
         if let Some(job) = job {
             tasks::arrange(job, &self.wake);
@@ -473,11 +491,12 @@ impl App {
         self.running = Some(tasks::load(id, source, self.options.load.clone(), &self.wake));
     }
 
-    fn export(&mut self, format: crate::ui::ExportFormat, path: PathBuf) {
+    fn export(&mut self, format: ExportFormat, path: PathBuf) {
         if let Some(capture) = &self.capture {
             let (snapshot, source) = (capture.timeline.snapshot().clone(), capture.source.clone());
+            let range = capture.timeline.range();
             let id = self.next_task();
-            self.running = Some(tasks::export(id, snapshot, source, format, path, &self.wake));
+            self.running = Some(tasks::export(id, snapshot, source, format, range, path, &self.wake));
         }
     }
 
@@ -502,7 +521,8 @@ impl App {
         let stem = title.strip_suffix(".gz").unwrap_or(&title);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let stem = if stem.is_empty() { "trace" } else { stem };
-        format!("{stem}-sorted.{}", format.extension())
+        let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
+        format!("{stem}-{what}.{}", format.extension())
     }
 
     fn ui_state(&self) -> UiState {

@@ -16,6 +16,7 @@ use crate::query::Snapshot;
 use crate::scene::survey::Survey;
 use crate::ui::ExportFormat;
 use crate::ui::picker::{Entry, Listing};
+use crate::ui::questions::{Answer, Kind, TimeRange};
 use crate::ui::rows::{Arranged, Arranging};
 
 /// What background work has to say.
@@ -31,6 +32,8 @@ pub enum TaskEvent {
     Surveyed(TaskId, Arc<Survey>),
     /// Rows were laid out.
     Arranged(Arranged),
+    /// A question of a panel is answered.
+    Answered(TaskId, Kind, Result<Box<Option<Answer>>, TaskError>),
     /// A folder was listed.
     Listed(PathBuf, Listing),
     /// A dialog of the system is over.
@@ -120,13 +123,14 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
     running
 }
 
-/// Starts to write a capture, sorted, to `path`; `source`, which it was loaded from, is never written over.
+/// Starts to write a capture, or of [`ExportFormat::Selected`] only `range`, sorted, to `path`; `source`, which it was loaded from, is never written over.
 #[must_use]
 pub fn export(
     id: TaskId,
     snapshot: Snapshot,
     source: PathBuf,
     format: ExportFormat,
+    range: TimeRange,
     path: PathBuf,
     wake: &Wake,
 ) -> Running {
@@ -139,13 +143,21 @@ pub fn export(
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let (failed, output) = (Arc::clone(&wake), path.clone());
-    let options = ExportOptions::whole(match format {
-        ExportFormat::Native => export::ExportFormat::Native,
+    let (format, range) = match format {
+        ExportFormat::Selected => (ExportFormat::of_name(&path), range),
+        whole => (whole, None),
+    };
+    let whole = ExportOptions::whole(match format {
+        ExportFormat::Native | ExportFormat::Selected => export::ExportFormat::Native,
         ExportFormat::Chrome => {
             let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
             export::ExportFormat::ChromeJson { gzip: is_gzip }
         }
+        ExportFormat::Csv => export::ExportFormat::Csv,
+        ExportFormat::Parquet => export::ExportFormat::Parquet { by_process: false },
     });
+    let (from_ns, to_ns) = (range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns));
+    let options = ExportOptions { from_ns, to_ns, ..whole };
     let work = move || {
         let result = guarded(|| {
             let written = export::export(&snapshot, &source, &path, &options, &cancel, &progress);
@@ -233,13 +245,13 @@ pub fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
+pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
     let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
     spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
 }
 
 /// Runs work whose panic must not take the window down.
-fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
     catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<&str>().map(ToString::to_string);
         let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();

@@ -46,6 +46,10 @@ struct Driven {
     context: egui::Context,
     events: Receiver<TaskEvent>,
     seconds: f64,
+    /// What the last frame wrote.
+    texts: Vec<String>,
+    /// And where.
+    places: Vec<egui::Pos2>,
 }
 
 impl Driven {
@@ -56,7 +60,14 @@ impl Driven {
             sender.lock().unwrap().send(event).ok(); // the test is over
         });
         let options = AppOptions { load: load_options(), ..AppOptions::default() };
-        Self { app: App::new(options, wake), context: egui::Context::default(), events, seconds: 0.0 }
+        Self {
+            app: App::new(options, wake),
+            context: egui::Context::default(),
+            events,
+            seconds: 0.0,
+            texts: Vec::new(),
+            places: Vec::new(),
+        }
     }
 
     fn frame(&mut self, events: Vec<egui::Event>) {
@@ -71,7 +82,53 @@ impl Driven {
         let output = self.context.run_ui(input, |ui| {
             app.show(ui);
         });
+        let mut texts = Vec::new();
+        output.shapes.iter().for_each(|clipped| collect_texts(&clipped.shape, &mut texts));
+        (self.texts, self.places) = texts.into_iter().unzip();
         output.drop_without_applying_deltas();
+    }
+
+    /// Draws frames and takes answers until `done` says that it is.
+    #[track_caller]
+    fn until(&mut self, what: &str, done: impl Fn(&mut Self) -> bool) {
+        for _ in 0..200 {
+            self.frame(Vec::new());
+            if done(self) {
+                return;
+            }
+            if let Ok(event) = self.events.recv_timeout(Duration::from_millis(50)) {
+                self.app.take(event);
+            }
+        }
+        panic!("{what} did not come: {:?}", self.texts);
+    }
+
+    /// Clicks on the first text of that kind; false if there is none.
+    fn click_text(&mut self, text: &str) -> bool {
+        let place = self.texts.iter().position(|shown| shown == text).map(|text| self.places[text]);
+        if let Some(place) = place {
+            self.click(place.x, place.y);
+            self.frame(Vec::new());
+        }
+        place.is_some()
+    }
+
+    fn shows(&self, text: &str) -> bool {
+        self.texts.iter().any(|shown| shown == text)
+    }
+
+    fn chord(&mut self, key: egui::Key) {
+        let modifiers = egui::Modifiers::COMMAND;
+        self.frame(vec![egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers }]);
+        self.frame(vec![egui::Event::Key { key, physical_key: None, pressed: false, repeat: false, modifiers }]);
+    }
+
+    /// How many rectangles of the rows are drawn in full colour, and how many are dimmed.
+    fn bright_and_dim(&mut self) -> (usize, usize) {
+        let frame = self.app.timeline_mut().and_then(|timeline| timeline.last_frame());
+        let rects = frame.map(|frame| frame.rects.clone()).unwrap_or_default();
+        let dim = rects.iter().filter(|rect| rect.color.0[3] < u8::MAX).count();
+        (rects.len() - dim, dim)
     }
 
     fn click(&mut self, x: f32, y: f32) {
@@ -121,6 +178,78 @@ impl Driven {
         let snapshot = timeline.snapshot();
         Some(snapshot.names().get(snapshot.row(row).name).text.to_owned())
     }
+}
+
+fn collect_texts(shape: &egui::Shape, texts: &mut Vec<(String, egui::Pos2)>) {
+    match shape {
+        egui::Shape::Vec(shapes) => shapes.iter().for_each(|shape| collect_texts(shape, texts)),
+        egui::Shape::Text(text) => texts.push((text.galley.text().to_owned(), text.visual_bounding_rect().center())),
+        _ => {}
+    }
+}
+
+/// Two threads: "work" with "read" in it twice, and "idle".
+const NESTED: &str = r#"[
+    {"ph":"X","name":"work","pid":1,"tid":1,"ts":0,"dur":1000},{"ph":"X","name":"read","pid":1,"tid":1,"ts":100,"dur":200},
+    {"ph":"X","name":"read","pid":1,"tid":1,"ts":500,"dur":100},{"ph":"X","name":"idle","pid":1,"tid":2,"ts":0,"dur":500}]"#;
+
+#[test]
+fn a_search_counts_dims_the_rest_and_goes_from_hit_to_hit() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    driven.frame(Vec::new());
+    assert_eq!(driven.bright_and_dim(), (4, 0));
+    driven.chord(egui::Key::F);
+    driven.frame(Vec::new());
+    driven.frame(vec![egui::Event::Text("dur<=200us rea".into())]);
+    driven.until("the number of hits", |driven| driven.shows("2 hits"));
+    driven.until("the list", |driven| driven.texts.iter().filter(|text| *text == "read").count() >= 2);
+    driven.until("the matches in view", |driven| driven.bright_and_dim().1 == 2 && driven.bright_and_dim().0 >= 2);
+    driven.press(egui::Key::Enter);
+    driven.until("the first hit", |driven| driven.selected_name().is_some());
+    driven.until("its number", |driven| driven.shows("1 of 2 hits"));
+    driven.press(egui::Key::Enter);
+    driven.until("the second hit", |driven| driven.shows("2 of 2 hits"));
+    assert_eq!(driven.selected_name().as_deref(), Some("read"));
+    driven.press(egui::Key::Escape);
+    driven.until("everything again", |driven| driven.bright_and_dim().1 == 0);
+    assert!(!driven.texts.iter().any(|text| text.contains("hits")), "the search is closed");
+    assert_eq!(driven.selected_name().as_deref(), Some("read"), "and the selection stays");
+    driven.chord(egui::Key::F);
+    driven.frame(Vec::new());
+    driven.frame(vec![egui::Event::Text(" dur>".into())]);
+    driven.until("what is wrong", |driven| driven.texts.iter().any(|text| text.contains("expected a number of")));
+}
+
+#[test]
+fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    driven.chord(egui::Key::T);
+    let order = |driven: &Driven| {
+        let is_name = |text: &&String| ["work", "read", "idle"].contains(&text.as_str());
+        // The panel is drawn before the timeline.
+        driven.texts.iter().filter(is_name).take(3).cloned().collect::<Vec<_>>()
+    };
+    driven.until("the table", |driven| order(driven) == ["work", "idle", "read"]);
+    assert!(driven.shows("of the whole capture"));
+    driven.frame(Vec::new());
+    assert!(driven.click_text("Name"), "the head of the column");
+    assert_eq!(order(&driven), ["idle", "read", "work"]);
+    assert!(driven.click_text("read"));
+    driven.until("the longest of that name", |driven| driven.shows("200 µs  at 0.000100000 s"));
+}
+
+#[test]
+fn a_flame_graph_stacks_what_runs_within_what() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    driven.chord(egui::Key::G);
+    driven.until("the bars", |driven| {
+        let after = driven.texts.iter().skip_while(|text| *text != "Flame graph");
+        let bars: Vec<_> = after.filter(|text| ["work", "read", "idle"].contains(&text.as_str())).collect();
+        bars.len() >= 3
+    });
 }
 
 #[test]

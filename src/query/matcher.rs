@@ -130,6 +130,12 @@ impl Matcher {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
+    /// Whether rows must be read to know whether they match.
+    #[must_use]
+    pub fn asks_arguments(&self) -> bool {
+        !self.arguments.is_empty()
+    }
+
     /// Whether an extent may hold a row that matches, by the signature of its names and its longest duration.
     #[must_use]
     pub fn may_be_in(&self, kind: LaneKind, signature: &[u64], longest_ns: u64) -> bool {

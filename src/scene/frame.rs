@@ -4,12 +4,13 @@
 use rayon::prelude::*;
 
 use super::color::{Palette, Rgba};
+use super::filtered::Filtered;
 use super::rects::{Columns, Look, Rect, Stretch, rect};
 use super::rows::{LaneRow, RowLayout};
 use super::tiles::{LaneAnswers, Tiles, buckets_of};
 use super::viewport::Viewport;
 use super::{counters, labels, markers};
-use crate::model::{NameIdx, Names};
+use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
 use crate::store::lane::{LaneIdx, LaneKind};
 
@@ -33,6 +34,8 @@ pub struct FrameOptions<'a> {
     pub rects: RectBudget,
     /// Physical pixels for each point.
     pub scale: f32,
+    /// What is shown in full colour; `None`: everything.
+    pub filtered: Option<&'a Filtered>,
 }
 
 /// A place for a name on a span.
@@ -115,14 +118,32 @@ pub fn build(
         .map(|lane| {
             let (mut rects, mut labels) = (Vec::new(), Vec::new());
             let stretches = lane.columns.stretches();
+            let track = answers.lane(lane.lane).track;
             match lane.kind {
                 LaneKind::Counter => {
                     let color = options.palette.of_text(answers.track_name(lane.lane));
                     push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
                 }
-                LaneKind::Instants | LaneKind::Samples => push_instants(&mut rects, names, lane, &stretches, options),
-                LaneKind::Spans => push_spans(&mut rects, &mut labels, names, view, lane, &stretches, options),
+                LaneKind::Instants | LaneKind::Samples => {
+                    push_instants(&mut rects, names, (lane, track), &stretches, options);
+                }
+                LaneKind::Spans => {
+                    push_spans(&mut rects, &mut labels, names, view, (lane, track), &stretches, options);
+                }
                 LaneKind::Flows => {}
+            }
+            if let Some(filtered) = options.filtered {
+                let matching = filtered.stretches(view, lane.lane, column_px);
+                let options = FrameOptions { filtered: None, ..options };
+                match lane.kind {
+                    LaneKind::Counter | LaneKind::Flows => {}
+                    LaneKind::Spans => {
+                        push_spans(&mut rects, &mut labels, names, view, (lane, track), &matching, options);
+                    }
+                    LaneKind::Instants | LaneKind::Samples => {
+                        push_instants(&mut rects, names, (lane, track), &matching, options);
+                    }
+                }
             }
             (rects, labels)
         })
@@ -154,15 +175,20 @@ fn push_spans(
     labels: &mut Vec<Label>,
     names: &Names,
     view: &Viewport,
-    lane: &DrawnLane,
+    (lane, track): (&DrawnLane, TrackIdx),
     stretches: &[Stretch],
     options: FrameOptions<'_>,
 ) {
     /// Room between a span's edge and its name.
     const LABEL_PADDING: f32 = 4.0;
     for stretch in stretches {
-        let color = options.palette.of_text(names.get(stretch.name).text);
+        let full = options.palette.of_text(names.get(stretch.name).text);
+        let color = options.filtered.map_or(full, |filtered| filtered.color(stretch, track, full));
         rects.push(rect(stretch, lane.y0, lane.y1, color));
+        // What is dimmed has no name: that of what matches may stand there.
+        if color != full {
+            continue;
+        }
         let Some((x0, x1)) = labels::text_room(view, stretch, f64::from(LABEL_PADDING * options.scale)) else {
             continue;
         };
@@ -196,12 +222,15 @@ fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown
 fn push_instants(
     rects: &mut Vec<Rect>,
     names: &Names,
-    lane: &DrawnLane,
+    (lane, track): (&DrawnLane, TrackIdx),
     stretches: &[Stretch],
     options: FrameOptions<'_>,
 ) {
     let band = markers::Band { y0: lane.y0 + options.scale, y1: lane.y1 - options.scale };
-    let color_of = |stretch: &Stretch| options.palette.of_text(names.get(stretch.name).text);
+    let color_of = |stretch: &Stretch| {
+        let full = options.palette.of_text(names.get(stretch.name).text);
+        options.filtered.map_or(full, |filtered| filtered.color(stretch, track, full))
+    };
     markers::rects(stretches, band, color_of, rects);
 }
 
@@ -339,7 +368,7 @@ mod tests {
 
     impl Canvas {
         fn frame(&mut self, rects: RectBudget) -> Frame {
-            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0 };
+            let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None };
             self.tiles.prepare(&self.capture, buckets_of(&self.view), &lanes_in_view(&self.layout, &self.view));
             build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }

@@ -8,6 +8,7 @@ pub mod arrange;
 pub mod asker;
 pub mod color;
 pub mod counters;
+pub mod filtered;
 pub mod frame;
 pub mod labels;
 pub mod live_tiles;

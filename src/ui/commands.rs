@@ -82,6 +82,7 @@ enum When {
     Selection,
     Hidden,
     Export,
+    ExportRange,
 }
 
 /// A command in the table.
@@ -111,6 +112,7 @@ impl Entry {
             When::Selection => state.has_span || state.has_range,
             When::Hidden => state.has_hidden,
             When::Export => state.can_export,
+            When::ExportRange => state.can_export && state.has_range,
         }
     }
 
@@ -175,6 +177,13 @@ pub const TABLE: &[Entry] = &[
     })
     .section(),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| Command::ChooseExport(ExportFormat::Chrome)),
+    entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| Command::ChooseExport(ExportFormat::Csv)),
+    entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
+        Command::ChooseExport(ExportFormat::Parquet)
+    }),
+    entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
+        Command::ChooseExport(ExportFormat::Selected)
+    }),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::Quit).section(),
     entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
         Command::Step(Step::Whole)
@@ -186,6 +195,8 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| Command::Step(Step::ZoomOut)),
     entry(Menu::View, "Losses", &[], When::Capture, |_| Command::Toggle(Panel::Losses)).section(),
     entry(Menu::View, "Details", &[], When::Capture, |_| Command::Toggle(Panel::Details)),
+    entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| Command::Toggle(Panel::Statistics)),
+    entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| Command::Toggle(Panel::Flame)),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
         Command::SetTextPercent((state.text_percent + 10).min(200))
     })
@@ -206,6 +217,9 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Parent)),
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Child)),
     entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| Command::Step(Step::LetGo)),
+    entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Search).section(),
+    entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| Command::GoToHit { forward: true }),
+    entry(Menu::Go, "Previous hit", &[shift(Key::F3)], When::Capture, |_| Command::GoToHit { forward: false }),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Left)).section(),
     entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| Command::Step(Step::Right)),
     entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Up)),

@@ -5,6 +5,7 @@ pub mod commands;
 pub mod details;
 pub mod errors;
 mod filter;
+pub mod flame;
 mod gutter;
 mod hover;
 mod input;
@@ -17,20 +18,24 @@ mod pane;
 pub mod picker;
 mod places;
 pub mod progress;
+pub mod questions;
 mod range;
 pub mod rows;
 mod ruler_bar;
 mod scroll_bar;
+pub mod search;
 mod span_names;
+pub mod statistics;
 pub mod status;
 pub mod theme;
 pub mod timeline;
 mod unsorted;
 pub mod welcome;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use self::navigation::Navigation;
+use self::questions::Question;
 use crate::model::TrackIdx;
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
@@ -82,6 +87,21 @@ pub enum Command {
     ShowCommands,
     /// To arrange rows otherwise.
     Rows(RowCommand),
+    /// To search, or to go on typing what is searched.
+    Search,
+    /// To search for this.
+    SearchFor(String),
+    /// To go to the next hit of the search, or to the one before.
+    GoToHit {
+        /// To the next.
+        forward: bool,
+    },
+    /// To look for nothing any more while the text is no filter.
+    StopSearch,
+    /// To close the search.
+    CloseSearch,
+    /// To ask what takes longer than a frame.
+    Ask(Question),
 }
 
 /// A movement by a command.
@@ -159,6 +179,10 @@ pub enum Panel {
     Losses,
     /// The keys.
     Keys,
+    /// Spans added up by name.
+    Statistics,
+    /// The flame graph.
+    Flame,
 }
 
 /// In which format the sorted capture is written.
@@ -168,15 +192,39 @@ pub enum ExportFormat {
     Native,
     /// Chrome JSON.
     Chrome,
+    /// The spans as comma-separated text.
+    Csv,
+    /// A folder of tables for databases.
+    Parquet,
+    /// Only the selected time, in the format that the name of the file asks for.
+    Selected,
 }
 
 impl ExportFormat {
+    /// What the name of a file asks for.
+    #[must_use]
+    pub fn of_name(path: &Path) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let ends = |ending: &str| name.ends_with(ending);
+        if ends(".json") || ends(".json.gz") {
+            Self::Chrome
+        } else if ends(".csv") {
+            Self::Csv
+        } else if ends(".parquet") {
+            Self::Parquet
+        } else {
+            Self::Native
+        }
+    }
+
     /// The usual ending of its files.
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Native => "longspan",
+            Self::Native | Self::Selected => "longspan",
             Self::Chrome => "json",
+            Self::Csv => "csv",
+            Self::Parquet => "parquet",
         }
     }
 }

@@ -15,12 +15,14 @@ use super::theme::Theme;
 use super::{Command, filter, gutter, input, minimap, range, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::matcher::Matcher;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
 use crate::scene::asker::{FRAME_PATIENCE, Workers};
 use crate::scene::color::Palette;
 use crate::scene::counters::value_text;
+use crate::scene::filtered::{Asked, Filtered};
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
 use crate::scene::minimap::Grip;
@@ -78,6 +80,8 @@ pub struct Timeline {
     scale: f32,
     gutter_points: f32,
     budget: RectBudget,
+    /// What is shown in full colour, while the rest is dimmed.
+    filtered: Option<Arc<Filtered>>,
 }
 
 impl Timeline {
@@ -123,6 +127,7 @@ impl Timeline {
             scale: 0.0,
             gutter_points: GUTTER_POINTS,
             budget,
+            filtered: None,
         }
     }
 
@@ -134,7 +139,7 @@ impl Timeline {
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
         let earlier = self.snapshot.clone();
         let selected = self.selected.and_then(|row| snapshot.row_since(&earlier, row));
-        let mut more = Self { snapshot, view, selected, hovered: None, survey: None, ..self };
+        let mut more = Self { snapshot, view, selected, hovered: None, survey: None, filtered: None, ..self };
         more.rows.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.lay_out();
@@ -146,6 +151,28 @@ impl Timeline {
         self.workers = None;
         self.rows.ask_with(&self.snapshot, None);
         self.pinned.ask_with(&self.snapshot, None);
+    }
+
+    /// Shows what matches a filter in full colour and dims the rest; `None`: shows everything.
+    pub fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
+        self.filtered = filtered;
+        self.rows.redraw();
+        self.pinned.redraw();
+    }
+
+    /// Shows what matches the filter, if it is still the same.
+    pub fn set_matching(&mut self, matching: &Arc<Filtered>) {
+        if self.filtered.as_ref().is_some_and(|known| Arc::ptr_eq(known.matcher(), matching.matcher())) {
+            self.set_filtered(Some(Arc::clone(matching)));
+        }
+    }
+
+    /// The filter, and what is in view of which it does not know yet what matches.
+    #[must_use]
+    pub fn unfiltered(&self) -> Option<(Arc<Matcher>, Asked)> {
+        let filtered = self.filtered.as_ref()?;
+        let asked = Asked::of(&self.rows.layout, &self.view);
+        (!filtered.answers(&asked)).then(|| (Arc::clone(filtered.matcher()), asked))
     }
 
     /// The capture that is shown.
@@ -456,7 +483,8 @@ impl Timeline {
 
     fn draw(&mut self, ui: &Ui, places: &Places) {
         let deadline = Instant::now() + FRAME_PATIENCE;
-        let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale };
+        let filtered = self.filtered.as_deref();
+        let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale, filtered };
         let survey = self.survey.as_deref();
         let mut is_late = false;
         if places.pinned.height() > 0.0 {

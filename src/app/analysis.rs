@@ -1,0 +1,179 @@
+//! Questions of the panels, answered in the background: one of each kind at a time, the last one that was asked. A question
+//! that is not asked any more is stopped.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::tasks::{TaskError, TaskEvent, TaskId, Wake, guarded, spawn};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::Progress;
+use crate::query::Snapshot;
+use crate::query::aggregate::{GrowingTotals, aggregate};
+use crate::query::filter::Filter;
+use crate::query::longest::longest;
+use crate::query::matcher::Matcher;
+use crate::query::over_time::over_time;
+use crate::query::scan::Scope;
+use crate::query::search::{Hits, search};
+use crate::query::stacks;
+use crate::scene::filtered::{Asked, Filtered};
+use crate::ui::questions::{Answer, Kind, NameFacts, Question, TimeRange};
+
+/// The longest spans of a name that are listed.
+const LONGEST_COUNT: usize = 100;
+
+/// Parts of time that the spans of a name are counted in: as many bars as a panel has room for.
+const TIME_PARTS: usize = 120;
+
+/// What is being asked.
+#[derive(Debug, Default)]
+pub struct Analysis {
+    running: BTreeMap<Kind, Running>,
+}
+
+#[derive(Debug)]
+struct Running {
+    id: TaskId,
+    progress: Progress,
+    cancel: Cancel,
+    /// What there is so far of totals that are being added up.
+    growing: Option<Arc<GrowingTotals>>,
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.cancel.cancel();
+    }
+}
+
+impl Analysis {
+    /// Asks a question; one of the same kind that is not answered yet is given up.
+    pub fn ask(&mut self, id: TaskId, question: Question, snapshot: &Snapshot, hits: Option<&Hits>, wake: &Wake) {
+        let kind = question.kind();
+        let growing = (kind == Kind::Totals).then(Arc::<GrowingTotals>::default);
+        let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
+        self.start(id, kind, growing, wake, move |cancel, progress| {
+            answer(question, &snapshot, hits, totals.as_deref(), cancel, progress)
+        });
+    }
+
+    /// Asks what matches in view, unless that is being asked.
+    pub fn ask_pixels(&mut self, id: TaskId, matcher: Arc<Matcher>, asked: Asked, snapshot: &Snapshot, wake: &Wake) {
+        if self.running.contains_key(&Kind::Pixels) {
+            return;
+        }
+        let snapshot = snapshot.clone();
+        self.start(id, Kind::Pixels, None, wake, move |cancel, _| {
+            Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &snapshot, asked, cancel)?))))
+        });
+    }
+
+    fn start(
+        &mut self,
+        id: TaskId,
+        kind: Kind,
+        growing: Option<Arc<GrowingTotals>>,
+        wake: &Wake,
+        work: impl FnOnce(&Cancel, &Progress) -> Result<Option<Answer>, Cancelled> + Send + 'static,
+    ) {
+        let running = Running { id, progress: Progress::default(), cancel: Cancel::default(), growing };
+        let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
+        // The one before is dropped, and so stopped.
+        self.running.insert(kind, running);
+        let (failed, wake) = (Arc::clone(wake), Arc::clone(wake));
+        let work = move || {
+            let answer = guarded(|| work(&cancel, &progress).map_err(|_| TaskError::Cancelled));
+            wake(TaskEvent::Answered(id, kind, answer.map(Box::new)));
+        };
+        if let Err(error) = spawn("question", work) {
+            failed(TaskEvent::Answered(id, kind, Err(error)));
+        }
+    }
+
+    /// Whether the answer with this id is waited for; it is not any more.
+    pub fn is_awaited(&mut self, id: TaskId, kind: Kind) -> bool {
+        let is_awaited = self.running.get(&kind).is_some_and(|running| running.id == id);
+        if is_awaited {
+            self.running.remove(&kind);
+        }
+        is_awaited
+    }
+
+    /// How far the answer to a question of that kind is, while it is waited for.
+    #[must_use]
+    pub fn progress(&self, kind: Kind) -> Option<&Progress> {
+        self.running.get(&kind).map(|running| &running.progress)
+    }
+
+    /// The totals so far, while they are added up.
+    #[must_use]
+    pub fn totals_so_far(&self) -> Option<Answer> {
+        let growing = self.running.get(&Kind::Totals)?.growing.as_ref()?;
+        Some(Answer::Totals { totals: Arc::new(growing.so_far()), is_whole: false })
+    }
+
+    /// Whether anything is being asked, so that the window must look again.
+    #[must_use]
+    pub fn is_busy(&self) -> bool {
+        !self.running.is_empty()
+    }
+
+    /// Gives up the questions of a kind.
+    pub fn stop(&mut self, kind: Kind) {
+        self.running.remove(&kind);
+    }
+}
+
+fn scope_of(range: TimeRange) -> Scope {
+    Scope { from_ns: range.map(|(from_ns, _)| from_ns), to_ns: range.map(|(_, to_ns)| to_ns), ..Scope::default() }
+}
+
+fn answer(
+    question: Question,
+    snapshot: &Snapshot,
+    hits: Option<Hits>,
+    growing: Option<&GrowingTotals>,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Option<Answer>, Cancelled> {
+    Ok(match question {
+        Question::Search(text) => {
+            // The panel asks only for what can be taken.
+            let matcher = Matcher::new(snapshot, &Filter::parse(&text).unwrap_or_default());
+            Some(Answer::Hits(search(snapshot, matcher, &Scope::default(), cancel, progress)?))
+        }
+        Question::Page(first, count) => hits.map(|hits| Answer::Page(first, hits.page(first, count))),
+        Question::Neighbour { forward, from: (ts_ns, row) } => hits.map(|hits| {
+            let hit = if forward { hits.next(ts_ns, row) } else { hits.previous(ts_ns, row) };
+            Answer::Neighbour(hit.map(|hit| {
+                let before = hits.rank(hit.start_ns);
+                let tied = hits.from(hit.start_ns).take_while(|other| *other < hit).count() as u64;
+                (before + tied, hit)
+            }))
+        }),
+        Question::Totals(range) => {
+            let matcher = Matcher::new(snapshot, &Filter::default());
+            let own = GrowingTotals::default();
+            let growing = growing.unwrap_or(&own);
+            aggregate(snapshot, &matcher, &scope_of(range), growing, cancel, progress)?;
+            Some(Answer::Totals { totals: Arc::new(growing.so_far()), is_whole: true })
+        }
+        Question::Name(name, range) => {
+            let matcher = Matcher::new(snapshot, &Filter::default()).and_name(name);
+            let scope = Scope { spans_only: true, ..scope_of(range) };
+            let range = range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
+            Some(Answer::Name(Arc::new(NameFacts {
+                name,
+                range,
+                longest: longest(snapshot, &matcher, &scope, LONGEST_COUNT, cancel)?,
+                over_time: over_time(snapshot, &matcher, &scope, range, TIME_PARTS, cancel)?,
+            })))
+        }
+        Question::Paths { range, samples: true } => {
+            Some(Answer::Paths(Arc::new(stacks::of_samples(snapshot, &scope_of(range), cancel)?)))
+        }
+        Question::Paths { range, samples: false } => {
+            Some(Answer::Paths(Arc::new(stacks::of_spans(snapshot, &scope_of(range), cancel, progress)?)))
+        }
+    })
+}

@@ -1,0 +1,190 @@
+//! The panels that ask questions: search, statistics, flame graph. Shows them beside the timeline, has their questions
+//! answered, and keeps the filter of the search on the picture.
+
+use std::sync::Arc;
+
+use egui::Ui;
+
+use super::analysis::Analysis;
+use super::tasks::{TaskError, TaskId, Wake};
+use crate::query::Snapshot;
+use crate::scene::filtered::Filtered;
+use crate::store::lane::RowIdx;
+use crate::ui::flame::FlamePanel;
+use crate::ui::questions::{Answer, Kind, Question};
+use crate::ui::search::SearchPanel;
+use crate::ui::statistics::StatisticsPanel;
+use crate::ui::theme::Theme;
+use crate::ui::timeline::Timeline;
+use crate::ui::{Command, Panel};
+
+/// The panels.
+#[derive(Default)]
+pub struct Panels {
+    analysis: Analysis,
+    asked: u64,
+    search: SearchPanel,
+    statistics: StatisticsPanel,
+    flame: FlamePanel,
+}
+
+impl Panels {
+    /// Forgets all answers: another capture, or more of it, is open.
+    pub fn forget(&mut self, snapshot: &Snapshot, wake: &Wake) {
+        self.analysis = Analysis::default();
+        self.statistics.forget();
+        self.flame.forget();
+        if let Some(question) = self.search.forget() {
+            self.ask(question, snapshot, wake);
+        }
+    }
+
+    /// Shows the panels that are open around what is shown next.
+    pub fn show(&mut self, ui: &mut Ui, frame: egui::Frame, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let snapshot = timeline.snapshot();
+        let range = timeline.range();
+        if self.search.is_open() {
+            let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
+            egui::Panel::top("search").exact_size(34.0).frame(bar).show(ui, |ui| {
+                commands.extend(self.search.show_bar(
+                    ui,
+                    place_of(timeline),
+                    self.analysis.progress(Kind::Search),
+                    theme,
+                ));
+            });
+            let list = frame.inner_margin(egui::Margin::symmetric(6, 6));
+            egui::Panel::right("hits").resizable(true).default_size(280.0).size_range(160.0..=600.0).frame(list).show(
+                ui,
+                |ui| {
+                    commands.extend(self.search.show_list(ui, snapshot, theme));
+                },
+            );
+        }
+        let inside = frame.inner_margin(egui::Margin::symmetric(12, 6));
+        if self.statistics.is_open() {
+            if let Some(Answer::Totals { totals, is_whole }) = self.analysis.totals_so_far() {
+                self.statistics.take(Answer::Totals { totals, is_whole }, snapshot);
+            }
+            egui::Panel::bottom("statistics").resizable(true).default_size(280.0).frame(inside).show(ui, |ui| {
+                let progress = self.analysis.progress(Kind::Totals);
+                commands.extend(self.statistics.show(ui, snapshot, range, progress, theme));
+            });
+        }
+        if self.flame.is_open() {
+            egui::Panel::bottom("flame").resizable(true).default_size(280.0).frame(inside).show(ui, |ui| {
+                let progress = self.analysis.progress(Kind::Paths);
+                commands.extend(self.flame.show(ui, snapshot, range, progress, theme));
+            });
+        }
+        if self.analysis.is_busy() {
+            // Ten times a second: what is counted so far, and how far it is.
+            ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
+        }
+        commands
+    }
+
+    /// Asks what matches the search in view, if that is not known.
+    pub fn attend(&mut self, timeline: &Timeline, wake: &Wake) {
+        if let Some((matcher, asked)) = timeline.unfiltered() {
+            let id = self.next_id();
+            self.analysis.ask_pixels(id, matcher, asked, timeline.snapshot(), wake);
+        }
+    }
+
+    /// Does what a command asks for, if it is for these panels.
+    pub fn act(&mut self, command: &Command, timeline: &mut Timeline, wake: &Wake) {
+        match command {
+            Command::Search => self.search.open(),
+            Command::SearchFor(text) => match self.search.open_with(text.clone()) {
+                Some(question) => self.ask(question, timeline.snapshot(), wake),
+                None => self.stop_search(timeline),
+            },
+            Command::StopSearch => self.stop_search(timeline),
+            Command::CloseSearch => {
+                self.search.close();
+                self.stop_search(timeline);
+            }
+            Command::GoToHit { forward } => {
+                if let Some(Command::Ask(question)) = self.search.neighbour(*forward, place_of(timeline)) {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
+            }
+            Command::Ask(question) => self.ask(question.clone(), timeline.snapshot(), wake),
+            Command::Toggle(Panel::Statistics) => self.statistics.toggle(),
+            Command::Toggle(Panel::Flame) => self.flame.toggle(),
+            _ => {}
+        }
+    }
+
+    /// Takes an answer, and returns what is to be done then.
+    pub fn take(
+        &mut self,
+        (id, kind): (TaskId, Kind),
+        answer: Result<Option<Answer>, TaskError>,
+        timeline: &mut Timeline,
+    ) -> Option<Command> {
+        if !self.analysis.is_awaited(id, kind) {
+            return None;
+        }
+        let answer = match answer {
+            Ok(answer) => answer?,
+            Err(error) => {
+                if let (Kind::Search, TaskError::Failed(message)) = (kind, error) {
+                    self.search.fail(message);
+                }
+                if kind == Kind::Pixels {
+                    // Not asked again and again.
+                    timeline.set_filtered(None);
+                }
+                return None;
+            }
+        };
+        match &answer {
+            Answer::Hits(hits) => {
+                let matcher = Arc::new(hits.matcher().clone());
+                timeline.set_filtered(Some(Arc::new(Filtered::new(matcher))));
+                self.search.take(answer)
+            }
+            Answer::Page(..) | Answer::Neighbour(_) => self.search.take(answer),
+            Answer::Pixels(filtered) => {
+                timeline.set_matching(filtered);
+                None
+            }
+            Answer::Totals { .. } | Answer::Name(_) => {
+                self.statistics.take(answer, timeline.snapshot());
+                None
+            }
+            Answer::Paths(tree) => {
+                self.flame.take(tree);
+                None
+            }
+        }
+    }
+
+    fn stop_search(&mut self, timeline: &mut Timeline) {
+        for kind in [Kind::Search, Kind::Page, Kind::Neighbour, Kind::Pixels] {
+            self.analysis.stop(kind);
+        }
+        timeline.set_filtered(None);
+    }
+
+    fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &Wake) {
+        let id = self.next_id();
+        self.analysis.ask(id, question, snapshot, self.search.hits(), wake);
+    }
+
+    fn next_id(&mut self) -> TaskId {
+        self.asked += 1;
+        TaskId(self.asked)
+    }
+}
+
+/// Where the next hit is looked for: the selected row, or else the start of the view.
+fn place_of(timeline: &Timeline) -> (i64, Option<RowIdx>) {
+    match timeline.selected() {
+        Some(row) => (timeline.snapshot().row(row).start_ns, Some(row)),
+        None => (timeline.view().start_ns(), None),
+    }
+}

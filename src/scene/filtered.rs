@@ -1,0 +1,102 @@
+//! What a filter changes in the picture: spans that do not match are dimmed, and over them stands, for each column, the
+//! longest that matches. That is found outside of frames; until it is there, the last one is drawn where it belongs.
+
+use std::sync::Arc;
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::color::Rgba;
+use super::frame::rows_in_view;
+use super::rects::{Columns, Stretch};
+use super::rows::RowLayout;
+use super::tiles::buckets_of;
+use super::viewport::Viewport;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::TrackIdx;
+use crate::query::matcher::Matcher;
+use crate::query::{Buckets, Cell, Snapshot, filtered};
+use crate::store::lane::{LaneIdx, LaneKind};
+
+/// How much of a colour is left of what does not match: enough to see where it is.
+const DIMMED_OPACITY: u8 = 50;
+
+/// The part of a capture that is looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Asked {
+    /// Its columns.
+    pub buckets: Buckets,
+    /// Its lanes.
+    pub lanes: Vec<LaneIdx>,
+}
+
+/// A filter with what matches it in some view.
+#[derive(Debug, Clone)]
+pub struct Filtered {
+    matcher: Arc<Matcher>,
+    asked: Option<Asked>,
+    lanes: FxHashMap<LaneIdx, Vec<Cell>>,
+}
+
+impl Asked {
+    /// What is in view.
+    #[must_use]
+    pub fn of(layout: &RowLayout, view: &Viewport) -> Self {
+        let rows = rows_in_view(layout, view).into_iter();
+        let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
+        Self { buckets: buckets_of(view), lanes: lanes.map(|row| row.lane).collect() }
+    }
+}
+
+impl Filtered {
+    /// A filter of which nothing is known yet.
+    #[must_use]
+    pub fn new(matcher: Arc<Matcher>) -> Self {
+        Self { matcher, asked: None, lanes: FxHashMap::default() }
+    }
+
+    /// What matches in a part of a capture. Lanes at once; see [`filtered::longest`] for what it takes.
+    ///
+    /// # Errors
+    /// If it was asked to stop.
+    pub fn find(matcher: Arc<Matcher>, snapshot: &Snapshot, asked: Asked, cancel: &Cancel) -> Result<Self, Cancelled> {
+        let lanes = asked
+            .lanes
+            .par_iter()
+            .map(|&lane| Ok((lane, filtered::longest(snapshot, &matcher, lane, asked.buckets, cancel)?)));
+        let lanes = lanes.collect::<Result<_, Cancelled>>()?;
+        Ok(Self { asked: Some(asked), lanes, matcher })
+    }
+
+    /// The filter.
+    #[must_use]
+    pub fn matcher(&self) -> &Arc<Matcher> {
+        &self.matcher
+    }
+
+    /// Whether this is what matches there.
+    #[must_use]
+    pub fn answers(&self, asked: &Asked) -> bool {
+        self.asked.as_ref() == Some(asked)
+    }
+
+    /// The colour of a stretch: dimmed unless it is one span that surely matches.
+    #[must_use]
+    pub fn color(&self, stretch: &Stretch, track: TrackIdx, color: Rgba) -> Rgba {
+        let matches = stretch.wide
+            && self.matcher.has_track(track)
+            && self.matcher.has_name(stretch.name)
+            && self.matcher.has_duration(stretch.dur_ns)
+            && !self.matcher.asks_arguments();
+        if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
+    }
+
+    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`, a power
+    /// of two.
+    #[must_use]
+    pub fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32) -> Vec<Stretch> {
+        let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };
+        let columns = Columns::of_cells(view, asked.buckets, cells);
+        (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).stretches()
+    }
+}

@@ -1,0 +1,226 @@
+//! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the time. A
+//! click on a bar fills the width with it; the line above leads back.
+
+use std::sync::Arc;
+
+use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
+
+use super::Command;
+use super::questions::{Question, TimeRange};
+use super::theme::{Theme, color32};
+use crate::base::progress::Progress;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::Snapshot;
+use crate::query::stacks::{CallTree, NodeIdx};
+use crate::scene::color::Palette;
+use crate::scene::labels::shown;
+
+/// The height of a bar, in points.
+const BAR_POINTS: f32 = 18.0;
+
+/// Bars narrower than this are not drawn: what they are is told by zooming in.
+const WIDTH_MIN: f32 = 1.0;
+
+/// The panel.
+#[derive(Debug, Default)]
+pub struct FlamePanel {
+    is_open: bool,
+    samples: bool,
+    /// Of what the tree is or will be.
+    asked: Option<(TimeRange, bool)>,
+    tree: Option<Arc<CallTree>>,
+    children: Vec<Vec<NodeIdx>>,
+    /// The bar that fills the width.
+    root: Option<NodeIdx>,
+}
+
+/// A bar to draw.
+struct Bar {
+    node: NodeIdx,
+    level: usize,
+    left: f32,
+    right: f32,
+}
+
+impl FlamePanel {
+    /// Opens or closes it.
+    pub fn toggle(&mut self) {
+        self.is_open = !self.is_open;
+    }
+
+    /// Whether it is shown.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Forgets the tree.
+    pub fn forget(&mut self) {
+        *self = Self { is_open: self.is_open, samples: self.samples, ..Self::default() };
+    }
+
+    /// Takes a tree.
+    pub fn take(&mut self, tree: &Arc<CallTree>) {
+        self.children = tree.children();
+        (self.tree, self.root) = (Some(Arc::clone(tree)), None);
+    }
+
+    /// Shows the graph of the selected time.
+    pub fn show(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        range: TimeRange,
+        progress: Option<&Progress>,
+        theme: &Theme,
+    ) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let has_samples = snapshot.summary().samples > 0;
+        if self.asked.is_none() {
+            // Who sampled wants to see that.
+            self.samples = has_samples && (self.samples || snapshot.summary().spans == 0);
+        }
+        if self.asked != Some((range, self.samples)) {
+            self.asked = Some((range, self.samples));
+            commands.push(Command::Ask(Question::Paths { range, samples: self.samples }));
+        }
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Flame graph").strong());
+            let of = match range {
+                Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
+                None => "of the whole capture".to_owned(),
+            };
+            ui.label(RichText::new(of).color(theme.weak_text));
+            if has_samples {
+                ui.selectable_value(&mut self.samples, false, "Spans");
+                ui.selectable_value(&mut self.samples, true, "Samples");
+            }
+            self.show_way(ui, snapshot);
+            if let Some(progress) = progress {
+                let part = progress.view().fraction().unwrap_or(0.0);
+                ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
+            }
+            if let Some(folded) = self.tree.as_ref().map(|tree| tree.folded).filter(|folded| *folded > 0) {
+                let text = format!("{} spans in paths that are too many", grouped_digits(folded));
+                ui.label(RichText::new(text).color(theme.warning));
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Toggle(super::Panel::Flame));
+                }
+            });
+        });
+        ScrollArea::vertical().id_salt("flame").auto_shrink(false).show(ui, |ui| {
+            self.show_bars(ui, snapshot, theme, &mut commands);
+        });
+        commands
+    }
+
+    /// The bars that hold the one that fills the width: the way back.
+    fn show_way(&mut self, ui: &mut Ui, snapshot: &Snapshot) {
+        let (Some(tree), Some(root)) = (&self.tree, self.root) else { return };
+        let mut way = Vec::new();
+        let mut node = root;
+        while node != NodeIdx::ROOT {
+            node = tree.nodes()[node.index()].parent;
+            way.push(node);
+        }
+        for node in way.into_iter().rev().take(6) {
+            let text = match node {
+                NodeIdx::ROOT => "All".to_owned(),
+                _ => shown(snapshot.names().get(tree.nodes()[node.index()].name).text).into_owned(),
+            };
+            if ui.small_button(text).clicked() {
+                self.root = Some(node).filter(|node| *node != NodeIdx::ROOT);
+            }
+        }
+    }
+
+    fn show_bars(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
+        let Some(tree) = self.tree.clone() else { return };
+        let width = ui.available_width();
+        let bars = bars_of(&tree, &self.children, self.root.unwrap_or(NodeIdx::ROOT), width);
+        if bars.is_empty() {
+            ui.label(RichText::new("Nothing runs here.").color(theme.weak_text));
+        }
+        let levels = bars.iter().map(|bar| bar.level + 1).max().unwrap_or(0);
+        let (response, painter) = ui.allocate_painter(vec2(width, levels as f32 * BAR_POINTS), Sense::click());
+        let origin = response.rect.min;
+        let palette = Palette::new(theme.shade);
+        let mut pointed = None;
+        for bar in &bars {
+            let top = origin.y + bar.level as f32 * BAR_POINTS;
+            let (left, right) = (origin.x + bar.left, origin.x + (bar.right - 1.0).max(bar.left + WIDTH_MIN));
+            let rect = Rect::from_min_max(pos2(left, top), pos2(right, top + BAR_POINTS - 1.0));
+            let name = shown(snapshot.names().get(tree.nodes()[bar.node.index()].name).text);
+            let color = palette.of_text(&name);
+            painter.rect_filled(rect, 1.0, color32(color));
+            if response.hover_pos().is_some_and(|at| rect.contains(at)) {
+                pointed = Some(bar.node);
+                painter.rect_stroke(rect, 1.0, egui::Stroke::new(1.0, theme.selection), egui::StrokeKind::Inside);
+            }
+            if rect.width() > 24.0 {
+                let inside = painter.with_clip_rect(rect.shrink(2.0).intersect(painter.clip_rect()));
+                let at = pos2(rect.left() + 4.0, rect.center().y);
+                inside.text(at, Align2::LEFT_CENTER, &*name, FontId::proportional(12.0), color32(color.text_on()));
+            }
+        }
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::Image, true, format!("Flame graph of {} bars", bars.len()))
+        });
+        let Some(node) = pointed else { return };
+        if response.clicked() {
+            self.root = Some(node);
+        }
+        if response.secondary_clicked() {
+            let text = snapshot.names().get(tree.nodes()[node.index()].name).text;
+            commands.push(Command::SearchFor(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))));
+        }
+        response.on_hover_text_at_pointer(describe(&tree, node, self.samples, snapshot));
+    }
+}
+
+fn describe(tree: &CallTree, node: NodeIdx, samples: bool, snapshot: &Snapshot) -> String {
+    let kept = tree.nodes()[node.index()];
+    let amount =
+        |weight: u64| if samples { format!("{} samples", grouped_digits(weight)) } else { duration_text(weight) };
+    let whole = tree.nodes()[0].total.max(1);
+    let percent = kept.total as f64 * 100.0 / whole as f64;
+    let name = shown(snapshot.names().get(kept.name).text).into_owned();
+    let count = if samples { String::new() } else { format!("\n{} spans", grouped_digits(kept.count)) };
+    format!(
+        "{name}\n{} ({percent:.1} %), by itself {}{count}\nRight click: search",
+        amount(kept.total),
+        amount(kept.own)
+    )
+}
+
+/// The bars that are wide enough to be seen, from `root` downwards. Work goes with what is drawn.
+fn bars_of(tree: &CallTree, children: &[Vec<NodeIdx>], root: NodeIdx, width: f32) -> Vec<Bar> {
+    let total = tree.nodes()[root.index()].total;
+    if total == 0 {
+        return Vec::new();
+    }
+    let per_weight = f64::from(width) / total as f64;
+    let mut bars = Vec::new();
+    let mut left = vec![(root, 0usize, 0.0f64)];
+    while let Some((node, level, at)) = left.pop() {
+        let wide = tree.nodes()[node.index()].total as f64 * per_weight;
+        // The root of all has no name and no bar.
+        let below = if node == NodeIdx::ROOT { level } else { level + 1 };
+        if node != NodeIdx::ROOT {
+            bars.push(Bar { node, level, left: at as f32, right: (at + wide) as f32 });
+        }
+        let mut at = at;
+        for &child in &children[node.index()] {
+            let wide = tree.nodes()[child.index()].total as f64 * per_weight;
+            // From the heaviest: what follows is narrower still.
+            if wide < f64::from(WIDTH_MIN) {
+                break;
+            }
+            left.push((child, below, at));
+            at += wide;
+        }
+    }
+    bars
+}

@@ -1,0 +1,112 @@
+//! What panels ask of a capture that takes longer than a frame, and the answers. Asks nothing itself: the application does,
+//! in the background, and hands the answer to the panel.
+
+use std::sync::Arc;
+
+use crate::model::NameIdx;
+use crate::query::aggregate::Totals;
+use crate::query::search::{Hit, Hits};
+use crate::query::stacks::CallTree;
+use crate::scene::filtered::Filtered;
+use crate::store::lane::RowIdx;
+
+/// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
+pub type TimeRange = Option<(i64, i64)>;
+
+/// A question. A new one of a kind takes the place of the one before.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Question {
+    /// All rows that pass a filter.
+    Search(String),
+    /// So many of the hits from that number on.
+    Page(u64, usize),
+    /// The hit after a place in time, or before it.
+    Neighbour {
+        /// Whether the one after.
+        forward: bool,
+        /// A time, and the row that starts then if it is one.
+        from: (i64, Option<RowIdx>),
+    },
+    /// Spans added up by name.
+    Totals(TimeRange),
+    /// More about the spans of one name.
+    Name(NameIdx, TimeRange),
+    /// Call paths.
+    Paths {
+        /// When.
+        range: TimeRange,
+        /// Of samples rather than of spans.
+        samples: bool,
+    },
+}
+
+/// What tells questions apart of which only the last counts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Kind {
+    /// [`Question::Search`].
+    Search,
+    /// [`Question::Page`].
+    Page,
+    /// [`Question::Neighbour`].
+    Neighbour,
+    /// [`Question::Totals`].
+    Totals,
+    /// [`Question::Name`].
+    Name,
+    /// [`Question::Paths`].
+    Paths,
+    /// What matches in view; the application asks by itself.
+    Pixels,
+}
+
+/// An answer.
+#[derive(Debug, Clone)]
+pub enum Answer {
+    /// To [`Question::Search`].
+    Hits(Hits),
+    /// To [`Question::Page`]: the number of the first, and the hits.
+    Page(u64, Vec<Hit>),
+    /// To [`Question::Neighbour`], with its number.
+    Neighbour(Option<(u64, Hit)>),
+    /// To [`Question::Totals`]: all of them, or those so far.
+    Totals {
+        /// By name.
+        totals: Arc<Totals>,
+        /// Whether all spans are in them.
+        is_whole: bool,
+    },
+    /// To [`Question::Name`].
+    Name(Arc<NameFacts>),
+    /// To [`Question::Paths`].
+    Paths(Arc<CallTree>),
+    /// What matches in view.
+    Pixels(Arc<Filtered>),
+}
+
+/// More about the spans of one name.
+#[derive(Debug, Clone)]
+pub struct NameFacts {
+    /// The name.
+    pub name: NameIdx,
+    /// When.
+    pub range: (i64, i64),
+    /// The longest, from the longest.
+    pub longest: Vec<Hit>,
+    /// How many start in each of equal parts of the range.
+    pub over_time: Vec<u64>,
+}
+
+impl Question {
+    /// Of which kind it is.
+    #[must_use]
+    pub fn kind(&self) -> Kind {
+        match self {
+            Self::Search(_) => Kind::Search,
+            Self::Page(..) => Kind::Page,
+            Self::Neighbour { .. } => Kind::Neighbour,
+            Self::Totals(_) => Kind::Totals,
+            Self::Name(..) => Kind::Name,
+            Self::Paths { .. } => Kind::Paths,
+        }
+    }
+}

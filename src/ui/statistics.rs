@@ -1,0 +1,384 @@
+//! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and beside
+//! it the spans of the chosen name: how long they take, when they are, and the longest.
+
+use std::fmt::Write;
+use std::sync::Arc;
+
+use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, TextEdit, Ui, pos2, vec2};
+
+use super::Command;
+use super::questions::{Answer, NameFacts, Question, TimeRange};
+use super::theme::Theme;
+use crate::base::progress::Progress;
+use crate::base::time::{duration_text, grouped_digits, seconds_text};
+use crate::model::NameIdx;
+use crate::query::Snapshot;
+use crate::query::aggregate::{NameTotals, Totals};
+use crate::scene::labels::shown;
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Column {
+    Name,
+    Count,
+    #[default]
+    Total,
+    Own,
+    Mean,
+    Median,
+    P99,
+    Min,
+    Max,
+}
+
+impl Column {
+    const ALL: [Self; 9] =
+        [Self::Name, Self::Count, Self::Total, Self::Own, Self::Mean, Self::Median, Self::P99, Self::Min, Self::Max];
+
+    fn title(self) -> &'static str {
+        match self {
+            Self::Name => "Name",
+            Self::Count => "Count",
+            Self::Total => "Total",
+            Self::Own => "Self",
+            Self::Mean => "Mean",
+            Self::Median => "p50",
+            Self::P99 => "p99",
+            Self::Min => "Min",
+            Self::Max => "Max",
+        }
+    }
+}
+
+/// A row of the table: what is sorted by is worked out once.
+#[derive(Debug, Clone)]
+struct Line {
+    name: NameIdx,
+    text: String,
+    category: String,
+    /// By [`Column`], without the name: a count, and nanoseconds.
+    numbers: [u128; 8],
+}
+
+/// The panel.
+#[derive(Debug, Default)]
+pub struct StatisticsPanel {
+    is_open: bool,
+    /// Of when the totals are or will be; `None`: nothing was asked.
+    asked: Option<TimeRange>,
+    totals: Option<Arc<Totals>>,
+    lines: Vec<Line>,
+    words: String,
+    sorted_by: Column,
+    ascending: bool,
+    chosen: Option<NameIdx>,
+    facts: Option<Arc<NameFacts>>,
+}
+
+impl StatisticsPanel {
+    /// Opens or closes it.
+    pub fn toggle(&mut self) {
+        self.is_open = !self.is_open;
+    }
+
+    /// Whether it is shown.
+    #[must_use]
+    pub fn is_open(&self) -> bool {
+        self.is_open
+    }
+
+    /// Forgets what was added up.
+    pub fn forget(&mut self) {
+        let (is_open, words) = (self.is_open, std::mem::take(&mut self.words));
+        *self = Self { is_open, words, sorted_by: self.sorted_by, ascending: self.ascending, ..Self::default() };
+    }
+
+    /// Takes an answer.
+    pub fn take(&mut self, answer: Answer, snapshot: &Snapshot) {
+        match answer {
+            Answer::Totals { totals, .. } => {
+                self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
+                self.totals = Some(totals);
+                self.sort();
+            }
+            Answer::Name(facts) => self.facts = Some(facts),
+            _ => {}
+        }
+    }
+
+    /// Shows the table and the chosen name. `range` is the selected time.
+    pub fn show(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        range: TimeRange,
+        progress: Option<&Progress>,
+        theme: &Theme,
+    ) -> Vec<Command> {
+        let mut commands = Vec::new();
+        if self.asked != Some(range) {
+            (self.asked, self.facts) = (Some(range), None);
+            commands.push(Command::Ask(Question::Totals(range)));
+            commands.extend(self.chosen.map(|name| Command::Ask(Question::Name(name, range))));
+        }
+        ui.horizontal(|ui| {
+            ui.label(RichText::new("Statistics").strong());
+            let of = match range {
+                Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
+                None => "of the whole capture".to_owned(),
+            };
+            ui.label(RichText::new(of).color(theme.weak_text));
+            let field = TextEdit::singleline(&mut self.words).hint_text("Filter names").desired_width(160.0);
+            ui.add(field.background_color(theme.canvas));
+            if let Some(progress) = progress {
+                let part = progress.view().fraction().unwrap_or(0.0);
+                ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
+            }
+            ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
+                if ui.button("Close").clicked() {
+                    commands.push(Command::Toggle(super::Panel::Statistics));
+                }
+                if ui.button("Copy as CSV").clicked() {
+                    ui.ctx().copy_text(self.csv());
+                }
+            });
+        });
+        let place = ui.available_rect_before_wrap();
+        let has_facts = self.chosen.is_some() && place.width() > 700.0;
+        let table = if has_facts { place.with_max_x(place.left() + place.width() * 0.62) } else { place };
+        ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, theme, &mut commands));
+        if has_facts {
+            let beside = place.with_min_x(table.right() + 14.0);
+            ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
+                self.show_chosen(ui, snapshot, theme, &mut commands);
+            });
+        }
+        commands
+    }
+
+    fn show_table(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+        let width = ui.available_width() - 14.0;
+        let columns = columns_of(width);
+        let header = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click()).0;
+        for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
+            let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
+            let response = ui.interact(cell, ui.scope_id().with(column.title()), Sense::click());
+            let mark = match (self.sorted_by == column, self.ascending) {
+                (true, true) => " ^",
+                (true, false) => " v",
+                _ => "",
+            };
+            let text = format!("{}{mark}", column.title());
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, column.title()));
+            paint_cell(ui, cell, column, &text, if response.hovered() { theme.text } else { theme.weak_text });
+            if response.clicked() {
+                // Names from the first, numbers from the largest.
+                self.ascending = if self.sorted_by == column { !self.ascending } else { column == Column::Name };
+                self.sorted_by = column;
+                self.sort();
+            }
+        }
+        let words = self.words.to_lowercase();
+        let lines: Vec<&Line> = self.lines.iter().filter(|line| line.text.to_lowercase().contains(&words)).collect();
+        let mut chosen = None;
+        ScrollArea::vertical().id_salt("totals").auto_shrink(false).show_rows(
+            ui,
+            ROW_POINTS,
+            lines.len(),
+            |ui, rows| {
+                ui.spacing_mut().item_spacing.y = 0.0;
+                for line in lines.get(rows).unwrap_or_default() {
+                    let (row, response) = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click());
+                    if self.chosen == Some(line.name) || response.hovered() {
+                        let color = if self.chosen == Some(line.name) { theme.raised } else { theme.header };
+                        ui.painter().rect_filled(row, 2.0, color);
+                    }
+                    for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
+                        let cell = Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range());
+                        paint_cell(ui, cell, column, &line.text_of(column), theme.text);
+                    }
+                    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, &line.text));
+                    if response.clicked() {
+                        chosen = Some(line.name);
+                    }
+                }
+            },
+        );
+        if let (Some(name), Some(range)) = (chosen, self.asked) {
+            (self.chosen, self.facts) = (Some(name), None);
+            commands.push(Command::Ask(Question::Name(name, range)));
+        }
+    }
+
+    fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
+        let Some(name) = self.chosen else { return };
+        let text = snapshot.names().get(name).text;
+        ui.horizontal(|ui| {
+            ui.add(egui::Label::new(RichText::new(shown(text).into_owned()).strong()).truncate());
+            if ui.small_button("Search").clicked() {
+                commands.push(Command::SearchFor(quoted(text)));
+            }
+        });
+        ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
+            if let Some(totals) = self.totals.as_ref().and_then(|totals| totals.get(name)) {
+                // Four bars an octave tell a factor of 1.2 apart.
+                let bars = totals.sketch().bars(2);
+                let counts: Vec<u64> = bars.iter().map(|bar| bar.count).collect();
+                let title = |bar: usize| {
+                    let bar = bars[bar];
+                    let (least, most) = (duration_text(bar.least_ns), duration_text(bar.most_ns));
+                    format!("{} of {least} to {most}", grouped_digits(bar.count))
+                };
+                ui.label(RichText::new("Durations").small().color(theme.weak_text));
+                if let Some(bar) = show_bars(ui, &counts, theme, title).and_then(|bar| bars.get(bar)) {
+                    let filter = format!("dur>={}ns dur<={}ns {}", bar.least_ns, bar.most_ns, quoted(text));
+                    commands.push(Command::SearchFor(filter));
+                }
+            }
+            let Some(facts) = self.facts.as_ref().filter(|facts| facts.name == name) else {
+                ui.spinner();
+                return;
+            };
+            let (from_ns, to_ns) = facts.range;
+            let time_of = |part: usize| {
+                let width = i128::from(to_ns) - i128::from(from_ns);
+                let ts_ns = i128::from(from_ns) + width * part as i128 / facts.over_time.len().max(1) as i128;
+                i64::try_from(ts_ns).unwrap_or(to_ns)
+            };
+            let title = |part: usize| {
+                let at = seconds_text(time_of(part).saturating_sub(snapshot.start_ns()));
+                format!("{} from {at} s on", grouped_digits(facts.over_time[part]))
+            };
+            ui.label(RichText::new("Over time").small().color(theme.weak_text));
+            if let Some(part) = show_bars(ui, &facts.over_time, theme, title) {
+                commands.push(Command::ShowTime(time_of(part)));
+            }
+            ui.label(RichText::new("Longest").small().color(theme.weak_text));
+            for hit in &facts.longest {
+                let at = seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
+                if ui.link(format!("{}  at {at} s", duration_text(hit.dur_ns))).clicked() {
+                    commands.push(Command::Reveal(hit.row));
+                }
+            }
+        });
+    }
+
+    fn sort(&mut self) {
+        let (column, ascending) = (self.sorted_by, self.ascending);
+        self.lines.sort_by(|a, b| {
+            let order = match column {
+                Column::Name => a.text.cmp(&b.text),
+                number => a.numbers[number as usize - 1].cmp(&b.numbers[number as usize - 1]),
+            };
+            let order = if ascending { order } else { order.reverse() };
+            order.then(a.name.cmp(&b.name))
+        });
+    }
+
+    /// The lines that are shown, as comma-separated text in nanoseconds.
+    fn csv(&self) -> String {
+        let mut csv = "name,category,count,total,self,mean,p50,p99,min,max\n".to_owned();
+        let words = self.words.to_lowercase();
+        for line in self.lines.iter().filter(|line| line.text.to_lowercase().contains(&words)) {
+            let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
+            write!(csv, "{},{}", quote(&line.text), quote(&line.category)).ok(); // text takes everything
+            for number in line.numbers {
+                write!(csv, ",{number}").ok();
+            }
+            csv.push('\n');
+        }
+        csv
+    }
+}
+
+impl Line {
+    fn text_of(&self, column: Column) -> String {
+        match column {
+            Column::Name => shown(&self.text).into_owned(),
+            Column::Count => grouped_digits(u64::try_from(self.numbers[0]).unwrap_or(u64::MAX)),
+            time => duration_text(u64::try_from(self.numbers[time as usize - 1]).unwrap_or(u64::MAX)),
+        }
+    }
+}
+
+fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
+    let row = snapshot.names().get(name);
+    let times = [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
+    let [mean, median, p99, min, max] = times.map(u128::from);
+    Line {
+        name,
+        text: row.text.to_owned(),
+        category: row.category.unwrap_or_default().to_owned(),
+        numbers: [totals.count.into(), totals.total_ns, totals.self_ns, mean, median, p99, min, max],
+    }
+}
+
+/// The left and right end of each column.
+fn columns_of(width: f32) -> [(f32, f32); Column::ALL.len()] {
+    const NUMBER_POINTS: f32 = 76.0;
+    let numbers = Column::ALL.len() - 1;
+    let number = NUMBER_POINTS.min(width / (numbers as f32 + 2.0));
+    let name = width - number * numbers as f32;
+    std::array::from_fn(|column| match column {
+        0 => (0.0, name),
+        _ => (name + number * (column - 1) as f32, name + number * column as f32),
+    })
+}
+
+fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: egui::Color32) {
+    let inside = cell.shrink2(vec2(4.0, 0.0));
+    let painter = ui.painter().with_clip_rect(inside.intersect(ui.clip_rect()));
+    let (at, align) = match column {
+        Column::Name => (inside.left_center(), Align2::LEFT_CENTER),
+        _ => (inside.right_center(), Align2::RIGHT_CENTER),
+    };
+    painter.text(at, align, text, FontId::proportional(12.0), color);
+}
+
+/// Bars side by side, as high as the root of their counts. Returns the one that was clicked.
+fn show_bars(ui: &mut Ui, counts: &[u64], theme: &Theme, title: impl Fn(usize) -> String) -> Option<usize> {
+    const HEIGHT: f32 = 46.0;
+    let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), HEIGHT), Sense::click());
+    let place = response.rect;
+    painter.rect_filled(place, 3.0, theme.canvas);
+    let most = counts.iter().copied().max().unwrap_or(0).max(1);
+    let width = place.width() / counts.len().max(1) as f32;
+    let pointed = response.hover_pos().map(|at| ((at.x - place.left()) / width) as usize);
+    let pointed = pointed.filter(|bar| *bar < counts.len());
+    for (bar, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        // The root: what is few stays visible beside what is many.
+        let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
+        let left = place.left() + bar as f32 * width;
+        let right = (left + width - 1.0).max(left + 1.0);
+        let rect = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(right, place.bottom()));
+        painter.rect_filled(rect, 0.0, if pointed == Some(bar) { theme.text } else { theme.accent });
+    }
+    let clicked = pointed.filter(|_| response.clicked());
+    if let Some(bar) = pointed {
+        response.on_hover_text_at_pointer(title(bar));
+    }
+    clicked
+}
+
+/// A text as a filter takes it: as it stands.
+fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::query::filter::{Filter, Test};
+
+    #[test]
+    fn a_quoted_name_is_found_as_it_stands() {
+        for name in ["plain", "a b", "say \"x\"", r"C:\dir\", "-dur>1ms", "/x/"] {
+            let filter = Filter::parse(&quoted(name)).unwrap();
+            assert!(matches!(&filter.terms[..], [term] if !term.negated));
+            assert!(matches!(&filter.terms[0].test, Test::Name(test) if test.holds(name) && !test.holds("other")));
+        }
+    }
+}
