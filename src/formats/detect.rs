@@ -4,9 +4,48 @@ use std::path::Path;
 
 use super::source::{Source, excerpt};
 use super::{
-    ReadContext, ReadError, Reader, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp, perf_data,
-    perf_script, perfetto, spall, speedscope, strace, tracy,
+    ReadContext, ReadError, Reader, archive, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp,
+    perf_data, perf_script, perfetto, spall, speedscope, strace, tracy,
 };
+
+/// What a reader makes of a capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Shown {
+    /// What runs for a while.
+    Spans,
+    /// What happens at a time.
+    Instants,
+    /// Numbers over time.
+    Counters,
+    /// Arrows from one span to another.
+    Flows,
+    /// What events carry.
+    Arguments,
+    /// What CPUs run and threads wait for.
+    Scheduling,
+    /// Call stacks at a time.
+    Samples,
+}
+
+impl Shown {
+    /// All, in the order of the documentation.
+    pub const ALL: [Self; 7] =
+        [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Arguments, Self::Scheduling, Self::Samples];
+
+    /// One word.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Spans => "spans",
+            Self::Instants => "instants",
+            Self::Counters => "counters",
+            Self::Flows => "flows",
+            Self::Arguments => "arguments",
+            Self::Scheduling => "scheduling",
+            Self::Samples => "samples",
+        }
+    }
+}
 
 /// A format that can be read.
 #[derive(Debug)]
@@ -17,9 +56,13 @@ pub struct Format {
     pub extensions: &'static [&'static str],
     /// Whether a (decompressed) capture that begins so is probably one.
     pub sniff: fn(head: &[u8]) -> bool,
+    /// What of a capture it shows; nothing for those that are refused, or that hold captures.
+    pub shows: &'static [Shown],
     /// Opens it. A format that reads by position opens the path anew and leaves the source.
     pub open: fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>,
 }
+
+use Shown::{Arguments, Counters, Flows, Instants, Samples, Scheduling, Spans};
 
 /// Every format, the most certain first.
 pub const FORMATS: &[Format] = &[
@@ -27,111 +70,151 @@ pub const FORMATS: &[Format] = &[
         name: "Longspan capture",
         extensions: &["longspan"],
         sniff: |head| head.starts_with(&super::native::wire::MAGIC),
-        open: |source, context| super::native::read::open(source.path(), context).map(Box::new).map(Reader::Chunks),
+        shows: &Shown::ALL,
+        open: open_native,
+    },
+    Format {
+        name: "zip archive",
+        extensions: &["zip"],
+        sniff: archive::read::looks_like_zip,
+        shows: &[],
+        open: |source, _| Ok(archive::read::open_zip(source)),
+    },
+    Format {
+        name: "tar archive",
+        extensions: &["tar", "tar.gz", "tgz"],
+        sniff: archive::read::looks_like_tar,
+        shows: &[],
+        open: |source, _| Ok(archive::read::open_tar(source)),
     },
     Format {
         name: "OpenTelemetry protobuf",
         extensions: &["otlp", "binpb"],
         sniff: otlp::proto::looks_like_otlp,
+        shows: &[Spans, Instants, Flows, Arguments],
         open: |source, _| Ok(otlp::proto::open(source)),
     },
     Format {
         name: "Perfetto",
         extensions: &["pftrace", "perfetto-trace", "perfetto", "pb", "pftrace.gz", "perfetto-trace.gz"],
         sniff: perfetto::packets::looks_like_perfetto,
+        shows: &Shown::ALL,
         open: |source, _| Ok(perfetto::read::open(source)),
     },
     Format {
         name: "Ninja log",
         extensions: &["ninja_log"],
         sniff: ninja::looks_like_ninja_log,
+        shows: &[Spans, Arguments],
         open: |source, _| Ok(ninja::open(source)),
     },
     Format {
         name: "Spall",
         extensions: &["spall"],
         sniff: spall::read::looks_like_spall,
+        shows: &[Spans, Instants, Arguments],
         open: |source, _| spall::read::open(source),
     },
     Format {
         name: "Tracy",
         extensions: &["tracy"],
         sniff: tracy::looks_like_tracy,
+        shows: &[],
         open: |source, _| tracy::refuse(&source),
     },
     Format {
         name: "Tracy zones",
         extensions: &["csv"],
         sniff: tracy::looks_like_zones,
+        shows: &[Spans, Arguments],
         open: |source, _| Ok(tracy::open(source)),
     },
     Format {
         name: "strace",
         extensions: &["strace"],
         sniff: strace::looks_like_strace,
+        shows: &[Spans, Instants, Arguments],
         open: |source, _| Ok(strace::open(source)),
     },
     Format {
         name: "ftrace",
         extensions: &["ftrace", "systrace", "html", "txt"],
         sniff: ftrace::looks_like_ftrace,
+        shows: &[Spans, Instants, Counters, Arguments, Scheduling],
         open: |source, _| Ok(ftrace::open(source)),
     },
     Format {
         name: "perf.data",
         extensions: &["data", "perf"],
         sniff: perf_data::read::looks_like_perf_data,
+        shows: &[Instants, Arguments, Scheduling, Samples],
         open: |source, _| perf_data::read::open(source),
     },
     Format {
         name: "perf script",
         extensions: &["perf", "txt"],
         sniff: perf_script::looks_like_perf_script,
+        shows: &[Spans, Instants, Arguments, Scheduling, Samples],
         open: |source, _| Ok(perf_script::open(source)),
     },
     Format {
         name: "Fuchsia trace",
         extensions: &["fxt"],
         sniff: fxt::read::looks_like_fxt,
+        shows: &[Spans, Instants, Counters, Flows, Arguments, Scheduling],
         open: |source, _| Ok(fxt::read::open(source)),
     },
     Format {
         name: "OpenTelemetry JSON",
         extensions: &["jsonl", "json", "jsonl.gz"],
         sniff: otlp::json::looks_like_otlp,
+        shows: &[Spans, Instants, Flows, Arguments],
         open: |source, _| Ok(otlp::json::open(source)),
     },
     Format {
         name: "Firefox profile",
         extensions: &["json", "json.gz"],
         sniff: firefox::read::looks_like_firefox,
+        shows: &[Spans, Instants, Counters, Arguments, Samples],
         open: |source, _| Ok(firefox::read::open(source)),
     },
     Format {
         name: "speedscope",
         extensions: &["speedscope.json"],
         sniff: speedscope::looks_like_speedscope,
+        shows: &[Spans],
         open: |source, _| Ok(speedscope::open(source)),
     },
     Format {
         name: "V8 CPU profile",
         extensions: &["cpuprofile"],
         sniff: cpuprofile::looks_like_cpuprofile,
+        shows: &[Samples],
         open: |source, _| Ok(cpuprofile::open(source)),
     },
     Format {
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
+        shows: &[Spans, Instants, Counters, Flows, Arguments],
         open: |source, _| Ok(chrome_json::read::open(source)),
     },
     Format {
         name: "Collapsed stacks",
         extensions: &["collapsed", "folded"],
         sniff: collapsed::looks_like_collapsed,
+        shows: &[Spans],
         open: |source, _| Ok(collapsed::open(source)),
     },
 ];
+
+impl Format {
+    /// Whether it holds captures rather than being one.
+    #[must_use]
+    pub fn is_archive(&self) -> bool {
+        self.name.ends_with(" archive")
+    }
+}
 
 /// Opens a capture in whatever known format it is.
 ///
@@ -149,6 +232,15 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
 #[must_use]
 pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(head))
+}
+
+/// A native capture is read by position: one that is compressed as a whole is unpacked to a file first.
+fn open_native(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+    let path = source.path().to_owned();
+    let unpacked = if source.is_packed() { Some(archive::unpacked_to_file(source, context)?) } else { None };
+    // The file has no name any more once it is open.
+    let path = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
+    super::native::read::open(path, context).map(Box::new).map(Reader::Chunks)
 }
 
 /// An array or object, after a byte order mark and white space perhaps.
@@ -200,5 +292,19 @@ mod tests {
             assert_eq!(format_of(text.as_bytes()), None, "{text:?}");
         }
         assert_eq!(format_of(b"\x7fELF\x02\x01\x01\x00"), None);
+    }
+
+    #[test]
+    fn the_documentation_has_the_table_of_formats() {
+        let row = |format: &Format| {
+            let mark = |shown: &Shown| if format.shows.contains(shown) { " x |" } else { " |" };
+            format!("| {} |{}\n", format.name, Shown::ALL.iter().map(mark).collect::<String>())
+        };
+        let labels = Shown::ALL.map(Shown::label).join(" | ");
+        let head = format!("| format | {labels} |\n|---|{}\n", "---|".repeat(Shown::ALL.len()));
+        let rows = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(row);
+        let table = rows.fold(head, |table, row| table + &row);
+        let readme = include_str!("../../README.md");
+        assert!(readme.contains(&table), "README.md should have:\n{table}");
     }
 }

@@ -73,6 +73,12 @@ impl Source {
         &self.path
     }
 
+    /// Whether the bytes of the file are not those that are read, because it is compressed.
+    #[must_use]
+    pub fn is_packed(&self) -> bool {
+        matches!(self.rest, Rest::Blocks(_))
+    }
+
     /// The first bytes, up to [`HEAD_BYTES`]; they are read again from the beginning.
     #[must_use]
     pub fn head(&self) -> &[u8] {

@@ -113,6 +113,10 @@ losses! {
     MissingText = "missing_text", "A name or an argument refers to a text that the capture does not hold; it is shown without.";
     /// A clock without a way to the capture's clock.
     UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the capture's; it is shown at its own clock's time.";
+    /// A file of an archive that is no capture.
+    UnknownMember = "unknown_member", "A file in the archive is in no known format; it is not shown.";
+    /// A file of an archive that cannot be read.
+    UnreadableMember = "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
 }
 
 /// What is known of one kind of loss.
