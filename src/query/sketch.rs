@@ -10,9 +10,9 @@ const EXACT_MAX: usize = 128;
 const OCTAVE_LOG2: u32 = 5;
 
 /// The spread of some durations.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub enum Sketch {
-    /// The durations.
+    /// The durations, in any order.
     Exact(Vec<u64>),
     /// Counts of neighbouring buckets, from that number on.
     Counted {
@@ -33,6 +33,26 @@ pub struct Bar {
     /// How many durations it has.
     pub count: u64,
 }
+
+/// Equal are those of the same durations, in whatever order these were added.
+impl PartialEq for Sketch {
+    fn eq(&self, other: &Self) -> bool {
+        let sorted = |values: &[u64]| {
+            let mut values = values.to_vec();
+            values.sort_unstable();
+            values
+        };
+        match (self, other) {
+            (Self::Exact(ours), Self::Exact(theirs)) => sorted(ours) == sorted(theirs),
+            (Self::Counted { first, counts }, Self::Counted { first: others_first, counts: others }) => {
+                first == others_first && counts == others
+            }
+            _ => false,
+        }
+    }
+}
+
+impl Eq for Sketch {}
 
 impl Default for Sketch {
     fn default() -> Self {
