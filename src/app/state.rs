@@ -1,6 +1,8 @@
 //! What the window shows and how it answers: which capture is open, what runs, which dialog is up. Knows no graphics card and
 //! no system window, so that it outlives both and a test can drive it.
 
+mod mend;
+
 use std::path::PathBuf;
 
 use egui::Ui;
@@ -48,6 +50,8 @@ struct OpenCapture {
     details: Option<Details>,
     /// Whether the load that runs will show more of it.
     grows: bool,
+    /// Whether it is sorted again, because its store was damaged: once and not for ever.
+    is_mended: bool,
     /// The look at it as a whole that was last begun.
     surveyed: Option<TaskId>,
     /// Stops that look.
@@ -198,19 +202,22 @@ impl App {
     /// Shows a capture that was loaded from `source`, to its end or, while it `grows`, so far.
     pub fn show_capture(&mut self, snapshot: Snapshot, source: PathBuf, grows: bool) {
         // While more is sorted, what is looked at stays in view.
-        let timeline = if let Some(OpenCapture { timeline, grows: true, .. }) = self.capture.take() {
-            timeline.with_more(snapshot)
-        } else {
-            let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.options.navigation);
-            timeline.set_density(self.density);
-            timeline
-        };
+        let (timeline, is_mended) =
+            if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = self.capture.take() {
+                (timeline.with_more(snapshot), is_mended)
+            } else {
+                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.options.navigation);
+                timeline.set_density(self.density);
+                (timeline, false)
+            };
         // A preview is looked at as a whole when it is no more than that.
         let id = self.next_task();
         let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), &self.wake));
         let surveyed = Some(id);
         self.panels.forget(timeline.snapshot(), &self.wake);
-        self.capture = Some(OpenCapture { source, timeline, details: None, grows, surveyed, _surveying: surveying });
+        let details = None;
+        self.capture =
+            Some(OpenCapture { source, timeline, details, grows, is_mended, surveyed, _surveying: surveying });
     }
 
     /// Takes the answer of background work.
@@ -292,6 +299,7 @@ impl App {
             ui.ctx().set_zoom_factor(f32::from(self.text_percent) / 100.0);
             self.themed = true;
         }
+        self.mend();
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
         let state = self.ui_state();

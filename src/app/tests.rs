@@ -54,12 +54,15 @@ struct Driven {
 
 impl Driven {
     fn new() -> Self {
+        Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
+    }
+
+    fn with(options: AppOptions) -> Self {
         let (sender, events) = channel();
         let sender = Mutex::new(sender);
         let wake = Arc::new(move |event| {
             sender.lock().unwrap().send(event).ok(); // the test is over
         });
-        let options = AppOptions { load: load_options(), ..AppOptions::default() };
         Self {
             app: App::new(options, wake),
             context: egui::Context::default(),
@@ -310,6 +313,41 @@ fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
     assert!(driven.app.message().is_some());
     driven.press(egui::Key::Escape);
     assert_eq!(driven.app.message(), None);
+}
+
+#[test]
+fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
+    let folder = tempfile::tempdir().unwrap();
+    let spans =
+        (0..5000).map(|k| format!(r#"{{"ph":"X","name":"s{}","pid":1,"tid":1,"ts":{},"dur":9}}"#, k % 7, 10 * k));
+    let capture = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    let cache = folder.path().join("cache");
+    let load = LoadOptions { cache: CachePolicy::Folder(cache.clone()), ..LoadOptions::default() };
+    ingest::open(&capture, &load, &Cancel::default(), &Progress::default()).unwrap();
+    let kept = std::fs::read_dir(&cache).unwrap().map(|entry| entry.unwrap().path());
+    let kept = kept.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "lsstore")).unwrap();
+    let mut bytes = std::fs::read(&kept).unwrap();
+    // In the first extent, which every view reads.
+    bytes[500] ^= 1;
+    std::fs::write(&kept, bytes).unwrap();
+
+    let mut driven = Driven::with(AppOptions { load, ..AppOptions::default() });
+    driven.app.open_first_of(&[capture]);
+    driven.finish_tasks();
+    driven.app.timeline_mut().unwrap().wait_for_all();
+    driven.app.timeline_mut().unwrap().show_exactly(1000, 2000);
+    // Until a frame has read it, and the next has seen that.
+    while !driven.app.note().contains("damaged") {
+        assert!(driven.seconds < 60.0, "nobody says so: {}", driven.app.note());
+        driven.frame(Vec::new());
+        while let Ok(event) = driven.events.try_recv() {
+            driven.app.take(event);
+        }
+    }
+    driven.finish_tasks();
+    let timeline = driven.app.timeline_mut().unwrap();
+    assert_eq!(timeline.snapshot().store().damaged_in_all(), 0);
+    assert_eq!((timeline.view().start_ns(), timeline.view().end_ns()), (1000, 2000), "the view stays");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::CliError;
 use super::args::{Export, Load};
-use super::load::load;
+use super::load::{check, load};
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -21,5 +21,5 @@ pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     let written = written?;
     let (path, spans, bytes) = (wanted.output.display(), written.spans, written.bytes);
     eprintln!("longspan: {path}: {spans} spans written, {bytes} bytes");
-    Ok(())
+    check(&wanted.file, snapshot.store())
 }

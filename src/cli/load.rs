@@ -9,6 +9,8 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::Losses;
+use crate::store::Store;
+use crate::store::cache::Cache;
 
 /// Loads `file`, or takes its kept store, and says on stderr what was lost.
 pub fn load(file: &Path, how: &Load) -> Result<Loaded, CliError> {
@@ -22,6 +24,19 @@ pub fn load(file: &Path, how: &Load) -> Result<Loaded, CliError> {
     }
     report(file, &loaded.store.meta().losses);
     Ok(loaded)
+}
+
+/// Tells whether a store was as it was written wherever a command has read it. One that was not is forgotten.
+///
+/// # Errors
+/// [`CliError::Damaged`] if it was not: what was printed or written lacks something.
+pub fn check(file: &Path, store: &Store) -> Result<(), CliError> {
+    let parts = store.damaged();
+    if parts == 0 {
+        return Ok(());
+    }
+    Cache::forget(store).map_err(|source| CliError::File { path: store.path().to_owned(), source })?;
+    Err(CliError::Damaged { path: file.to_owned(), parts })
 }
 
 impl Load {

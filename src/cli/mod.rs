@@ -47,6 +47,9 @@ enum CliError {
     /// A capture could not be written.
     #[error(transparent)]
     Export(#[from] crate::export::ExportError),
+    /// The kept store turned out to be damaged while it was read.
+    #[error("{}: its kept store is damaged in {parts} places, so the result lacks something; it was removed: run this again", path.display())]
+    Damaged { path: PathBuf, parts: u64 },
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: crate::formats::native::write::WriteError },

@@ -3,7 +3,7 @@
 use std::path::Path;
 
 use super::args::{Load, Spans};
-use super::load::load;
+use super::load::{check, load};
 use super::{CliError, to_stdout};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -50,5 +50,6 @@ pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
             left = left.saturating_sub(tied.len() as u64);
         }
         Ok(())
-    })
+    })?;
+    check(Path::new(&spans.file), snapshot.store())
 }

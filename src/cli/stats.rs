@@ -1,7 +1,7 @@
 //! `longspan stats`: the spans of a capture added up by name, those with the most time first.
 
 use super::args::{Load, Stats};
-use super::load::load;
+use super::load::{check, load};
 use super::progress_line::ProgressLine;
 use super::{CliError, to_stdout};
 use crate::base::cancel::Cancel;
@@ -62,5 +62,6 @@ pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
             out.write_all(b"\n")?;
         }
         Ok(())
-    })
+    })?;
+    check(&stats.file, snapshot.store())
 }

@@ -127,6 +127,20 @@ impl Cache {
         }
     }
 
+    /// Forgets a kept store that was found damaged, so that its capture is sorted anew when it is opened next.
+    ///
+    /// # Errors
+    /// If it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
+    pub fn forget(store: &Store) -> io::Result<()> {
+        if store.path().extension().is_none_or(|ending| ending != STORE_EXTENSION) {
+            return Ok(());
+        }
+        match fs::remove_file(store.path()) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
     /// Starts a new store, locked for as long as this process lives.
     ///
     /// # Errors

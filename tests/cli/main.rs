@@ -2,6 +2,7 @@
 
 mod bad_input;
 mod contract;
+mod damage;
 mod golden;
 mod harness;
 mod large;

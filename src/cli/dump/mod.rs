@@ -16,7 +16,7 @@ use serde_json::{Value, json};
 use self::flows::Flows;
 use self::latest::{Begun, Latest};
 use super::args::Load;
-use super::load::load;
+use super::load::{check, load};
 use super::{CliError, to_stdout};
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
@@ -37,7 +37,8 @@ pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
         }
         losses(&snapshot, out)?;
         Ok(())
-    })
+    })?;
+    check(file, snapshot.store())
 }
 
 fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {

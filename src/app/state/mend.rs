@@ -1,0 +1,24 @@
+//! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture sorted anew.
+
+use super::{App, Source};
+use crate::store::cache::Cache;
+
+impl App {
+    /// Sorts a capture again of which the kept store turned out to be damaged. What is looked at stays in view.
+    pub(super) fn mend(&mut self) {
+        let Some(capture) = &self.capture else { return };
+        let store = capture.timeline.snapshot().store();
+        if self.running.is_some() || capture.is_mended || store.damaged() == 0 {
+            return;
+        }
+        let (source, forgotten) = (capture.source.clone(), Cache::forget(store));
+        if let Err(error) = forgotten {
+            self.message = Some(("The sorted store is damaged", format!("{}: {error}", source.display())));
+        }
+        self.load(Source::File(source));
+        "The sorted store of this capture was damaged; the capture is sorted again.".clone_into(&mut self.note);
+        if let Some(capture) = &mut self.capture {
+            (capture.grows, capture.is_mended) = (true, true);
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! A kept store that was altered behind Longspan's back.
+
+use std::fs;
+
+use crate::harness::longspan;
+
+#[test]
+fn a_damaged_store_is_told_and_made_again() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = |name: &str| folder.path().join(name).to_string_lossy().into_owned();
+    let (capture, cache) = (path("a.longspan"), path("cache"));
+    longspan(&["synth", "-o", &capture, "--spans", "20000", "--threads", "2", "--format", "native"]).done();
+    let words = ["spans", &capture, "--format", "csv", "--cache", &cache];
+    let expected = longspan(&words).done();
+    let kept = fs::read_dir(&cache).expect("the cache").map(|entry| entry.expect("an entry").path());
+    let kept = kept.into_iter().find(|path| path.extension().is_some_and(|ending| ending == "lsstore"));
+    let kept = kept.expect("a kept store");
+    let mut bytes = fs::read(&kept).expect("read");
+    // In the body, which is verified where it is read.
+    let place = bytes.len() / 3;
+    bytes[place] ^= 0x10;
+    fs::write(&kept, bytes).expect("written");
+
+    let message = longspan(&words).failed(1);
+    assert!(message.contains(&capture) && message.contains("kept store is damaged"), "{message}");
+    assert!(longspan(&words).done() == expected, "the store is made again");
+}
