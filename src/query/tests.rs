@@ -312,3 +312,16 @@ fn a_view_of_the_whole_of_time_is_answered() {
         assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
     }
 }
+
+#[test]
+fn a_view_of_everything_reads_as_much_of_a_large_lane_as_of_a_small_one() {
+    for count in [1 << 17, 1 << 19, 1 << 21] {
+        let rows = rows_of(0, &[(3, 5), (10, 1), (0, 30)], count);
+        let end_ns = rows.last().unwrap().start_ns + 100;
+        let snapshot = snapshot_of(&[(LaneKind::Spans, rows)], 0);
+        let buckets = Buckets::covering(0, end_ns, end_ns.unsigned_abs() / 1920);
+        let read = longest(&snapshot, LaneIdx(0), buckets, &mut Vec::new());
+        // A bucket of the pyramid has 32 bytes, and its width is that of the view's.
+        assert!(read.blocks == 0 && read.bytes <= 32 * u64::from(buckets.count), "{count} rows: {read:?}");
+    }
+}
