@@ -86,6 +86,13 @@ impl<W: Write> Ordered<'_, W> {
             self.bind_flow(&mut held, place)?;
         }
         self.end_before(ts_ns, true)?;
+        // What leaves or passes through a span that begins now stands in it only behind its begin.
+        let goes_last = |held: &Held| match held.event.kind {
+            EventKind::FlowStart | EventKind::FlowStep => true,
+            EventKind::FlowEnd => held.event.flags.has(EventFlags::BIND_ENCLOSING),
+            _ => false,
+        };
+        held.sort_by_key(goes_last);
         for held in held.iter().filter(|held| !held.is_done) {
             let (event, blob) = (&held.event, &*held.blob);
             match event.kind {

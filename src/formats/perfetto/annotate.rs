@@ -1,5 +1,5 @@
-//! Arguments -> debug annotations: the text of one JSON object into the messages that Perfetto shows. What no annotation
-//! can hold as it is (a number beyond 64 bits, no value) goes as JSON text, which readers parse.
+//! Arguments -> debug annotations: the text of one JSON object into the messages that Perfetto shows. A number that
+//! no annotation can hold goes as JSON text, which readers parse.
 
 use rustc_hash::FxHashMap;
 use serde_json::Value;
@@ -11,6 +11,10 @@ const KEYS_MAX: usize = 1 << 16;
 
 /// Readers put this before every key, so it is taken away from those that have it.
 const PREFIX: &str = "debug.";
+
+/// Kinds of values of the older form, which can be empty.
+const EMPTY_DICTIONARY: u64 = 1;
+const EMPTY_ARRAY: u64 = 2;
 
 /// Numbers of the names of arguments.
 #[derive(Debug, Default)]
@@ -87,7 +91,10 @@ impl Keys {
                     }
                 }
             }
-            Value::Null | Value::Object(_) | Value::Array(_) => push_bytes(bytes, 9, value.to_string().as_bytes()),
+            // An annotation without a value: Perfetto stops at JSON text that says null.
+            Value::Null => {}
+            Value::Object(_) => push_message(bytes, 8, |bytes| push_number(bytes, 1, EMPTY_DICTIONARY)),
+            Value::Array(_) => push_message(bytes, 8, |bytes| push_number(bytes, 1, EMPTY_ARRAY)),
         }
     }
 }

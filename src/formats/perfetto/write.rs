@@ -24,6 +24,8 @@ use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, S
 
 /// The one writer of all packets.
 const SEQUENCE: u64 = 1;
+/// The mapping of all frames, which no address leads to: Perfetto takes no frame without one.
+const MAPPING: u64 = 1;
 /// Numbers from here on stand for ids that are none: above what systems give, within what the format holds.
 const MADE_UP_IDS: i64 = 0x7000_0000;
 /// Bits of the number of a track in its uuid; those above tell which of the rows for what overlaps it is.
@@ -58,6 +60,8 @@ pub struct PerfettoWriter<'a, W> {
     stacked: Vec<bool>,
     /// By row of names: whether a frame of that function is interned.
     framed: Vec<bool>,
+    /// Whether the one mapping is interned.
+    is_mapped: bool,
     keys: Keys,
     /// Rows for what overlaps that are described.
     overlaps: FxHashSet<(u32, Overlap)>,
@@ -90,6 +94,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             named: vec![false; names.len()],
             stacked: vec![false; stacks.len()],
             framed: vec![false; names.len()],
+            is_mapped: false,
             keys: Keys::default(),
             overlaps: FxHashSet::default(),
             is_begun: false,
@@ -237,6 +242,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         if std::mem::replace(known, true) {
             return;
         }
+        if !std::mem::replace(&mut self.is_mapped, true) {
+            push_message(&mut self.interned, 19, |bytes| push_number(bytes, 1, MAPPING));
+        }
         let mut frames: Vec<NameIdx> = self.stacks.frames(stack).collect();
         frames.reverse();
         for &name in &frames {
@@ -250,6 +258,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                 push_message(&mut self.interned, 6, |bytes| {
                     push_number(bytes, 1, iid);
                     push_number(bytes, 2, iid);
+                    push_number(bytes, 3, MAPPING);
+                    push_number(bytes, 4, iid);
                 });
             }
         }
