@@ -113,10 +113,15 @@ impl BatchBuilder {
         row
     }
 
+    /// Whether the batch should be handed on.
+    pub(super) fn is_full(&self) -> bool {
+        let chunk = &self.batch.chunk;
+        chunk.events.len() >= BATCH_EVENTS || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+    }
+
     /// Hands the batch on if it is full.
     pub(super) fn flush_if_full(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-        let chunk = &self.batch.chunk;
-        if chunk.events.len() < BATCH_EVENTS && chunk.details.bytes.len() < BATCH_DETAIL_BYTES {
+        if !self.is_full() {
             return Ok(());
         }
         context.cancel.check()?;
@@ -125,12 +130,17 @@ impl BatchBuilder {
 
     /// Hands the batch on, sorted.
     pub(super) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
-        let mut batch = std::mem::replace(&mut self.batch, empty_batch());
+        let mut batch = self.take();
+        batch.chunk.sort();
+        sink.accept(batch)
+    }
+
+    /// The batch as it is, unsorted; begins the next.
+    pub(super) fn take(&mut self) -> Batch {
         self.number += 1;
         self.name_rows.clear();
         self.track_rows.clear();
-        batch.chunk.sort();
-        sink.accept(batch)
+        std::mem::replace(&mut self.batch, empty_batch())
     }
 }
 

@@ -1,4 +1,5 @@
-//! The first pass: which tracks, processes and threads a capture describes, anywhere in it. Reads no events.
+//! Which tracks, processes and threads a capture describes: as its packets come, or all of them at once where an event is
+//! on a track that is described only later. Reads no events.
 
 use rustc_hash::FxHashMap;
 
@@ -11,6 +12,9 @@ use crate::model::{Id, Loss, Losses, Metadata, Place};
 
 /// Packets between two looks at whether to stop.
 pub(super) const PACKETS_PER_CHECK: u64 = 4096;
+
+/// A chain of parents longer than this is a circle or an attack.
+pub(super) const PARENTS_MAX: usize = 128;
 
 /// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
 const DESCRIPTORS_MAX: usize = 4 << 20;
@@ -74,18 +78,40 @@ impl Descriptors {
     }
 
     fn take(&mut self, packet: Packet<'_>) {
-        let place = Place::Offset(packet.offset);
         for field in Fields::of(packet.bytes) {
-            let Value::Bytes(bytes) = field.value else { continue };
-            match field.number {
-                2 => self.process_tree(bytes, place),
-                43 => drop(self.process(bytes, place)),
-                44 => drop(self.thread(bytes, place)),
-                45 => self.is_before_4_14 = is_before_4_14(bytes),
-                60 => self.track(bytes, place),
-                _ => {}
+            if let Value::Bytes(bytes) = field.value {
+                self.take_field(field.number, bytes, Place::Offset(packet.offset));
             }
         }
+    }
+
+    /// Takes a field of a packet, if it is one that describes something.
+    pub(super) fn take_field(&mut self, number: u32, bytes: &[u8], place: Place) {
+        match number {
+            2 => self.process_tree(bytes, place),
+            43 => drop(self.process(bytes, place)),
+            44 => drop(self.thread(bytes, place)),
+            45 => self.is_before_4_14 = is_before_4_14(bytes),
+            60 => self.track(bytes, place),
+            _ => {}
+        }
+    }
+
+    /// Forgets what was described, but not what is to be told of it.
+    pub(super) fn forget(&mut self) {
+        self.by_uuid.clear();
+        self.process_of.clear();
+    }
+
+    /// Whether a track and all that it is below are described.
+    pub(super) fn has_line_of(&self, uuid: u64) -> bool {
+        let mut next = Some(uuid);
+        for _ in 0..PARENTS_MAX {
+            let Some(uuid) = next.filter(|&uuid| uuid != 0) else { return true };
+            let Some(descriptor) = self.by_uuid.get(&uuid) else { return false };
+            next = descriptor.parent;
+        }
+        true
     }
 
     fn track(&mut self, bytes: &[u8], place: Place) {

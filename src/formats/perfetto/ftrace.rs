@@ -15,15 +15,17 @@ use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place};
 pub(super) struct Kernel {
     pub(super) scheduler: Scheduler,
     /// The tracing of the scheduler was told to be before version 4.14, whose bits mean something else.
-    pub(super) is_before_4_14: bool,
+    is_before_4_14: bool,
+    is_begun: bool,
 }
 
 impl Kernel {
-    /// Starts with what the first pass found.
-    pub(super) fn new(described: &Descriptors) -> Self {
-        let mut scheduler = Scheduler::default();
-        described.process_of.iter().for_each(|(&tid, &pid)| scheduler.thread_of(tid, pid));
-        Self { scheduler, is_before_4_14: described.is_before_4_14 }
+    /// Takes what is described of threads anywhere in the capture, before the first event.
+    fn begin(&mut self, described: &Descriptors) {
+        if !self.is_begun {
+            described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.thread_of(tid, pid));
+            (self.is_begun, self.is_before_4_14) = (true, described.is_before_4_14);
+        }
     }
 }
 
@@ -47,6 +49,7 @@ struct BundleClock {
 impl Taker<'_> {
     /// Takes the events of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
+        self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref() {

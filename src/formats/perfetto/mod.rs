@@ -1,12 +1,14 @@
 //! Perfetto's protobuf captures: track events, the older events of Chrome within them, and the scheduling and markers of
 //! Linux. Needs no descriptor files: the few fields that a timeline shows are read by their numbers.
 //!
-//! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` is the first pass over
-//! them (who is who), `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
-//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` writes arguments, `read` does the second pass.
+//! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` tells who is
+//! who, `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
+//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` writes arguments, `read` goes
+//! through all packets.
 //! `write` makes captures, with `encode` for fields and `annotate` for arguments.
 //!
-//! Two passes, because a track may be described after its events: in a capture of Chromium 69 are.
+//! One pass, and a second over the descriptions only where it is needed: an event may be on a track that is described after
+//! it, as 69 of a capture of Chromium are.
 
 mod annotate;
 mod args;

@@ -209,26 +209,52 @@ pub fn looks_like_perfetto(head: &[u8]) -> bool {
     begins_well && (is_cut || rest.get(len).is_none_or(|&tag| tag == PACKET_TAG))
 }
 
+/// Packets that are compressed together.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Bundle<'a> {
+    /// The number of the field that holds them: how they are compressed.
+    number: u32,
+    bytes: &'a [u8],
+    offset: u64,
+    /// How many bundles are around it.
+    depth: u32,
+}
+
+impl<'a> Bundle<'a> {
+    /// The bundle that a field of a packet is, if it is one.
+    pub(super) fn of_field(number: u32, bytes: &'a [u8], offset: u64, depth: u32) -> Option<Self> {
+        matches!(number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD).then_some(Self { number, bytes, offset, depth })
+    }
+}
+
 /// Hands on a packet, or what is in it if it is a bundle.
 pub(super) fn unpack(packet: Packet<'_>, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
     unpack_within(packet, 0, losses, take);
 }
 
 fn unpack_within(packet: Packet<'_>, depth: u32, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
-    let place = Place::Offset(packet.offset);
-    // Bundles say so in their first fields; other packets are not walked twice.
-    let bundle =
-        Fields::of(packet.bytes).take(8).find(|field| matches!(field.number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD));
-    let Some(bundle) = bundle else { return take(packet, losses) };
+    let bundle = Fields::of(packet.bytes)
+        .find_map(|field| Bundle::of_field(field.number, field.value.bytes(), packet.offset, depth));
+    match bundle {
+        Some(bundle) => unpack_bundle(&bundle, losses, &mut |packet, losses| {
+            unpack_within(packet, depth + 1, losses, take);
+        }),
+        None => take(packet, losses),
+    }
+}
+
+/// Hands on the packets of a bundle.
+pub(super) fn unpack_bundle(bundle: &Bundle<'_>, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
+    let &Bundle { number, bytes: packed, offset, depth } = bundle;
+    let place = Place::Offset(offset);
     if depth >= BUNDLES_MAX {
         return losses.add(Loss::DeepNesting, place);
     }
     let mut bytes = Vec::new();
     let limit = PACKET_BYTES_MAX as u64;
-    let unpacked = match bundle.number {
-        COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(bundle.value.bytes()).take(limit).read_to_end(&mut bytes),
-        _ => zstd::Decoder::with_buffer(bundle.value.bytes())
-            .and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
+    let unpacked = match number {
+        COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes),
+        _ => zstd::Decoder::with_buffer(packed).and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
     };
     if unpacked.is_err() {
         losses.add(Loss::BadRecord, place);
@@ -239,9 +265,7 @@ fn unpack_within(packet: Packet<'_>, depth: u32, losses: &mut Losses, take: &mut
     let mut fields = Fields::of(&bytes);
     for field in fields.by_ref() {
         match (field.number, field.value) {
-            (1, Value::Bytes(bytes)) => {
-                unpack_within(Packet { bytes, offset: packet.offset }, depth + 1, losses, take);
-            }
+            (1, Value::Bytes(bytes)) => take(Packet { bytes, offset }, losses),
             _ => losses.add(Loss::BadRecord, place),
         }
     }

@@ -1,26 +1,34 @@
-//! The second pass: packets in the order of the capture -> batches of events.
+//! Packets in the order of the capture -> batches of events. One thread decodes, since each packet builds on those before
+//! it; the thread that takes the batches sorts them meanwhile.
 
+use std::thread;
+
+use crossbeam_channel::bounded;
 use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, MONOTONIC, Time};
-use super::descriptors::{Descriptors, PACKETS_PER_CHECK, thread};
+use super::descriptors::{self, PACKETS_PER_CHECK};
 use super::ftrace::{Kernel, Taker};
-use super::packets::{Packet, Packets, unpack};
+use super::packets::{Bundle, Packet, Packets, unpack_bundle};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
-use super::tracks::Tracks;
+use super::tracks::{Rest, Tracks};
 use super::wire::{Fields, Value};
+use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
 use crate::formats::args::ArgsWriter;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Loss, Losses, Place, StackIdx};
+use crate::model::{Batch, Loss, Losses, Place, StackIdx};
 
 /// A recording has some thousand writers; more is an attack.
 const SEQUENCES_MAX: usize = 1 << 18;
+
+/// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
+const BATCHES_AHEAD: usize = 4;
 
 /// Makes a reader of a Perfetto capture.
 #[must_use]
@@ -36,35 +44,87 @@ struct Perfetto {
 impl StreamReader for Perfetto {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        // Only the second pass is shown: it takes most of the time.
-        let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
-        let described = Descriptors::collect(Source::open(source.path(), &quietly)?, context)?;
-        let mut decoder = Decoder::new(described);
-        let mut packets = Packets::of(source);
-        let mut count = 0u64;
-        while let Some(packet) = packets.next()? {
-            count += 1;
-            if count.is_multiple_of(PACKETS_PER_CHECK) {
-                context.cancel.check()?;
-            }
-            let mut losses = Losses::default();
-            let mut full = Ok(());
-            unpack(packet, &mut losses, &mut |packet, _| {
-                decoder.take(packet);
-                if full.is_ok() {
-                    full = decoder.batch.flush_if_full(sink, context);
-                }
+        if context.threads < 2 {
+            return decode(source, context, &mut |mut batch| {
+                batch.chunk.sort();
+                sink.accept(batch)
             });
-            full?;
-            decoder.batch.batch.losses.merge(&losses);
         }
-        decoder.finish(sink, &packets.losses)
+        thread::scope(|scope| {
+            let (batches, decoded) = bounded(BATCHES_AHEAD);
+            let decoding = scope.spawn(move || {
+                // Nobody waits once what takes the batches has failed.
+                decode(source, context, &mut |batch| batches.send(batch).map_err(|_| ReadError::Cancelled(Cancelled)))
+            });
+            for mut batch in &decoded {
+                batch.chunk.sort();
+                if let Err(error) = sink.accept(batch) {
+                    drop(decoded);
+                    return Err(error);
+                }
+            }
+            match decoding.join() {
+                Ok(decoded) => decoded,
+                Err(panic) => std::panic::resume_unwind(panic),
+            }
+        })
+    }
+}
+
+/// Takes a batch that is full.
+type Hand<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
+
+/// Goes through a capture, handing on batches in its order, each unsorted.
+fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), ReadError> {
+    let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
+    let mut decoder = Decoder::new(Rest { path: source.path().into(), context: quietly });
+    let mut packets = Packets::of(source);
+    let mut count = 0u64;
+    while let Some(packet) = packets.next()? {
+        count += 1;
+        if count.is_multiple_of(PACKETS_PER_CHECK) {
+            context.cancel.check()?;
+        }
+        decoder.take(packet, 0, hand)?;
+    }
+    decoder.finish(hand, &packets.losses)
+}
+
+/// The writers of a capture, in order of first appearance.
+#[derive(Debug, Default)]
+struct Sequences {
+    all: Vec<Sequence>,
+    rows: FxHashMap<u32, usize>,
+    /// The writer of the packet before, which often has the next one too.
+    recent: Option<(u32, usize)>,
+}
+
+impl Sequences {
+    /// The row of a writer, new or known; `None` if there are too many.
+    #[inline]
+    fn row_of(&mut self, id: u32) -> Option<usize> {
+        if let Some((recent, row)) = self.recent
+            && recent == id
+        {
+            return Some(row);
+        }
+        let row = match self.rows.get(&id) {
+            Some(&known) => known,
+            None if self.all.len() >= SEQUENCES_MAX => return None,
+            None => {
+                self.all.push(Sequence::default());
+                self.rows.insert(id, self.all.len() - 1);
+                self.all.len() - 1
+            }
+        };
+        self.recent = Some((id, row));
+        Some(row)
     }
 }
 
 /// What lasts from one packet to the next.
 struct Decoder {
-    sequences: FxHashMap<u32, Sequence>,
+    sequences: Sequences,
     clocks: Clocks,
     tracks: Tracks,
     kernel: Kernel,
@@ -116,30 +176,51 @@ impl<'a> PacketFields<'a> {
 }
 
 impl Decoder {
-    fn new(mut described: Descriptors) -> Self {
-        let mut batch = BatchBuilder::new();
-        batch.batch.metadata = std::mem::take(&mut described.metadata);
-        batch.batch.losses = std::mem::take(&mut described.losses);
+    fn new(rest: Rest) -> Self {
         Self {
-            sequences: FxHashMap::default(),
+            sequences: Sequences::default(),
             clocks: Clocks::default(),
-            kernel: Kernel::new(&described),
-            tracks: Tracks::new(described),
-            batch,
+            kernel: Kernel::default(),
+            tracks: Tracks::new(rest),
+            batch: BatchBuilder::new(),
             args: ArgsWriter::default(),
         }
     }
 
-    fn take(&mut self, packet: Packet<'_>) {
-        let place = Place::Offset(packet.offset);
+    /// Takes a packet, or those in it if it is a bundle. Hands the batch on whenever it is full.
+    fn take(&mut self, packet: Packet<'_>, depth: u32, hand: Hand<'_>) -> Result<(), ReadError> {
         let fields = PacketFields::read(packet.bytes);
+        if let Some((number, bytes)) = fields.data
+            && let Some(bundle) = Bundle::of_field(number, bytes, packet.offset, depth)
+        {
+            let (mut losses, mut taken) = (Losses::default(), Ok(()));
+            unpack_bundle(&bundle, &mut losses, &mut |packet, _| {
+                if taken.is_ok() {
+                    taken = self.take(packet, depth + 1, hand);
+                }
+            });
+            self.batch.batch.losses.merge(&losses);
+            return taken;
+        }
+        self.packet(&fields, Place::Offset(packet.offset));
+        if let Some(error) = self.tracks.failure() {
+            return Err(error);
+        }
+        if self.batch.is_full() { hand(self.batch.take()) } else { Ok(()) }
+    }
+
+    fn packet(&mut self, fields: &PacketFields<'_>, place: Place) {
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, place);
         }
-        if self.sequences.len() >= SEQUENCES_MAX && !self.sequences.contains_key(&fields.sequence) {
-            return self.batch.lose(Loss::OverLimit, place);
+        // Descriptions build on nothing before them.
+        if let Some((number @ (2 | 43 | 44 | 45 | 60), bytes)) = fields.data {
+            self.tracks.describe(number, bytes, place, &mut self.batch);
         }
-        let sequence = self.sequences.entry(fields.sequence).or_default();
+        let Some(row) = self.sequences.row_of(fields.sequence) else {
+            return self.batch.lose(Loss::OverLimit, place);
+        };
+        let sequence = &mut self.sequences.all[row];
         if fields.is_cleared {
             sequence.clear();
         } else if fields.was_dropped {
@@ -168,12 +249,13 @@ impl Decoder {
         // Asked of every packet with a time: the next one of its clock may be a distance from it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
         match fields.data {
-            Some((11, event)) => self.track_event(event, time, fields.sequence, place),
-            Some((66, sample)) => self.perf_sample(sample, time, fields.sequence, place),
-            Some((54, samples)) => self.streamed_samples(samples, fields.sequence, place),
+            Some((11, event)) => self.track_event(event, time, (fields.sequence, row), place),
+            Some((66, sample)) => self.perf_sample(sample, time, row, place),
+            Some((54, samples)) => self.streamed_samples(samples, (fields.sequence, row), place),
             Some((1, bundle)) => self.kernel_taker(fields.sequence, place).bundle(bundle),
             Some((44, descriptor)) => {
-                if let (Some(thread), Some(sequence)) = (thread(descriptor), self.sequences.get_mut(&fields.sequence)) {
+                if let Some(thread) = descriptors::thread(descriptor) {
+                    let sequence = &mut self.sequences.all[row];
                     sequence.thread = Some((thread.pid, thread.tid));
                     sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
                     sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
@@ -185,15 +267,14 @@ impl Decoder {
         }
     }
 
-    fn track_event(&mut self, bytes: &[u8], time: Option<Time>, sequence_id: u32, place: Place) {
-        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+    fn track_event(&mut self, bytes: &[u8], time: Option<Time>, (id, row): (u32, usize), place: Place) {
         let event = TrackEvent::read(bytes);
         let time = time.or_else(|| {
-            let ns = event.own_us(sequence)?.checked_mul(1000)?;
-            Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(sequence_id, Some(MONOTONIC), ns)))
+            let ns = event.own_us(&mut self.sequences.all[row])?.checked_mul(1000)?;
+            Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns)))
         });
         let Some(ts_ns) = self.told(time, place) else { return };
-        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+        let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
         Maker { sequence, tracks, batch, args, place }.take(&event, ts_ns);
     }
@@ -213,14 +294,14 @@ impl Decoder {
         }
     }
 
-    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, sequence_id: u32, place: Place) {
+    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: Place) {
         let sample = PerfSample::read(bytes);
         self.batch.batch.losses.add_many(Loss::RecorderLost, place, sample.lost.max(sample.is_skipped.into()));
         if sample.lost > 0 || sample.is_skipped {
             return;
         }
         let Some(ts_ns) = self.told(time, place) else { return };
-        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+        let sequence = &mut self.sequences.all[row];
         let stack = match sample.callstack {
             Some(iid) => sequence.stacks.stack(iid, &mut self.batch, place),
             None => Some(StackIdx::EMPTY),
@@ -239,8 +320,8 @@ impl Decoder {
 
     /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it was
     /// written.
-    fn streamed_samples(&mut self, bytes: &[u8], sequence_id: u32, place: Place) {
-        let Some(sequence) = self.sequences.get_mut(&sequence_id) else { return };
+    fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: Place) {
+        let sequence = &mut self.sequences.all[row];
         let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
         let track = self.tracks.thread(pid, tid);
         let track = self.batch.track(track, &self.tracks);
@@ -251,7 +332,7 @@ impl Decoder {
                 continue;
             };
             let raw = sequence.newest_us.checked_mul(1000).and_then(|ns| u64::try_from(ns).ok());
-            let time = raw.map_or(Time::Bad, |ns| self.clocks.time(sequence_id, Some(MONOTONIC), ns));
+            let time = raw.map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns));
             match time {
                 Time::Known(ts_ns) | Time::Foreign(ts_ns) => self.batch.push_sample(ts_ns, track, stack, 0),
                 Time::Bad => self.batch.lose(Loss::BadTime, place),
@@ -264,10 +345,10 @@ impl Decoder {
         Taker { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
     }
 
-    fn finish(mut self, sink: &mut dyn BatchSink, losses: &Losses) -> Result<(), ReadError> {
+    fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_taker(0, Place::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
-        self.batch.flush(sink)
+        hand(self.batch.take())
     }
 }
 

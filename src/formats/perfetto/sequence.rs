@@ -10,6 +10,9 @@ use crate::model::NameIdx;
 /// Numbers up to this are rows of an array; others are looked up.
 const DENSE_IIDS_MAX: u64 = 4096;
 
+/// Names that are found without a look-up; 24 bytes each, for each writer.
+const RECENT_NAMES_MAX: u64 = 4096;
+
 /// Pairs of name and category that are remembered: a writer has some hundred.
 const KNOWN_NAMES_MAX: usize = 1 << 16;
 
@@ -31,6 +34,8 @@ pub(super) struct Sequence {
     pub(super) newest_thread_us: i64,
     /// Rows of a batch for pairs of name and category: valid for the batch of that number.
     known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
+    /// The same for names of small numbers: batch, category, row. A name has one category nearly always.
+    recent_names: Vec<(u32, u64, NameIdx)>,
     /// The track of the uuid that was asked for last.
     pub(super) recent_track: Option<(u64, TrackNumber)>,
 }
@@ -106,6 +111,7 @@ impl Sequence {
         self.defaults = Defaults::default();
         self.sums.clear();
         self.known_names.clear();
+        self.recent_names.clear();
         self.recent_track = None;
         self.is_valid = true;
     }
@@ -146,6 +152,7 @@ impl Sequence {
             if table.get(iid).is_some_and(|known| **known != *text) {
                 // Against the rules; the last word counts.
                 self.known_names.clear();
+                self.recent_names.clear();
             }
             table.put(iid, text.into());
         }
@@ -177,15 +184,28 @@ impl Sequence {
     /// The row of a pair in the batch of a number, if it has one.
     #[inline]
     pub(super) fn known_name(&self, batch: u32, name: u64, category: u64) -> Option<NameIdx> {
-        let &(of_batch, row) = self.known_names.get(&(name, category))?;
-        (of_batch == batch).then_some(row)
+        match self.recent_names.get(name as usize) {
+            Some(&(of_batch, of_category, row)) if (of_batch, of_category) == (batch, category) => Some(row),
+            _ => {
+                let &(of_batch, row) = self.known_names.get(&(name, category))?;
+                (of_batch == batch).then_some(row)
+            }
+        }
     }
 
     pub(super) fn remember_name(&mut self, batch: u32, name: u64, category: u64, row: NameIdx) {
         if self.known_names.len() >= KNOWN_NAMES_MAX {
             self.known_names.clear();
+            self.recent_names.clear();
         }
         self.known_names.insert((name, category), (batch, row));
+        if name < RECENT_NAMES_MAX {
+            let position = name as usize;
+            if self.recent_names.len() <= position {
+                self.recent_names.resize(position + 1, (0, 0, NameIdx::EMPTY));
+            }
+            self.recent_names[position] = (batch, category, row);
+        }
     }
 }
 

@@ -278,7 +278,7 @@ impl Maker<'_> {
                     self.push_value(uuid, Number::Double(f64::from_bits(value)), "", ts_ns);
                     continue;
                 }
-                let counter = self.tracks.described.get(uuid).and_then(|descriptor| descriptor.counter);
+                let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
                 match counter {
                     // Told beside the span's own time rather than drawn: it is one value for each end of a span.
                     Some(counter) if counter.is_thread_time => {

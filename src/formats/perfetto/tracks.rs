@@ -1,22 +1,29 @@
 //! Which track an event belongs to: the uuids of a capture -> keys, each given a number once.
 
+use std::path::PathBuf;
+
 use rustc_hash::FxHashMap;
 
-use super::descriptors::{Counter, Descriptor, Descriptors};
+use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use crate::formats::batch::BatchBuilder;
-use crate::model::{Id, TrackIdx, TrackKey, TrackKind};
+use crate::formats::source::Source;
+use crate::formats::{ReadContext, ReadError};
+use crate::model::{Id, Place, TrackIdx, TrackKey, TrackKind};
 
 /// A track as the reader numbers it, over all batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(super) struct TrackNumber(pub(super) u32);
 
-/// A chain of parents longer than this is a circle or an attack.
-const PARENTS_MAX: usize = 128;
-
 /// The tracks that had events.
 #[derive(Debug, Default)]
 pub(super) struct Tracks {
-    pub(super) described: Descriptors,
+    described: Descriptors,
+    /// How to find out what is described behind the packets that were read, until that is done.
+    rest: Option<Rest>,
+    /// Why it could not be found out.
+    failed: Option<ReadError>,
+    /// Takes descriptions that are known already: names and losses are told where they stand all the same.
+    known_already: Descriptors,
     keys: Vec<TrackKey>,
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
@@ -32,9 +39,61 @@ struct Owner {
     tid: Id,
 }
 
+/// A capture that may be read once more.
+#[derive(Debug)]
+pub(super) struct Rest {
+    pub(super) path: PathBuf,
+    /// Without progress: it is shown by the reading that this is for.
+    pub(super) context: ReadContext,
+}
+
+impl Rest {
+    fn collect(self) -> Result<Descriptors, ReadError> {
+        Descriptors::collect(Source::open(&self.path, &self.context)?, &self.context)
+    }
+}
+
 impl Tracks {
-    pub(super) fn new(described: Descriptors) -> Self {
-        Self { described, ..Self::default() }
+    pub(super) fn new(rest: Rest) -> Self {
+        Self { rest: Some(rest), ..Self::default() }
+    }
+
+    /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
+    pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
+        let said = if self.rest.is_some() {
+            &mut self.described
+        } else {
+            self.known_already.forget();
+            &mut self.known_already
+        };
+        said.take_field(number, bytes, place);
+        batch.batch.metadata.append(&mut said.metadata);
+        batch.batch.losses.merge(&std::mem::take(&mut said.losses));
+    }
+
+    /// Everything that the capture describes anywhere: reads it from its beginning to its end, once.
+    pub(super) fn all_described(&mut self) -> &Descriptors {
+        if let Some(rest) = self.rest.take() {
+            match rest.collect() {
+                Ok(described) => self.described = described,
+                Err(error) => self.failed = Some(error),
+            }
+        }
+        &self.described
+    }
+
+    /// Why the capture could not be read to its end.
+    #[inline]
+    pub(super) fn failure(&mut self) -> Option<ReadError> {
+        if self.failed.is_some() { self.failed.take() } else { None }
+    }
+
+    /// What is described of a uuid, anywhere in the capture.
+    pub(super) fn descriptor(&mut self, uuid: u64) -> Option<&Descriptor> {
+        if self.rest.is_some() && !self.described.has_line_of(uuid) {
+            self.all_described();
+        }
+        self.described.get(uuid)
     }
 
     pub(super) fn key(&self, track: TrackNumber) -> &TrackKey {
@@ -70,7 +129,7 @@ impl Tracks {
         if let Some(&known) = self.spans_of.get(&uuid) {
             return known;
         }
-        let descriptor = self.described.get(uuid).cloned().unwrap_or_default();
+        let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let track = match descriptor {
             Descriptor { thread: Some((pid, tid)), .. } => self.thread(pid, tid),
             Descriptor { process: Some(pid), .. } => self.process(Id::Number(pid)),
@@ -93,7 +152,7 @@ impl Tracks {
         if let Some(&known) = self.counters_of.get(&uuid) {
             return known;
         }
-        let descriptor = self.described.get(uuid).cloned().unwrap_or_default();
+        let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let Owner { pid, tid } = self.owner(uuid);
         let name = if descriptor.name.is_empty() { name.into() } else { descriptor.name };
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name, slot: 0 });
