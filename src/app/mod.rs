@@ -2,10 +2,13 @@
 //! same picture with no window. The only place that knows the system's windows.
 
 mod analysis;
+mod capture;
 pub mod demo;
 pub mod dialogs;
 mod panels;
 pub mod picture;
+pub mod preferences;
+mod show;
 pub mod state;
 pub mod tasks;
 #[cfg(test)]
@@ -19,6 +22,7 @@ use crate::render::GpuError;
 use crate::scene::color::Shade;
 use crate::ui::navigation::Navigation;
 
+use preferences::Folders;
 pub use window::run;
 
 /// How the window starts.
@@ -32,6 +36,8 @@ pub struct AppOptions {
     pub shade: Shade,
     /// How the user wants to move.
     pub navigation: Navigation,
+    /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.
+    pub folders: Option<Folders>,
 }
 
 /// Why there is no window, or no picture.

@@ -3,28 +3,24 @@
 
 mod mend;
 
-use std::path::PathBuf;
-
-use egui::Ui;
+use std::path::{Path, PathBuf};
 
 use super::AppOptions;
+use super::capture::OpenCapture;
 use super::dialogs::Choice;
 use super::panels::Panels;
+use super::preferences::{Preferences, RECENT_MAX, WindowPlace};
 use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, file_name};
+use crate::base::budget::Budget;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::scene::frame::RectBudget;
-use crate::scene::rows::Density;
-use crate::ui::commands::{UiState, pressed};
-use crate::ui::details::Details;
-use crate::ui::menu;
-use crate::ui::palette::{Outcome, Palette};
+use crate::ui::palette::Palette;
 use crate::ui::picker::{Picker, Purpose};
 use crate::ui::rows::Arranging;
-use crate::ui::status::{self, Status};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, ExportFormat, Panel, RowCommand, errors, losses, progress, welcome};
+use crate::ui::{Command, ExportFormat, Panel, RowCommand};
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,75 +38,63 @@ pub enum Effect {
     Quit,
 }
 
-/// A capture that is open.
-struct OpenCapture {
-    /// What it was loaded from.
-    source: PathBuf,
-    timeline: Timeline,
-    details: Option<Details>,
-    /// Whether the load that runs will show more of it.
-    grows: bool,
-    /// Whether it is sorted again, because its store was damaged: once and not for ever.
-    is_mended: bool,
-    /// The look at it as a whole that was last begun.
-    surveyed: Option<TaskId>,
-    /// Stops that look.
-    _surveying: Option<tasks::Surveying>,
-}
-
-impl OpenCapture {
-    fn title(&self) -> String {
-        file_name(&self.source)
-    }
-
-    /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
-    fn is_whole(&self) -> bool {
-        self.timeline.snapshot().summary().sorted_to_ns.is_none()
-    }
-}
-
 /// Which of the panels that can be hidden are shown.
-struct ShownPanels {
-    details: bool,
-    losses: bool,
-    keys: bool,
+#[expect(clippy::struct_excessive_bools, reason = "each is a panel of its own")]
+pub(super) struct ShownPanels {
+    pub(super) details: bool,
+    pub(super) losses: bool,
+    pub(super) marks: bool,
+    pub(super) preferences: bool,
+    pub(super) keys: bool,
 }
 
 /// The state of the application.
 pub struct App {
-    options: AppOptions,
-    wake: Wake,
-    theme: Theme,
-    themed: bool,
-    text_percent: u16,
-    capture: Option<OpenCapture>,
+    pub(super) options: AppOptions,
+    pub(super) wake: Wake,
+    pub(super) theme: Theme,
+    pub(super) themed: bool,
+    pub(super) capture: Option<OpenCapture>,
     /// Whether a capture is about to be opened, so that nobody need be told how.
-    awaits_capture: bool,
-    running: Option<Running>,
-    tasks_started: u64,
-    picker: Option<Picker>,
-    palette: Option<Palette>,
-    panels: Panels,
-    density: Density,
-    message: Option<(&'static str, String)>,
-    shown: ShownPanels,
-    note: String,
-    adapter: String,
-    budget: RectBudget,
-    folder: Option<PathBuf>,
+    pub(super) awaits_capture: bool,
+    pub(super) running: Option<Running>,
+    pub(super) tasks_started: u64,
+    pub(super) picker: Option<Picker>,
+    pub(super) palette: Option<Palette>,
+    pub(super) panels: Panels,
+    pub(super) message: Option<(&'static str, String)>,
+    pub(super) shown: ShownPanels,
+    pub(super) preferences: Preferences,
+    /// As they are in the file.
+    pub(super) kept_preferences: Preferences,
+    pub(super) note: String,
+    pub(super) adapter: String,
+    pub(super) budget: RectBudget,
+    pub(super) folder: Option<PathBuf>,
 }
 
 impl App {
     /// An application with nothing open.
     #[must_use]
-    pub fn new(options: AppOptions, wake: Wake) -> Self {
-        let theme = Theme::new(options.shade);
+    pub fn new(mut options: AppOptions, wake: Wake) -> Self {
+        let (preferences, note) = if let Some(folders) = &options.folders {
+            folders.preferences()
+        } else {
+            let (shade, navigation) = (options.shade, options.navigation);
+            (Preferences { shade, navigation, ..Preferences::default() }, None)
+        };
+        // What the command line says goes first.
+        if options.load.budget_bytes == Budget::DEFAULT_BYTES {
+            options.load.budget_bytes = preferences.memory_bytes;
+        }
+        options.load.cache_bytes_max = preferences.cache_bytes;
+        let theme = Theme::new(preferences.shade);
+        let kept_preferences = preferences.clone();
         Self {
             options,
             wake,
             theme,
             themed: false,
-            text_percent: 100,
             capture: None,
             awaits_capture: false,
             running: None,
@@ -118,10 +102,11 @@ impl App {
             picker: None,
             palette: None,
             panels: Panels::default(),
-            density: Density::default(),
             message: None,
-            shown: ShownPanels { details: true, losses: false, keys: false },
-            note: String::new(),
+            shown: ShownPanels { details: true, losses: false, marks: false, preferences: false, keys: false },
+            preferences,
+            kept_preferences,
+            note: note.unwrap_or_default(),
             adapter: String::new(),
             budget: RectBudget::HARDWARE,
             folder: None,
@@ -206,18 +191,66 @@ impl App {
             if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = self.capture.take() {
                 (timeline.with_more(snapshot), is_mended)
             } else {
-                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.options.navigation);
-                timeline.set_density(self.density);
+                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.preferences.navigation);
+                timeline.set_density(self.preferences.density);
                 (timeline, false)
             };
-        // A preview is looked at as a whole when it is no more than that.
         let id = self.next_task();
-        let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), &self.wake));
-        let surveyed = Some(id);
         self.panels.forget(timeline.snapshot(), &self.wake);
-        let details = None;
-        self.capture =
-            Some(OpenCapture { source, timeline, details, grows, is_mended, surveyed, _surveying: surveying });
+        let mut capture = OpenCapture::new(id, source, timeline, grows, &self.wake);
+        capture.is_mended = is_mended;
+        let kept = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
+        if let Some((kept, note)) = kept.map(|folders| folders.timeline(&capture.source)) {
+            self.note.extend(note);
+            if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
+                tasks::arrange(job, &self.wake);
+            }
+        }
+        self.capture = Some(capture);
+    }
+
+    /// Keeps what is to be kept of the capture that is open, and the preferences, before both are gone.
+    pub fn keep(&mut self) {
+        self.keep_preferences();
+        let Some(folders) = &self.options.folders else { return };
+        if let Some(capture) = self.capture.as_ref().filter(|capture| capture.is_whole()) {
+            // The capture may have been removed; what is not kept is not missed.
+            folders.keep_timeline(&capture.source, &capture.timeline.to_keep()).ok();
+        }
+    }
+
+    /// The place that the window had.
+    #[must_use]
+    pub fn window_place(&self) -> Option<WindowPlace> {
+        self.preferences.window
+    }
+
+    /// Takes note of the place of the window.
+    pub fn set_window_place(&mut self, place: WindowPlace) {
+        self.preferences.window = Some(place);
+    }
+
+    /// Writes the preferences if they have changed.
+    pub(super) fn keep_preferences(&mut self) {
+        let Some(folders) = &self.options.folders else { return };
+        if self.preferences != self.kept_preferences {
+            if let Err(error) = folders.keep_preferences(&self.preferences) {
+                self.note = format!("The preferences cannot be kept: {error}");
+            }
+            self.kept_preferences = self.preferences.clone();
+        }
+    }
+
+    /// Takes note of a capture that was opened, to offer it again.
+    fn note_recent(&mut self, path: &Path) {
+        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+        // A name that is no text cannot be kept in JSON.
+        if let Some(path) = absolute.to_str() {
+            let recent = &mut self.preferences.recent;
+            recent.retain(|known| known != path);
+            recent.insert(0, path.to_owned());
+            recent.truncate(RECENT_MAX);
+        }
     }
 
     /// Takes the answer of background work.
@@ -256,8 +289,13 @@ impl App {
                 }
             }
             TaskEvent::Surveyed(of, survey) => {
-                if let Some(capture) = self.capture.as_mut().filter(|capture| capture.surveyed == Some(of)) {
-                    capture.timeline.set_survey(survey);
+                if let Some(capture) = &mut self.capture {
+                    capture.take_survey(of, survey);
+                }
+            }
+            TaskEvent::Followed(of, row, flows) => {
+                if let Some(capture) = &mut self.capture {
+                    capture.take_flows(of, row, flows);
                 }
             }
             TaskEvent::Arranged(arranged) => {
@@ -292,127 +330,8 @@ impl App {
         }
     }
 
-    /// Shows everything and answers the input of a frame.
-    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
-        if !self.themed {
-            self.theme.apply(ui.ctx());
-            ui.ctx().set_zoom_factor(f32::from(self.text_percent) / 100.0);
-            self.themed = true;
-        }
-        self.mend();
-        let mut commands = Vec::new();
-        let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
-        let state = self.ui_state();
-        commands.extend(pressed(ui, &state));
-        egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands.extend(menu::show(ui, &state, |_, _| None));
-        });
-        let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
-        egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
-            let status = Status {
-                title: &self.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
-                note: &self.note,
-                adapter: &self.adapter,
-            };
-            let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
-            commands.extend(status::show(ui, snapshot, status, &self.theme));
-        });
-        if let Some(capture) = &self.capture {
-            commands.extend(self.panels.show(ui, frame, &capture.timeline, &self.theme));
-        }
-        self.show_details(ui, frame, &mut commands);
-        egui::CentralPanel::no_frame().show(ui, |ui| {
-            if let Some(capture) = &mut self.capture {
-                commands.extend(capture.timeline.show(ui, &self.theme));
-                self.panels.attend(&capture.timeline, &self.wake);
-                return;
-            }
-            ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
-            if self.running.is_none() && !self.awaits_capture {
-                commands.extend(welcome::show(ui, &self.theme));
-            }
-        });
-        self.show_windows(ui, &mut commands);
-        if let Some(palette) = &mut self.palette {
-            match palette.show(ui, &state, &self.theme) {
-                Outcome::Open => {}
-                Outcome::Closed => self.palette = None,
-                Outcome::Given(command) => {
-                    self.palette = None;
-                    commands.push(command);
-                }
-            }
-        }
-        self.take_dropped(ui);
-        commands.into_iter().filter_map(|command| self.act(command)).collect()
-    }
-
-    fn show_details(&mut self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
-        let Some(capture) = &mut self.capture else { return };
-        let selected = capture.timeline.selected();
-        if capture.details.as_ref().map(Details::row) != selected {
-            capture.details = selected.and_then(|row| Details::of_row(capture.timeline.snapshot(), row));
-        }
-        if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
-            let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
-            egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
-                commands.extend(details.show(ui, &self.theme));
-            });
-        }
-    }
-
-    fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
-        let ctx = ui.ctx().clone();
-        let theme = &self.theme;
-        if let Some(running) = &self.running {
-            // Beside the picture once there is one, in the middle before.
-            let (align, offset) = match &self.capture {
-                Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
-                None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
-            };
-            let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
-            window.show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, theme)));
-            // Ten times a second: a bar need not move more often.
-            ctx.request_repaint_after(std::time::Duration::from_millis(100));
-        }
-        if let Some(capture) = &self.capture {
-            let snapshot = capture.timeline.snapshot();
-            in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
-            });
-        }
-        in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
-            menu::keys(ui, theme);
-        });
-        if let Some(picker) = &mut self.picker {
-            commands.extend(picker.show(ui, theme));
-        }
-        if let Some((title, message)) = &self.message {
-            commands.extend(errors::show(ui, title, message, theme));
-        }
-    }
-
-    /// Takes files that were dropped, and says that they may be while they hover.
-    fn take_dropped(&mut self, ui: &Ui) {
-        let (hovers, dropped) = ui.input(|input| {
-            let paths = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
-            (!input.raw.hovered_files.is_empty(), paths)
-        });
-        if hovers {
-            let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop"));
-            let painter = ui.ctx().layer_painter(layer);
-            let screen = ui.ctx().content_rect();
-            painter.rect_filled(screen, 0.0, self.theme.canvas.gamma_multiply(0.85));
-            let font = egui::FontId::proportional(22.0);
-            painter.text(screen.center(), egui::Align2::CENTER_CENTER, "Drop to open", font, self.theme.text);
-        }
-        if !dropped.is_empty() {
-            self.open_first_of(&dropped);
-        }
-    }
-
     /// Does what the user asked for; returns what only the window can do.
-    fn act(&mut self, command: Command) -> Option<Effect> {
+    pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
             Command::ChooseCapture => {
                 return Some(Effect::Dialog {
@@ -447,6 +366,7 @@ impl App {
             }
             Command::Dismiss => self.message = None,
             Command::SetShade(shade) => {
+                self.preferences.shade = shade;
                 self.theme = Theme::new(shade);
                 self.themed = false;
                 if let Some(capture) = &mut self.capture {
@@ -454,22 +374,30 @@ impl App {
                 }
             }
             Command::SetNavigation(navigation) => {
-                self.options.navigation = navigation;
+                self.preferences.navigation = navigation;
                 if let Some(capture) = &mut self.capture {
                     capture.timeline.set_navigation(navigation);
                 }
             }
+            Command::SetSizes(sizes) => {
+                self.preferences.memory_bytes = sizes.memory_bytes;
+                self.preferences.cache_bytes = sizes.cache_bytes;
+                self.options.load.budget_bytes = sizes.memory_bytes;
+                self.options.load.cache_bytes_max = sizes.cache_bytes;
+            }
             Command::ShowCommands => self.palette = Some(Palette::default()),
             Command::Rows(RowCommand::Density(density)) => {
-                self.density = density;
+                self.preferences.density = density;
                 return self.act_on_timeline(Command::Rows(RowCommand::Density(density)));
             }
             Command::SetTextPercent(percent) => {
-                self.text_percent = percent;
+                self.preferences.text_percent = percent;
                 self.themed = false;
             }
             Command::Toggle(Panel::Details) => self.shown.details = !self.shown.details,
             Command::Toggle(Panel::Losses) => self.shown.losses = !self.shown.losses,
+            Command::Toggle(Panel::Marks) => self.shown.marks = !self.shown.marks,
+            Command::Toggle(Panel::Preferences) => self.shown.preferences = !self.shown.preferences,
             Command::Toggle(Panel::Keys) => self.shown.keys = !self.shown.keys,
             other => return self.act_on_timeline(other),
         }
@@ -488,7 +416,9 @@ impl App {
     }
 
     fn load(&mut self, source: Source) {
+        self.keep();
         if let Source::File(path) = &source {
+            self.note_recent(path);
             self.folder = path.parent().map(PathBuf::from);
         }
         self.message = None;
@@ -533,24 +463,6 @@ impl App {
         format!("{stem}-{what}.{}", format.extension())
     }
 
-    fn ui_state(&self) -> UiState {
-        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
-        let arrangement = timeline.map(Timeline::arrangement);
-        UiState {
-            has_capture: timeline.is_some(),
-            can_export: self.capture.as_ref().is_some_and(OpenCapture::is_whole) && self.running.is_none(),
-            is_busy: self.running.is_some(),
-            has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
-            has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
-            has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
-            shade: self.theme.shade,
-            text_percent: self.text_percent,
-            navigation: self.options.navigation,
-            order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
-            density: self.density,
-        }
-    }
-
     fn fail(&mut self, title: &'static str, error: TaskError) {
         match error {
             TaskError::Cancelled => "Stopped.".clone_into(&mut self.note),
@@ -568,12 +480,6 @@ impl App {
     }
 }
 
-/// A window that stands in the middle until it is dragged away.
-fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
-    let middle = ctx.content_rect().center();
-    egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
-}
-
 /// The commands that move the timeline or arrange its rows; returns what is to be done in the background.
 fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging> {
     match command {
@@ -582,6 +488,7 @@ fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging>
         Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
         Command::Step(step) => return timeline.step(step),
         Command::Rows(command) => return timeline.change_rows(command),
+        Command::Mark(command) => return timeline.change_marks(&command),
         _ => {}
     }
     None

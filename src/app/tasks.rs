@@ -13,7 +13,9 @@ use crate::base::progress::Progress;
 use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::query::Snapshot;
+use crate::query::flow_chain::{self, FlowChain};
 use crate::scene::survey::Survey;
+use crate::store::RowIdx;
 use crate::ui::ExportFormat;
 use crate::ui::picker::{Entry, Listing};
 use crate::ui::questions::{Answer, Kind, TimeRange};
@@ -30,6 +32,8 @@ pub enum TaskEvent {
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A capture was looked at as a whole.
     Surveyed(TaskId, Arc<Survey>),
+    /// The flows of a row were followed.
+    Followed(TaskId, RowIdx, Arc<FlowChain>),
     /// Rows were laid out.
     Arranged(Arranged),
     /// A question of a panel is answered.
@@ -174,11 +178,11 @@ pub fn export(
     running
 }
 
-/// A look at a capture as a whole that runs. Dropping it asks the work to stop.
+/// A look at a capture that runs. Dropping it asks the work to stop.
 #[derive(Debug, Default)]
-pub struct Surveying(Cancel);
+pub struct Looking(Cancel);
 
-impl Drop for Surveying {
+impl Drop for Looking {
     fn drop(&mut self) {
         self.0.cancel();
     }
@@ -186,8 +190,8 @@ impl Drop for Surveying {
 
 /// Looks at a capture as a whole. Where that fails, the window shows it without a map.
 #[must_use]
-pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Surveying {
-    let surveying = Surveying::default();
+pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
+    let surveying = Looking::default();
     let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
     let work = move || {
         let survey = guarded(|| Survey::of(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
@@ -197,6 +201,21 @@ pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Surveying {
     };
     spawn("survey", work).ok(); // without a thread there is no map, and all else goes on
     surveying
+}
+
+/// Looks for the flows of a row.
+#[must_use]
+pub fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -> Looking {
+    let following = Looking::default();
+    let (cancel, wake) = (following.0.clone(), Arc::clone(wake));
+    let work = move || {
+        let chain = guarded(|| flow_chain::chain(&snapshot, row, &cancel).map_err(|_| TaskError::Cancelled));
+        if let Ok(chain) = chain {
+            wake(TaskEvent::Followed(id, row, Arc::new(chain)));
+        }
+    };
+    spawn("follow", work).ok(); // without a thread no flows are drawn, and all else goes on
+    following
 }
 
 /// Lays out rows that are too many for a frame.

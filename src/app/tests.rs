@@ -8,15 +8,20 @@ use std::time::Duration;
 
 use super::AppOptions;
 use super::picture::{PictureOptions, render};
+use super::preferences::Folders;
 use super::state::App;
 use super::tasks::TaskEvent;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
+use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
 use crate::scene::color::{Palette, Shade};
+use crate::scene::rows::GroupKind;
+use crate::store::{LaneIdx, RowIdx};
+use crate::ui::{Command, MarkCommand, RowCommand, Step};
 
 /// Two spans on one thread: the first two fifths and the last two fifths of the capture.
 const TWO_SPANS: &str = r#"[
@@ -55,6 +60,11 @@ struct Driven {
 impl Driven {
     fn new() -> Self {
         Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
+    }
+
+    /// With a place where preferences and what was in view are kept.
+    fn with_folders(folders: Folders) -> Self {
+        Self::with(AppOptions { load: load_options(), folders: Some(folders), ..AppOptions::default() })
     }
 
     fn with(options: AppOptions) -> Self {
@@ -273,6 +283,87 @@ fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
     assert_eq!(driven.selected_name().as_deref(), Some("omega"), "there is none after the last");
     driven.press(egui::Key::Escape);
     assert_eq!(driven.selected_name(), None);
+}
+
+#[test]
+fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let capture = file(folder.path(), "two.json", TWO_SPANS);
+    let open = || {
+        let mut driven = Driven::with_folders(folders.clone());
+        driven.app.open_first_of(std::slice::from_ref(&capture));
+        driven.finish_tasks();
+        driven.frame(Vec::new());
+        driven
+    };
+    let mut driven = open();
+    let pin = Command::Rows(RowCommand::TogglePin(TrackIdx(0)));
+    let zoom = Command::Step(Step::ZoomIn);
+    for command in [pin, Command::Mark(MarkCommand::Add), zoom, Command::SetShade(Shade::Light)] {
+        driven.app.act(command);
+    }
+    (0..4).for_each(|_| driven.frame(Vec::new()));
+    let view = *driven.app.timeline_mut().unwrap().view();
+    driven.app.keep();
+    let mut again = open();
+    assert_eq!(again.app.theme().shade, Shade::Light);
+    let timeline = again.app.timeline_mut().unwrap();
+    assert_eq!(timeline.arrangement().pinned, [TrackIdx(0)]);
+    assert_eq!(timeline.marks().all().len(), 1);
+    assert!(timeline.view().start_ns().abs_diff(view.start_ns()) <= 2, "{:?} {view:?}", timeline.view());
+    assert!((timeline.view().width_ns() / view.width_ns() - 1.0).abs() < 0.01, "{:?} {view:?}", timeline.view());
+}
+
+#[test]
+fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_the_span() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.frame(Vec::new());
+    let settle = |driven: &mut Driven, command| {
+        driven.app.act(command);
+        (0..4).for_each(|_| driven.frame(Vec::new()));
+        let view = driven.app.timeline_mut().unwrap().view();
+        (view.start_ns(), view.ns_per_px())
+    };
+    let whole = settle(&mut driven, Command::Step(Step::Whole));
+    let row = RowIdx { lane: LaneIdx(0), row: 1 };
+    let omega = settle(&mut driven, Command::Reveal(row));
+    let fitted = settle(&mut driven, Command::Step(Step::Selection));
+    assert!(fitted.1 < omega.1);
+    assert_eq!(settle(&mut driven, Command::Step(Step::Back)), whole);
+    assert_eq!(settle(&mut driven, Command::Step(Step::Forward)), fitted);
+    settle(&mut driven, Command::Mark(MarkCommand::Add));
+    settle(&mut driven, Command::Step(Step::Whole));
+    settle(&mut driven, Command::Select(None));
+    settle(&mut driven, Command::Mark(MarkCommand::Add));
+    settle(&mut driven, Command::Select(Some(row)));
+    settle(&mut driven, Command::Mark(MarkCommand::Measure));
+    assert!(driven.app.timeline_mut().unwrap().range().is_some());
+    driven.press(egui::Key::Escape);
+    assert_eq!((driven.app.timeline_mut().unwrap().range(), driven.selected_name().as_deref()), (None, Some("omega")));
+    driven.press(egui::Key::Escape);
+    assert_eq!(driven.selected_name(), None);
+}
+
+#[test]
+fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.frame(Vec::new());
+    let row = RowIdx { lane: LaneIdx(0), row: 1 };
+    for command in [
+        RowCommand::FoldAll(true),
+        RowCommand::Hide(GroupKind::Track(TrackIdx(0))),
+        RowCommand::Filter("nothing is called so".to_owned()),
+    ] {
+        driven.app.act(Command::Rows(command));
+    }
+    driven.app.act(Command::Reveal(row));
+    driven.frame(Vec::new());
+    let timeline = driven.app.timeline_mut().unwrap();
+    assert!(timeline.last_frame().is_some_and(|frame| !frame.rects.is_empty()), "the span is not drawn");
+    assert_eq!(timeline.arrangement().filter, "");
 }
 
 #[test]

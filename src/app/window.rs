@@ -12,6 +12,7 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy}
 use winit::window::{Window, WindowId};
 
 use super::dialogs;
+use super::preferences::WindowPlace;
 use super::state::{App, Effect};
 use super::tasks::{TaskEvent, Wake};
 use super::{AppError, AppOptions};
@@ -139,6 +140,7 @@ impl ApplicationHandler<Event> for Shell {
                 event_loop.exit();
                 return;
             }
+            WindowEvent::Moved(_) => self.app.set_window_place(place_of(&open.window, self.app.window_place())),
             WindowEvent::RedrawRequested => {
                 self.redraw(event_loop);
                 self.sleep(event_loop);
@@ -147,6 +149,9 @@ impl ApplicationHandler<Event> for Shell {
             WindowEvent::Resized(size) => {
                 open.surface.resize([size.width, size.height]);
                 open.window.request_redraw();
+                if size.width > 0 && size.height > 0 {
+                    self.app.set_window_place(place_of(&open.window, self.app.window_place()));
+                }
             }
             WindowEvent::Occluded(false) => open.window.request_redraw(),
             _ => {}
@@ -156,16 +161,26 @@ impl ApplicationHandler<Event> for Shell {
         }
         self.sleep(event_loop);
     }
+
+    fn exiting(&mut self, _event_loop: &ActiveEventLoop) {
+        self.app.keep();
+    }
 }
 
 impl Shell {
     fn open_window(&mut self, event_loop: &ActiveEventLoop) -> Result<OpenWindow, AppError> {
+        let place = self.app.window_place();
+        let (width, height) = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
         // Invisible until a screen reader can find everything on it.
-        let attributes = Window::default_attributes()
+        let mut attributes = Window::default_attributes()
             .with_title(self.app.title())
-            .with_inner_size(winit::dpi::LogicalSize::new(1280.0, 800.0))
+            .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
             .with_visible(false);
+        if let Some(place) = place.filter(|place| is_on_a_screen(event_loop, place)) {
+            attributes = attributes.with_position(winit::dpi::LogicalPosition::new(place.x, place.y));
+            attributes = attributes.with_maximized(place.maximized);
+        }
         let window =
             event_loop.create_window(attributes).map_err(|error| AppError::NoWindow { reason: error.to_string() })?;
         let window = Arc::new(window);
@@ -329,6 +344,31 @@ impl Shell {
         self.window = None;
         event_loop.exit();
     }
+}
+
+/// The place of a window; one that fills the screen keeps the size that it had before.
+fn place_of(window: &Window, before: Option<WindowPlace>) -> WindowPlace {
+    let scale = window.scale_factor();
+    let size = window.inner_size().to_logical::<f64>(scale);
+    let position = window.outer_position().unwrap_or_default().to_logical::<f64>(scale);
+    let now = WindowPlace {
+        x: position.x,
+        y: position.y,
+        width: size.width,
+        height: size.height,
+        maximized: window.is_maximized(),
+    };
+    if now.maximized { WindowPlace { maximized: true, ..before.unwrap_or(now) } } else { now }
+}
+
+/// Whether a screen shows the upper left of a window that is put there: screens come and go.
+fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowPlace) -> bool {
+    event_loop.available_monitors().any(|screen| {
+        let position = screen.position().to_logical::<f64>(screen.scale_factor());
+        let size = screen.size().to_logical::<f64>(screen.scale_factor());
+        let within = |at: f64, from: f64, length: f64| at > from - 1.0 && at < from + length - 100.0;
+        within(place.x, position.x, size.width) && within(place.y, position.y, size.height)
+    })
 }
 
 fn new_surface(event_loop: &ActiveEventLoop, window: &Arc<Window>) -> Result<WindowSurface, AppError> {

@@ -22,6 +22,8 @@ use crate::store::cache::Cache;
 #[derive(Debug)]
 pub enum Command {
     Window { files: Vec<PathBuf>, demo: bool, load: Load },
+    InstallDesktop,
+    UninstallDesktop,
     Demo { load: Load },
     Info { file: PathBuf, json: bool, load: Load },
     Spans { spans: Spans, load: Load },
@@ -114,6 +116,8 @@ impl Command {
     /// [`CliError::Usage`] for what cannot be meant.
     pub fn from_low(low: LowArgs) -> Result<Self, CliError> {
         Ok(match low.command {
+            None if low.window.install_desktop => Self::InstallDesktop,
+            None if low.window.uninstall_desktop => Self::UninstallDesktop,
             None => Self::Window { files: low.window.files, demo: low.window.demo, load: load(low.window.common)? },
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
             Some(LowCommand::Info(info)) => Self::Info { file: info.file, json: info.json, load: load(info.common)? },

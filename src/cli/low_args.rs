@@ -39,6 +39,12 @@ pub struct LowWindow {
     /// Open a generated capture
     #[arg(long, conflicts_with = "files")]
     pub demo: bool,
+    /// Have the desktop of this user open captures with a double click, and open nothing
+    #[arg(long, conflicts_with_all = ["files", "demo"])]
+    pub install_desktop: bool,
+    /// Undo that
+    #[arg(long, conflicts_with_all = ["files", "demo", "install_desktop"])]
+    pub uninstall_desktop: bool,
     #[command(flatten)]
     pub common: LowCommon,
 }

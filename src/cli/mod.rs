@@ -6,6 +6,7 @@
 mod args;
 mod bench;
 mod cache;
+mod desktop;
 mod dump;
 mod export;
 mod info;
@@ -100,6 +101,8 @@ fn perform(command: Command) -> Result<(), CliError> {
         Command::CacheList { folder } => cache::list(&folder),
         Command::CacheClear { folder } => cache::clear(&folder),
         Command::Window { files, demo, load } => window::open(files, demo, &load),
+        Command::InstallDesktop => desktop::install(),
+        Command::UninstallDesktop => desktop::uninstall(),
         Command::Demo { load } => window::demo(&load),
         Command::Export { export, load } => export::write(&export, &load),
         Command::Render { file, output, size, range, load } => window::render(&file, &output, size, range, &load),

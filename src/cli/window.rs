@@ -8,6 +8,7 @@ use super::units::SizeArg;
 use super::{CliError, to_stdout};
 use crate::app::demo::demo_capture;
 use crate::app::picture::{PictureOptions, render_png};
+use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
 use crate::query::Snapshot;
@@ -17,7 +18,8 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
 pub fn open(files: Vec<PathBuf>, demo: bool, how: &Load) -> Result<(), CliError> {
-    Ok(app::run(files, AppOptions { load: how.options(), demo, ..AppOptions::default() })?)
+    let folders = Folders::of_user();
+    Ok(app::run(files, AppOptions { load: how.options(), demo, folders, ..AppOptions::default() })?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.

@@ -68,3 +68,32 @@ pub fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -> Vec<R
     }
     Vec::new()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::tests::snapshot;
+
+    #[test]
+    fn the_longest_children_are_those_of_a_sorted_list_and_each_has_the_span_as_its_parent() {
+        let durations: Vec<u32> = (0..200).map(|n| (n * 7919 + n * n) % 97 + 1).collect();
+        let mut lines = vec![r#"{"ph":"X","name":"root","pid":1,"tid":1,"ts":0,"dur":30000}"#.to_owned()];
+        lines.extend(durations.iter().zip(0..).map(|(dur, place)| {
+            format!(r#"{{"ph":"X","name":"n","pid":1,"tid":1,"ts":{},"dur":{dur}}}"#, place * 100 + 1)
+        }));
+        let snapshot = snapshot(&format!("[{}]", lines.join(",")));
+        let root = RowIdx { lane: LaneIdx(0), row: 0 };
+        let mut sorted: Vec<u64> = durations.iter().map(|&dur| u64::from(dur) * 1000).collect();
+        sorted.sort_unstable_by(|a, b| b.cmp(a));
+        for count in [1, 2, 12, 200, 500] {
+            let children = longest_children(&snapshot, root, count);
+            let found: Vec<u64> = children.iter().map(|&row| snapshot.row(row).dur_ns).collect();
+            assert_eq!(found, &sorted[..count.min(200)], "{count}");
+            assert!(children.iter().all(|&row| parent(&snapshot, row) == Some(root)));
+        }
+        assert_eq!(longest_child(&snapshot, root), longest_children(&snapshot, root, 1).first().copied());
+        assert_eq!(parent(&snapshot, root), None);
+        let leaf = longest_child(&snapshot, root).unwrap();
+        assert_eq!(longest_child(&snapshot, leaf), None);
+    }
+}

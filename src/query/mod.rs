@@ -8,6 +8,7 @@ pub mod describe;
 pub mod family;
 pub mod filter;
 pub mod filtered;
+pub mod flow_chain;
 pub mod longest;
 pub mod matcher;
 pub mod over_time;

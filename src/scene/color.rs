@@ -7,7 +7,7 @@ use xxhash_rust::xxh3::xxh3_64;
 pub struct Rgba(pub [u8; 4]);
 
 /// Whether the surroundings are dark or light.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum Shade {
     /// Light text on a dark ground.
     #[default]

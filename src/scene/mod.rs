@@ -13,6 +13,7 @@ pub mod frame;
 pub mod labels;
 pub mod live_tiles;
 pub mod markers;
+pub mod marks;
 pub mod minimap;
 pub mod motion;
 pub mod pick;

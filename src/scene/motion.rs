@@ -88,6 +88,12 @@ impl History {
     /// Movements that follow each other within this are one.
     const PAUSE_S: f64 = 0.8;
 
+    /// Whether there is nothing to go back to, nor forward.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.past.is_empty() && self.future.is_empty()
+    }
+
     /// Takes note that `before` is left by a jump.
     pub fn leave(&mut self, before: Viewport) {
         if self.past.last() == Some(&before) {

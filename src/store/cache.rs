@@ -37,6 +37,12 @@ impl CacheKey {
         bytes.extend(numbers.into_iter().chain(times.map(i64::cast_unsigned)).flat_map(u64::to_le_bytes));
         Ok(Self(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))))
     }
+
+    /// As letters and digits, to name a file by.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
 }
 
 /// The folder.

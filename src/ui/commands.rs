@@ -3,8 +3,9 @@
 
 use egui::{Key, KeyboardShortcut, Modifiers, Ui};
 
+use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
-use super::{Command, ExportFormat, Panel, RowCommand, Step};
+use super::{Command, ExportFormat, MarkCommand, Panel, RowCommand, Step};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::rows::Density;
@@ -35,6 +36,10 @@ pub struct UiState {
     pub order: Order,
     /// The height of rows.
     pub density: Density,
+    /// How many moments are marked.
+    pub marks: usize,
+    /// What the ruler counts from.
+    pub ruler_origin: RulerOrigin,
 }
 
 /// Where a command stands in the menus.
@@ -48,6 +53,8 @@ pub enum Menu {
     Go,
     /// How rows are arranged.
     Rows,
+    /// What is marked, and what the ruler counts from.
+    Marks,
     /// How everything behaves.
     Settings,
     /// What there is to know.
@@ -56,7 +63,7 @@ pub enum Menu {
 
 impl Menu {
     /// The menus from left to right.
-    pub const ALL: [Self; 6] = [Self::File, Self::View, Self::Go, Self::Rows, Self::Settings, Self::Help];
+    pub const ALL: [Self; 7] = [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
 
     /// What the menu is called.
     #[must_use]
@@ -66,6 +73,7 @@ impl Menu {
             Self::View => "View",
             Self::Go => "Go",
             Self::Rows => "Rows",
+            Self::Marks => "Marks",
             Self::Settings => "Settings",
             Self::Help => "Help",
         }
@@ -81,6 +89,7 @@ enum When {
     Span,
     Selection,
     Hidden,
+    Marks(usize),
     Export,
     ExportRange,
 }
@@ -111,6 +120,7 @@ impl Entry {
             When::Span => state.has_span,
             When::Selection => state.has_span || state.has_range,
             When::Hidden => state.has_hidden,
+            When::Marks(least) => state.marks >= least,
             When::Export => state.can_export,
             When::ExportRange => state.can_export && state.has_range,
         }
@@ -259,6 +269,26 @@ pub const TABLE: &[Entry] = &[
         .checked(|state| state.density == Density::Normal),
     entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Tall)))
         .checked(|state| state.density == Density::Tall),
+    entry(Menu::Marks, "Mark this moment", &[plain(Key::M)], When::Capture, |_| Command::Mark(MarkCommand::Add)),
+    entry(Menu::Marks, "Next mark", &[plain(Key::N)], When::Marks(1), |_| Command::Mark(MarkCommand::Next(true))),
+    entry(Menu::Marks, "Previous mark", &[shift(Key::N)], When::Marks(1), |_| Command::Mark(MarkCommand::Next(false))),
+    entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
+        Command::Mark(MarkCommand::Measure)
+    }),
+    entry(Menu::Marks, "List of marks", &[ctrl(Key::M)], When::Capture, |_| Command::Toggle(Panel::Marks)),
+    entry(Menu::Marks, "Ruler from the start of the capture", &[], When::Capture, |_| {
+        Command::Mark(MarkCommand::Origin(RulerOrigin::Start))
+    })
+    .section()
+    .checked(|state| state.ruler_origin == RulerOrigin::Start),
+    entry(Menu::Marks, "Ruler from the chosen mark", &[], When::Marks(1), |_| {
+        Command::Mark(MarkCommand::Origin(RulerOrigin::Mark))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Mark),
+    entry(Menu::Marks, "Ruler by the capture's clock", &[], When::Capture, |_| {
+        Command::Mark(MarkCommand::Origin(RulerOrigin::Clock))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Clock),
     entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Shade::Dark))
         .checked(|state| state.shade == Shade::Dark),
     entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Shade::Light))
@@ -281,6 +311,8 @@ pub const TABLE: &[Entry] = &[
         Command::SetNavigation(Navigation { animation: !state.navigation.animation, ..state.navigation })
     })
     .checked(|state| state.navigation.animation),
+    entry(Menu::Settings, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| Command::Toggle(Panel::Preferences))
+        .section(),
     entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::ShowCommands),
     entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
         Command::Toggle(Panel::Keys)

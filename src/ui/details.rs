@@ -6,9 +6,17 @@ use serde_json::Value;
 use super::theme::Theme;
 use super::{Command, Step};
 use crate::base::time::{duration_text, seconds_text};
-use crate::query::{Description, Snapshot};
+use crate::query::flow_chain::FlowChain;
+use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
+use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
+
+/// The longest spans in a span that are listed.
+const CHILDREN_MAX: usize = 12;
+
+/// The flows in each direction that are listed.
+const LINKS_MAX: usize = 50;
 
 /// The selected row, described once when it was selected.
 pub struct Details {
@@ -18,7 +26,19 @@ pub struct Details {
     arguments: Result<Option<Value>, String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
+    /// The span around it and its duration.
+    parent: Option<(String, u64)>,
+    /// The longest spans in it with their durations, longest first.
+    children: Vec<(String, RowIdx, u64)>,
+    flows: Option<Flows>,
     origin_ns: i64,
+}
+
+/// The flows of the row: the name of the flow, the span at the other end, and where that is.
+struct Flows {
+    arriving: Vec<(String, RowIdx)>,
+    leaving: Vec<(String, RowIdx)>,
+    is_cut: bool,
 }
 
 impl Details {
@@ -36,7 +56,30 @@ impl Details {
             .map(|&row| (named(snapshot.names().get(snapshot.row(row).name).text), row))
             .collect();
         let kind = snapshot.lane(row.lane).kind;
-        Some(Self { row, description, kind, arguments, ancestors, origin_ns: snapshot.start_ns() })
+        let parent = description.ancestors.last().map(|&parent| {
+            let span = snapshot.row(parent);
+            (named(snapshot.names().get(span.name).text), span.dur_ns)
+        });
+        let children = family::longest_children(snapshot, row, CHILDREN_MAX).into_iter().map(|child| {
+            let span = snapshot.row(child);
+            (named(snapshot.names().get(span.name).text), child, span.dur_ns)
+        });
+        let (children, origin_ns) = (children.collect(), snapshot.start_ns());
+        Some(Self { row, description, kind, arguments, ancestors, parent, children, flows: None, origin_ns })
+    }
+
+    /// Takes the flows of the row.
+    pub fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
+        let other_end = |other: RowIdx| {
+            let track = snapshot.track(snapshot.lane(other.lane).track);
+            let name = named(snapshot.names().get(snapshot.row(other).name).text);
+            (format!("{name}  ·  {}", track_title(track).0), other)
+        };
+        self.flows = Some(Flows {
+            arriving: chain.into_row(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
+            leaving: chain.out_of_row(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
+            is_cut: chain.is_cut,
+        });
     }
 
     /// The row that this describes.
@@ -58,6 +101,9 @@ impl Details {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
                     commands.push(Command::Select(None));
                 }
+                if ui.button("Copy").on_hover_text("Name, times and arguments as text").clicked() {
+                    ui.ctx().copy_text(self.as_text());
+                }
                 if ui.button("Zoom to it").on_hover_text("F").clicked() {
                     commands.push(Command::Step(Step::Selection));
                 }
@@ -68,7 +114,7 @@ impl Details {
             let [facts, arguments, around] = columns else { return };
             scrolled(facts, "facts", |ui| self.show_facts(ui, theme));
             scrolled(arguments, "arguments", |ui| self.show_arguments(ui, theme));
-            scrolled(around, "around", |ui| commands.extend(self.show_ancestors(ui, theme)));
+            scrolled(around, "around", |ui| commands.extend(self.show_around(ui, theme)));
         });
         commands
     }
@@ -85,7 +131,13 @@ impl Details {
         if self.kind == LaneKind::Spans {
             let more = if known.unfinished { " or more" } else { "" };
             fact("Duration", format!("{}{more}", duration_text(known.dur_ns)));
-            fact("Self time", known.self_ns.map(duration_text).unwrap_or_default());
+            let self_text = |self_ns| format!("{}{}", duration_text(self_ns), share_text(self_ns, known.dur_ns));
+            fact("Self time", known.self_ns.map(self_text).unwrap_or_default());
+            let of_parent = self
+                .parent
+                .as_ref()
+                .map(|(name, dur_ns)| format!("{} of {name}", share_text(known.dur_ns, *dur_ns).trim()));
+            fact("Share", of_parent.unwrap_or_default());
         }
         fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default());
         fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default());
@@ -114,18 +166,54 @@ impl Details {
         }
     }
 
-    fn show_ancestors(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+    fn show_around(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let mut link = |ui: &mut Ui, text: &str, row: RowIdx| {
+            if ui.link(text).clicked() {
+                commands.push(Command::Reveal(row));
+            }
+        };
+        if let Some(flows) = &self.flows {
+            for (title, ends) in [("Flows arriving from", &flows.arriving), ("Flows leaving to", &flows.leaving)] {
+                if !ends.is_empty() {
+                    heading(ui, theme, title);
+                    ends.iter().for_each(|(text, row)| link(ui, text, *row));
+                }
+            }
+            if flows.is_cut {
+                ui.label(RichText::new("Not all of the chain is shown: it is very long").color(theme.weak_text));
+            }
+        }
         heading(ui, theme, "Within");
         if self.ancestors.is_empty() {
             ui.label(RichText::new("Nothing: it is outermost").color(theme.weak_text));
         }
-        let mut commands = Vec::new();
-        for (name, row) in self.ancestors.iter().rev() {
-            if ui.link(name).clicked() {
-                commands.push(Command::Reveal(*row));
+        self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
+        if !self.children.is_empty() {
+            heading(ui, theme, "Longest inside");
+            for (name, row, dur_ns) in &self.children {
+                let share = share_text(*dur_ns, self.description.dur_ns);
+                link(ui, &format!("{name}  {}{share}", duration_text(*dur_ns)), *row);
             }
         }
         commands
+    }
+
+    /// Everything that is known, to be pasted elsewhere.
+    fn as_text(&self) -> String {
+        let known = &self.description;
+        let mut lines = vec![
+            format!("name: {}", known.name),
+            format!("start: {} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))),
+            format!("duration: {} ns", known.dur_ns),
+            format!("track: {}", joined(&known.track_name, &known.tid.to_string())),
+            format!("process: {}", joined(&known.process_name, &known.pid.to_string())),
+        ];
+        lines.extend(known.category.as_ref().map(|category| format!("category: {category}")));
+        if !known.args_json.is_empty() {
+            lines.push(format!("arguments: {}", known.args_json));
+        }
+        lines.join("\n")
     }
 }
 
@@ -199,6 +287,15 @@ fn joined(name: &str, id: &str) -> String {
         (false, true) => name.to_owned(),
         (true, _) => id.to_owned(),
     }
+}
+
+/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up. Empty where there is no other.
+fn share_text(part_ns: u64, whole_ns: u64) -> String {
+    if whole_ns == 0 {
+        return String::new();
+    }
+    let tenths = u128::from(part_ns) * 1000 / u128::from(whole_ns);
+    format!("  {}.{} %", tenths / 10, tenths % 10)
 }
 
 fn signed_duration_text(dur_ns: i64) -> String {

@@ -41,6 +41,9 @@ pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
             let mut words = timeline.arrangement.filter.clone();
             let field = TextEdit::singleline(&mut words).hint_text("Filter rows").background_color(theme.canvas);
             let width = (inside.width() - MENU_WIDTH - 4.0).max(20.0);
+            // Escape is for the words first, and only then for the selection.
+            let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
+            let field = field.event_filter(filter);
             let response = ui.add_sized(vec2(width, inside.height()), field.align(egui::Align2::LEFT_CENTER));
             if std::mem::take(&mut timeline.focuses_filter) {
                 response.request_focus();

@@ -44,13 +44,15 @@ fn show_entry(ui: &mut Ui, entry: &Entry, state: &UiState) -> bool {
 /// Shows what every key and every gesture does.
 pub fn keys(ui: &mut Ui, theme: &Theme) {
     ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 160.0).show(ui, |ui| {
+        // Lines of text and not of buttons.
+        ui.spacing_mut().interact_size.y = ui.text_style_height(&egui::TextStyle::Body);
         ui.horizontal_top(|ui| {
             ui.vertical(|ui| {
                 list(ui, theme, "Mouse and held keys", GESTURES.iter().map(|&(keys, text)| (keys.to_owned(), text)));
                 show_menus(ui, theme, &[Menu::File, Menu::View, Menu::Help]);
             });
             ui.add_space(24.0);
-            ui.vertical(|ui| show_menus(ui, theme, &[Menu::Go, Menu::Rows, Menu::Settings]));
+            ui.vertical(|ui| show_menus(ui, theme, &[Menu::Go, Menu::Rows, Menu::Marks, Menu::Settings]));
         });
     });
 }

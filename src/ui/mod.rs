@@ -6,10 +6,13 @@ pub mod details;
 pub mod errors;
 mod filter;
 pub mod flame;
+mod flow_curves;
 mod gutter;
 mod hover;
 mod input;
+pub mod kept;
 pub mod losses;
+pub mod marks;
 pub mod menu;
 mod minimap;
 pub mod navigation;
@@ -17,6 +20,7 @@ pub mod palette;
 mod pane;
 pub mod picker;
 mod places;
+pub mod preferences;
 pub mod progress;
 pub mod questions;
 mod range;
@@ -34,11 +38,14 @@ pub mod welcome;
 
 use std::path::{Path, PathBuf};
 
+use self::marks::RulerOrigin;
 use self::navigation::Navigation;
+use self::preferences::Sizes;
 use self::questions::Question;
 use crate::model::TrackIdx;
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
+use crate::scene::marks::MarkId;
 use crate::scene::rows::{Density, GroupKind};
 use crate::store::lane::RowIdx;
 
@@ -81,8 +88,12 @@ pub enum Command {
     ShowTime(i64),
     /// To move.
     Step(Step),
+    /// To mark moments, or to do something with the marks.
+    Mark(MarkCommand),
     /// To move otherwise from now on.
     SetNavigation(Navigation),
+    /// To give loads other bounds from now on.
+    SetSizes(Sizes),
     /// To show every command, to be chosen from.
     ShowCommands,
     /// To arrange rows otherwise.
@@ -143,6 +154,27 @@ pub enum Step {
     LetGo,
 }
 
+/// What the user asks for of the marks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum MarkCommand {
+    /// To mark the moment under the pointer, or of the selected span.
+    Add,
+    /// To measure from a mark.
+    Choose(MarkId),
+    /// To bring a mark into view.
+    Go(MarkId),
+    /// To call a mark otherwise.
+    Rename(MarkId, String),
+    /// To take a mark away.
+    Remove(MarkId),
+    /// To select the time between the two marks that were made or chosen last.
+    Measure,
+    /// To go to the next mark, or to the one before.
+    Next(bool),
+    /// To let the ruler count from elsewhere.
+    Origin(RulerOrigin),
+}
+
 /// What the user asks for of the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RowCommand {
@@ -177,6 +209,10 @@ pub enum Panel {
     Details,
     /// What was lost.
     Losses,
+    /// The marks.
+    Marks,
+    /// What has no menu.
+    Preferences,
     /// The keys.
     Keys,
     /// Spans added up by name.

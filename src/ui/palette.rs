@@ -136,6 +136,8 @@ mod tests {
             navigation: Navigation::default(),
             order: crate::scene::arrange::Order::Captured,
             density: crate::scene::rows::Density::Normal,
+            marks: 0,
+            ruler_origin: crate::ui::marks::RulerOrigin::Start,
         }
     }
 

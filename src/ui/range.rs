@@ -1,6 +1,8 @@
 //! The slice of time that is selected: a band over the rows, with its length on the ruler.
 
-use egui::{Align2, FontId, Rect, Stroke, Ui, pos2, vec2};
+use std::sync::Arc;
+
+use egui::{Align2, FontId, Galley, Rect, Stroke, Ui, pos2, vec2};
 
 use super::places::Places;
 use super::theme::Theme;
@@ -30,15 +32,34 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme
     }
     let on_ruler = Rect::from_min_max(pos2(left, places.ruler.top()), pos2(right, places.ruler.bottom() - 1.0));
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
+    if let Some(length) = length(timeline, ui, places, theme) {
+        painter.rect_filled(length.place, 4.0, theme.accent);
+        let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
+        painter.galley(at.min, length.galley, theme.canvas);
+    }
+}
+
+/// The length of the selected time, and where it is said on the ruler.
+pub(super) struct Length {
+    galley: Arc<Galley>,
+    pub place: Rect,
+}
+
+/// The length, if any of the selected time is in view.
+pub(super) fn length(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Option<Length> {
+    let (from_ns, to_ns) = timeline.range?;
+    let [left, right] = [from_ns, to_ns].map(|ts_ns| {
+        let x_px = timeline.view.x_from_time(ts_ns).clamp(0.0, timeline.view.width_px());
+        places.ruler.left() + as_f32(x_px) / timeline.scale()
+    });
+    if left >= right {
+        return None;
+    }
     let text = duration_text(to_ns.abs_diff(from_ns));
-    let galley = painter.layout_no_wrap(text, FontId::proportional(11.0), theme.canvas);
+    let galley = ui.painter().layout_no_wrap(text, FontId::proportional(11.0), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
-    let seen = on_ruler.intersect(places.ruler);
-    let middle = if seen.width() > 0.0 { seen.center() } else { return };
-    let left =
-        (middle.x - size.x / 2.0).clamp(places.ruler.left(), (places.ruler.right() - size.x).max(places.ruler.left()));
-    let pill = Rect::from_min_size(pos2(left, middle.y - size.y / 2.0), size);
-    painter.rect_filled(pill, 4.0, theme.accent);
-    let at = Align2::CENTER_CENTER.anchor_size(pill.center(), galley.size());
-    painter.galley(at.min, galley, theme.canvas);
+    let rightmost = (places.ruler.right() - size.x).max(places.ruler.left());
+    let left = (f32::midpoint(left, right) - size.x / 2.0).clamp(places.ruler.left(), rightmost);
+    let place = Rect::from_min_size(pos2(left, places.ruler.center().y - size.y / 2.0), size);
+    Some(Length { galley, place })
 }

@@ -97,6 +97,10 @@ impl Timeline {
             self.apply(kind);
         }
         self.rows_changed();
+        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
+        if let Some(part) = self.to_scroll.take() {
+            self.scroll_to(part * self.rows.layout.height_px() as f64);
+        }
         if let Some(row) = self.to_reveal.take() {
             self.scroll_to_row(row);
         }

@@ -105,6 +105,8 @@ impl Theme {
             Shade::Dark => Visuals::dark(),
             Shade::Light => Visuals::light(),
         };
+        // A field that waits for words would have the window drawn twice a second, for nothing else.
+        visuals.text_cursor.blink = false;
         visuals.panel_fill = self.panel;
         visuals.window_fill = self.panel;
         visuals.window_stroke = Stroke::new(1.0, self.line);

@@ -7,14 +7,17 @@ use std::time::Instant;
 use egui::{Pos2, Rect, Sense, Stroke, Ui};
 
 use super::input::Drag;
+use super::marks::RulerOrigin;
 use super::navigation::Navigation;
 use super::pane::{Pane, ShownPane};
 use super::places::Places;
 use super::rows::Arranging;
+use super::ruler_bar::PointerTime;
 use super::theme::Theme;
-use super::{Command, filter, gutter, input, minimap, range, ruler_bar, scroll_bar, unsorted};
+use super::{Command, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
@@ -25,6 +28,7 @@ use crate::scene::counters::value_text;
 use crate::scene::filtered::{Asked, Filtered};
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
+use crate::scene::marks::Marks;
 use crate::scene::minimap::Grip;
 use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::pick::{Picked, pick};
@@ -62,6 +66,10 @@ pub struct Timeline {
     pub(super) folded_meanwhile: Vec<GroupKind>,
     /// To be scrolled to when rows are laid out.
     pub(super) to_reveal: Option<RowIdx>,
+    /// To be scrolled to when rows are laid out, as a part of their height.
+    pub(super) to_scroll: Option<f64>,
+    /// The slice of time to be shown when the width of the canvas is known.
+    pub(super) to_show: Option<(i64, i64)>,
     pub(super) focuses_filter: bool,
     pub(super) navigation: Navigation,
     pub(super) flight: Option<Flight>,
@@ -74,6 +82,10 @@ pub struct Timeline {
     pub(super) map_grip: Option<Grip>,
     /// The slice of time that is selected.
     pub(super) range: Option<(i64, i64)>,
+    pub(super) marks: Marks,
+    pub(super) ruler_origin: RulerOrigin,
+    /// The flows of a row.
+    pub(super) flows: Option<(RowIdx, Arc<FlowChain>)>,
     /// Where the pointer is on the rows.
     pub(super) pointer_x_px: Option<f64>,
     palette: Palette,
@@ -112,6 +124,8 @@ impl Timeline {
             awaits_rows: false,
             folded_meanwhile: Vec::new(),
             to_reveal: None,
+            to_scroll: None,
+            to_show: None,
             focuses_filter: false,
             navigation,
             flight: None,
@@ -121,6 +135,9 @@ impl Timeline {
             drag: Drag::Move,
             map_grip: None,
             range: None,
+            marks: Marks::default(),
+            ruler_origin: RulerOrigin::default(),
+            flows: None,
             pointer_x_px: None,
             palette: Palette::new(theme.shade),
             // Not a scale of any screen: the first frame lays out.
@@ -139,7 +156,8 @@ impl Timeline {
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
         let earlier = self.snapshot.clone();
         let selected = self.selected.and_then(|row| snapshot.row_since(&earlier, row));
-        let mut more = Self { snapshot, view, selected, hovered: None, survey: None, filtered: None, ..self };
+        let mut more =
+            Self { snapshot, view, selected, hovered: None, survey: None, filtered: None, flows: None, ..self };
         more.rows.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.lay_out();
@@ -234,6 +252,11 @@ impl Timeline {
         self.redraw();
     }
 
+    /// Takes the flows of a row, to be drawn while it is selected.
+    pub fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
+        self.flows = Some((row, flows));
+    }
+
     /// Selects a row, or none.
     pub fn select(&mut self, row: Option<RowIdx>) {
         self.selected = row;
@@ -313,10 +336,21 @@ impl Timeline {
         input::held_keys(self, ui);
         self.resize_gutter(ui, &places);
         self.draw(ui, &places);
-        self.paint(ui, &places, theme, response.hover_pos());
-        minimap::show(self, ui, &places, theme);
+        let pointer = ruler_bar::pointer_time(self, ui, &places, theme, response.hover_pos());
+        let flags = marks::flags(self, ui, &places);
+        let length = range::length(self, ui, &places, theme).map(|length| length.place);
+        let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
+        let covered = covered.chain(length);
+        self.paint(ui, &places, theme, &covered.collect::<Vec<_>>(), pointer.as_ref());
         unsorted::paint(self, ui, &places, theme);
         range::paint(self, ui, &places, theme);
+        flow_curves::paint(self, ui, &places, theme);
+        commands.extend(marks::show(self, &flags, ui, &places, theme));
+        if let Some(pointer) = &pointer {
+            pointer.paint(ui, &places, theme);
+        }
+        drop(flags);
+        minimap::show(self, ui, &places, theme);
         commands.extend(gutter::show(self, ui, &places, theme).into_iter().map(Command::Rows));
         scroll_bar::show(self, ui, &places, theme);
         filter::show(self, ui, places.tools, theme, &mut commands);
@@ -467,6 +501,9 @@ impl Timeline {
             self.scroll(0.0);
             self.keep_selected_in_view(end_px_before);
         }
+        if let Some((start_ns, end_ns)) = self.to_show.take() {
+            self.view.show_exactly(start_ns, end_ns);
+        }
     }
 
     /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
@@ -497,12 +534,15 @@ impl Timeline {
         }
     }
 
-    fn paint(&self, ui: &Ui, places: &Places, theme: &Theme, hover: Option<Pos2>) {
+    fn paint(&self, ui: &Ui, places: &Places, theme: &Theme, covered: &[Rect], pointer: Option<&PointerTime>) {
         let painter = ui.painter_at(places.all);
         painter.rect_filled(places.all, 0.0, theme.canvas);
         painter.rect_filled(places.gutter.union(places.tools), 0.0, theme.gutter);
         painter.rect_filled(places.ruler, 0.0, theme.gutter);
-        ruler_bar::paint(self, ui, places, theme, hover);
+        ruler_bar::paint(self, ui, places, theme, covered);
+        if let Some(pointer) = pointer {
+            pointer.paint_line(ui, places, theme);
+        }
         for shown in self.panes(places) {
             if shown.canvas.height() <= 0.0 {
                 continue;

@@ -3,6 +3,7 @@
 mod bad_input;
 mod contract;
 mod damage;
+mod desktop;
 mod golden;
 mod harness;
 mod large;

@@ -89,6 +89,8 @@ impl Desk {
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         command.env("DISPLAY", &self.display).env("HOME", self.folder.path());
         command.env("XDG_CACHE_HOME", self.cache()).env("XDG_RUNTIME_DIR", self.folder.path());
+        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
+        command.env("XDG_STATE_HOME", self.folder.path().join("state"));
         command.env("WINIT_X11_SCALE_FACTOR", "1");
         command.env_remove("WAYLAND_DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
         command.current_dir(self.folder.path());

@@ -5,4 +5,5 @@ mod desk;
 mod moves;
 mod open;
 mod picture;
+mod rows;
 mod work;

@@ -5,7 +5,7 @@ use crate::store::cache::Cache;
 
 impl App {
     /// Sorts a capture again of which the kept store turned out to be damaged. What is looked at stays in view.
-    pub(super) fn mend(&mut self) {
+    pub(in crate::app) fn mend(&mut self) {
         let Some(capture) = &self.capture else { return };
         let store = capture.timeline.snapshot().store();
         if self.running.is_some() || capture.is_mended || store.damaged() == 0 {

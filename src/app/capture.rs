@@ -1,0 +1,77 @@
+//! A capture that is open: its timeline, what is known of the selected row, and the looks at it in the background.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::tasks::{self, Looking, TaskId, Wake, file_name};
+use crate::query::flow_chain::FlowChain;
+use crate::scene::survey::Survey;
+use crate::ui::details::Details;
+use crate::ui::timeline::Timeline;
+
+/// A capture that is open.
+pub struct OpenCapture {
+    /// What it was loaded from.
+    pub source: PathBuf,
+    pub timeline: Timeline,
+    pub details: Option<Details>,
+    /// Whether the load that runs will show more of it.
+    pub grows: bool,
+    /// Whether it is sorted again, because its store was damaged: once and not for ever.
+    pub is_mended: bool,
+    /// Tells the answers about this capture from those about another.
+    id: TaskId,
+    /// Stops the look at the whole.
+    _surveying: Option<Looking>,
+    /// Stops the look for the flows of the selected row.
+    following: Option<Looking>,
+}
+
+impl OpenCapture {
+    /// A capture with its first look at the whole; a preview is looked at when it is no more than that.
+    pub fn new(id: TaskId, source: PathBuf, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
+        let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), wake));
+        Self { source, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
+    }
+
+    /// What it is called.
+    pub fn title(&self) -> String {
+        file_name(&self.source)
+    }
+
+    /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
+    pub fn is_whole(&self) -> bool {
+        self.timeline.snapshot().summary().sorted_to_ns.is_none()
+    }
+
+    /// Looks up the selected row if another one is selected than before.
+    pub fn look_up_selected(&mut self, wake: &Wake) {
+        let selected = self.timeline.selected();
+        if self.details.as_ref().map(Details::row) == selected {
+            return;
+        }
+        let snapshot = self.timeline.snapshot();
+        self.details = selected.and_then(|row| Details::of_row(snapshot, row));
+        let has_flows = snapshot.summary().flows > 0;
+        let row = selected.filter(|_| has_flows);
+        self.following = row.map(|row| tasks::follow(self.id, snapshot.clone(), row, wake));
+    }
+
+    /// Takes a look at the whole, if it is at this capture.
+    pub fn take_survey(&mut self, of: TaskId, survey: Arc<Survey>) {
+        if of == self.id {
+            self.timeline.set_survey(survey);
+        }
+    }
+
+    /// Takes the flows of a row, if it is one of this capture.
+    pub fn take_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
+        if of != self.id {
+            return;
+        }
+        if let Some(details) = self.details.as_mut().filter(|details| details.row() == row) {
+            details.set_flows(self.timeline.snapshot(), &flows);
+        }
+        self.timeline.set_flows(row, flows);
+    }
+}

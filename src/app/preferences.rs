@@ -1,0 +1,260 @@
+//! What the user has chosen, kept in one JSON file between sessions, and what is kept of each capture in a file of its own.
+//! A file that cannot be read is set aside and told of, never written over.
+
+use std::fs;
+use std::io::{self, Write};
+use std::path::{Path, PathBuf};
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+
+use crate::base::budget::Budget;
+use crate::ingest::LoadOptions;
+use crate::scene::color::Shade;
+use crate::scene::rows::Density;
+use crate::store::cache::CacheKey;
+use crate::ui::kept::KeptTimeline;
+use crate::ui::navigation::Navigation;
+
+/// Captures that were opened last and are offered again.
+pub const RECENT_MAX: usize = 12;
+
+/// Captures of which something is kept; of those opened longest ago it goes first.
+const KEPT_MAX: usize = 300;
+
+/// Where things are kept.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Folders {
+    /// For preferences.
+    pub config: PathBuf,
+    /// For what is kept of captures.
+    pub state: PathBuf,
+}
+
+/// The place of the window, in points.
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+pub struct WindowPlace {
+    /// From the left edge of the screen.
+    pub x: f64,
+    /// From its upper edge.
+    pub y: f64,
+    /// The inner width.
+    pub width: f64,
+    /// The inner height.
+    pub height: f64,
+    /// Whether it fills the screen; the rest is then what it had before.
+    pub maximized: bool,
+}
+
+/// What the user has chosen.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Preferences {
+    /// Dark or light.
+    pub shade: Shade,
+    /// The size of text, in percent of the normal one.
+    pub text_percent: u16,
+    /// How the user wants to move.
+    pub navigation: Navigation,
+    /// The height of rows.
+    pub density: Density,
+    /// The most memory that a load holds.
+    pub memory_bytes: u64,
+    /// The most that kept captures take.
+    pub cache_bytes: u64,
+    /// Captures that were opened last, the last one first.
+    pub recent: Vec<String>,
+    /// The place of the window.
+    pub window: Option<WindowPlace>,
+}
+
+impl Default for Preferences {
+    fn default() -> Self {
+        Self {
+            shade: Shade::default(),
+            text_percent: 100,
+            navigation: Navigation::default(),
+            density: Density::default(),
+            memory_bytes: Budget::DEFAULT_BYTES,
+            cache_bytes: LoadOptions::CACHE_BYTES_MAX,
+            recent: Vec::new(),
+            window: None,
+        }
+    }
+}
+
+impl Folders {
+    /// The user's own; `None` where the system names none.
+    #[must_use]
+    pub fn of_user() -> Option<Self> {
+        let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
+        Some(Self { config: dirs::config_dir()?.join("longspan"), state: state.join("longspan") })
+    }
+
+    /// The preferences, and a sentence if those that were kept cannot be read.
+    #[must_use]
+    pub fn preferences(&self) -> (Preferences, Option<String>) {
+        let (kept, note) = read::<Preferences>(&self.preferences_path());
+        let mut preferences = kept.unwrap_or_default();
+        // A text of 0 percent could not be put right, because it could not be read.
+        preferences.text_percent = preferences.text_percent.clamp(60, 200);
+        preferences.recent.truncate(RECENT_MAX);
+        (preferences, note)
+    }
+
+    /// Keeps the preferences.
+    ///
+    /// # Errors
+    /// What the system says to a write.
+    pub fn keep_preferences(&self, preferences: &Preferences) -> io::Result<()> {
+        write(&self.preferences_path(), preferences)
+    }
+
+    /// What was kept of a capture, if it is unchanged since, and a sentence if that cannot be read.
+    #[must_use]
+    pub fn timeline(&self, capture: &Path) -> (Option<KeptTimeline>, Option<String>) {
+        self.timeline_path(capture).map_or((None, None), |path| read(&path))
+    }
+
+    /// Keeps what is to be kept of a capture.
+    ///
+    /// # Errors
+    /// What the system says to a write, or of a capture that is gone.
+    pub fn keep_timeline(&self, capture: &Path, kept: &KeptTimeline) -> io::Result<()> {
+        let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
+        write(&path, kept)?;
+        forget_oldest(&self.state.join("captures"), KEPT_MAX)
+    }
+
+    fn preferences_path(&self) -> PathBuf {
+        self.config.join("preferences.json")
+    }
+
+    fn timeline_path(&self, capture: &Path) -> Option<PathBuf> {
+        let key = CacheKey::of_capture(capture).ok()?;
+        Some(self.state.join("captures").join(format!("{}.json", key.as_str())))
+    }
+}
+
+/// Reads a file of JSON. One that is damaged is renamed, so that it can be mended, and a sentence says so.
+fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
+    let text = match fs::read(path) {
+        Ok(text) => text,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return (None, None),
+        Err(error) => return (None, Some(format!("{}: cannot be read: {error}", path.display()))),
+    };
+    match serde_json::from_slice(&text) {
+        Ok(kept) => (Some(kept), None),
+        Err(error) => {
+            let aside = path.with_extension("json.broken");
+            let moved = match fs::rename(path, &aside) {
+                Ok(()) => format!("set aside as {}", aside.display()),
+                Err(error) => format!("cannot be set aside: {error}"),
+            };
+            (None, Some(format!("{}: not as it should be ({error}); {moved}", path.display())))
+        }
+    }
+}
+
+/// Writes a file of JSON: whole or not at all.
+fn write(path: &Path, kept: &impl Serialize) -> io::Result<()> {
+    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
+    fs::create_dir_all(folder)?;
+    let mut file = tempfile::NamedTempFile::new_in(folder)?;
+    serde_json::to_writer_pretty(&mut file, kept)?;
+    file.write_all(b"\n")?;
+    file.persist(path).map_err(|error| error.error)?;
+    Ok(())
+}
+
+/// Removes the files of a folder that were written longest ago until `most` are left.
+fn forget_oldest(folder: &Path, most: usize) -> io::Result<()> {
+    let files = fs::read_dir(folder)?
+        .flatten()
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())));
+    let mut files: Vec<_> = files.collect();
+    files.sort();
+    let excess = files.len().saturating_sub(most);
+    files.iter().take(excess).try_for_each(|(_, path)| fs::remove_file(path))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::TrackIdx;
+    use crate::scene::arrange::{Arrangement, Order};
+    use crate::ui::navigation::Wheel;
+
+    fn folders(root: &Path) -> Folders {
+        Folders { config: root.join("config"), state: root.join("state") }
+    }
+
+    #[test]
+    fn preferences_come_back_as_they_were_kept_and_missing_ones_are_those_of_a_new_user() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = folders(root.path());
+        assert_eq!(folders.preferences(), (Preferences::default(), None));
+        let chosen = Preferences {
+            shade: Shade::Light,
+            density: Density::Tall,
+            navigation: Navigation { wheel: Wheel::Zooms, inertia: false, animation: false },
+            recent: vec!["/a trace.json".to_owned()],
+            window: Some(WindowPlace { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
+            ..Preferences::default()
+        };
+        folders.keep_preferences(&chosen).unwrap();
+        assert_eq!(folders.preferences(), (chosen, None));
+        // Of another version: what it does not know is as for a new user, what this one does not know is passed over.
+        fs::write(folders.preferences_path(), r#"{"shade":"Light","unknown":[1]}"#).unwrap();
+        let (read, note) = folders.preferences();
+        assert_eq!((read, note), (Preferences { shade: Shade::Light, ..Preferences::default() }, None));
+    }
+
+    #[test]
+    fn a_broken_file_is_set_aside_and_told_of_at_whatever_byte_it_breaks() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = folders(root.path());
+        folders.keep_preferences(&Preferences::default()).unwrap();
+        let path = folders.preferences_path();
+        let whole = fs::read(&path).unwrap();
+        let end = whole.iter().rposition(|&byte| byte == b'}').unwrap();
+        for length in 0..end {
+            fs::write(&path, &whole[..length]).unwrap();
+            let (read, note) = folders.preferences();
+            assert_eq!(read, Preferences::default());
+            assert!(note.is_some_and(|note| note.contains("preferences.json.broken")), "{length}");
+            assert!(!path.exists());
+            assert_eq!(fs::read(path.with_extension("json.broken")).unwrap(), &whole[..length]);
+        }
+    }
+
+    #[test]
+    fn what_is_kept_of_a_capture_comes_back_until_the_capture_changes() {
+        let root = tempfile::tempdir().unwrap();
+        let folders = folders(root.path());
+        let capture = root.path().join("capture.json");
+        fs::write(&capture, "[]").unwrap();
+        assert_eq!(folders.timeline(&capture), (None, None));
+        let arrangement = Arrangement { order: Order::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
+        let kept = KeptTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, ..KeptTimeline::default() };
+        folders.keep_timeline(&capture, &kept).unwrap();
+        assert_eq!(folders.timeline(&capture), (Some(kept), None));
+        fs::write(&capture, "[ ]").unwrap();
+        assert_eq!(folders.timeline(&capture), (None, None));
+        fs::remove_file(&capture).unwrap();
+        assert!(folders.keep_timeline(&capture, &KeptTimeline::default()).is_err());
+    }
+
+    #[test]
+    fn of_many_captures_the_oldest_is_forgotten() {
+        let root = tempfile::tempdir().unwrap();
+        for number in 0..5 {
+            fs::write(root.path().join(format!("{number}")), "").unwrap();
+            std::thread::sleep(std::time::Duration::from_millis(12));
+        }
+        forget_oldest(root.path(), 2).unwrap();
+        let mut left: Vec<_> = fs::read_dir(root.path()).unwrap().flatten().map(|entry| entry.file_name()).collect();
+        left.sort();
+        assert_eq!(left, ["3", "4"]);
+    }
+}

@@ -1,0 +1,190 @@
+//! What the window shows of the application's state: the menu, the timeline, the panels and the dialogs over them.
+
+use std::path::PathBuf;
+
+use egui::Ui;
+
+use super::capture::OpenCapture;
+use super::state::{App, Effect};
+use super::tasks::file_name;
+use crate::ui::commands::{Menu, UiState, pressed};
+use crate::ui::menu;
+use crate::ui::palette::Outcome;
+use crate::ui::preferences::{self, Sizes};
+use crate::ui::status::{self, Status};
+use crate::ui::timeline::Timeline;
+use crate::ui::{Command, errors, losses, marks, progress, welcome};
+
+impl App {
+    /// Shows everything and answers the input of a frame.
+    pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
+        if !self.themed {
+            self.theme.apply(ui.ctx());
+            ui.ctx().set_zoom_factor(f32::from(self.preferences.text_percent) / 100.0);
+            self.themed = true;
+        }
+        self.mend();
+        let mut commands = Vec::new();
+        let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
+        let state = self.ui_state();
+        commands.extend(pressed(ui, &state));
+        egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
+            commands.extend(menu::show(ui, &state, |ui, menu| recent_menu(ui, menu, &self.preferences.recent)));
+        });
+        let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
+        egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
+            let status = Status {
+                title: &self.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
+                note: &self.note,
+                adapter: &self.adapter,
+            };
+            let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
+            commands.extend(status::show(ui, snapshot, status, &self.theme));
+        });
+        if let Some(capture) = &self.capture {
+            commands.extend(self.panels.show(ui, frame, &capture.timeline, &self.theme));
+        }
+        self.show_details(ui, frame, &mut commands);
+        egui::CentralPanel::no_frame().show(ui, |ui| {
+            if let Some(capture) = &mut self.capture {
+                commands.extend(capture.timeline.show(ui, &self.theme));
+                self.panels.attend(&capture.timeline, &self.wake);
+                return;
+            }
+            ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
+            if self.running.is_none() && !self.awaits_capture {
+                commands.extend(welcome::show(ui, &self.theme));
+            }
+        });
+        self.show_windows(ui, &mut commands);
+        if let Some(palette) = &mut self.palette {
+            match palette.show(ui, &state, &self.theme) {
+                Outcome::Open => {}
+                Outcome::Closed => self.palette = None,
+                Outcome::Given(command) => {
+                    self.palette = None;
+                    commands.push(command);
+                }
+            }
+        }
+        self.take_dropped(ui);
+        let effects = commands.into_iter().filter_map(|command| self.act(command)).collect();
+        self.keep_preferences();
+        effects
+    }
+
+    fn show_details(&mut self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
+        let Some(capture) = &mut self.capture else { return };
+        capture.look_up_selected(&self.wake);
+        if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
+            let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
+            egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
+                commands.extend(details.show(ui, &self.theme));
+            });
+        }
+    }
+
+    fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+        let ctx = ui.ctx().clone();
+        let theme = &self.theme;
+        if let Some(running) = &self.running {
+            // Beside the picture once there is one, in the middle before.
+            let (align, offset) = match &self.capture {
+                Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
+                None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
+            };
+            let window = egui::Window::new("Progress").title_bar(false).resizable(false).anchor(align, offset);
+            window.show(&ctx, |ui| commands.extend(progress::show(ui, &running.title, &running.progress, theme)));
+            // Ten times a second: a bar need not move more often.
+            ctx.request_repaint_after(std::time::Duration::from_millis(100));
+        }
+        if let Some(capture) = &self.capture {
+            let snapshot = capture.timeline.snapshot();
+            in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
+                commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
+            });
+        }
+        if let Some(capture) = &self.capture {
+            in_the_middle("Marks", &ctx).open(&mut self.shown.marks).default_width(460.0).show(&ctx, |ui| {
+                commands.extend(marks::list(ui, &capture.timeline, theme));
+            });
+        }
+        let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
+        in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
+            commands.extend(preferences::show(ui, sizes, theme));
+        });
+        in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
+            menu::keys(ui, theme);
+        });
+        if let Some(picker) = &mut self.picker {
+            commands.extend(picker.show(ui, theme));
+        }
+        if let Some((title, message)) = &self.message {
+            commands.extend(errors::show(ui, title, message, theme));
+        }
+    }
+
+    /// Takes files that were dropped, and says that they may be while they hover.
+    fn take_dropped(&mut self, ui: &Ui) {
+        let (hovers, dropped) = ui.input(|input| {
+            let paths = input.raw.dropped_files.iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
+            (!input.raw.hovered_files.is_empty(), paths)
+        });
+        if hovers {
+            let layer = egui::LayerId::new(egui::Order::Foreground, egui::Id::unique("drop"));
+            let painter = ui.ctx().layer_painter(layer);
+            let screen = ui.ctx().content_rect();
+            painter.rect_filled(screen, 0.0, self.theme.canvas.gamma_multiply(0.85));
+            let font = egui::FontId::proportional(22.0);
+            painter.text(screen.center(), egui::Align2::CENTER_CENTER, "Drop to open", font, self.theme.text);
+        }
+        if !dropped.is_empty() {
+            self.open_first_of(&dropped);
+        }
+    }
+
+    fn ui_state(&self) -> UiState {
+        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
+        let arrangement = timeline.map(Timeline::arrangement);
+        UiState {
+            has_capture: timeline.is_some(),
+            can_export: self.capture.as_ref().is_some_and(OpenCapture::is_whole) && self.running.is_none(),
+            is_busy: self.running.is_some(),
+            has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
+            has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
+            has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
+            shade: self.theme.shade,
+            text_percent: self.preferences.text_percent,
+            navigation: self.preferences.navigation,
+            order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
+            density: self.preferences.density,
+            marks: timeline.map_or(0, |timeline| timeline.marks().all().len()),
+            ruler_origin: timeline.map(Timeline::ruler_origin).unwrap_or_default(),
+        }
+    }
+}
+
+/// A window that stands in the middle until it is dragged away.
+fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
+    let middle = ctx.content_rect().center();
+    egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
+}
+
+/// The captures that were opened last, at the end of the menu of files.
+fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[String]) -> Option<Command> {
+    if menu != Menu::File || recent.is_empty() {
+        return None;
+    }
+    let mut chosen = None;
+    ui.separator();
+    ui.menu_button("Open recent", |ui| {
+        for path in recent {
+            let path = PathBuf::from(path);
+            if ui.button(file_name(&path)).on_hover_text(path.display().to_string()).clicked() {
+                chosen = Some(Command::Open(path));
+                ui.close();
+            }
+        }
+    });
+    chosen
+}

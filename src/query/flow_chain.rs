@@ -1,0 +1,306 @@
+//! Which spans flows connect with a span: the whole chain of each flow that touches it, from where it starts to where it
+//! ends. A flow is known by its id alone, so all points of all flows are looked at: work for the background, bounded by
+//! their number, and what is kept of them by [`LINKS_MAX`].
+//!
+//! A flow leaves the span around its start, or else the last one before it; passes through those around its steps; and
+//! arrives at the span around its end or, where the capture says so, at the next one of that track.
+
+use rayon::prelude::*;
+use rustc_hash::FxHashSet;
+
+use super::cursor::LaneCursor;
+use super::snapshot::Snapshot;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{NameIdx, TrackIdx};
+use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// More links than these nobody follows, and a frame would not draw.
+pub const LINKS_MAX: usize = 1000;
+
+/// Points near a span that are looked at for flows which touch it.
+const NEAR_MAX: u64 = 10_000;
+
+/// Points of the flows found that are kept.
+const POINTS_MAX: usize = 100_000;
+
+/// A connection of two spans.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowLink {
+    /// What the flow is called.
+    pub name: NameIdx,
+    /// The span that it leaves.
+    pub from: RowIdx,
+    /// When it leaves.
+    pub from_ns: i64,
+    /// The span at which it arrives.
+    pub to: RowIdx,
+    /// When it arrives.
+    pub to_ns: i64,
+}
+
+/// The flows of a span.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct FlowChain {
+    /// In order of time, at most [`LINKS_MAX`].
+    pub links: Vec<FlowLink>,
+    /// Whether there are more.
+    pub is_cut: bool,
+}
+
+/// A point of a flow with its place.
+#[derive(Debug, Clone, Copy)]
+struct PlacedPoint {
+    flow: u64,
+    ts_ns: i64,
+    track: TrackIdx,
+    name: NameIdx,
+    point: FlowPoint,
+}
+
+impl FlowChain {
+    /// The links by which flows arrive at a span.
+    pub fn into_row(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
+        self.links.iter().filter(move |link| link.to == row)
+    }
+
+    /// The links by which flows leave a span.
+    pub fn out_of_row(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
+        self.links.iter().filter(move |link| link.from == row)
+    }
+}
+
+/// The flows that touch a span, each with its whole chain.
+///
+/// # Errors
+/// [`Cancelled`] when asked to stop.
+pub fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FlowChain, Cancelled> {
+    let flows = flows_of(snapshot, row);
+    if flows.is_empty() {
+        return Ok(FlowChain::default());
+    }
+    let lanes: Vec<LaneIdx> = (0..snapshot.store().lane_count())
+        .map(LaneIdx)
+        .filter(|&lane| snapshot.lane(lane).kind == LaneKind::Flows)
+        .collect();
+    let of_lanes: Vec<Vec<PlacedPoint>> =
+        lanes.par_iter().map(|&lane| points_of(snapshot, lane, &flows, cancel)).collect::<Result<_, _>>()?;
+    let mut points: Vec<PlacedPoint> = of_lanes.into_iter().flatten().collect();
+    let mut chain = FlowChain { is_cut: points.len() > POINTS_MAX, ..FlowChain::default() };
+    points.truncate(POINTS_MAX);
+    // Stable: points of one time stay in the order of their lanes.
+    points.sort_by_key(|point| (point.flow, point.ts_ns, point.point.role as u8));
+    for of_flow in points.chunk_by(|a, b| a.flow == b.flow) {
+        cancel.check()?;
+        chain.links.extend(links_of(snapshot, of_flow, row));
+    }
+    chain.links.sort_by_key(|link| (link.from_ns, link.to_ns, link.from, link.to));
+    chain.is_cut |= chain.links.len() > LINKS_MAX;
+    chain.links.truncate(LINKS_MAX);
+    Ok(chain)
+}
+
+/// The links of one flow, of those runs from a start to the next that touch `row`.
+fn links_of(snapshot: &Snapshot, points: &[PlacedPoint], row: RowIdx) -> Vec<FlowLink> {
+    let mut found = Vec::new();
+    let mut run: Vec<FlowLink> = Vec::new();
+    let mut within: Option<(RowIdx, i64)> = None;
+    let close = |run: &mut Vec<FlowLink>, found: &mut Vec<FlowLink>| {
+        if run.iter().any(|link| link.from == row || link.to == row) {
+            found.append(run);
+        }
+        run.clear();
+    };
+    for at in points {
+        let span = span_of(snapshot, at);
+        if at.point.role == FlowRole::Start {
+            close(&mut run, &mut found);
+            within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns)));
+            continue;
+        }
+        if let (Some((from, from_ns)), Some(to)) = (within, span) {
+            run.push(FlowLink { name: at.name, from, from_ns, to, to_ns: within_span(snapshot, to, at.ts_ns) });
+        }
+        if at.point.role == FlowRole::Step {
+            within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns))).or(within);
+        } else if at.point.binds_enclosing && at.point.bound != FlowBound::Time {
+            // It terminates here: a later point of this id begins another flow.
+            close(&mut run, &mut found);
+            within = None;
+        }
+    }
+    close(&mut run, &mut found);
+    found
+}
+
+/// A time of a span that is nearest to a point: what arrives at the next span comes before it.
+fn within_span(snapshot: &Snapshot, row: RowIdx, ts_ns: i64) -> i64 {
+    let span = snapshot.row(row);
+    ts_ns.clamp(span.start_ns, span.end_ns())
+}
+
+/// The flows with a point that belongs to a span.
+fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
+    let track = snapshot.lane(row.lane).track;
+    let mut lanes = snapshot.lanes_of(track).map(LaneIdx);
+    let Some(lane) = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Flows) else {
+        return FxHashSet::default();
+    };
+    let span = snapshot.row(row);
+    // What arrives at the next span stands between the one before and this; what leaves the last one, between this and the
+    // next.
+    let mut around = LaneCursor::new(snapshot, row.lane);
+    let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
+    let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
+    let to = cursor.first_from(after_ns.saturating_add(1)).row;
+    let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| placed(&mut cursor, number, track));
+    near.filter(|point| span_of(snapshot, point) == Some(row)).map(|point| point.flow).collect()
+}
+
+/// The points of some flows in a lane.
+fn points_of(
+    snapshot: &Snapshot,
+    lane: LaneIdx,
+    flows: &FxHashSet<u64>,
+    cancel: &Cancel,
+) -> Result<Vec<PlacedPoint>, Cancelled> {
+    /// Rows between two looks at whether to stop: some 100 µs.
+    const ROWS_AT_ONCE: u64 = 4096;
+    let info = snapshot.lane(lane);
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut found = Vec::new();
+    for number in 0..info.rows {
+        if number % ROWS_AT_ONCE == 0 {
+            cancel.check()?;
+        }
+        let wanted = placed(&mut cursor, number, info.track).filter(|point| flows.contains(&point.flow));
+        found.extend(wanted);
+        if found.len() > POINTS_MAX {
+            break;
+        }
+    }
+    Ok(found)
+}
+
+fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<PlacedPoint> {
+    let row = cursor.row(number)?;
+    let point = FlowPoint::from_bits(row.detail);
+    Some(PlacedPoint { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
+}
+
+/// The span that a point belongs to.
+fn span_of(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
+    let lanes: Vec<LaneIdx> =
+        snapshot.lanes_of(at.track).map(LaneIdx).filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans).collect();
+    if at.point.role == FlowRole::End && !at.point.binds_enclosing {
+        // Of the spans that start with the point, those below the one around it come after it in the capture.
+        let inside = at.point.depth.map_or(0, |depth| depth + 1);
+        let below = lanes.iter().filter(|&&lane| snapshot.lane(lane).depth >= inside);
+        let starting =
+            below.filter_map(|&lane| first_from(snapshot, lane, at.ts_ns)).find(|&(_, start)| start == at.ts_ns);
+        let after = || lanes.iter().filter_map(|&lane| first_from(snapshot, lane, at.ts_ns.saturating_add(1)));
+        return starting.or_else(|| after().min_by_key(|&(_, start_ns)| start_ns)).map(|(row, _)| row);
+    }
+    let begun_at = |lane: LaneIdx| last_begun(snapshot, lane, at.ts_ns);
+    let at_depth = || {
+        let lane = lanes.iter().find(|&&lane| Some(snapshot.lane(lane).depth) == at.point.depth)?;
+        begun_at(*lane).map(|(row, _)| row)
+    };
+    match at.point.bound {
+        FlowBound::Time => {
+            let innermost = || lanes.iter().rev().find_map(|&lane| around(snapshot, lane, at.ts_ns));
+            // The place in the capture decides only for a point at the very end of a span. One that nothing is around was
+            // written right after what it belongs to.
+            let last = || {
+                let begun = lanes.iter().filter_map(|&lane| begun_at(lane));
+                begun.max_by_key(|&(row, start_ns)| (start_ns, row.lane)).map(|(row, _)| row)
+            };
+            innermost().or_else(at_depth).or_else(last)
+        }
+        FlowBound::Span => at_depth(),
+        FlowBound::Instant => instant_at(snapshot, at).or_else(at_depth),
+    }
+}
+
+/// The instant of a point's track and time.
+fn instant_at(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
+    let mut lanes = snapshot.lanes_of(at.track).map(LaneIdx);
+    let lane = lanes.find(|&lane| snapshot.lane(lane).kind == LaneKind::Instants)?;
+    first_from(snapshot, lane, at.ts_ns).filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row)
+}
+
+/// The last span of a lane that starts at a time or before, and when.
+fn last_begun(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let row = cursor.first_from(ts_ns.saturating_add(1)).row.checked_sub(1)?;
+    Some((RowIdx { lane, row }, cursor.span(row)?.start_ns))
+}
+
+/// The first span of a lane that starts at a time or later, and when.
+fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
+    let mut cursor = LaneCursor::new(snapshot, lane);
+    let position = cursor.first_from(ts_ns);
+    let (start_ns, _) = cursor.times_at(position)?;
+    Some((RowIdx { lane, row: position.row }, start_ns))
+}
+
+/// The span of a lane that runs at a time, or starts there.
+fn around(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<RowIdx> {
+    let (row, start_ns) = last_begun(snapshot, lane, ts_ns)?;
+    (snapshot.row(row).end_ns() > ts_ns || start_ns == ts_ns).then_some(row)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scene::tests::snapshot;
+
+    /// Spans of 10 µs named by letters, each on a thread of its own number, and flow points between them.
+    const CHAINS: &str = r#"[
+        {"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":10}, {"ph":"X","name":"b","pid":1,"tid":2,"ts":20,"dur":10},
+        {"ph":"X","name":"c","pid":1,"tid":3,"ts":40,"dur":10}, {"ph":"X","name":"d","pid":1,"tid":1,"ts":100,"dur":10},
+        {"ph":"X","name":"e","pid":1,"tid":2,"ts":120,"dur":10}, {"ph":"X","name":"f","pid":1,"tid":3,"ts":60,"dur":10},
+        {"ph":"s","name":"x","id":7,"cat":"k","pid":1,"tid":1,"ts":5}, {"ph":"t","name":"x","id":7,"cat":"k","pid":1,"tid":2,"ts":25},
+        {"ph":"f","name":"x","id":7,"cat":"k","pid":1,"tid":3,"ts":45,"bp":"e"},
+        {"ph":"s","name":"x","id":7,"cat":"k","pid":1,"tid":1,"ts":105}, {"ph":"f","name":"x","id":7,"cat":"k","pid":1,"tid":2,"ts":125,"bp":"e"},
+        {"ph":"s","name":"y","id":8,"cat":"k","pid":1,"tid":2,"ts":28}, {"ph":"f","name":"y","id":8,"cat":"k","pid":1,"tid":3,"ts":52}]"#;
+
+    fn named(snapshot: &Snapshot, name: &str) -> RowIdx {
+        let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
+        let mut rows = lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| RowIdx { lane, row }));
+        let is_span = |row: &RowIdx| snapshot.lane(row.lane).kind == LaneKind::Spans;
+        rows.find(|row| is_span(row) && snapshot.names().get(snapshot.row(*row).name).text == name).unwrap()
+    }
+
+    fn links(snapshot: &Snapshot, of: &str) -> Vec<String> {
+        let chain = chain(snapshot, named(snapshot, of), &Cancel::default()).unwrap();
+        let name = |row: RowIdx| snapshot.names().get(snapshot.row(row).name).text.to_owned();
+        chain.links.iter().map(|link| format!("{}->{}", name(link.from), name(link.to))).collect()
+    }
+
+    #[test]
+    fn the_whole_chain_is_found_from_each_of_its_spans_and_no_chain_that_uses_the_id_again() {
+        let snapshot = snapshot(CHAINS);
+        assert_eq!(links(&snapshot, "a"), ["a->b", "b->c"]);
+        assert_eq!(links(&snapshot, "c"), ["a->b", "b->c"]);
+        assert_eq!(links(&snapshot, "d"), ["d->e"]);
+        assert_eq!(links(&snapshot, "e"), ["d->e"]);
+    }
+
+    #[test]
+    fn a_flow_that_does_not_bind_to_what_is_around_its_end_arrives_at_the_next_span() {
+        let snapshot = snapshot(CHAINS);
+        assert_eq!(links(&snapshot, "b"), ["a->b", "b->c", "b->f"]);
+        assert_eq!(links(&snapshot, "f"), ["b->f"]);
+    }
+
+    #[test]
+    fn a_look_that_is_stopped_ends() {
+        let snapshot = snapshot(CHAINS);
+        let cancel = Cancel::default();
+        cancel.cancel();
+        assert!(chain(&snapshot, named(&snapshot, "a"), &cancel).is_err());
+    }
+}

@@ -1,0 +1,139 @@
+//! Moments that the user has marked: named, in order of time, with the one that others are measured from.
+
+use serde::{Deserialize, Serialize};
+
+/// Tells marks apart; never given twice.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct MarkId(pub u32);
+
+/// A marked moment.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mark {
+    /// Which one.
+    pub id: MarkId,
+    /// When.
+    pub ts_ns: i64,
+    /// What it is called.
+    pub name: String,
+}
+
+/// All marks.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Marks {
+    /// In order of time.
+    all: Vec<Mark>,
+    /// How many were ever made.
+    made: u32,
+    /// The one that others are measured from, and the one before it.
+    chosen: [Option<MarkId>; 2],
+}
+
+impl Marks {
+    /// Nobody reads more flags than these.
+    const COUNT_MAX: usize = 1000;
+
+    /// All, in order of time.
+    #[must_use]
+    pub fn all(&self) -> &[Mark] {
+        &self.all
+    }
+
+    /// One.
+    #[must_use]
+    pub fn get(&self, id: MarkId) -> Option<&Mark> {
+        self.all.iter().find(|mark| mark.id == id)
+    }
+
+    /// The one that others are measured from.
+    #[must_use]
+    pub fn chosen(&self) -> Option<&Mark> {
+        self.chosen[0].and_then(|id| self.get(id))
+    }
+
+    /// Marks a moment, and measures from it from now on. Nothing happens where there are too many.
+    pub fn add(&mut self, ts_ns: i64) {
+        if self.all.len() >= Self::COUNT_MAX {
+            return;
+        }
+        self.made += 1;
+        let id = MarkId(self.made);
+        let place = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
+        self.all.insert(place, Mark { id, ts_ns, name: format!("Mark {}", self.made) });
+        self.choose(id);
+    }
+
+    /// Measures from a mark from now on.
+    pub fn choose(&mut self, id: MarkId) {
+        if self.chosen[0] != Some(id) {
+            self.chosen = [Some(id), self.chosen[0]];
+        }
+    }
+
+    /// Gives a mark another name; an empty one is none.
+    pub fn rename(&mut self, id: MarkId, name: &str) {
+        if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
+            name.clone_into(&mut mark.name);
+        }
+    }
+
+    /// Takes a mark away.
+    pub fn remove(&mut self, id: MarkId) {
+        self.all.retain(|mark| mark.id != id);
+        let [last, before] = self.chosen.map(|chosen| chosen.filter(|&chosen| chosen != id));
+        self.chosen = if last.is_some() { [last, before] } else { [before, None] };
+    }
+
+    /// The time between the two that were made or chosen last.
+    #[must_use]
+    pub fn measured(&self) -> Option<(i64, i64)> {
+        let [Some(a), Some(b)] = self.chosen.map(|id| id.and_then(|id| self.get(id))) else { return None };
+        Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
+    }
+
+    /// The first after a time, or the last before it.
+    #[must_use]
+    pub fn next(&self, ts_ns: i64, forward: bool) -> Option<&Mark> {
+        if forward {
+            self.all.iter().find(|mark| mark.ts_ns > ts_ns)
+        } else {
+            self.all.iter().rev().find(|mark| mark.ts_ns < ts_ns)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn marks_stand_in_order_of_time_whatever_the_order_in_which_they_were_made() {
+        let mut marks = Marks::default();
+        [50, 10, 30, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
+        let times: Vec<_> = marks.all().iter().map(|mark| mark.ts_ns).collect();
+        assert_eq!(times, [10, 30, 30, 50]);
+        assert_eq!(marks.next(30, true).map(|mark| mark.ts_ns), Some(50));
+        assert_eq!(marks.next(30, false).map(|mark| mark.ts_ns), Some(10));
+        assert_eq!(marks.next(50, true), None);
+    }
+
+    #[test]
+    fn the_two_that_were_made_or_chosen_last_are_measured_and_one_that_is_gone_is_not() {
+        let mut marks = Marks::default();
+        marks.add(500);
+        assert_eq!(marks.measured(), None);
+        marks.add(100);
+        assert_eq!(marks.measured(), Some((100, 500)));
+        marks.add(300);
+        assert_eq!(marks.measured(), Some((100, 300)));
+        marks.choose(MarkId(1));
+        assert_eq!(marks.measured(), Some((300, 500)));
+        marks.remove(MarkId(3));
+        assert_eq!((marks.measured(), marks.chosen().map(|mark| mark.ts_ns)), (None, Some(500)));
+        marks.remove(MarkId(1));
+        assert_eq!(marks.chosen(), None);
+        // A new one has a name of its own.
+        marks.add(7);
+        assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Mark 4"));
+    }
+}

@@ -1,0 +1,63 @@
+//! What is kept of a timeline for the next time its capture is opened: what was in view, how rows were arranged, the marks.
+
+use serde::{Deserialize, Serialize};
+
+use super::marks::RulerOrigin;
+use super::rows::Arranging;
+use super::timeline::Timeline;
+use crate::scene::arrange::Arrangement;
+use crate::scene::marks::Marks;
+
+/// What is kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct KeptTimeline {
+    /// The first nanosecond in view.
+    pub start_ns: i64,
+    /// The first that is not.
+    pub end_ns: i64,
+    /// How far the rows were scrolled, as a part of their height: that depends on the screen.
+    pub scrolled_part: f64,
+    /// How rows were arranged.
+    pub arrangement: Arrangement,
+    /// The marks.
+    pub marks: Marks,
+    /// What the ruler counted from.
+    pub ruler_origin: RulerOrigin,
+}
+
+impl Timeline {
+    /// What is to be kept.
+    #[must_use]
+    pub fn to_keep(&self) -> KeptTimeline {
+        let view = self.target();
+        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
+        let rows_px = (self.rows.layout.height_px() as f64).max(1.0);
+        KeptTimeline {
+            start_ns: view.start_ns(),
+            end_ns: view.end_ns(),
+            scrolled_part: self.view.scroll_px() / rows_px,
+            arrangement: self.arrangement.clone(),
+            marks: self.marks.clone(),
+            ruler_origin: self.ruler_origin,
+        }
+    }
+
+    /// Whether nobody has moved it or arranged anything yet.
+    #[must_use]
+    pub fn is_untouched(&self) -> bool {
+        self.history.is_empty() && self.arrangement == Arrangement::default() && self.marks.all().is_empty()
+    }
+
+    /// Shows what was kept; returns what is to be done in the background.
+    #[must_use]
+    pub fn restore(&mut self, kept: KeptTimeline) -> Option<Arranging> {
+        self.arrangement = kept.arrangement;
+        self.marks = kept.marks;
+        self.ruler_origin = kept.ruler_origin;
+        // The width of the screen is not known before the first frame.
+        self.to_show = Some((kept.start_ns, kept.end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
+        self.to_scroll = Some(kept.scrolled_part).filter(|part| part.is_finite());
+        self.arrange()
+    }
+}

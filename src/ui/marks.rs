@@ -1,0 +1,220 @@
+//! The marks of the user: flags on the ruler with lines over the rows, and the list in which they are named.
+
+use egui::{Align2, FontId, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+
+use super::places::Places;
+use super::rows::Arranging;
+use super::theme::Theme;
+use super::timeline::{Timeline, as_f32};
+use super::{Command, MarkCommand};
+use crate::base::time::{duration_text, seconds_text};
+use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::marks::{Mark, Marks};
+
+/// The size of names on flags, in points.
+const TEXT_POINTS: f32 = 11.0;
+
+/// What the ruler counts from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
+pub enum RulerOrigin {
+    /// The start of the capture.
+    #[default]
+    Start,
+    /// The mark that was made or chosen last; the start of the capture where there is none.
+    Mark,
+    /// The zero of the capture's own clock.
+    Clock,
+}
+
+impl Timeline {
+    /// Does what is asked of the marks.
+    #[must_use]
+    pub fn change_marks(&mut self, command: &MarkCommand) -> Option<Arranging> {
+        match command {
+            MarkCommand::Add => self.marks.add(self.moment()),
+            MarkCommand::Choose(id) => self.marks.choose(*id),
+            MarkCommand::Go(id) => {
+                self.marks.choose(*id);
+                if let Some(ts_ns) = self.marks.get(*id).map(|mark| mark.ts_ns) {
+                    self.show_time(ts_ns);
+                }
+            }
+            MarkCommand::Rename(id, name) => self.marks.rename(*id, name),
+            MarkCommand::Remove(id) => self.marks.remove(*id),
+            MarkCommand::Measure => {
+                if let Some(range) = self.marks.measured() {
+                    self.range = Some(range);
+                    return self.show_selection();
+                }
+            }
+            MarkCommand::Next(forward) => {
+                let middle_ns = self.target().time_from_x(self.view.width_px() / 2.0);
+                let from_ns = self.marks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
+                let next = self.marks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
+                if let Some((id, ts_ns)) = next {
+                    self.marks.choose(id);
+                    self.show_time(ts_ns);
+                }
+            }
+            MarkCommand::Origin(origin) => self.ruler_origin = *origin,
+        }
+        None
+    }
+
+    /// The marks.
+    #[must_use]
+    pub fn marks(&self) -> &Marks {
+        &self.marks
+    }
+
+    /// What the ruler counts from.
+    #[must_use]
+    pub fn ruler_origin(&self) -> RulerOrigin {
+        self.ruler_origin
+    }
+
+    /// When that is.
+    pub(super) fn origin_ns(&self) -> i64 {
+        match self.ruler_origin {
+            RulerOrigin::Start => self.snapshot.start_ns(),
+            RulerOrigin::Clock => 0,
+            RulerOrigin::Mark => self.marks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+        }
+    }
+
+    /// The moment that is meant: under the pointer, or where the selected span begins, or the middle.
+    fn moment(&self) -> i64 {
+        let of_selected = || self.selected.map(|row| self.snapshot.row(row).start_ns);
+        let under_pointer = self.pointer_x_px.map(|x_px| self.view.time_from_x(x_px));
+        under_pointer.or_else(of_selected).unwrap_or_else(|| self.view.time_from_x(self.view.width_px() / 2.0))
+    }
+}
+
+/// A mark in view: its flag on the ruler.
+pub(super) struct Flag<'a> {
+    mark: &'a Mark,
+    name: String,
+    /// Where it is on the ruler.
+    pub place: Rect,
+}
+
+/// The flags of the marks in view.
+pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, places: &Places) -> Vec<Flag<'a>> {
+    /// Longer names are cut.
+    const NAME_POINTS: f32 = 120.0;
+    const HEIGHT: f32 = 16.0;
+    let font = FontId::proportional(TEXT_POINTS);
+    let mut flags = Vec::new();
+    for mark in timeline.marks.all() {
+        let x_px = timeline.view.x_from_time(mark.ts_ns).round();
+        if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.width_px() {
+            continue;
+        }
+        let shown = shown(&mark.name);
+        let (name, width) = ui.fonts_mut(|fonts| {
+            let name = shorten_middle(&shown, NAME_POINTS, |letter| fonts.glyph_width(&font, letter));
+            let name = name.unwrap_or_default().into_owned();
+            let width: f32 = name.chars().map(|letter| fonts.glyph_width(&font, letter)).sum();
+            (name, width)
+        });
+        let left = places.ruler.left() + as_f32(x_px) / timeline.scale();
+        let place = Rect::from_min_size(pos2(left, places.ruler.top() + 2.0), vec2(width + 9.0, HEIGHT));
+        flags.push(Flag { mark, name, place });
+    }
+    flags
+}
+
+/// Shows the flags with a line over the rows for each, and takes clicks on them.
+pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Places, theme: &Theme) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let chosen = timeline.marks.chosen().map(|mark| mark.id);
+    for Flag { mark, name, place } in flags {
+        let color = if chosen == Some(mark.id) { theme.warning } else { theme.weak_text };
+        let line = Stroke::new(1.0, color);
+        ui.painter_at(places.rows()).vline(place.left(), places.rows().y_range(), line);
+        let painter = ui.painter_at(places.ruler);
+        painter.vline(place.left(), places.ruler.y_range(), line);
+        painter.rect_filled(*place, 2.0, color);
+        let font = FontId::proportional(TEXT_POINTS);
+        painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, name, font, theme.canvas);
+        let response =
+            ui.interact(place.intersect(places.ruler), ui.scope_id().with(("mark", mark.id)), Sense::click());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", mark.name)));
+        if response.clicked() {
+            commands.push(Command::Mark(MarkCommand::Choose(mark.id)));
+        }
+        response.context_menu(|ui| flag_menu(ui, timeline, mark, &mut commands));
+        response.on_hover_text(format!("{}\n{}", mark.name, time_text(timeline, mark)));
+    }
+    commands
+}
+
+fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Mark, commands: &mut Vec<Command>) {
+    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: MarkCommand| {
+        if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
+            commands.push(Command::Mark(command));
+            ui.close();
+        }
+    };
+    let measures = timeline.marks.measured().is_some();
+    entry(ui, "Measure from the one before", measures, MarkCommand::Measure);
+    entry(ui, "Remove", true, MarkCommand::Remove(mark.id));
+}
+
+fn time_text(timeline: &Timeline, mark: &Mark) -> String {
+    format!("{} s", seconds_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns())))
+}
+
+/// How far a time is from the chosen mark, such as `+1.5 ms`; empty where there is none.
+pub(super) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
+    let Some(mark) = timeline.marks.chosen() else { return String::new() };
+    let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };
+    format!("{sign}{}", duration_text(ts_ns.abs_diff(mark.ts_ns)))
+}
+
+/// The list of marks, in which they are named.
+pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let marks = timeline.marks().all();
+    if marks.is_empty() {
+        ui.label(RichText::new("None yet: M marks the moment under the pointer.").color(theme.weak_text));
+        return commands;
+    }
+    let mut ask = |command| commands.push(Command::Mark(command));
+    egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+        egui::Grid::new("marks").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
+            for heading in ["Name", "Time", "After the one before", "", ""] {
+                ui.label(RichText::new(heading).small().color(theme.weak_text));
+            }
+            ui.end_row();
+            let mut before_ns = None;
+            for mark in marks {
+                let mut name = mark.name.clone();
+                let field = egui::TextEdit::singleline(&mut name).desired_width(140.0).id_salt(("mark", mark.id));
+                if ui.add(field).changed() {
+                    ask(MarkCommand::Rename(mark.id, name));
+                }
+                ui.label(time_text(timeline, mark));
+                let gap = before_ns.replace(mark.ts_ns).map(|before_ns| duration_text(mark.ts_ns.abs_diff(before_ns)));
+                ui.label(RichText::new(gap.unwrap_or_default()).color(theme.weak_text));
+                if ui.button("Go").clicked() {
+                    ask(MarkCommand::Go(mark.id));
+                }
+                if ui.button("Remove").clicked() {
+                    ask(MarkCommand::Remove(mark.id));
+                }
+                ui.end_row();
+            }
+        });
+    });
+    if let Some((from_ns, to_ns)) = timeline.marks().measured() {
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            ui.label(format!("Between the last two: {}", duration_text(to_ns.abs_diff(from_ns))));
+            if ui.button("Show").clicked() {
+                ask(MarkCommand::Measure);
+            }
+        });
+    }
+    commands
+}

@@ -1,0 +1,141 @@
+//! Rows arranged by hand and by keys, commands found by name, and what is there again when a capture is opened again.
+
+use crate::desk::{Desk, Window, text};
+use crate::open::TWO_SPANS;
+use crate::picture::{CANVAS, Picture, Place, span_color};
+
+/// The canvas below the ruler and to the right of the names, in a window of the usual size.
+const ROWS: Place = Place { left: 240, top: 96, right: 1270, bottom: 775 };
+
+/// Where the name of the first process is, and that of its first track.
+const FIRST_PROCESS: (usize, usize) = (100, 107);
+const FIRST_TRACK: (usize, usize) = (100, 132);
+
+/// Sixty threads, each with one span over the whole time that is named after it.
+fn many_threads() -> String {
+    let lines = (0..60).map(|thread| {
+        format!(
+            r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}},
+            {{"ph":"X","name":"span {thread}","pid":1,"tid":{thread},"ts":0,"dur":1000}}"#
+        )
+    });
+    format!("[{}]", lines.collect::<Vec<_>>().join(","))
+}
+
+fn opened<'a>(desk: &'a Desk, name: &str, json: &str, shows: &str) -> Window<'a> {
+    let window = desk.open(&[text(&desk.file(name, json))]);
+    window.until_found("the spans", span_color(shows));
+    window.point((700, 700));
+    window.settled();
+    window
+}
+
+fn span_on(picture: &Picture, name: &str) -> Option<Place> {
+    picture.find_within(ROWS, span_color(name))
+}
+
+#[test]
+fn a_click_on_a_process_folds_it_to_a_strip_of_its_colours_and_another_unfolds_it() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let unfolded = span_on(&window.settled(), "omega").expect("the span");
+    window.click(FIRST_PROCESS);
+    let strip = window
+        .until("the strip", |window| span_on(&window.look(), "omega").filter(|now| now.bottom <= FIRST_PROCESS.1 + 14));
+    assert!(
+        strip.left.abs_diff(unfolded.left) <= 4 && strip.right.abs_diff(unfolded.right) <= 4,
+        "{strip:?} {unfolded:?}"
+    );
+    window.point((700, 700));
+    window.settled();
+    window.click(FIRST_PROCESS);
+    window.until("the rows", |window| span_on(&window.look(), "omega").filter(|now| *now == unfolded));
+}
+
+#[test]
+fn a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_capture_is_opened_again() {
+    let desk = Desk::new();
+    let json = many_threads();
+    let window = opened(&desk, "many.json", &json, "span 0");
+    window.point(FIRST_TRACK);
+    window.settled();
+    // The pin is left of the cross at the right edge of the name.
+    window.click((199, FIRST_TRACK.1));
+    let pinned = window.until("the pinned row", |window| {
+        span_on(&window.look(), "span 0").filter(|now| now.top < 110 && now.bottom > 130)
+    });
+    window.point((700, 600));
+    window.xdotool(&["click", "--repeat", "30", "5"]);
+    let last = span_color("span 59");
+    window.until("the last row", |window| window.look().find_within(ROWS, last));
+    let after = span_on(&window.settled(), "span 0").expect("the pinned row stays");
+    assert!(after.top == pinned.top && after.bottom < pinned.bottom, "{after:?} {pinned:?}");
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let window = desk.open(&[text(&desk.folder.path().join("many.json"))]);
+    let again = window.until("the pinned row again", |window| span_on(&window.look(), "span 0"));
+    assert_eq!((again.top, again.bottom), (after.top, after.bottom));
+}
+
+#[test]
+fn a_filter_leaves_the_rows_that_it_names_and_escape_brings_back_the_others() {
+    let desk = Desk::new();
+    let window = opened(&desk, "many.json", &many_threads(), "span 0");
+    window.key("ctrl+shift+f");
+    window.settled();
+    window.xdotool(&["type", "--delay", "10", "WORKER 17"]);
+    window.until("the rows are fewer", |window| {
+        let picture = window.look();
+        (span_on(&picture, "span 0").is_none() && span_on(&picture, "span 17").is_some()).then_some(())
+    });
+    window.key("Escape");
+    window.until("all rows", |window| span_on(&window.look(), "span 0"));
+}
+
+#[test]
+fn time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let whole = span_on(&window.settled(), "omega").expect("the span");
+    window.xdotool(&["keydown", "shift"]);
+    window.drag((whole.left - 40, 600), (whole.right - 40, 600));
+    window.xdotool(&["keyup", "shift"]);
+    window.key("f");
+    let fitted = window.until("the selected time", |window| {
+        span_on(&window.look(), "omega").filter(|now| now.width() > whole.width() + 300)
+    });
+    assert!(fitted.left > ROWS.left, "what was selected before the span is in view: {fitted:?}");
+    window.key("alt+Left");
+    window.until("the view before", |window| {
+        // The selected time dims what is beside it, so the span is whole again only where it is let go of.
+        window.key("Escape");
+        span_on(&window.settled(), "omega")
+            .filter(|now| now.left.abs_diff(whole.left) <= 2 && now.right.abs_diff(whole.right) <= 2)
+    });
+}
+
+#[test]
+fn a_drag_on_the_map_moves_the_view() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    window.xdotool(&["key", "--repeat", "4", "plus"]);
+    let before = window.settled();
+    // Whatever is in the middle, at the right end of the map is the end of the last span.
+    window.click((1260, 50));
+    window.until("the end of the capture", |window| {
+        let now = window.look();
+        (now != before && span_on(&now, "omega").is_some() && span_on(&now, "alpha").is_none()).then_some(())
+    });
+}
+
+#[test]
+fn a_command_is_found_by_its_name_and_given_with_enter() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let before = window.settled();
+    window.key("ctrl+shift+p");
+    window.until("the list of commands", |window| (window.look() != before).then_some(()));
+    window.xdotool(&["type", "--delay", "10", "light theme"]);
+    window.key("Return");
+    window.until("the light theme", |window| (window.look().count(CANVAS) == 0).then_some(()));
+}
