@@ -16,9 +16,9 @@ use super::viewport::Viewport;
 use crate::query::Buckets;
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// How long a frame waits for answers: a quarter of the time between frames at 60 a second. Most frames need less, and are
+/// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and are
 /// then exact at once.
-pub const FRAME_PATIENCE: Duration = Duration::from_millis(4);
+pub const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
 /// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame ends.
 const QUESTIONS_AT_ONCE: usize = 4;
