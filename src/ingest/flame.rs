@@ -2,10 +2,10 @@
 //! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
 //!
 //! The slow answer: take all samples of the thread, of several at one time the last. Each stands until the next one; but
-//! where that comes later than [`IDLE_GAPS`] times the usual gap, and for the last one, only for the usual gap, since the
+//! where that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual gap, since the
 //! thread was not sampled from there on. A frame runs while samples that touch in time have the same path down to it.
 //!
-//! The usual gap at a sample is the median of [`WINDOW`] gaps (the lower of two in the middle): of those up to the one
+//! The usual gap at a sample is the median of `WINDOW` gaps (the lower of two in the middle): of those up to the one
 //! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
 
 use std::collections::VecDeque;
