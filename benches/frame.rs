@@ -1,0 +1,137 @@
+//! What a frame costs, in microseconds, at several zooms: asking for all of its tiles, building its rectangles from tiles
+//! that are known, the same after a drag by 100 pixels; beside a plain loop over the rows in view that keeps the longest
+//! under each pixel. Warm pages, the best of three rounds.
+//!
+//! `cargo bench --no-default-features --bench frame -- [SPANS]`
+
+use std::hint::black_box;
+use std::io;
+use std::sync::Arc;
+use std::time::Instant;
+
+use longspan::model::{Id, ProcessIdx, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::query::Snapshot;
+use longspan::scene::color::{Palette, Shade};
+use longspan::scene::frame::{self, FrameOptions, RectBudget};
+use longspan::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
+use longspan::scene::tiles::{Tiles, buckets_of};
+use longspan::scene::viewport::Viewport;
+use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+
+const SPANS: u64 = 4_000_000;
+/// As many as a screen of 1080 pixels shows.
+const LANES: u32 = 54;
+const WIDTH_PX: f64 = 1920.0;
+const ROUNDS: usize = 3;
+
+fn main() -> io::Result<()> {
+    let spans = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(SPANS);
+    let (snapshot, end_ns) = snapshot(spans)?;
+    let track = TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..LANES };
+    let heights = RowHeights::at_scale(1.0);
+    let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
+    let palette = Palette::new(Shade::Dark);
+    let options = FrameOptions { palette: &palette, rects: RectBudget::HARDWARE, scale: 1.0, filtered: None };
+    println!("{spans} spans in {LANES} lanes");
+    println!(
+        "{:<10}{:>14}{:>14}{:>14}{:>20}{:>12}",
+        "zoom", "ask, us", "build, us", "drag, us", "loop, us", "rectangles"
+    );
+    for zoom in [1, 8, 64, 1000, 100_000] {
+        let mut view = Viewport::of_capture(0, end_ns, WIDTH_PX, 1080.0);
+        view.show_exactly(end_ns / 3, end_ns / 3 + end_ns / zoom);
+        let lanes = frame::lanes_in_view(&layout, &view);
+        let mut tiles = Tiles::default();
+        let ask_us = best_us(|| {
+            tiles = Tiles::default();
+            tiles.prepare(&snapshot, buckets_of(&view), &lanes);
+        });
+        let mut rects = 0;
+        let build_us = best_us(|| {
+            let frame = frame::build(&snapshot, snapshot.names(), &layout, &view, &tiles, options);
+            rects = black_box(frame).rects.len();
+        });
+        let drag_us = best_us(|| {
+            view.pan(100.0);
+            tiles.prepare(&snapshot, buckets_of(&view), &lanes);
+            black_box(frame::build(&snapshot, snapshot.names(), &layout, &view, &tiles, options));
+        });
+        let loop_us =
+            best_us(|| (0..LANES).for_each(|lane| drop(black_box(longest_of_pixels(&snapshot, lane, &view)))));
+        let whole_us = ask_us + build_us;
+        println!(
+            "{:<10}{ask_us:>14.0}{build_us:>14.0}{drag_us:>14.0}{:>20}{rects:>12}",
+            format!("1/{zoom}"),
+            format!("{loop_us:.0} ({:.1} x)", loop_us / whole_us),
+        );
+    }
+    Ok(())
+}
+
+fn best_us(mut work: impl FnMut()) -> f64 {
+    let round = |_| {
+        let started = Instant::now();
+        work();
+        started.elapsed().as_secs_f64() * 1e6
+    };
+    (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
+}
+
+/// The slow answer: looks at each row of the extents in view.
+fn longest_of_pixels(snapshot: &Snapshot, lane: u32, view: &Viewport) -> Vec<(u64, u32)> {
+    let lane = snapshot.store().lane(LaneIdx(lane));
+    let mut longest = vec![(0, u32::MAX); WIDTH_PX as usize];
+    let after = |ts_ns| lane.extents().partition_point(|extent| extent.first_start_ns < ts_ns);
+    let mut rows = Vec::new();
+    for extent in after(view.start_ns()).saturating_sub(1)..after(view.end_ns()) {
+        let Some(extent) = lane.extent(extent) else { continue };
+        rows.clear();
+        (0..extent.blocks()).for_each(|block| extent.block(block).decode(&mut rows));
+        for row in &rows {
+            let (x0, x1) = (view.x_from_time(row.start_ns), view.x_from_time(row.start_ns + row.value as i64));
+            if x1 < 0.0 || x0 >= WIDTH_PX {
+                continue;
+            }
+            for pixel in &mut longest[x0.max(0.0) as usize..=x1.min(WIDTH_PX - 1.0) as usize] {
+                *pixel = (*pixel).max((row.value, row.name));
+            }
+        }
+    }
+    longest
+}
+
+/// Spans that follow each other with gaps, now and then a burst or a long one.
+fn snapshot(spans: u64) -> io::Result<(Snapshot, i64)> {
+    let mut registry = Registry::default();
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 };
+    registry.track(&key);
+    let file = tempfile::tempfile()?;
+    let mut writer = StoreWriter::new(file.try_clone()?, 256 << 20)?;
+    let mut random = Random(3);
+    let mut end_ns = 0;
+    for depth in 0..LANES as u16 {
+        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth);
+        let mut free_ns = 0;
+        for k in 0..spans / u64::from(LANES) {
+            let gap_ns = if k % 1000 < 100 { random.below(50) } else { random.below(2000) };
+            let dur_ns = if random.below(500) == 0 { random.below(200_000) } else { random.below(1000) };
+            let start_ns = free_ns + gap_ns as i64;
+            free_ns = start_ns + dur_ns as i64;
+            writer.push(lane, Row { start_ns, value: dur_ns, detail: 0, name: 0 })?;
+        }
+        end_ns = free_ns.max(end_ns);
+    }
+    writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() })?;
+    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
+    Ok((Snapshot::new(Arc::new(store)), end_ns))
+}
+
+/// Numbers that look random and are the same in every run.
+struct Random(u64);
+
+impl Random {
+    fn below(&mut self, limit: u64) -> u64 {
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (self.0 >> 33) % limit.max(1)
+    }
+}
