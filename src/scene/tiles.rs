@@ -195,22 +195,21 @@ impl Tiles {
         buckets: Buckets,
         lanes: &[(LaneIdx, LaneKind)],
     ) -> Vec<Question> {
-        let mut missing = Vec::new();
+        let (mut missing, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         for &(lane, kind) in lanes {
             let info = answers.lane(lane);
-            for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
-                if kind == LaneKind::Counter {
-                    if !self.counters.find(&info, key, self.frame) {
-                        missing.push(Question(Asked::Counter(key)));
-                    }
-                } else if !self.spans.find(&info, key, self.frame) {
-                    missing.push(Question(Asked::Spans(key)));
+            let keys = keys_of(lane, buckets).filter(|&key| reaches(&info, key));
+            if kind == LaneKind::Counter {
+                counters.extend(keys.filter(|&key| !self.counters.find(key, self.frame)).map(|key| (info, key)));
+                if !self.counter_ranges.contains_key(&lane) {
+                    missing.push(Question(Asked::Range(lane)));
                 }
-            }
-            if kind == LaneKind::Counter && !self.counter_ranges.contains_key(&lane) {
-                missing.push(Question(Asked::Range(lane)));
+            } else {
+                spans.extend(keys.filter(|&key| !self.spans.find(key, self.frame)).map(|key| (info, key)));
             }
         }
+        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| Question(Asked::Spans(key))));
+        missing.extend(self.counters.derive(counters, self.frame).into_iter().map(|key| Question(Asked::Counter(key))));
         missing
     }
 
@@ -305,15 +304,24 @@ impl Tiles {
 }
 
 impl<T: Answer> Kept<T> {
-    /// Whether a tile is known or follows from narrower ones, and marks it as used.
-    fn find(&mut self, info: &LaneInfo, key: TileKey, frame: u64) -> bool {
-        if let Some(tile) = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated) {
-            tile.used_in_frame = frame;
-            return true;
+    /// Whether a tile is known; marks it as used.
+    fn find(&mut self, key: TileKey, frame: u64) -> bool {
+        let known = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated);
+        known.map(|tile| tile.used_in_frame = frame).is_some()
+    }
+
+    /// Keeps those of some tiles that follow from narrower ones, and returns the others.
+    fn derive(&mut self, keys: Vec<(LaneInfo, TileKey)>, frame: u64) -> Vec<TileKey> {
+        // All of a view follow at once when a zoom out passes a power of two.
+        let derived: Vec<Option<Box<[T]>>> = keys.par_iter().map(|(info, key)| self.of_halves(info, *key)).collect();
+        let mut left = Vec::new();
+        for ((_, key), cells) in keys.into_iter().zip(derived) {
+            match cells {
+                Some(cells) => self.keep(key, cells, frame),
+                None => left.push(key),
+            }
         }
-        let Some(cells) = self.of_halves(info, key) else { return false };
-        self.keep(key, cells, frame);
-        true
+        left
     }
 
     /// A tile from the two of the width below, if both are known.
