@@ -97,7 +97,7 @@ struct Shared {
 struct State {
     wanted: VecDeque<Question>,
     ahead: VecDeque<Question>,
-    /// What workers are at. A question that made a worker fail stays here, so that it is not asked again.
+    /// What workers are at.
     asked: FxHashSet<Question>,
     wanted_asked: usize,
     answered: Vec<Answered>,
@@ -209,13 +209,11 @@ impl Worker {
             state.wanted_asked += if is_wanted { count } else { 0 };
             drop(state);
             for question in questions {
-                // A panic costs one answer, which is late for ever, and not the worker.
+                // A panic costs one answer and not the worker, and is not asked for again in every frame.
                 let answered = catch_unwind(AssertUnwindSafe(|| question.ask(&*self.answers)));
                 let mut state = self.shared.lock();
-                if let Ok(answered) = answered {
-                    state.asked.remove(&question);
-                    state.answered.push(answered);
-                }
+                state.asked.remove(&question);
+                state.answered.push(answered.unwrap_or_else(|_| question.failed()));
             }
             let mut state = self.shared.lock();
             state.wanted_asked -= if is_wanted { count } else { 0 };
@@ -389,13 +387,15 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_panics_is_late_for_ever_and_takes_nothing_with_it() {
+    fn an_answer_that_panics_is_veiled_and_takes_nothing_with_it() {
         let capture = Arc::new(Gated::default());
         let asker = asker(&capture);
         let mut tiles = Tiles::default();
         capture.fails.store(true, Ordering::SeqCst);
-        let _ = asker.prepare(&mut tiles, wanted(view(0, 3)), Duration::from_millis(50));
-        assert!(tiles.pending() > 0);
+        let _ = asker.prepare(&mut tiles, wanted(view(0, 3)), LONG);
+        // Nothing is awaited any more, and nothing is said to be known.
+        assert_eq!(tiles.pending(), 0);
+        assert!(!tiles.unknown().is_empty());
         capture.fails.store(false, Ordering::SeqCst);
         let _ = asker.prepare(&mut tiles, wanted(view(1 << 20, 3)), LONG);
         assert_eq!(tiles.pending(), 0);
@@ -409,6 +409,19 @@ mod tests {
         let asked = capture.asked();
         tiles.prepare(&*capture, Buckets { first: 512, count: 512, width_log2: 6 }, &LANES);
         assert_eq!((capture.asked(), tiles.pending()), (asked, 0));
+    }
+
+    #[test]
+    fn while_more_is_sorted_what_is_known_stays_until_it_is_answered_anew() {
+        let capture = Arc::new(Gated::default());
+        let mut tiles = Tiles::default();
+        tiles.prepare(&*capture, view(500, 12), &LANES);
+        let (before, asked) = (shown(&tiles, view(500, 12)), capture.asked());
+        tiles.outdate(Some);
+        assert!(tiles.begin_frame(&*capture, view(500, 12), &LANES).len() >= asked, "all is asked again");
+        tiles.end_frame(&*capture, view(500, 12), &LANES);
+        assert!(tiles.pending() > 0 && tiles.unknown().is_empty());
+        assert_eq!((shown(&tiles, view(500, 12)), tiles.counter_range(LaneIdx(2))), (before, (-1.0, 1.0)));
     }
 
     #[test]

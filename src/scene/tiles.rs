@@ -8,7 +8,7 @@
 use std::ops::RangeInclusive;
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rebucket::Answer;
 use super::viewport::Viewport;
@@ -96,6 +96,8 @@ enum Found {
     Spans(Box<[Cell]>),
     Counter(Box<[CounterCell]>),
     Range(f64, f64),
+    /// The question cannot be answered.
+    Nothing,
 }
 
 impl Question {
@@ -120,6 +122,12 @@ impl Question {
         };
         Answered { question: self, found, read }
     }
+
+    /// Says that it cannot be answered: what it is about stays veiled.
+    #[must_use]
+    pub fn failed(self) -> Answered {
+        Answered { question: self, found: Found::Nothing, read: ReadCount::default() }
+    }
 }
 
 /// Tiles of one kind of answer.
@@ -143,12 +151,23 @@ impl<T> Default for Kept<T> {
     }
 }
 
+/// The values that a counter ever takes.
+#[derive(Debug, Clone, Copy)]
+struct CounterRange {
+    min: f64,
+    max: f64,
+    /// Whether the capture has grown since: it holds until the new answer is there.
+    is_outdated: bool,
+}
+
 /// Answers by lane, bucket width and place.
 #[derive(Debug, Default)]
 pub struct Tiles {
     spans: Kept<Cell>,
     counters: Kept<CounterCell>,
-    counter_ranges: FxHashMap<LaneIdx, (f64, f64)>,
+    counter_ranges: FxHashMap<LaneIdx, CounterRange>,
+    /// What cannot be answered, and is not asked again.
+    failed: FxHashSet<Question>,
     frame: u64,
     read: ReadCount,
     pending: usize,
@@ -201,7 +220,7 @@ impl Tiles {
             let keys = keys_of(lane, buckets).filter(|&key| reaches(&info, key));
             if kind == LaneKind::Counter {
                 counters.extend(keys.filter(|&key| !self.counters.find(key, self.frame)).map(|key| (info, key)));
-                if !self.counter_ranges.contains_key(&lane) {
+                if self.counter_ranges.get(&lane).is_none_or(|range| range.is_outdated) {
                     missing.push(Question(Asked::Range(lane)));
                 }
             } else {
@@ -210,6 +229,7 @@ impl Tiles {
         }
         missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| Question(Asked::Spans(key))));
         missing.extend(self.counters.derive(counters, self.frame).into_iter().map(|key| Question(Asked::Counter(key))));
+        missing.retain(|question| !self.failed.contains(question));
         missing
     }
 
@@ -220,7 +240,10 @@ impl Tiles {
             match (question.0, found) {
                 (Asked::Spans(key), Found::Spans(cells)) => self.spans.keep(key, cells, self.frame),
                 (Asked::Counter(key), Found::Counter(cells)) => self.counters.keep(key, cells, self.frame),
-                (Asked::Range(lane), Found::Range(min, max)) => drop(self.counter_ranges.insert(lane, (min, max))),
+                (Asked::Range(lane), Found::Range(min, max)) => {
+                    self.counter_ranges.insert(lane, CounterRange { min, max, is_outdated: false });
+                }
+                (_, Found::Nothing) => drop(self.failed.insert(question)),
                 _ => debug_assert!(false, "an answer to another question"),
             }
         }
@@ -233,11 +256,11 @@ impl Tiles {
         for &(lane, kind) in lanes {
             let info = answers.lane(lane);
             for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
-                let (is_known, is_shown) = match kind {
-                    LaneKind::Counter => self.counters.state(key, self.frame),
-                    _ => self.spans.state(key, self.frame),
+                let (question, (is_known, is_shown)) = match kind {
+                    LaneKind::Counter => (Asked::Counter(key), self.counters.state(key, self.frame)),
+                    _ => (Asked::Spans(key), self.spans.state(key, self.frame)),
                 };
-                self.pending += usize::from(!is_known);
+                self.pending += usize::from(!is_known && !self.failed.contains(&Question(question)));
                 if !is_shown {
                     self.unknown.push((lane, buckets_of_tile(key)));
                 }
@@ -273,7 +296,7 @@ impl Tiles {
     /// The least and the largest value that a counter ever takes.
     #[must_use]
     pub fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
-        self.counter_ranges.get(&lane).copied().unwrap_or((0.0, 0.0))
+        self.counter_ranges.get(&lane).map_or((0.0, 0.0), |range| (range.min, range.max))
     }
 
     /// What was read for the answers that came since the frame began.
@@ -299,7 +322,10 @@ impl Tiles {
     pub fn outdate(&mut self, lane_now: impl Fn(LaneIdx) -> Option<LaneIdx>) {
         self.spans.outdate(&lane_now);
         self.counters.outdate(&lane_now);
-        self.counter_ranges.clear();
+        let ranges = std::mem::take(&mut self.counter_ranges).into_iter();
+        let outdated = ranges.map(|(lane, range)| Some((lane_now(lane)?, CounterRange { is_outdated: true, ..range })));
+        self.counter_ranges = outdated.flatten().collect();
+        self.failed.clear();
     }
 }
 
