@@ -4,19 +4,21 @@
 //!
 //! `cargo bench --no-default-features --bench frame -- [SPANS]`
 
+mod support;
+
 use std::hint::black_box;
 use std::io;
-use std::sync::Arc;
 use std::time::Instant;
 
-use longspan::model::{Id, ProcessIdx, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::model::{ProcessIdx, TrackIdx};
 use longspan::query::Snapshot;
 use longspan::scene::color::{Palette, Shade};
 use longspan::scene::frame::{self, FrameOptions, RectBudget};
 use longspan::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
 use longspan::scene::tiles::{Tiles, buckets_of};
 use longspan::scene::viewport::Viewport;
-use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+use longspan::store::LaneIdx;
+use support::lanes_of_spans;
 
 const SPANS: u64 = 4_000_000;
 /// As many as a screen of 1080 pixels shows.
@@ -26,7 +28,7 @@ const ROUNDS: usize = 3;
 
 fn main() -> io::Result<()> {
     let spans = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(SPANS);
-    let (snapshot, end_ns) = snapshot(spans)?;
+    let (snapshot, end_ns) = lanes_of_spans(spans, LANES)?;
     let track = TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..LANES };
     let heights = RowHeights::at_scale(1.0);
     let layout = RowLayout::new([track], |lane| snapshot.lane(lane).kind, &Folded::default(), &heights);
@@ -98,40 +100,4 @@ fn longest_of_pixels(snapshot: &Snapshot, lane: u32, view: &Viewport) -> Vec<(u6
         }
     }
     longest
-}
-
-/// Spans that follow each other with gaps, now and then a burst or a long one.
-fn snapshot(spans: u64) -> io::Result<(Snapshot, i64)> {
-    let mut registry = Registry::default();
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 };
-    registry.track(&key);
-    let file = tempfile::tempfile()?;
-    let mut writer = StoreWriter::new(file.try_clone()?, 256 << 20)?;
-    let mut random = Random(3);
-    let mut end_ns = 0;
-    for depth in 0..LANES as u16 {
-        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth);
-        let mut free_ns = 0;
-        for k in 0..spans / u64::from(LANES) {
-            let gap_ns = if k % 1000 < 100 { random.below(50) } else { random.below(2000) };
-            let dur_ns = if random.below(500) == 0 { random.below(200_000) } else { random.below(1000) };
-            let start_ns = free_ns + gap_ns as i64;
-            free_ns = start_ns + dur_ns as i64;
-            writer.push(lane, Row { start_ns, value: dur_ns, detail: 0, name: 0 })?;
-        }
-        end_ns = free_ns.max(end_ns);
-    }
-    writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() })?;
-    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
-    Ok((Snapshot::new(Arc::new(store)), end_ns))
-}
-
-/// Numbers that look random and are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit.max(1)
-    }
 }

@@ -3,15 +3,16 @@
 //!
 //! `cargo bench --no-default-features --bench pixels -- [SPANS]`
 
+mod support;
+
 use std::hint::black_box;
 use std::io;
-use std::sync::Arc;
 use std::time::Instant;
 
-use longspan::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
 use longspan::query::cursor::LaneCursor;
 use longspan::query::{Buckets, Cell, Snapshot, pixels};
-use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+use longspan::store::LaneIdx;
+use support::{Random, lanes_of_spans};
 
 const SPANS: u64 = 2_000_000;
 const LANES: u32 = 16;
@@ -22,7 +23,7 @@ const ROUNDS: usize = 3;
 fn main() -> io::Result<()> {
     let spans = std::env::args().find_map(|word| word.parse().ok()).unwrap_or(SPANS);
     let started = Instant::now();
-    let (snapshot, end_ns) = snapshot(spans)?;
+    let (snapshot, end_ns) = lanes_of_spans(spans, LANES)?;
     let seconds = started.elapsed().as_secs_f64();
     println!("{spans} spans in {LANES} lanes, {} bytes, written in {seconds:.1} s", snapshot.store().file_bytes());
     println!(
@@ -33,32 +34,6 @@ fn main() -> io::Result<()> {
         measure(&snapshot, end_ns, zoom);
     }
     Ok(())
-}
-
-/// Spans that follow each other with gaps, now and then a burst or a long one.
-fn snapshot(spans: u64) -> io::Result<(Snapshot, i64)> {
-    let mut registry = Registry::default();
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Box::default(), slot: 0 };
-    registry.track(&key);
-    let file = tempfile::tempfile()?;
-    let mut writer = StoreWriter::new(file.try_clone()?, 256 << 20)?;
-    let mut random = Random(3);
-    let mut end_ns = 0;
-    for depth in 0..LANES as u16 {
-        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, depth);
-        let mut free_ns = 0;
-        for k in 0..spans / u64::from(LANES) {
-            let gap_ns = if k % 1000 < 100 { random.below(50) } else { random.below(2000) };
-            let dur_ns = if random.below(500) == 0 { random.below(200_000) } else { random.below(1000) };
-            let start_ns = free_ns + gap_ns as i64;
-            free_ns = start_ns + dur_ns as i64;
-            writer.push(lane, Row { start_ns, value: dur_ns, detail: 0, name: random.below(100) as u32 })?;
-        }
-        end_ns = free_ns.max(end_ns);
-    }
-    writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() })?;
-    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
-    Ok((Snapshot::new(Arc::new(store)), end_ns))
 }
 
 fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
@@ -158,14 +133,4 @@ fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i6
     }
     let found = longest.iter().zip(view.first..);
     answers.extend(found.filter_map(|(best, bucket)| best.map(|(_, row)| (bucket, row))));
-}
-
-/// Numbers that look random and are the same in every run.
-struct Random(u64);
-
-impl Random {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) % limit.max(1)
-    }
 }

@@ -8,8 +8,8 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat, LowProgress,
-    LowRange, LowSpans, LowStats, LowSynth,
+    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat, LowFilter,
+    LowProgress, LowRange, LowSpans, LowStats, LowSynth,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
@@ -122,14 +122,14 @@ impl Command {
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
             Some(LowCommand::Info(info)) => Self::Info { file: info.file, json: info.json, load: load(info.common)? },
             Some(LowCommand::Spans(low)) => {
-                let LowSpans { file, range, name, filter, limit, format, common } = low;
-                let (range, filter) = (time_range(&range)?, filter_of(filter.as_deref(), name)?);
+                let LowSpans { file, range, filter, limit, format, common } = low;
+                let (range, filter) = (time_range(&range)?, filter_of(filter)?);
                 let spans = Spans { file, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
                 Self::Spans { spans, load: load(common)? }
             }
             Some(LowCommand::Stats(low)) => {
-                let LowStats { file, range, name, filter, format, common } = low;
-                let (range, filter) = (time_range(&range)?, filter_of(filter.as_deref(), name)?);
+                let LowStats { file, range, filter, format, common } = low;
+                let (range, filter) = (time_range(&range)?, filter_of(filter)?);
                 Self::Stats { stats: Stats { file, range, filter, format: format.rows() }, load: load(common)? }
             }
             Some(LowCommand::Export(low)) => {
@@ -199,8 +199,9 @@ fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {
 }
 
 /// A filter, and the expression that names must match beside it.
-fn filter_of(filter: Option<&str>, name: Option<String>) -> Result<Filter, CliError> {
-    let filter = Filter::parse(filter.unwrap_or_default());
+fn filter_of(low: LowFilter) -> Result<Filter, CliError> {
+    let LowFilter { name, filter } = low;
+    let filter = Filter::parse(filter.as_deref().unwrap_or_default());
     let mut filter = filter.map_err(|error| CliError::Usage(format!("--filter: {error}")))?;
     if let Some(name) = expression("--name", name)? {
         filter.terms.push(Term { negated: false, test: Test::Name(TextTest::Expression(name)) });

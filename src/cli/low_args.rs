@@ -131,18 +131,25 @@ pub struct LowInfo {
     pub common: LowCommon,
 }
 
+/// Which spans.
 #[derive(Debug, Args)]
-pub struct LowSpans {
-    /// The capture
-    pub file: PathBuf,
-    #[command(flatten)]
-    pub range: LowRange,
+pub struct LowFilter {
     /// Only spans whose name has a match of this regular expression
     #[arg(long, value_name = "RE")]
     pub name: Option<String>,
     /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
     #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
     pub filter: Option<String>,
+}
+
+#[derive(Debug, Args)]
+pub struct LowSpans {
+    /// The capture
+    pub file: PathBuf,
+    #[command(flatten)]
+    pub range: LowRange,
+    #[command(flatten)]
+    pub filter: LowFilter,
     /// At most so many spans
     #[arg(long, value_name = "N")]
     pub limit: Option<u64>,
@@ -159,12 +166,8 @@ pub struct LowStats {
     pub file: PathBuf,
     #[command(flatten)]
     pub range: LowRange,
-    /// Only spans whose name has a match of this regular expression
-    #[arg(long, value_name = "RE")]
-    pub name: Option<String>,
-    /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
-    #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
-    pub filter: Option<String>,
+    #[command(flatten)]
+    pub filter: LowFilter,
     /// How to write them
     #[arg(long, default_value = "csv")]
     pub format: LowRowFormat,
