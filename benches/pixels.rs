@@ -1,5 +1,5 @@
 //! What a frame asks: the longest span of each bucket of a view, at several zooms, from the pyramid where it is fine enough,
-//! from the forest alone, and by a scan of the rows in view. Nanoseconds a bucket with warm pages, the best of three rounds.
+//! from the forest alone, by a pass over the rows in order, and by a scan of the rows in view. Nanoseconds a bucket with warm pages, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench pixels -- [SPANS]`
 
@@ -27,10 +27,10 @@ fn main() -> io::Result<()> {
     let seconds = started.elapsed().as_secs_f64();
     println!("{spans} spans in {LANES} lanes, {} bytes, written in {seconds:.1} s", snapshot.store().file_bytes());
     println!(
-        "{:<10}{:>16}{:>16}{:>16}{:>24}{:>12}",
-        "zoom", "rows a bucket", "as asked, ns", "forest, ns", "scan, ns", "blocks"
+        "{:<10}{:>16}{:>16}{:>16}{:>16}{:>24}{:>12}",
+        "zoom", "rows a bucket", "as asked, ns", "forest, ns", "in order, ns", "scan, ns", "blocks"
     );
-    for zoom in [1, 8, 64, 1000, 100_000] {
+    for zoom in [1, 2, 4, 8, 64, 1000, 100_000] {
         measure(&snapshot, end_ns, zoom);
     }
     Ok(())
@@ -88,6 +88,11 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
         pixels::longest_from_forest(snapshot, lane, view, &mut cells);
         black_box(&cells);
     });
+    let in_order_ns = best_ns(&mut |lane, view| {
+        cells.clear();
+        pixels::longest_in_order(snapshot, lane, view, &mut cells);
+        black_box(&cells);
+    });
     let mut answers = Vec::new();
     let scan_ns = best_ns(&mut |lane, view| {
         answers.clear();
@@ -95,7 +100,7 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
         black_box(&answers);
     });
     println!(
-        "{:<10}{:>16.2}{as_asked_ns:>16.1}{forest_ns:>16.1}{:>24}{:>12.2}",
+        "{:<10}{:>16.2}{as_asked_ns:>16.1}{forest_ns:>16.1}{in_order_ns:>16.1}{:>24}{:>12.2}",
         format!("1/{zoom}"),
         rows as f64 / buckets as f64,
         format!("{scan_ns:.1} ({:.1} x)", scan_ns / as_asked_ns),

@@ -94,6 +94,29 @@ impl Decoded<'_> {
     }
 }
 
+/// The rows of a block from some place on.
+pub struct BlockRows<'a> {
+    packed: &'a Block<'a>,
+    /// The slot of the first.
+    slot: usize,
+    /// The first, counted from the start of the lane.
+    pub first_row: u64,
+    /// When each starts.
+    pub starts: &'a [i64],
+    /// What each holds.
+    pub values: &'a [u64],
+    /// The place after the last.
+    pub end: Position,
+}
+
+impl BlockRows<'_> {
+    /// The name of one of the rows, counted from the first of these.
+    #[must_use]
+    pub fn name(&self, offset: usize) -> NameIdx {
+        NameIdx(self.packed.name(self.slot + offset))
+    }
+}
+
 /// Reads one lane.
 pub struct LaneCursor<'a> {
     lane: Lane<'a>,
@@ -212,6 +235,18 @@ impl<'a> LaneCursor<'a> {
             detail: decoded.packed.detail(position.slot),
             name: decoded.packed.name(position.slot),
         })
+    }
+
+    /// The rows that follow a place, up to the end of its block.
+    pub fn rows_from(&mut self, position: Position) -> Option<BlockRows<'_>> {
+        let Position { extent, block, slot, row } = position;
+        let is_last = self.extent(extent)?.blocks() == block + 1;
+        let end_row = row + (self.decode(extent, block)?.packed.rows() - slot) as u64;
+        let next = Position { extent, block: block + 1, slot: 0, row: end_row };
+        let end = if is_last { self.start_of(extent + 1) } else { next };
+        let decoded = self.decode(extent, block)?;
+        let (starts, values) = (decoded.starts().get(slot..)?, decoded.values().get(slot..)?);
+        Some(BlockRows { packed: &decoded.packed, slot, first_row: row, starts, values, end })
     }
 
     /// A row as a span.

@@ -6,7 +6,7 @@ use proptest::prelude::*;
 
 use super::cursor::LaneCursor;
 use super::pick::row_at;
-use super::pixels::{self, counter, longest, longest_from_forest};
+use super::pixels::{self, counter, longest, longest_from_forest, longest_in_order};
 use super::rows::SortedRows;
 use super::{Buckets, Cell, CounterCell, Crowd, Snapshot};
 use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
@@ -113,6 +113,9 @@ proptest! {
         let count = longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut cells);
         prop_assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
         prop_assert!(count.blocks <= 5 * u64::from(bucket_count) + 4, "{:?}", count);
+        let mut in_order = Vec::new();
+        longest_in_order(&snapshot, LaneIdx(0), buckets, &mut in_order);
+        prop_assert_eq!(&in_order, &cells);
         let mut started = Vec::new();
         pixels::starts(&snapshot, LaneIdx(0), buckets, &mut started);
         let in_bucket = |bucket: i64| rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64;

@@ -1,0 +1,130 @@
+//! The longest span of each bucket by one pass over the rows: for buckets of so few rows that nearly every block must be
+//! unpacked anyway. A question for each bucket would search the same blocks again and again.
+
+use super::push;
+use crate::model::NameIdx;
+use crate::query::buckets::{Buckets, Cell, Crowd};
+use crate::query::cursor::{LaneCursor, Position};
+use crate::store::{LaneKind, Span};
+
+/// Appends the longest span of each bucket. `from` is the place before the first row that starts in the first bucket or
+/// later.
+pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Position, cells: &mut Vec<Cell>) {
+    let is_spans = cursor.lane().info().kind == LaneKind::Spans;
+    let dur_of = |value| if is_spans { value } else { 0 };
+    let before = cursor.step_back(from).and_then(|place| {
+        let (start_ns, value) = cursor.times_at(place)?;
+        Some(Passed { row: place.row, start_ns, dur_ns: dur_of(value), name: cursor.name_at(place) })
+    });
+    let lane = cursor.lane();
+    let unfinished_row = lane.rows().checked_sub(1).filter(|&row| lane.is_unfinished(row));
+    let mut pass =
+        Pass { buckets, cells, unfinished_row, bucket: buckets.first, before, longest: None, rows: 0, queries: 0 };
+    let mut at = from;
+    'blocks: while let Some(block) = cursor.rows_from(at) {
+        let passed = |slot: usize| Passed {
+            row: block.first_row + slot as u64,
+            start_ns: block.starts[slot],
+            dur_ns: dur_of(block.values[slot]),
+            name: block.name(slot),
+        };
+        let mut slot = 0;
+        while let Some(&start_ns) = block.starts.get(slot) {
+            let bucket = buckets.bucket_at(start_ns);
+            if bucket >= buckets.end() {
+                break 'blocks;
+            }
+            let first = slot;
+            let mut longest = slot;
+            while block.starts.get(slot).is_some_and(|&start_ns| buckets.bucket_at(start_ns) == bucket) {
+                if is_spans && block.values[slot] > block.values[longest] {
+                    longest = slot;
+                }
+                slot += 1;
+            }
+            pass.take(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
+        }
+        at = block.end;
+    }
+    pass.finish();
+    cursor.count.queries += pass.queries;
+}
+
+/// A row that has been passed, as far as its cell needs it.
+#[derive(Clone, Copy)]
+struct Passed {
+    row: u64,
+    start_ns: i64,
+    dur_ns: u64,
+    name: NameIdx,
+}
+
+/// What is known in the middle of the pass.
+struct Pass<'a> {
+    buckets: Buckets,
+    cells: &'a mut Vec<Cell>,
+    unfinished_row: Option<u64>,
+    /// The first bucket that has no cell yet.
+    bucket: i64,
+    /// The last row that was passed: as the spans of a lane do not overlap, the only one that may reach into later buckets.
+    before: Option<Passed>,
+    /// The longest that touches `bucket`, if a row starts in it.
+    longest: Option<Passed>,
+    /// How many rows start in `bucket`.
+    rows: u64,
+    queries: u64,
+}
+
+impl Pass<'_> {
+    /// Takes the next rows, which start in `bucket` and are of one block.
+    fn take(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
+        // Where rows are missing, because they are damaged, nothing reaches over the gap.
+        let before = self.before.filter(|before| before.row + 1 == first_row);
+        if bucket > self.bucket || self.rows == 0 {
+            self.close(bucket, before);
+            self.longest = before.filter(|before| before.end_ns() > self.buckets.start_ns(bucket));
+        }
+        self.rows += rows;
+        if self.longest.is_none_or(|known| longest.dur_ns > known.dur_ns) {
+            self.longest = Some(longest);
+        }
+        self.before = Some(last);
+    }
+
+    /// Writes the cells of the buckets before `next`: the one that rows start in, and those that `before` reaches into.
+    fn close(&mut self, next: i64, before: Option<Passed>) {
+        if self.rows > 0
+            && let Some(longest) = self.longest.take()
+        {
+            self.push(self.bucket, 1, longest, Crowd::of(self.rows));
+            self.bucket += 1;
+        }
+        self.rows = 0;
+        let reached = before.filter(|before| before.end_ns() > self.buckets.start_ns(self.bucket));
+        if let Some(before) = reached
+            && self.bucket < next
+        {
+            let covered_to = (self.buckets.bucket_at(before.end_ns() - 1) + 1).min(next);
+            self.push(self.bucket, (covered_to - self.bucket) as u32, before, Crowd::default());
+        }
+        self.bucket = next;
+    }
+
+    fn finish(&mut self) {
+        self.close(self.buckets.end(), self.before);
+    }
+
+    fn push(&mut self, bucket: i64, bucket_count: u32, answer: Passed, rows: Crowd) {
+        let unfinished = self.unfinished_row == Some(answer.row);
+        let span =
+            Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name: answer.name, unfinished, ..Span::default() };
+        push(self.cells, bucket, bucket_count, answer.row, &span, rows);
+        self.queries += 1;
+    }
+}
+
+impl Passed {
+    fn end_ns(&self) -> i64 {
+        self.start_ns.saturating_add_unsigned(self.dur_ns)
+    }
+}
