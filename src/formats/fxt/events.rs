@@ -33,14 +33,61 @@ fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
     TrackKey { kind, pid: id(thread.process), tid, name: Box::default(), slot: 0 }
 }
 
-/// The bytes of a text; nothing, counted, where its number stands for nothing.
-fn known<'a>(found: Text<'a>, place: Place, batch: &mut BatchBuilder) -> &'a [u8] {
-    match found {
-        Text::There(bytes) => bytes,
-        Text::Missing => {
-            batch.lose(Loss::MissingText, place);
-            b""
+/// A record, with what its reading needs.
+pub(super) struct Record<'a, 'b> {
+    /// Who wrote it.
+    pub(super) provider: &'a Provider,
+    pub(super) header: u64,
+    /// What is behind the header and not taken yet.
+    pub(super) words: Words<'a>,
+    pub(super) place: Place,
+    /// Where its events go.
+    pub(super) batch: &'b mut BatchBuilder,
+}
+
+impl<'a> Record<'a, '_> {
+    /// Some bits of the header, from `first` on.
+    fn bits(&self, first: u32, count: u32) -> u64 {
+        bits(self.header, first, count)
+    }
+
+    pub(super) fn lose(&mut self, loss: Loss) {
+        self.batch.lose(loss, self.place);
+    }
+
+    /// The text that 16 bits of the header refer to.
+    fn text(&mut self, first: u32) -> Option<&'a [u8]> {
+        let found = self.provider.text(TextRef::of(self.bits(first, 16)), &mut self.words)?;
+        Some(self.known(found))
+    }
+
+    /// The bytes of a text; nothing, counted, where its number stands for nothing.
+    fn known(&mut self, found: Text<'a>) -> &'a [u8] {
+        match found {
+            Text::There(bytes) => bytes,
+            Text::Missing => {
+                self.lose(Loss::MissingText);
+                b""
+            }
         }
+    }
+
+    /// The thread that 8 bits of the header refer to; nobody, counted, where its number stands for nothing.
+    fn thread(&mut self, first: u32) -> Option<ThreadId> {
+        let found = self.provider.thread(self.bits(first, 8) as u8, &mut self.words)?;
+        if found == Thread::Missing {
+            self.lose(Loss::MissingText);
+        }
+        Some(found.or_nobody())
+    }
+
+    /// A time; `None`, counted, beyond 64 bits.
+    fn nanos(&mut self, ticks: u64) -> Option<i64> {
+        let nanos = self.provider.nanos(ticks);
+        if nanos.is_none() {
+            self.lose(Loss::BadTime);
+        }
+        nanos
     }
 }
 
@@ -50,68 +97,54 @@ impl Maker {
         self.scheduler.finish(batch, Place::Offset(0));
     }
 
-    pub(super) fn event<'a>(
-        &mut self,
-        provider: &'a Provider,
-        header: u64,
-        words: &mut Words<'a>,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
-        let ticks = words.word()?;
-        let thread = provider.thread(bits(header, 24, 8) as u8, words)?;
-        let category = provider.text(TextRef::of(bits(header, 32, 16)), words)?;
-        let name = provider.text(TextRef::of(bits(header, 48, 16)), words)?;
-        self.arguments(bits(header, 20, 4), provider, words, place, batch)?;
-        let (category, name_text) = (known(category, place, batch), known(name, place, batch));
-        if thread == Thread::Missing {
-            batch.lose(Loss::MissingText, place);
-        }
-        let thread = thread.or_nobody();
+    pub(super) fn event(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+        let ticks = record.words.word()?;
+        let thread = record.thread(24)?;
+        let (category, name_text) = (record.text(32)?, record.text(48)?);
+        self.arguments(record.bits(20, 4), record)?;
         self.scheduler.thread_of(thread.thread.cast_signed(), thread.process.cast_signed());
-        let Some(ts_ns) = provider.nanos(ticks) else {
-            batch.lose(Loss::BadTime, place);
-            return Some(());
-        };
-        let kind = bits(header, 16, 4);
+        let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
+        let kind = record.bits(16, 4);
         if kind == 1 {
-            let counter = words.word()?;
-            self.counters(ts_ns, thread, name_text, counter, place, batch);
+            let counter = record.words.word()?;
+            self.counters(ts_ns, thread, name_text, counter, record);
             return Some(());
         }
-        let name = batch.name(name_text, Some(category), place);
-        let mut event = bare(ts_ns, EventKind::Instant, batch.track_with(&key(TrackKind::Thread, thread)), name);
+        let name = record.batch.name(name_text, Some(category), record.place);
+        let track = record.batch.track_with(&key(TrackKind::Thread, thread));
+        let mut event = bare(ts_ns, EventKind::Instant, track, name);
         match kind {
             0 => {}
             2 => event.kind = EventKind::Begin,
             3 => event.kind = EventKind::End,
             4 => {
                 event.kind = EventKind::Complete;
-                match provider.nanos(words.word()?).and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
+                let end_ns = record.provider.nanos(record.words.word()?);
+                match end_ns.and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
                     Some(dur_ns) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
-                    _ => batch.lose(Loss::NegativeDuration, place),
+                    _ => record.lose(Loss::NegativeDuration),
                 }
             }
             5..=7 => {
                 event.kind = [EventKind::AsyncBegin, EventKind::AsyncInstant, EventKind::AsyncEnd][kind as usize - 5];
-                event.value = self.joined(words.word()?, category, &thread.process.to_le_bytes());
+                event.value = self.joined(record.words.word()?, category, &thread.process.to_le_bytes());
                 let group =
                     TrackKey { name: String::from_utf8_lossy(category).into(), ..key(TrackKind::Async, thread) };
-                event.track = batch.track_with(&group);
+                event.track = record.batch.track_with(&group);
             }
             8..=10 => {
                 event.kind = [EventKind::FlowStart, EventKind::FlowStep, EventKind::FlowEnd][kind as usize - 8];
-                event.value = self.joined(words.word()?, category, name_text);
+                event.value = self.joined(record.words.word()?, category, name_text);
                 event.flags = EventFlags::BIND_ENCLOSING;
             }
             _ => {
-                batch.lose(Loss::UnknownPhase, place);
+                record.lose(Loss::UnknownPhase);
                 return Some(());
             }
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
-        event.detail = batch.batch.chunk.details.push(&detail);
-        batch.push(event);
+        event.detail = record.batch.batch.chunk.details.push(&detail);
+        record.batch.push(event);
         Some(())
     }
 
@@ -126,47 +159,31 @@ impl Maker {
     }
 
     /// Each argument that is a number is a series.
-    fn counters(
-        &mut self,
-        ts_ns: i64,
-        thread: ThreadId,
-        name: &[u8],
-        counter: u64,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) {
+    fn counters(&mut self, ts_ns: i64, thread: ThreadId, name: &[u8], counter: u64, record: &mut Record<'_, '_>) {
         if self.numbers.is_empty() {
-            batch.lose(Loss::BadCounter, place);
+            record.lose(Loss::BadCounter);
         }
         for (series, value) in self.numbers.drain(..) {
             let (name, series) = (String::from_utf8_lossy(name), String::from_utf8_lossy(&series));
             let text = if counter == 0 { format!("{name} {series}") } else { format!("{name}[{counter}] {series}") };
-            let track = batch.track_with(&TrackKey { name: text.into(), ..key(TrackKind::Counter, thread) });
+            let track = record.batch.track_with(&TrackKey { name: text.into(), ..key(TrackKind::Counter, thread) });
             let value = value.to_bits();
-            batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+            record.batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
         }
     }
 
     /// Reads arguments: as JSON, and those that are numbers or a process also as such.
-    fn arguments<'a>(
-        &mut self,
-        count: u64,
-        provider: &'a Provider,
-        words: &mut Words<'a>,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
+    fn arguments(&mut self, count: u64, record: &mut Record<'_, '_>) -> Option<()> {
         self.args.clear();
         self.numbers.clear();
         self.process = None;
         for _ in 0..count {
-            let mut rest = *words;
+            let mut rest = record.words;
             let header = rest.word()?;
-            let mut words_of = words.take_words(bits(header, 4, 12).max(1) as usize)?;
-            words_of.word()?;
-            let words_of = &mut words_of;
-            let name = provider.text(TextRef::of(bits(header, 16, 16)), words_of)?;
-            let name = known(name, place, batch);
+            let words = &mut record.words.take_words(bits(header, 4, 12).max(1) as usize)?;
+            words.word()?;
+            let name = record.provider.text(TextRef::of(bits(header, 16, 16)), words)?;
+            let name = record.known(name);
             let upper = bits(header, 32, 32);
             let number = match bits(header, 0, 4) {
                 0 => {
@@ -176,24 +193,24 @@ impl Maker {
                 }
                 1 => Some(Number::Signed(i64::from(upper as i32))),
                 2 => Some(Number::Unsigned(upper)),
-                3 => Some(Number::Signed(words_of.word()?.cast_signed())),
-                4 => Some(Number::Unsigned(words_of.word()?)),
-                5 => Some(Number::Float(f64::from_bits(words_of.word()?))),
+                3 => Some(Number::Signed(words.word()?.cast_signed())),
+                4 => Some(Number::Unsigned(words.word()?)),
+                5 => Some(Number::Float(f64::from_bits(words.word()?))),
                 6 => {
-                    let value = provider.text(TextRef::of(bits(header, 32, 16)), words_of)?;
-                    let value = known(value, place, batch);
+                    let value = record.provider.text(TextRef::of(bits(header, 32, 16)), words)?;
+                    let value = record.known(value);
                     self.args.key("", name);
                     crate::formats::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
                     None
                 }
                 7 => {
-                    let pointer = format!("\"{:#x}\"", words_of.word()?);
+                    let pointer = format!("\"{:#x}\"", words.word()?);
                     self.args.key("", name);
                     self.args.json.push_str(&pointer);
                     None
                 }
                 8 => {
-                    let koid = words_of.word()?;
+                    let koid = words.word()?;
                     if name == b"process" {
                         self.process = Some(koid);
                     }
@@ -207,7 +224,7 @@ impl Maker {
                     None
                 }
                 _ => {
-                    batch.lose(Loss::IgnoredArguments, place);
+                    record.lose(Loss::IgnoredArguments);
                     None
                 }
             };
@@ -221,67 +238,50 @@ impl Maker {
     }
 
     /// The name of a process or a thread.
-    pub(super) fn kernel_object<'a>(
-        &mut self,
-        provider: &'a Provider,
-        header: u64,
-        words: &mut Words<'a>,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
-        let koid = words.word()?;
-        let name = provider.text(TextRef::of(bits(header, 24, 16)), words)?;
-        self.arguments(bits(header, 40, 4), provider, words, place, batch)?;
-        let name = known(name, place, batch);
-        let name = text(name, place, &mut batch.batch.losses);
-        match (bits(header, 16, 8), self.process) {
-            (1, _) => batch.batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
+    pub(super) fn kernel_object(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+        let koid = record.words.word()?;
+        let name = record.text(24)?;
+        self.arguments(record.bits(40, 4), record)?;
+        let batch = &mut record.batch.batch;
+        let name = text(name, record.place, &mut batch.losses);
+        match (bits(record.header, 16, 8), self.process) {
+            (1, _) => batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
             (2, Some(process)) => {
                 self.scheduler.thread_of(koid.cast_signed(), process.cast_signed());
-                batch.batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
+                batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
             }
-            _ => batch.lose(Loss::IgnoredMetadata, place),
+            _ => record.lose(Loss::IgnoredMetadata),
         }
         Some(())
     }
 
     /// A switch from one thread to another, or the waking of one.
-    pub(super) fn scheduling(
-        &mut self,
-        provider: &Provider,
-        header: u64,
-        words: &mut Words<'_>,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
-        let kind = bits(header, 60, 4);
+    pub(super) fn scheduling(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+        let kind = record.bits(60, 4);
         if kind > 2 {
-            batch.lose(Loss::IgnoredPacket, place);
+            record.lose(Loss::IgnoredPacket);
             return Some(());
         }
-        let ts_ns = provider.nanos(words.word()?);
+        let ticks = record.words.word()?;
         // The oldest form has references to threads and priorities; the others have the kernel's numbers.
         let (cpu, state, previous, next) = if kind == 0 {
             let mut thread = |first, priority| -> Option<Task<'_>> {
-                let found = provider.thread(bits(header, first, 8) as u8, words)?.or_nobody();
+                let found = record.thread(first)?;
                 self.scheduler.thread_of(found.thread.cast_signed(), found.process.cast_signed());
-                let priority = Some(bits(header, priority, 8).cast_signed());
+                let priority = Some(record.bits(priority, 8).cast_signed());
                 Some(Task { tid: found.thread.cast_signed(), name: b"", priority })
             };
             let (previous, next) = (thread(28, 44)?, thread(36, 52)?);
-            (bits(header, 16, 8), bits(header, 24, 4), previous, next)
+            (record.bits(16, 8), record.bits(24, 4), previous, next)
         } else {
-            let mut thread = || Some(Task { tid: words.word()?.cast_signed(), ..Task::default() });
+            let mut thread = || Some(Task { tid: record.words.word()?.cast_signed(), ..Task::default() });
             let previous = thread()?;
             let next = if kind == 1 { thread()? } else { previous };
-            (bits(header, 20, 16), bits(header, 36, 4), previous, next)
+            (record.bits(20, 16), record.bits(36, 4), previous, next)
         };
-        let Some(ts_ns) = ts_ns else {
-            batch.lose(Loss::BadTime, place);
-            return Some(());
-        };
+        let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         if kind == 2 {
-            self.scheduler.wake(batch, ts_ns, &previous, place);
+            self.scheduler.wake(record.batch, ts_ns, &previous, record.place);
             return Some(());
         }
         // New, running, suspended, blocked, dying, dead.
@@ -293,28 +293,19 @@ impl Maker {
         };
         let previous_state = TaskState::of_letters(letters);
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
-        self.scheduler.switch(batch, &switch, place);
+        self.scheduler.switch(record.batch, &switch, record.place);
         Some(())
     }
 
     /// A message is an instant.
-    pub(super) fn log(
-        provider: &Provider,
-        header: u64,
-        words: &mut Words<'_>,
-        place: Place,
-        batch: &mut BatchBuilder,
-    ) -> Option<()> {
-        let ticks = words.word()?;
-        let thread = provider.thread(bits(header, 32, 8) as u8, words)?.or_nobody();
-        let message = words.text(bits(header, 16, 15) as usize)?;
-        let Some(ts_ns) = provider.nanos(ticks) else {
-            batch.lose(Loss::BadTime, place);
-            return Some(());
-        };
-        let (track, name) =
-            (batch.track_with(&key(TrackKind::Thread, thread)), batch.name(message, Some(b"log"), place));
-        batch.push(bare(ts_ns, EventKind::Instant, track, name));
+    pub(super) fn log(record: &mut Record<'_, '_>) -> Option<()> {
+        let ticks = record.words.word()?;
+        let thread = record.thread(32)?;
+        let message = record.words.text(record.bits(16, 15) as usize)?;
+        let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
+        let track = record.batch.track_with(&key(TrackKind::Thread, thread));
+        let name = record.batch.name(message, Some(b"log"), record.place);
+        record.batch.push(bare(ts_ns, EventKind::Instant, track, name));
         Some(())
     }
 }

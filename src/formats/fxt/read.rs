@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::Maker;
+use super::events::{Maker, Record};
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words, bits};
 use crate::formats::batch::BatchBuilder;
@@ -137,18 +137,20 @@ impl Walk {
             }),
             kind => {
                 let provider = self.providers.get(&self.provider).unwrap_or(&self.nowhere);
-                let (maker, batch) = (&mut self.maker, &mut self.batch);
-                match kind {
-                    4 => maker.event(provider, header, &mut words, place, batch),
-                    7 => maker.kernel_object(provider, header, &mut words, place, batch),
-                    8 => maker.scheduling(provider, header, &mut words, place, batch),
-                    9 => Maker::log(provider, header, &mut words, place, batch),
+                let mut record = Record { provider, header, words, place, batch: &mut self.batch };
+                let taken = match kind {
+                    4 => self.maker.event(&mut record),
+                    7 => self.maker.kernel_object(&mut record),
+                    8 => self.maker.scheduling(&mut record),
+                    9 => Maker::log(&mut record),
                     // Blobs, and objects of programs.
                     _ => {
-                        batch.lose(Loss::IgnoredPacket, place);
+                        record.lose(Loss::IgnoredPacket);
                         return;
                     }
-                }
+                };
+                words = record.words;
+                taken
             }
         };
         // A record with more words than it has fields is as damaged as one with fewer.

@@ -2,6 +2,8 @@
 
 use std::io::Write as _;
 
+use std::path::Path;
+
 use super::*;
 
 fn spans(count: usize) -> Vec<String> {

@@ -1,6 +1,7 @@
 //! What each phase becomes.
 
 use super::*;
+use crate::model::Metadata;
 
 /// Reads records of one capture and demands that nothing was lost.
 fn clean(records: &str) -> Vec<Seen> {
@@ -23,15 +24,13 @@ fn a_complete_span_has_all_its_fields() {
         kind: EventKind::Complete,
         name: "f".into(),
         category: Some("c,d".into()),
-        track: TrackKind::Thread,
-        pid: Id::Number(7),
-        tid: Id::Number(8),
-        track_name: String::new(),
+        track: thread(7, 8),
         value: 2000,
         flags: EventFlags::NONE,
         thread_ts_ns: Some(3000),
         thread_dur_ns: Some(250),
         args: r#"{"a" : [1]}"#.into(),
+        stack: Vec::new(),
     };
     assert_eq!(events, [expected]);
 }
@@ -43,7 +42,7 @@ fn begins_ends_and_instants_go_to_their_tracks() {
            {"ph":"i","ts":4,"s":"g","pid":1,"tid":2},{"ph":"I","ts":5,"s":"p","pid":1,"tid":2},{"ph":"R","ts":6,"pid":1,"tid":2},
            {"ph":"i","ts":7,"s":"nonsense","pid":1,"tid":2}"#,
     );
-    let seen: Vec<_> = events.iter().map(|event| (event.kind, event.track, event.flags)).collect();
+    let seen: Vec<_> = events.iter().map(|event| (event.kind, event.track.kind, event.flags)).collect();
     let none = EventFlags::NONE;
     assert_eq!(
         seen,
@@ -57,8 +56,8 @@ fn begins_ends_and_instants_go_to_their_tracks() {
             (EventKind::Instant, TrackKind::Thread, none),
         ]
     );
-    assert_eq!(events[2].tid, Id::Number(1), "without a thread id, that of the process");
-    assert_eq!((&events[3].pid, &events[4].tid), (&Id::None, &Id::None));
+    assert_eq!(events[2].track.tid, Id::Number(1), "without a thread id, that of the process");
+    assert_eq!((&events[3].track.pid, &events[4].track.tid), (&Id::None, &Id::None));
 }
 
 #[test]
@@ -67,7 +66,7 @@ fn ids_are_never_folded() {
         r#"{"ph":"B","ts":1,"pid":-1,"tid":140354353736576},{"ph":"B","ts":2,"pid":"1","tid":99999999999999999999},
            {"ph":"B","ts":3},{"ph":"B","ts":4,"tid":5},{"ph":"B","ts":5,"pid":null,"tid":1.0},{"ph":"B","ts":6,"pid":1,"tid":"\u0041"}"#,
     );
-    let ids: Vec<_> = events.into_iter().map(|event| (event.pid, event.tid)).collect();
+    let ids: Vec<_> = events.into_iter().map(|event| (event.track.pid, event.track.tid)).collect();
     let text = |text: &str| Id::Text(text.into());
     assert_eq!(
         ids,
@@ -89,18 +88,17 @@ fn each_numeric_series_of_a_counter_is_a_track_and_ids_keep_counters_apart() {
            {"ph":"C","name":"mem","id":1,"ts":2,"pid":1,"args":{"used":3}},{"ph":"C","name":"mem","id":"0x1","ts":3,"pid":1,"args":{"used":4}},
            {"ph":"C","name":"empty","ts":4,"pid":1,"args":{}},{"ph":"C","name":"none","ts":5,"pid":1}]"#,
     );
-    let seen: Vec<_> =
-        reading.events.iter().map(|event| (event.track_name.as_str(), f64::from_bits(event.value))).collect();
+    let seen: Vec<_> = reading.events.iter().map(|event| (&*event.track.name, f64::from_bits(event.value))).collect();
     assert_eq!(seen, [("mem used", 1.5), ("mem free", 2.0), ("mem[1] used", 3.0), ("mem[0x1] used", 4.0)]);
     assert_eq!(reading.lost(), [(Loss::BadCounter, 5)]);
-    assert!(reading.events.iter().all(|event| event.track == TrackKind::Counter && event.name == "mem"));
+    assert!(reading.events.iter().all(|event| event.track.kind == TrackKind::Counter && event.name == "mem"));
 }
 
 #[test]
 fn async_ids_follow_category_scope_and_process() {
     let value = |fields: &str| {
         let events = clean(&format!(r#"{{"ph":"b","ts":1,"cat":"c","name":"n",{fields}}}"#));
-        assert_eq!((events[0].track, events[0].track_name.as_str()), (TrackKind::Async, "c"));
+        assert_eq!((events[0].track.kind, &*events[0].track.name), (TrackKind::Async, "c"));
         events[0].value
     };
     let base = value(r#""id":1,"pid":1"#);
@@ -134,7 +132,7 @@ fn old_async_steps_carry_the_name_of_the_step_and_share_the_id_of_their_span() {
 #[test]
 fn an_async_event_without_an_id_is_shown_on_its_thread_and_counted() {
     let reading = read(r#"[{"ph":"b","name":"n","cat":"c","ts":1,"pid":1,"tid":2}]"#);
-    assert_eq!((reading.events[0].kind, reading.events[0].track), (EventKind::Instant, TrackKind::Thread));
+    assert_eq!((reading.events[0].kind, reading.events[0].track.kind), (EventKind::Instant, TrackKind::Thread));
     assert_eq!(reading.lost(), [(Loss::BadAsync, 1)]);
 }
 

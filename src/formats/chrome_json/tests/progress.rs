@@ -1,9 +1,12 @@
 //! What a reading tells while it runs, and that it stops when it is asked to.
 
 use std::fmt::Write as _;
+use std::path::Path;
 
 use super::*;
 use crate::base::progress::Stage;
+use crate::formats::{BatchSink, ReadContext, Reader, detect};
+use crate::model::Batch;
 
 /// Some pieces' worth of spans.
 fn large_capture() -> String {
@@ -45,7 +48,7 @@ fn read_into(sink: &mut Stubborn<'_>, path: &Path) -> Result<(), ReadError> {
 #[test]
 fn a_reading_stops_at_the_next_piece_when_cancelled_and_at_once_when_the_sink_fails() {
     let file = file_of(large_capture().as_bytes());
-    let context = context(2);
+    let context = super::context(2);
     let mut cancelling = Stubborn { context: &context, fails: false, batches: 0 };
     assert!(matches!(read_into(&mut cancelling, file.path()), Err(ReadError::Cancelled(_))));
     assert_eq!(cancelling.batches, 1);

@@ -115,15 +115,13 @@ fn expected(meant: &Meant) -> Seen {
         kind,
         name: meant.name.clone(),
         category: meant.category.clone(),
-        track: TrackKind::Thread,
-        pid: Id::Number(meant.pid.into()),
-        tid: Id::Number(meant.tid.unwrap_or(meant.pid).into()),
-        track_name: String::new(),
+        track: thread(meant.pid.into(), meant.tid.unwrap_or(meant.pid).into()),
         value: if kind == EventKind::Complete { meant.dur_ns.into() } else { 0 },
         flags: EventFlags::NONE,
         thread_ts_ns: None,
         thread_dur_ns: None,
         args: meant.args.as_deref().map(meant_args).unwrap_or_default(),
+        stack: Vec::new(),
     }
 }
 

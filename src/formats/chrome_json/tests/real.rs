@@ -51,7 +51,7 @@ fn letter(kind: EventKind) -> &'static str {
 }
 
 fn check(file: &str, counters: usize, metadata: usize, lost: &[(Loss, u64)]) {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file);
+    let path = data(file);
     let reading = read_path(&path).expect("a capture");
     let mut bytes = Vec::new();
     let mut source = Source::open(&path, &context(1)).expect("a file");
@@ -111,8 +111,8 @@ fn jax_with_17_digits_and_an_empty_record() {
 
 #[test]
 fn threads_of_pyspy_stay_apart() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pyspy_chrome.json");
+    let path = data("pyspy_chrome.json");
     let reading = read_path(&path).expect("a capture");
-    let tids: std::collections::BTreeSet<_> = reading.events.iter().map(|event| event.tid.clone()).collect();
+    let tids: std::collections::BTreeSet<_> = reading.events.iter().map(|event| event.track.tid.clone()).collect();
     assert_eq!(tids.len(), 4);
 }

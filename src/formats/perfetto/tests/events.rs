@@ -1,9 +1,11 @@
 //! What each part of a capture becomes.
 
+use std::io::Write as _;
+
 use super::encode::{Message, capture, child, clock, event, message, packet, process, thread};
 use super::*;
 use crate::model::EventKind as K;
-use crate::model::{Id, TrackKind};
+use crate::model::{Id, Metadata, TrackKey, TrackKind};
 
 const BEGIN: u64 = 1;
 const END: u64 = 2;
@@ -25,7 +27,7 @@ fn spans_instants_and_flows_of_a_thread_that_is_described_behind_them() {
         (20, EventKind::Instant, "i"),
         (30, EventKind::End, ""),
     ];
-    assert_eq!(reading.short(), kinds);
+    assert_eq!(reading.kinds(), kinds);
     assert_eq!(reading.events[0].category.as_deref(), Some("c,d"));
     assert_eq!(reading.events[1].value, 99);
     assert_eq!(reading.events[3].flags, EventFlags::UNNAMED);
@@ -251,7 +253,7 @@ fn the_oldest_captures_tell_times_as_distances_from_a_thread_descriptor() {
         message().number(10, 1).message(11, event(5)),
         message().number(10, 1).message(11, event(6)),
     ]);
-    assert_eq!(reading.short(), [(1_005_000, EventKind::Instant, "i"), (1_011_000, EventKind::Instant, "i")]);
+    assert_eq!(reading.kinds(), [(1_005_000, EventKind::Instant, "i"), (1_011_000, EventKind::Instant, "i")]);
     assert_eq!(reading.events[1].thread_ts_ns, Some(56_000));
     assert_eq!(reading.events[0].track.tid, Id::Number(2));
 }
@@ -274,7 +276,7 @@ fn bundles_are_unpacked_and_a_bundle_of_bundles_of_bundles_is_not() {
         message().bytes(50, deflated(&thrice)),
         message().bytes(50, &deflated(&inner)[..12]),
     ]);
-    assert_eq!(reading.short().iter().filter(|event| event.2 == "b").count(), 3);
+    assert_eq!(reading.kinds().iter().filter(|event| event.2 == "b").count(), 3);
     assert_eq!(reading.losses.count(Loss::DeepNesting), 1);
     assert_eq!(reading.losses.count(Loss::BadRecord), 1);
 }

@@ -3,7 +3,7 @@
 use super::encode::{Message, message};
 use super::*;
 use crate::model::EventKind as K;
-use crate::model::{Id, TrackKind};
+use crate::model::{Id, Metadata, TrackKind};
 
 fn bundle(events: impl IntoIterator<Item = Message>) -> Message {
     let bundle = events.into_iter().fold(message().number(1, 3), |bundle, event| bundle.message(2, event));
@@ -43,7 +43,7 @@ fn each_switch_ends_the_run_before_it_and_a_cpu_at_rest_has_none() {
         (50, K::Complete, "b"),
         (60, K::Counter, ""),
     ];
-    let mut short = reading.short();
+    let mut short = reading.kinds();
     short.sort_by_key(|event| (event.0, event.1 == K::Complete));
     assert_eq!(short, expected);
     let runs: Vec<_> = reading.events.iter().filter(|event| event.kind == K::Complete).collect();
@@ -127,7 +127,7 @@ fn markers_of_programs() {
         (10, K::AsyncBegin, "span"),
         (11, K::AsyncEnd, ""),
     ];
-    assert_eq!(reading.short(), expected);
+    assert_eq!(reading.kinds(), expected);
     assert_eq!(f64::from_bits(reading.events[1].value), 3.5);
     assert_eq!(reading.events[3].value, reading.events[4].value);
     assert_eq!(reading.events[8].value, reading.events[9].value);

@@ -49,7 +49,7 @@ fn samples_of_the_kernels_counters_have_their_stacks_and_what_was_lost_is_told()
         message().number(8, 500).number(10, 1).message(66, message().number(17, 20)),
         message().number(8, 500).number(10, 1).message(66, message().number(18, 2)),
     ]);
-    let expected = [(100, vec!["parse", "main"]), (200, vec!["libc.so+0x1800", "main"]), (300, vec![""])];
+    let expected = [(100, vec!["main", "parse"]), (200, vec!["main", "libc.so+0x1800"]), (300, vec![""])];
     assert_eq!(stacks(&reading), expected);
     let first = &reading.events[0];
     assert_eq!(
@@ -69,7 +69,7 @@ fn samples_of_chromium_are_told_by_the_time_from_one_to_the_next() {
         message().number(10, 1).message(54, message().number(1, 1).number(2, 1)),
         message().number(10, 2).message(54, message().number(1, 1).number(2, 1)),
     ]);
-    let of = |leaf| vec![leaf, "main"];
+    let of = |leaf| vec!["main", leaf];
     let expected = [(1_010_000, of("parse")), (1_015_000, of("libc.so+0x1800")), (1_016_000, of("parse"))];
     assert_eq!(stacks(&reading), expected);
     assert_eq!(reading.lost(), [(Loss::MissingState, 1)]);

@@ -5,10 +5,7 @@ use std::collections::BTreeMap;
 use std::io::Read as _;
 
 use super::*;
-
-fn data(file: &str) -> std::path::PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(file)
-}
+use crate::model::TrackKey;
 
 fn rows(file: &str) -> Vec<Vec<String>> {
     let mut text = String::new();
