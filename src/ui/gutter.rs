@@ -46,7 +46,8 @@ fn show_group(
     let middle = paint(ui, theme, &name, buttons.width());
     buttons.show(ui, id, &name, middle, theme, commands);
     let state = if folded { "folded" } else { "unfolded" };
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("{title} {beside}, {state}")));
+    let told = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &told));
     if response.clicked() {
         commands.push(RowCommand::ToggleFold(group.kind));
     }

@@ -37,6 +37,8 @@ pub struct SearchPanel {
     asked: Option<u64>,
     /// The hit that was gone to last, with its number.
     current: Option<(u64, Hit)>,
+    /// To go on when the hits are there: who types fast presses Enter before that.
+    awaits_hits: Option<Question>,
 }
 
 impl SearchPanel {
@@ -72,7 +74,7 @@ impl SearchPanel {
 
     /// Closes it: everything is shown again.
     pub fn close(&mut self) {
-        (self.is_open, self.hits, self.current) = (false, None, None);
+        (self.is_open, self.hits, self.current, self.awaits_hits) = (false, None, None, None);
     }
 
     /// Says why there is no answer.
@@ -86,6 +88,7 @@ impl SearchPanel {
             Answer::Hits(hits) => {
                 self.hits = Some(hits);
                 (self.first, self.page, self.asked, self.current) = (0, (0, Vec::new()), None, None);
+                return self.awaits_hits.take().map(Command::Ask);
             }
             Answer::Page(first, hits) => {
                 self.page = (first, hits);
@@ -104,7 +107,7 @@ impl SearchPanel {
 
     /// What the text asks for, if it can be taken.
     fn question(&mut self) -> Option<Question> {
-        self.hits = None;
+        (self.hits, self.awaits_hits) = (None, None);
         match Filter::parse(&self.text) {
             Ok(filter) => {
                 self.error = None;
@@ -188,11 +191,14 @@ impl SearchPanel {
         }
     }
 
-    /// Asks for the hit after `from`, or before it.
-    #[must_use]
-    pub fn neighbour(&self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Command> {
-        let known = self.hits.as_ref().filter(|hits| hits.total() > 0);
-        known.map(|_| Command::Ask(Question::Neighbour { forward, from }))
+    /// Asks for the hit after `from`, or before it; while hits are still counted, once that is done.
+    pub fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Command> {
+        let question = Question::Neighbour { forward, from };
+        let Some(hits) = &self.hits else {
+            self.awaits_hits = Some(question);
+            return None;
+        };
+        (hits.total() > 0).then_some(Command::Ask(question))
     }
 
     /// The list, in all of the room that is left.
@@ -236,7 +242,10 @@ impl SearchPanel {
                 commands.push(Command::Reveal(hit.row));
             }
         }
-        let summary = format!("Hits {} to {} of {total}", self.first + 1, (self.first + in_view).min(total));
+        let summary = match total {
+            0 => "No hits".to_owned(),
+            _ => format!("Hits {} to {} of {total}", self.first + 1, (self.first + in_view).min(total)),
+        };
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::List, true, &summary));
         commands
     }
@@ -257,6 +266,7 @@ impl SearchPanel {
             return;
         }
         let response = ui.interact(bar, ui.scope_id().with("hits"), Sense::click_and_drag());
+        response.widget_info(|| egui::WidgetInfo::slider(true, self.first as f64, "Scroll hits"));
         let handle = (bar.height() * in_view as f32 / total as f32).max(HANDLE_MIN).min(bar.height());
         let way = (bar.height() - handle).max(1.0);
         let last_first = total - in_view;

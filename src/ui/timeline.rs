@@ -329,6 +329,7 @@ impl Timeline {
         self.fit(&places);
         let response = ui.interact(places.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
         let gutter_response = ui.interact(places.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
+        gutter_response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Names of the tracks"));
         self.advance(ui);
         self.pointer_x_px =
             response.hover_pos().map(|at| f64::from(at.x - places.canvas.left()) * f64::from(self.scale));

@@ -1,0 +1,91 @@
+//! Every control has a name and a place on the screen, in every panel, at every size.
+
+use egui::{Key, Modifiers, Vec2, vec2};
+use egui_kittest::Node;
+use egui_kittest::kittest::NodeT;
+
+use crate::desk::Desk;
+
+/// The smallest window that is promised, and a common one.
+const SIZES: [Vec2; 2] = [vec2(640.0, 400.0), vec2(1280.0, 800.0)];
+const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
+
+/// The commands that open panels, and what is told then.
+const PANELS: [(&str, &str); 8] = [
+    ("Preferences", "Memory"),
+    ("Losses", "end"),
+    ("List of marks", "mark"),
+    ("Keys", "Mouse and held keys"),
+    ("Statistics", "ListItem: request"),
+    ("Flame graph", "Image: Flame graph of"),
+    ("Search...", "TextInput: Search"),
+    ("Open by path", "Open a trace"),
+];
+
+/// Opens a panel by the name of its command.
+fn give(desk: &mut Desk, command: &str) {
+    desk.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    desk.harness.step();
+    desk.type_text(command);
+    desk.press(Modifiers::NONE, Key::Enter);
+    desk.harness.step();
+}
+
+/// Controls that have no name, and those that no pointer can reach because they lie outside of the screen.
+fn check(desk: &mut Desk, size: Vec2, what: &str) {
+    // Menus and windows take a second pass to find their place.
+    desk.harness.run_steps(3);
+    let unnamed = desk.harness.unnamed_widgets();
+    assert!(unnamed.is_empty(), "{what}: without a name:\n{}", unnamed.join("\n"));
+    let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size).expand(1.0);
+    let nodes = desk.harness.root().children_recursive();
+    let buttons = nodes.filter(|node| node.accesskit_node().role() == egui::Role::Button);
+    let outside: Vec<_> = buttons
+        .filter(|node| !screen.contains(node.rect().center()))
+        .map(|node| format!("{:?} at {}", node.accesskit_node().label(), node.rect()))
+        .collect();
+    assert!(outside.is_empty(), "{what}: outside of the screen:\n{}", outside.join("\n"));
+}
+
+#[test]
+fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
+    for size in SIZES {
+        for scale in SCALES {
+            let mut desk = Desk::empty(size, scale);
+            check(&mut desk, size, &format!("nothing open, {size} at {scale}"));
+            let mut desk = Desk::with_capture(size, scale);
+            check(&mut desk, size, &format!("a capture, {size} at {scale}"));
+            for (command, shows) in PANELS {
+                let mut desk = Desk::with_capture(size, scale);
+                give(&mut desk, command);
+                desk.until(command, |desk| desk.says(shows));
+                check(&mut desk, size, &format!("{command}, {size} at {scale}"));
+            }
+        }
+    }
+}
+
+#[test]
+fn the_tabulator_leads_to_every_button_of_the_window() {
+    let mut desk = Desk::with_capture(SIZES[1], 1.0);
+    desk.harness.run_steps(2);
+    let buttons = |desk: &Desk| {
+        let nodes = desk.harness.root().children_recursive();
+        let buttons = nodes.filter(|node| {
+            let node = node.accesskit_node();
+            node.role() == egui::Role::Button && !node.is_disabled()
+        });
+        buttons.map(|node| node.accesskit_node().label().unwrap_or_default()).collect::<Vec<_>>()
+    };
+    let wanted = buttons(&desk);
+    assert!(wanted.len() > 5, "{wanted:?}");
+    let mut reached = Vec::new();
+    for _ in 0..4 * wanted.len() {
+        desk.press(Modifiers::NONE, Key::Tab);
+        let nodes = desk.harness.root().children_recursive();
+        let focused = nodes.filter(Node::is_focused).filter_map(|node| node.accesskit_node().label());
+        reached.extend(focused);
+    }
+    let missed: Vec<_> = wanted.iter().filter(|button| !reached.contains(button)).collect();
+    assert!(missed.is_empty(), "the tabulator does not reach {missed:?}; it reached {reached:?}");
+}

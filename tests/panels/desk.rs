@@ -1,0 +1,120 @@
+//! The application on a screen that nobody sees, with a capture of three threads, and its answers to what is asked.
+
+use std::path::PathBuf;
+use std::sync::mpsc::{Receiver, channel};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use egui::{Event, Key, Modifiers, Vec2};
+use egui_kittest::Harness;
+use egui_kittest::kittest::{NodeT, Queryable};
+use longspan::app::AppOptions;
+use longspan::app::state::App;
+use longspan::app::tasks::TaskEvent;
+use longspan::ingest::{CachePolicy, LoadOptions};
+
+/// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a begin.
+const CAPTURE: &str = r#"[
+    {"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}},
+    {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},
+    {"ph":"X","name":"request","cat":"net","pid":1,"tid":1,"ts":0,"dur":1000,"args":{"url":"/index.html"}},
+    {"ph":"X","name":"read","cat":"io","pid":1,"tid":1,"ts":100,"dur":200},
+    {"ph":"X","name":"read","cat":"io","pid":1,"tid":1,"ts":500,"dur":100},
+    {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":0,"dur":400},
+    {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":600,"dur":300},
+    {"ph":"i","name":"flushed","pid":1,"tid":2,"ts":950,"s":"t"},
+    {"ph":"C","name":"queue","pid":1,"ts":10,"args":{"length":3}},
+    {"ph":"E","name":"lost","pid":1,"tid":3,"ts":20}]"#;
+
+/// The application, its screen and its background work.
+pub struct Desk {
+    pub harness: Harness<'static, App>,
+    events: Receiver<TaskEvent>,
+    _folder: tempfile::TempDir,
+    pub capture: PathBuf,
+}
+
+impl Desk {
+    /// With nothing open, on a screen of this size in points.
+    pub fn empty(size: Vec2, pixels_per_point: f32) -> Self {
+        let folder = tempfile::tempdir().expect("a folder for temporary files");
+        let capture = folder.path().join("capture.json");
+        std::fs::write(&capture, CAPTURE).expect("written");
+        let (sender, events) = channel();
+        let sender = Mutex::new(sender);
+        let wake = Arc::new(move |event| {
+            sender.lock().expect("no test panics while it sends").send(event).ok(); // the test is over
+        });
+        let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let app = App::new(AppOptions { load, ..AppOptions::default() }, wake);
+        let builder = Harness::builder().with_size(size).with_pixels_per_point(pixels_per_point).with_step_dt(0.2);
+        let show = |ui: &mut egui::Ui, app: &mut App| {
+            app.show(ui);
+        };
+        Self { harness: builder.build_ui_state(show, app), events, _folder: folder, capture }
+    }
+
+    /// With the capture open.
+    pub fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
+        let mut desk = Self::empty(size, pixels_per_point);
+        let capture = desk.capture.clone();
+        desk.harness.state_mut().open_first_of(&[capture]);
+        desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+        desk
+    }
+
+    /// Draws frames and takes answers until `done` says that it is.
+    #[track_caller]
+    pub fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+        for _ in 0..200 {
+            self.harness.step();
+            if done(self) {
+                return;
+            }
+            if let Ok(event) = self.events.recv_timeout(Duration::from_millis(50)) {
+                self.harness.state_mut().take(event);
+            }
+        }
+        panic!("{what} did not come:\n{}", self.told().join("\n"));
+    }
+
+    /// What the timeline says of itself.
+    pub fn summary(&self) -> String {
+        self.harness.get_by_role(egui::Role::Canvas).accesskit_node().label().unwrap_or_default()
+    }
+
+    /// Whether something is named so, or says so.
+    pub fn says(&self, text: &str) -> bool {
+        self.told().iter().any(|told| told.contains(text))
+    }
+
+    /// All that is told, in the order of the screen.
+    pub fn told(&self) -> Vec<String> {
+        let nodes = self.harness.root().children_recursive();
+        let texts = nodes.map(|node| {
+            let node = node.accesskit_node();
+            let text = |text: Option<String>| text.unwrap_or_default();
+            format!("{:?}: {}{}", node.role(), text(node.label()), text(node.value()))
+        });
+        texts.collect()
+    }
+
+    /// Presses a key.
+    pub fn press(&mut self, modifiers: Modifiers, key: Key) {
+        self.harness.key_press_modifiers(modifiers, key);
+        self.harness.step();
+    }
+
+    /// Types into what has the focus.
+    pub fn type_text(&mut self, text: &str) {
+        self.harness.event(Event::Text(text.to_owned()));
+        self.harness.step();
+    }
+
+    /// Clicks on what is named so.
+    #[track_caller]
+    pub fn click(&mut self, label: &str) {
+        self.harness.get_by_label(label).click();
+        self.harness.step();
+    }
+}
