@@ -7,10 +7,12 @@ use std::sync::Arc;
 
 use super::state::App;
 use super::{AppError, AppOptions};
+use crate::base::cancel::Cancel;
 use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
+use crate::scene::survey::Survey;
 use crate::ui::navigation::Navigation;
 
 /// What to draw.
@@ -55,11 +57,16 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     let navigation = Navigation::STILL;
     let app_options = AppOptions { shade: options.shade, navigation, ..AppOptions::default() };
     let mut app = App::new(app_options, Arc::new(|_| {}));
-    app.set_adapter(gpu.name(), gpu.is_software());
+    // Without the adapter's name: a picture is of the capture, and the same wherever it is drawn.
+    app.set_adapter(String::new(), gpu.is_software());
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
+    let survey = Survey::of(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Path::new(&options.title).to_owned(), false);
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();
+        if let Ok(survey) = survey {
+            timeline.set_survey(Arc::new(survey));
+        }
     }
     let mut headless = Headless::new(&gpu, options.size_px, options.scale);
     // The first pass lays out; only then the view has the width that the range is for.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Losses, Names, Stacks, Track, TrackIdx, TrackKind, TrackTables};
+use crate::model::{Id, Losses, Names, Stacks, Track, TrackIdx, TrackKind, TrackTables};
 use crate::store::{LaneIdx, LaneInfo, LaneKind, RowIdx, Span, Store, Summary};
 
 use super::cursor::LaneCursor;
@@ -179,7 +179,20 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
             TrackKind::Cpu => ("", track.key.slot),
             _ => ("", 0),
         };
-        (process_order, track.process, track.sort_index, track.key.kind, name, slot, above, beside.unwrap_or(0), index)
+        // What belongs to no process, as processors do, stands above those that do.
+        let of_process = track.key.pid != Id::None;
+        (
+            process_order,
+            of_process,
+            track.process,
+            track.sort_index,
+            track.key.kind,
+            name,
+            slot,
+            above,
+            beside.unwrap_or(0),
+            index,
+        )
     });
     order
 }

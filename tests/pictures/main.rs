@@ -1,0 +1,125 @@
+//! The pictures that the window shows of real captures, drawn in software and held against those that were looked at and
+//! kept in `tests/pictures/kept`.
+//!
+//! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes those anew: look at them before they are kept.
+
+use std::fs::File;
+use std::io::{BufReader, BufWriter};
+use std::path::{Path, PathBuf};
+
+use longspan::app::picture::{PictureOptions, render};
+use longspan::base::cancel::Cancel;
+use longspan::base::progress::Progress;
+use longspan::ingest::{self, CachePolicy, LoadOptions};
+use longspan::query::Snapshot;
+use longspan::render::readback::Pixels;
+use longspan::scene::color::Shade;
+
+/// What is drawn: the name of the picture, the capture, the slice of its time in milliseconds from its start, the size in
+/// pixels, how many of these are a point, and the theme.
+type View = (&'static str, &'static str, Option<(f64, f64)>, [u32; 2], f32, Shade);
+
+const VIEWS: [View; 11] = [
+    ("chromium", "chromium.pftrace.gz", None, [1000, 600], 1.0, Shade::Dark),
+    ("chromium_part", "chromium.pftrace.gz", Some((480.0, 560.0)), [1000, 600], 1.0, Shade::Light),
+    ("chromium_twice", "chromium.pftrace.gz", Some((640.0, 700.0)), [1600, 900], 2.0, Shade::Dark),
+    ("jax", "jax.trace.json.gz", None, [1000, 600], 1.0, Shade::Light),
+    ("scheduling", "perf_sched.data.gz", None, [1000, 600], 1.0, Shade::Dark),
+    ("samples", "samply.json.gz", None, [1000, 600], 1.0, Shade::Light),
+    ("async", "tracing_chrome_async.json.gz", None, [1600, 900], 2.0, Shade::Light),
+    ("kernel", "ftrace.txt.gz", None, [1000, 600], 1.0, Shade::Dark),
+    ("threads", "viztracer_ring.json.gz", Some((108.8, 110.8)), [1000, 600], 1.0, Shade::Dark),
+    ("losses", "ugly.json", None, [640, 400], 1.0, Shade::Dark),
+    ("stacks", "pyspy_collapsed.txt", None, [1000, 600], 1.0, Shade::Dark),
+];
+
+/// Levels of a colour by which drivers round otherwise: blending and the edges of letters.
+const LEVELS_MAX: u8 = 12;
+
+/// Pixels of a million that may differ by more: a line of text that moved by one pixel is some thousand.
+const DIFFERENT_PPM_MAX: usize = 300;
+
+#[test]
+fn real_captures_look_as_they_did() {
+    let updates = std::env::var_os("UPDATE_SNAPSHOTS").is_some();
+    let mut problems = Vec::new();
+    for (name, capture, range_ms, size_px, scale, shade) in VIEWS {
+        let pixels = draw(capture, range_ms, size_px, scale, shade);
+        let kept = folder("tests/pictures/kept").join(format!("{name}.png"));
+        if updates {
+            write(&kept, &pixels);
+        } else if let Err(problem) = compare(&pixels, &kept) {
+            let drawn = folder("target/pictures").join(format!("{name}.png"));
+            write(&drawn, &pixels);
+            problems.push(format!("{name}: {problem}; as drawn: {}", drawn.display()));
+        }
+    }
+    assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+/// The comparison itself: it must not let pass what a user would see.
+#[test]
+fn a_picture_with_one_span_of_another_colour_is_another() {
+    let same = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
+    let mut other = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
+    assert_eq!(difference(&same.rgba, &other.rgba), 0);
+    other.rgba[400..440].fill(40 + LEVELS_MAX);
+    assert_eq!(difference(&same.rgba, &other.rgba), 0, "as a driver rounds");
+    other.rgba[400..440].fill(90);
+    assert_eq!(difference(&same.rgba, &other.rgba), 10);
+    assert!(different_ppm(10, &same) > DIFFERENT_PPM_MAX);
+}
+
+fn draw(capture: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f32, shade: Shade) -> Pixels {
+    let path = folder("tests/data").join(capture);
+    let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    let loaded = ingest::open(&path, &options, &Cancel::default(), &Progress::default());
+    let snapshot = Snapshot::new(loaded.unwrap_or_else(|error| panic!("{capture}: {error}")).store);
+    let at = |ms: f64| snapshot.start_ns() + (ms * 1e6) as i64;
+    let (from_ns, to_ns) = (range_ms.map(|(from, _)| at(from)), range_ms.map(|(_, to)| at(to)));
+    let options = PictureOptions { size_px, scale, from_ns, to_ns, shade, title: capture.to_owned() };
+    render(snapshot, &options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
+}
+
+fn folder(name: &str) -> PathBuf {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join(name);
+    std::fs::create_dir_all(&folder).expect("a folder");
+    folder
+}
+
+/// Which part of the pixels differs, if it is more than drivers explain.
+fn compare(pixels: &Pixels, kept: &Path) -> Result<(), String> {
+    let file = File::open(kept).map_err(|error| format!("{}: {error}", kept.display()))?;
+    let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(|error| error.to_string())?;
+    let mut bytes = vec![0; reader.output_buffer_size().ok_or("too large")?];
+    let info = reader.next_frame(&mut bytes).map_err(|error| error.to_string())?;
+    if (info.width, info.height) != (pixels.width, pixels.height) {
+        return Err(format!("{}x{} pixels, kept are {}x{}", pixels.width, pixels.height, info.width, info.height));
+    }
+    let different = difference(&pixels.rgba, &bytes);
+    if different_ppm(different, pixels) > DIFFERENT_PPM_MAX {
+        return Err(format!("{different} pixels differ from {}", kept.display()));
+    }
+    Ok(())
+}
+
+fn different_ppm(different: usize, of: &Pixels) -> usize {
+    different * 1_000_000 / (of.width * of.height) as usize
+}
+
+/// How many pixels differ by more than drivers do.
+fn difference(a: &[u8], b: &[u8]) -> usize {
+    let differs = |(a, b): &(&[u8; 4], &[u8; 4])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > LEVELS_MAX);
+    a.as_chunks().0.iter().zip(b.as_chunks().0).filter(differs).count()
+}
+
+fn write(path: &Path, pixels: &Pixels) {
+    let mut encoder =
+        png::Encoder::new(BufWriter::new(File::create(path).expect("a file")), pixels.width, pixels.height);
+    encoder.set_color(png::ColorType::Rgba);
+    encoder.set_depth(png::BitDepth::Eight);
+    encoder.set_compression(png::Compression::High);
+    let mut writer = encoder.write_header().expect("a header");
+    writer.write_image_data(&pixels.rgba).expect("pixels");
+    writer.finish().expect("written");
+}
