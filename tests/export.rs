@@ -9,7 +9,7 @@ use longspan::base::progress::Progress;
 use longspan::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
 use longspan::ingest::{self, CachePolicy, LoadOptions};
 use longspan::model::args::Detail;
-use longspan::model::{Loss, NameIdx};
+use longspan::model::{Loss, NameIdx, Sources};
 use longspan::query::Snapshot;
 use longspan::query::rows::SortedRows;
 use longspan::store::details::DetailReader;
@@ -117,7 +117,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
 
 fn export_to(snapshot: &Snapshot, output: &Path, options: &ExportOptions) -> ExportReport {
     let progress = Progress::default();
-    export(snapshot, Path::new("/none"), output, options, &Cancel::default(), &progress).expect("exported")
+    export(snapshot, &"/none".into(), output, options, &Cancel::default(), &progress).expect("exported")
 }
 
 /// What `options` make of a capture, read back.
@@ -442,7 +442,8 @@ fn the_capture_itself_is_never_written_over() {
     std::os::unix::fs::symlink(&path, &link).expect("linked");
     for output in [&path, &link] {
         let options = ExportOptions::whole(ExportFormat::Native);
-        let refused = export(&snapshot, &path, output, &options, &Cancel::default(), &Progress::default());
+        let refused =
+            export(&snapshot, &Sources::from(&path), output, &options, &Cancel::default(), &Progress::default());
         assert!(matches!(refused, Err(ExportError::IsSource { .. })));
     }
     assert_eq!(fs::read(&path).expect("there"), before);
@@ -457,10 +458,10 @@ fn an_export_that_is_stopped_or_that_finds_no_room_leaves_no_file() {
         let options = ExportOptions::whole(format);
         let cancel = Cancel::default();
         cancel.cancel();
-        let stopped = export(&snapshot, Path::new("/none"), &output, &options, &cancel, &Progress::default());
+        let stopped = export(&snapshot, &"/none".into(), &output, &options, &cancel, &Progress::default());
         assert!(matches!(stopped, Err(ExportError::Cancelled(_))));
         let full = Path::new("/dev/full");
-        let failed = export(&snapshot, Path::new("/none"), full, &options, &Cancel::default(), &Progress::default());
+        let failed = export(&snapshot, &"/none".into(), full, &options, &Cancel::default(), &Progress::default());
         assert!(matches!(failed, Err(ExportError::Io { .. })));
     }
     assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "only the demo is there");

@@ -40,7 +40,7 @@ fn demo(folder: &Path, spans: u64) -> Snapshot {
 }
 
 fn export_to(snapshot: &Snapshot, output: &Path, options: &ExportOptions) -> ExportReport {
-    export(snapshot, Path::new("/none"), output, options, &Cancel::default(), &Progress::default()).expect("exported")
+    export(snapshot, &"/none".into(), output, options, &Cancel::default(), &Progress::default()).expect("exported")
 }
 
 fn open(path: &Path) -> SerializedFileReader<File> {
@@ -339,14 +339,14 @@ fn an_export_that_is_stopped_leaves_nothing_and_what_is_there_is_not_replaced() 
         let cancel = Cancel::default();
         cancel.cancel();
         let options = ExportOptions::whole(format);
-        let stopped = export(&snapshot, Path::new("/none"), &output, &options, &cancel, &Progress::default());
+        let stopped = export(&snapshot, &"/none".into(), &output, &options, &cancel, &Progress::default());
         assert!(matches!(stopped, Err(ExportError::Cancelled(_))));
         assert_eq!(fs::read_dir(folder.path()).expect("readable").count(), 1, "only the demo is there");
     }
     fs::create_dir(&output).expect("made");
     fs::write(output.join("precious"), "x").expect("written");
     let options = ExportOptions::whole(WHOLE);
-    let refused = export(&snapshot, Path::new("/none"), &output, &options, &Cancel::default(), &Progress::default());
+    let refused = export(&snapshot, &"/none".into(), &output, &options, &Cancel::default(), &Progress::default());
     assert!(matches!(refused, Err(ExportError::IsThere { .. })));
     assert_eq!(fs::read(output.join("precious")).expect("there"), b"x");
 }

@@ -1,9 +1,9 @@
 //! A capture that is open: its timeline, what is known of the selected row, and the looks at it in the background.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 
-use super::tasks::{self, Looking, TaskId, Wake, file_name};
+use super::tasks::{self, Looking, TaskId, Wake};
+use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::scene::survey::Survey;
 use crate::ui::details::Details;
@@ -12,7 +12,7 @@ use crate::ui::timeline::Timeline;
 /// A capture that is open.
 pub struct OpenCapture {
     /// What it was loaded from.
-    pub source: PathBuf,
+    pub sources: Sources,
     pub timeline: Timeline,
     pub details: Option<Details>,
     /// Whether the load that runs will show more of it.
@@ -29,14 +29,14 @@ pub struct OpenCapture {
 
 impl OpenCapture {
     /// A capture with its first look at the whole; a preview is looked at when it is no more than that.
-    pub fn new(id: TaskId, source: PathBuf, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
+    pub fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
         let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), wake));
-        Self { source, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
+        Self { sources, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
     }
 
     /// What it is called.
     pub fn title(&self) -> String {
-        file_name(&self.source)
+        self.sources.title()
     }
 
     /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.

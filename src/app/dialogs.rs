@@ -10,8 +10,8 @@ use crate::ui::picker::Purpose;
 /// How a dialog ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Choice {
-    /// With a file.
-    Chosen(Purpose, PathBuf),
+    /// With a file, or with several to be opened together.
+    Chosen(Purpose, Vec<PathBuf>),
     /// With none.
     Dismissed,
     /// There was no dialog to show.
@@ -43,9 +43,10 @@ pub fn choose(
         dialog = dialog.set_directory(folder);
     }
     let spawned = match purpose {
-        Purpose::Open => wait(dialog.set_title("Open a trace").pick_file(), purpose, wake),
+        Purpose::Open => wait(dialog.set_title("Open a trace, or several on one timeline").pick_files(), purpose, wake),
         Purpose::Export(_) => {
-            wait(dialog.set_title("Export the sorted trace").set_file_name(suggested_name).save_file(), purpose, wake)
+            let file = dialog.set_title("Export the sorted trace").set_file_name(suggested_name).save_file();
+            wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
     };
     if spawned.is_err() {
@@ -54,14 +55,14 @@ pub fn choose(
 }
 
 fn wait(
-    dialog: impl Future<Output = Option<rfd::FileHandle>> + Send + 'static,
+    dialog: impl Future<Output = Option<Vec<rfd::FileHandle>>> + Send + 'static,
     purpose: Purpose,
     wake: Wake,
 ) -> std::io::Result<std::thread::JoinHandle<()>> {
     let asked = Instant::now();
     std::thread::Builder::new().name("dialog".to_owned()).spawn(move || {
         let choice = match pollster::block_on(dialog) {
-            Some(file) => Choice::Chosen(purpose, file.path().to_owned()),
+            Some(files) => Choice::Chosen(purpose, files.iter().map(|file| file.path().to_owned()).collect()),
             None if cfg!(target_os = "linux") && asked.elapsed() < NO_HAND_IS_FASTER => Choice::NoDialog(purpose),
             None => Choice::Dismissed,
         };

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::state::App;
 use super::{AppError, AppOptions};
 use crate::base::cancel::Cancel;
+use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
@@ -61,7 +62,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     app.set_adapter(String::new(), gpu.is_software());
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
     let survey = Survey::of(&snapshot, &Cancel::default());
-    app.show_capture(snapshot, Path::new(&options.title).to_owned(), false);
+    app.show_capture(snapshot, Sources::from(&options.title), false);
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();
         if let Ok(survey) = survey {

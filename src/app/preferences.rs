@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::base::budget::Budget;
 use crate::ingest::LoadOptions;
+use crate::model::Sources;
 use crate::scene::color::Shade;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
@@ -112,7 +113,7 @@ impl Folders {
 
     /// What was kept of a capture, if it is unchanged since, and a sentence if that cannot be read.
     #[must_use]
-    pub fn timeline(&self, capture: &Path) -> (Option<KeptTimeline>, Option<String>) {
+    pub fn timeline(&self, capture: &Sources) -> (Option<KeptTimeline>, Option<String>) {
         self.timeline_path(capture).map_or((None, None), |path| read(&path))
     }
 
@@ -120,7 +121,7 @@ impl Folders {
     ///
     /// # Errors
     /// What the system says to a write, or of a capture that is gone.
-    pub fn keep_timeline(&self, capture: &Path, kept: &KeptTimeline) -> io::Result<()> {
+    pub fn keep_timeline(&self, capture: &Sources, kept: &KeptTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
         write(&path, kept)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
@@ -130,7 +131,7 @@ impl Folders {
         self.config.join("preferences.json")
     }
 
-    fn timeline_path(&self, capture: &Path) -> Option<PathBuf> {
+    fn timeline_path(&self, capture: &Sources) -> Option<PathBuf> {
         let key = CacheKey::of_capture(capture).ok()?;
         Some(self.state.join("captures").join(format!("{}.json", key.as_str())))
     }
@@ -232,16 +233,17 @@ mod tests {
     fn what_is_kept_of_a_capture_comes_back_until_the_capture_changes() {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
-        let capture = root.path().join("capture.json");
-        fs::write(&capture, "[]").unwrap();
+        let path = root.path().join("capture.json");
+        let capture = Sources::from(&path);
+        fs::write(&path, "[]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
         let arrangement = Arrangement { order: Order::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let kept = KeptTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, ..KeptTimeline::default() };
         folders.keep_timeline(&capture, &kept).unwrap();
         assert_eq!(folders.timeline(&capture), (Some(kept), None));
-        fs::write(&capture, "[ ]").unwrap();
+        fs::write(&path, "[ ]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
-        fs::remove_file(&capture).unwrap();
+        fs::remove_file(&path).unwrap();
         assert!(folders.keep_timeline(&capture, &KeptTimeline::default()).is_err());
     }
 

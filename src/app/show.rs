@@ -7,6 +7,7 @@ use egui::Ui;
 use super::capture::OpenCapture;
 use super::state::{App, Effect};
 use super::tasks::file_name;
+use crate::model::Sources;
 use crate::ui::commands::{Menu, UiState, pressed};
 use crate::ui::menu;
 use crate::ui::palette::Outcome;
@@ -139,7 +140,7 @@ impl App {
             painter.text(screen.center(), egui::Align2::CENTER_CENTER, "Drop to open", font, self.theme.text);
         }
         if !dropped.is_empty() {
-            self.open_first_of(&dropped);
+            self.open_files(&dropped);
         }
     }
 
@@ -181,7 +182,7 @@ fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[String]) -> Option<Command> {
         for path in recent {
             let path = PathBuf::from(path);
             if ui.button(file_name(&path)).on_hover_text(path.display().to_string()).clicked() {
-                chosen = Some(Command::Open(path));
+                chosen = Some(Command::Open(Sources::from(&path)));
                 ui.close();
             }
         }

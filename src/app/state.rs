@@ -13,6 +13,7 @@ use super::preferences::{Preferences, RECENT_MAX, WindowPlace};
 use super::tasks::{self, Running, Source, TaskError, TaskEvent, TaskId, Wake, file_name};
 use crate::base::budget::Budget;
 use crate::base::time::grouped_digits;
+use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::frame::RectBudget;
 use crate::ui::palette::Palette;
@@ -165,16 +166,24 @@ impl App {
         self.awaits_capture = true;
     }
 
-    /// Opens the first of some files that is one, and says so if there are more.
-    pub fn open_first_of(&mut self, files: &[PathBuf]) {
-        let count = files.len();
-        let chosen = files.iter().find(|path| path.is_file()).or(files.first()).cloned();
-        if let Some(path) = chosen {
-            self.note = match count {
-                1 => String::new(),
-                _ => format!("Opened {}, the first of {count} files; one window shows one capture.", file_name(&path)),
-            };
-            self.load(Source::File(path));
+    /// Opens files as one capture. Folders among them are left out, and that is said.
+    pub fn open_files(&mut self, files: &[PathBuf]) {
+        let (folders, mut chosen): (Vec<PathBuf>, Vec<PathBuf>) = files.iter().cloned().partition(|path| path.is_dir());
+        if chosen.is_empty() {
+            chosen.extend(folders.first().cloned());
+        }
+        self.open(Sources::unmoved(chosen));
+        if let Some(folder) = folders.first().filter(|_| folders.len() < files.len()) {
+            self.note = format!("{} is a folder, and was left out.", file_name(folder));
+        }
+    }
+
+    /// Opens a capture: one file, or several on one timeline.
+    pub fn open(&mut self, sources: Sources) {
+        if !sources.files().is_empty() {
+            self.picker = None;
+            self.note.clear();
+            self.load(Source::Files(sources));
         }
     }
 
@@ -184,8 +193,8 @@ impl App {
         self.load(Source::Demo);
     }
 
-    /// Shows a capture that was loaded from `source`, to its end or, while it `grows`, so far.
-    pub fn show_capture(&mut self, snapshot: Snapshot, source: PathBuf, grows: bool) {
+    /// Shows a capture that was loaded from `sources`, to its end or, while it `grows`, so far.
+    pub fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
         // While more is sorted, what is looked at stays in view.
         let (timeline, is_mended) =
             if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = self.capture.take() {
@@ -197,10 +206,10 @@ impl App {
             };
         let id = self.next_task();
         self.panels.forget(timeline.snapshot(), &self.wake);
-        let mut capture = OpenCapture::new(id, source, timeline, grows, &self.wake);
+        let mut capture = OpenCapture::new(id, sources, timeline, grows, &self.wake);
         capture.is_mended = is_mended;
         let kept = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
-        if let Some((kept, note)) = kept.map(|folders| folders.timeline(&capture.source)) {
+        if let Some((kept, note)) = kept.map(|folders| folders.timeline(&capture.sources)) {
             self.note.extend(note);
             if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
                 tasks::arrange(job, &self.wake);
@@ -215,7 +224,7 @@ impl App {
         let Some(folders) = &self.options.folders else { return };
         if let Some(capture) = self.capture.as_ref().filter(|capture| capture.is_whole()) {
             // The capture may have been removed; what is not kept is not missed.
-            folders.keep_timeline(&capture.source, &capture.timeline.to_keep()).ok();
+            folders.keep_timeline(&capture.sources, &capture.timeline.to_keep()).ok();
         }
     }
 
@@ -258,18 +267,18 @@ impl App {
         match event {
             TaskEvent::Previewed(id, snapshot) if self.runs(id) => {
                 if let Some(running) = &self.running {
-                    let source = running.path.clone();
-                    self.show_capture(snapshot, source, true);
+                    let sources = running.sources.clone();
+                    self.show_capture(snapshot, sources, true);
                 }
             }
             TaskEvent::Loaded(id, result) if self.runs(id) => {
-                let source = self.running.take().map(|running| running.path.clone()).unwrap_or_default();
+                let sources = self.running.take().map(|running| running.sources.clone()).unwrap_or_default();
                 match result {
                     Ok(loaded) => {
                         if let Some(note) = loaded.report.note {
                             self.note = note;
                         }
-                        self.show_capture(Snapshot::new(loaded.store), source, false);
+                        self.show_capture(Snapshot::new(loaded.store), sources, false);
                     }
                     Err(error) => {
                         // What was sorted before it failed stays to be looked at.
@@ -315,11 +324,11 @@ impl App {
                     picker.set_listing(&folder, listing);
                 }
             }
-            TaskEvent::Chosen(Choice::Chosen(Purpose::Open, path)) => {
-                self.act(Command::Open(path));
-            }
-            TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), path)) => {
-                self.act(Command::Export(format, path));
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), paths)) => {
+                for path in paths {
+                    self.act(Command::Export(format, path));
+                }
             }
             TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
             // Of a task that was given up, or of a dialog that was closed.
@@ -346,11 +355,7 @@ impl App {
                 return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
             }
             Command::Quit => return Some(Effect::Quit),
-            Command::Open(path) => {
-                self.picker = None;
-                self.note.clear();
-                self.load(Source::File(path));
-            }
+            Command::Open(sources) => self.open(sources),
             Command::OpenDemo => self.open_demo(),
             Command::ShowPicker => self.show_picker(Purpose::Open),
             Command::Export(format, path) => {
@@ -417,9 +422,12 @@ impl App {
 
     fn load(&mut self, source: Source) {
         self.keep();
-        if let Source::File(path) = &source {
-            self.note_recent(path);
-            self.folder = path.parent().map(PathBuf::from);
+        if let Source::Files(sources) = &source {
+            // The first of them is on top.
+            for file in sources.files().iter().rev() {
+                self.note_recent(&file.path);
+                self.folder = file.path.parent().map(PathBuf::from);
+            }
         }
         self.message = None;
         self.awaits_capture = false;
@@ -431,10 +439,10 @@ impl App {
 
     fn export(&mut self, format: ExportFormat, path: PathBuf) {
         if let Some(capture) = &self.capture {
-            let (snapshot, source) = (capture.timeline.snapshot().clone(), capture.source.clone());
+            let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
             let range = capture.timeline.range();
             let id = self.next_task();
-            self.running = Some(tasks::export(id, snapshot, source, format, range, path, &self.wake));
+            self.running = Some(tasks::export(id, snapshot, sources, format, range, path, &self.wake));
         }
     }
 

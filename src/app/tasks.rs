@@ -12,6 +12,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
+use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain::{self, FlowChain};
 use crate::scene::survey::Survey;
@@ -67,8 +68,8 @@ pub struct Running {
     pub id: TaskId,
     /// What is being done to what.
     pub title: String,
-    /// The capture that is loaded, or the file that is written.
-    pub path: PathBuf,
+    /// The capture that is loaded, or that is written.
+    pub sources: Sources,
     /// How far it is.
     pub progress: Progress,
     cancel: Cancel,
@@ -91,7 +92,7 @@ impl Drop for Running {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Source {
     /// A capture of the user's.
-    File(PathBuf),
+    Files(Sources),
     /// The generated one.
     Demo,
 }
@@ -99,22 +100,22 @@ pub enum Source {
 /// Starts to load a capture.
 #[must_use]
 pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
-    let (title, path) = match &source {
-        Source::File(path) => (format!("Opening {}", file_name(path)), path.clone()),
-        Source::Demo => ("Making a demo capture".to_owned(), demo_path(&demo_folder())),
+    let (title, sources) = match &source {
+        Source::Files(sources) => (format!("Opening {}", sources.title()), sources.clone()),
+        Source::Demo => ("Making a demo capture".to_owned(), Sources::from(&demo_path(&demo_folder()))),
     };
-    let running = Running { id, title, path, progress: Progress::default(), cancel: Cancel::default() };
+    let running = Running { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let failed = Arc::clone(&wake);
     let work = move || {
         let previews = Arc::clone(&wake);
         let result = guarded(|| {
-            let path = match source {
-                Source::File(path) => path,
-                Source::Demo => demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?,
+            let sources = match source {
+                Source::Files(sources) => sources,
+                Source::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
             let mut show = |store| previews(TaskEvent::Previewed(id, Snapshot::new(store)));
-            open_with_previews(&path, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
+            open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
                 LoadError::Cancelled(_) => TaskError::Cancelled,
                 other => TaskError::Failed(other.to_string()),
             })
@@ -127,12 +128,12 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
     running
 }
 
-/// Starts to write a capture, or of [`ExportFormat::Selected`] only `range`, sorted, to `path`; `source`, which it was loaded from, is never written over.
+/// Starts to write a capture, or of [`ExportFormat::Selected`] only `range`, sorted, to `path`; the files that it was loaded from are never written over.
 #[must_use]
 pub fn export(
     id: TaskId,
     snapshot: Snapshot,
-    source: PathBuf,
+    sources: Sources,
     format: ExportFormat,
     range: TimeRange,
     path: PathBuf,
@@ -141,7 +142,7 @@ pub fn export(
     let running = Running {
         id,
         title: format!("Writing {}", file_name(&path)),
-        path: path.clone(),
+        sources: sources.clone(),
         progress: Progress::default(),
         cancel: Cancel::default(),
     };
@@ -164,7 +165,7 @@ pub fn export(
     let options = ExportOptions { from_ns, to_ns, ..whole };
     let work = move || {
         let result = guarded(|| {
-            let written = export::export(&snapshot, &source, &path, &options, &cancel, &progress);
+            let written = export::export(&snapshot, &sources, &path, &options, &cancel, &progress);
             written.map_err(|error| match error {
                 ExportError::Cancelled(_) => TaskError::Cancelled,
                 other => TaskError::Failed(other.to_string()),

@@ -91,10 +91,7 @@ impl Driven {
             events,
             ..egui::RawInput::default()
         };
-        let app = &mut self.app;
-        let output = self.context.run_ui(input, |ui| {
-            app.show(ui);
-        });
+        let output = self.context.run_ui(input, |ui| drop(self.app.show(ui)));
         let mut texts = Vec::new();
         output.shapes.iter().for_each(|clipped| collect_texts(&clipped.shape, &mut texts));
         (self.texts, self.places) = texts.into_iter().unzip();
@@ -292,7 +289,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let capture = file(folder.path(), "two.json", TWO_SPANS);
     let open = || {
         let mut driven = Driven::with_folders(folders.clone());
-        driven.app.open_first_of(std::slice::from_ref(&capture));
+        driven.app.open_files(std::slice::from_ref(&capture));
         driven.finish_tasks();
         driven.frame(Vec::new());
         driven
@@ -394,7 +391,7 @@ fn keys_behind_a_dialog_move_nothing_and_escape_closes_the_dialog() {
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.open_first_of(&[bad]);
+    driven.app.open_files(&[bad]);
     driven.finish_tasks();
     driven.frame(Vec::new());
     driven.frame(Vec::new());
@@ -423,7 +420,7 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     std::fs::write(&kept, bytes).unwrap();
 
     let mut driven = Driven::with(AppOptions { load, ..AppOptions::default() });
-    driven.app.open_first_of(&[capture]);
+    driven.app.open_files(&[capture]);
     driven.finish_tasks();
     driven.app.timeline_mut().unwrap().wait_for_all();
     driven.app.timeline_mut().unwrap().show_exactly(1000, 2000);
@@ -483,7 +480,7 @@ fn an_unreadable_trace_is_a_message_and_the_capture_before_it_stays() {
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.open_first_of(&[bad]);
+    driven.app.open_files(&[bad]);
     driven.finish_tasks();
     driven.frame(Vec::new());
     let message = driven.app.message().expect("a message is shown").to_owned();
@@ -497,8 +494,8 @@ fn of_two_loads_the_second_is_shown_whichever_ends_first() {
     let first = file(folder.path(), "first.json", TWO_SPANS);
     let second = file(folder.path(), "second.json", TWO_SPANS);
     let mut driven = Driven::new();
-    driven.app.open_first_of(&[first]);
-    driven.app.open_first_of(&[second]);
+    driven.app.open_files(&[first]);
+    driven.app.open_files(&[second]);
     driven.finish_tasks();
     driven.finish_tasks();
     driven.frame(Vec::new());
@@ -507,14 +504,15 @@ fn of_two_loads_the_second_is_shown_whichever_ends_first() {
 }
 
 #[test]
-fn of_several_files_the_first_that_is_one_is_opened_and_that_is_said() {
+fn several_files_are_one_timeline_and_a_folder_among_them_is_left_out() {
     let folder = tempfile::tempdir().unwrap();
-    let good = file(folder.path(), "good.json", TWO_SPANS);
+    let [one, two] = ["one.json", "two.json"].map(|name| file(folder.path(), name, TWO_SPANS));
     let mut driven = Driven::new();
-    driven.app.open_first_of(&[folder.path().to_owned(), good]);
+    driven.app.open_files(&[one, folder.path().to_owned(), two]);
     driven.finish_tasks();
-    assert_eq!(driven.app.title(), "good.json - Longspan");
-    assert!(driven.app.note().contains("good.json"), "{}", driven.app.note());
+    assert_eq!(driven.app.title(), "one.json and two.json - Longspan");
+    let spans = driven.app.timeline_mut().unwrap().snapshot().summary().spans;
+    assert!(spans == 4 && driven.app.note().contains("is a folder"), "{spans} {}", driven.app.note());
 }
 
 #[test]

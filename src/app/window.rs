@@ -1,7 +1,6 @@
 //! The window and its loop: input in, pictures out. Sleeps while nothing changes; rebuilds what the system takes away.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -16,6 +15,7 @@ use super::preferences::WindowPlace;
 use super::state::{App, Effect};
 use super::tasks::{TaskEvent, Wake};
 use super::{AppError, AppOptions};
+use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
 
@@ -36,20 +36,20 @@ impl From<accesskit_winit::Event> for Event {
     }
 }
 
-/// Opens the window and stays until it is closed. The files are opened after the first frame is on the screen.
+/// Opens the window and stays until it is closed. The capture is opened after the first frame is on the screen.
 ///
 /// # Errors
 /// [`AppError`] if there is no display, no driver, or a library of the system is missing.
-pub fn run(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
+pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     // The window library panics where a library of the system is missing.
-    catch_unwind(AssertUnwindSafe(|| run_loop(files, options))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
         Err(AppError::MissingLibrary { reason })
     })
 }
 
-fn run_loop(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
+fn run_loop(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     // The error begins with the place in the library's source, which helps nobody.
     let no_window = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
@@ -67,12 +67,12 @@ fn run_loop(files: Vec<PathBuf>, options: AppOptions) -> Result<(), AppError> {
         wake,
         proxy,
         window: None,
-        files,
+        sources,
         demo,
         repaint_at: None,
         failed: None,
     };
-    if shell.demo || !shell.files.is_empty() {
+    if shell.demo || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
     event_loop.run_app(&mut shell).map_err(|error| no_window(&error))?;
@@ -86,7 +86,7 @@ struct Shell {
     proxy: EventLoopProxy<Event>,
     window: Option<OpenWindow>,
     /// To be opened after the first frame.
-    files: Vec<PathBuf>,
+    sources: Sources,
     demo: bool,
     repaint_at: Option<Instant>,
     failed: Option<AppError>,
@@ -296,10 +296,10 @@ impl Shell {
 
     /// Opens what was given on the command line, now that there is a picture.
     fn open_files(&mut self) {
-        let files = std::mem::take(&mut self.files);
+        let sources = std::mem::take(&mut self.sources);
         let demo = std::mem::take(&mut self.demo);
-        if !files.is_empty() {
-            self.app.open_first_of(&files);
+        if !sources.files().is_empty() {
+            self.app.open(sources);
         } else if demo {
             self.app.open_demo();
         } else {

@@ -57,7 +57,11 @@ impl Stage {
 
 /// Shared counters of one long piece of work. Clones count together.
 #[derive(Debug, Clone, Default)]
-pub struct Progress(Arc<Counters>);
+pub struct Progress {
+    counters: Arc<Counters>,
+    /// Whether it counts a part of a stage that another has begun.
+    is_part: bool,
+}
 
 #[derive(Debug, Default)]
 struct Counters {
@@ -93,48 +97,57 @@ pub struct ProgressView {
 impl Progress {
     /// Starts a stage of `total` units (0: unknown) and resets the units done and the events.
     pub fn begin(&self, stage: Stage, total: u64) {
-        let started = *self.0.started.get_or_init(Instant::now);
+        if self.is_part {
+            return;
+        }
+        let started = *self.counters.started.get_or_init(Instant::now);
         let since_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
-        self.0.stage_started_ms.store(since_ms, Ordering::Relaxed);
-        self.0.done.store(0, Ordering::Relaxed);
-        self.0.events.store(0, Ordering::Relaxed);
-        self.0.total.store(total, Ordering::Relaxed);
-        self.0.stage.store(stage as u8, Ordering::Release);
+        self.counters.stage_started_ms.store(since_ms, Ordering::Relaxed);
+        self.counters.done.store(0, Ordering::Relaxed);
+        self.counters.events.store(0, Ordering::Relaxed);
+        self.counters.total.store(total, Ordering::Relaxed);
+        self.counters.stage.store(stage as u8, Ordering::Release);
+    }
+
+    /// The same for work that is a part of a stage, such as one file of several: it counts, and begins nothing.
+    #[must_use]
+    pub fn part(&self) -> Self {
+        Self { counters: Arc::clone(&self.counters), is_part: true }
     }
 
     /// Adds finished units to the stage.
     pub fn advance(&self, units: u64) {
-        self.0.done.fetch_add(units, Ordering::Relaxed);
+        self.counters.done.fetch_add(units, Ordering::Relaxed);
     }
 
     /// Adds bytes of the source that were read.
     pub fn add_bytes(&self, bytes: u64) {
-        self.0.bytes.fetch_add(bytes, Ordering::Relaxed);
+        self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Adds events that were taken.
     pub fn add_events(&self, events: u64) {
-        self.0.events.fetch_add(events, Ordering::Relaxed);
+        self.counters.events.fetch_add(events, Ordering::Relaxed);
     }
 
     /// How the events that were taken lie in time.
     #[must_use]
     pub fn density(&self) -> &Density {
-        &self.0.density
+        &self.counters.density
     }
 
     /// The counters now.
     #[must_use]
     pub fn view(&self) -> ProgressView {
-        let elapsed = self.0.started.get().map(Instant::elapsed).unwrap_or_default();
-        let stage_started = Duration::from_millis(self.0.stage_started_ms.load(Ordering::Relaxed));
-        let stage = usize::from(self.0.stage.load(Ordering::Acquire));
+        let elapsed = self.counters.started.get().map(Instant::elapsed).unwrap_or_default();
+        let stage_started = Duration::from_millis(self.counters.stage_started_ms.load(Ordering::Relaxed));
+        let stage = usize::from(self.counters.stage.load(Ordering::Acquire));
         ProgressView {
             stage: Stage::ALL.get(stage).copied().unwrap_or(Stage::Done),
-            done: self.0.done.load(Ordering::Relaxed),
-            total: self.0.total.load(Ordering::Relaxed),
-            bytes: self.0.bytes.load(Ordering::Relaxed),
-            events: self.0.events.load(Ordering::Relaxed),
+            done: self.counters.done.load(Ordering::Relaxed),
+            total: self.counters.total.load(Ordering::Relaxed),
+            bytes: self.counters.bytes.load(Ordering::Relaxed),
+            events: self.counters.events.load(Ordering::Relaxed),
             elapsed,
             stage_elapsed: elapsed.saturating_sub(stage_started),
         }

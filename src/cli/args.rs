@@ -8,33 +8,34 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat, LowFilter,
-    LowProgress, LowRange, LowSpans, LowStats, LowSynth,
+    LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat,
+    LowFilter, LowOffsets, LowProgress, LowRange, LowSpans, LowStats, LowSynth, LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
 use crate::export::ExportFormat;
 use crate::export::table::RowFormat;
+use crate::model::{SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::store::cache::Cache;
 
 /// What to do.
 #[derive(Debug)]
 pub enum Command {
-    Window { files: Vec<PathBuf>, demo: bool, load: Load },
+    Window { sources: Sources, demo: bool, load: Load },
     InstallDesktop,
     UninstallDesktop,
     Demo { load: Load },
-    Info { file: PathBuf, json: bool, load: Load },
+    Info { sources: Sources, json: bool, load: Load },
     Spans { spans: Spans, load: Load },
     Stats { stats: Stats, load: Load },
     Export { export: Export, load: Load },
-    Render { file: PathBuf, output: PathBuf, size: SizeArg, range: TimeRange, load: Load },
+    Render { sources: Sources, output: PathBuf, size: SizeArg, range: TimeRange, load: Load },
     Synth(Synth),
-    Dump { file: PathBuf, load: Load },
+    Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf },
-    Bench { file: PathBuf, frames: u32, size: SizeArg, load: Load },
+    Bench { sources: Sources, frames: u32, size: SizeArg, load: Load },
 }
 
 /// How captures are loaded.
@@ -71,7 +72,7 @@ pub struct TimeRange {
 /// Which spans to print, and how.
 #[derive(Debug)]
 pub struct Spans {
-    pub file: PathBuf,
+    pub sources: Sources,
     pub range: TimeRange,
     pub filter: Filter,
     pub limit: u64,
@@ -81,7 +82,7 @@ pub struct Spans {
 /// Which spans to add up, and how to print that.
 #[derive(Debug)]
 pub struct Stats {
-    pub file: PathBuf,
+    pub sources: Sources,
     pub range: TimeRange,
     pub filter: Filter,
     pub format: RowFormat,
@@ -90,7 +91,7 @@ pub struct Stats {
 /// What to export, and how.
 #[derive(Debug)]
 pub struct Export {
-    pub file: PathBuf,
+    pub sources: Sources,
     pub output: PathBuf,
     pub format: ExportFormat,
     pub range: TimeRange,
@@ -118,28 +119,38 @@ impl Command {
         Ok(match low.command {
             None if low.window.install_desktop => Self::InstallDesktop,
             None if low.window.uninstall_desktop => Self::UninstallDesktop,
-            None => Self::Window { files: low.window.files, demo: low.window.demo, load: load(low.window.common)? },
+            None => {
+                let LowWindow { files, offsets, demo, common, .. } = low.window;
+                Self::Window { sources: sources(files, offsets)?, demo, load: load(common)? }
+            }
             Some(LowCommand::Demo(demo)) => Self::Demo { load: load(demo.common)? },
-            Some(LowCommand::Info(info)) => Self::Info { file: info.file, json: info.json, load: load(info.common)? },
+            Some(LowCommand::Info(info)) => {
+                Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
+            }
             Some(LowCommand::Spans(low)) => {
-                let LowSpans { file, range, filter, limit, format, common } = low;
+                let LowSpans { capture: files, range, filter, limit, format, common } = low;
                 let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-                let spans = Spans { file, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
+                let sources = capture(files)?;
+                let spans = Spans { sources, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
                 Self::Spans { spans, load: load(common)? }
             }
             Some(LowCommand::Stats(low)) => {
-                let LowStats { file, range, filter, format, common } = low;
+                let LowStats { capture: files, range, filter, format, common } = low;
                 let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-                Self::Stats { stats: Stats { file, range, filter, format: format.rows() }, load: load(common)? }
+                Self::Stats {
+                    stats: Stats { sources: capture(files)?, range, filter, format: format.rows() },
+                    load: load(common)?,
+                }
             }
             Some(LowCommand::Export(low)) => {
-                let LowExport { file, output, format, range, track, by_process, common } = low;
+                let LowExport { capture: files, output, format, range, track, by_process, common } = low;
                 let format = export_format(format, &output, by_process)?;
                 let (range, track) = (time_range(&range)?, expression("--track", track)?);
-                Self::Export { export: Export { file, output, format, range, track }, load: load(common)? }
+                let sources = capture(files)?;
+                Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => Self::Render {
-                file: low.file,
+                sources: capture(low.capture)?,
                 output: low.output,
                 size: low.size,
                 range: time_range(&low.range)?,
@@ -150,14 +161,17 @@ impl Command {
                 let format = format.unwrap_or_else(|| format_of(&output));
                 Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
             }
-            Some(LowCommand::Dump(low)) => Self::Dump { file: low.file, load: load(low.common)? },
+            Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {
                 LowCacheAction::List(which) => Self::CacheList { folder: cache_folder(which.cache)? },
                 LowCacheAction::Clear(which) => Self::CacheClear { folder: cache_folder(which.cache)? },
             },
-            Some(LowCommand::Bench(low)) => {
-                Self::Bench { file: low.file, frames: low.frames, size: low.size, load: load(low.common)? }
-            }
+            Some(LowCommand::Bench(low)) => Self::Bench {
+                sources: capture(low.capture)?,
+                frames: low.frames,
+                size: low.size,
+                load: load(low.common)?,
+            },
         })
     }
 }
@@ -168,6 +182,31 @@ impl TimeRange {
     pub fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
         (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
     }
+}
+
+fn capture(low: LowCapture) -> Result<Sources, CliError> {
+    sources(low.files, low.offsets)
+}
+
+/// Files with what each is moved by.
+fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<Sources, CliError> {
+    let mut files: Vec<SourceFile> = files.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect();
+    let mut moved = vec![false; files.len()];
+    for (file, offset_ns) in offsets {
+        let is_meant = |source: &SourceFile| source.path == *file || source.path.file_name() == Some(OsStr::new(&file));
+        let meant: Vec<usize> = (0..files.len()).filter(|&position| is_meant(&files[position])).collect();
+        let problem = match meant[..] {
+            [position] if !moved[position] => {
+                (files[position].offset_ns, moved[position]) = (offset_ns, true);
+                continue;
+            }
+            [_] => "it has an offset already",
+            [] => "no FILE is called so",
+            _ => "several FILEs are called so; give the path of one",
+        };
+        return Err(CliError::Usage(format!("--offset {file}: {problem}")));
+    }
+    Ok(Sources::new(files))
 }
 
 fn load(common: LowCommon) -> Result<Load, CliError> {
@@ -270,10 +309,22 @@ mod tests {
 
     #[test]
     fn files_without_a_command_open_the_window() {
-        let Ok(Command::Window { files, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
+        let Ok(Command::Window { sources, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
             panic!("not the window")
         };
-        assert_eq!(files, ["a.json", "b.json"].map(PathBuf::from));
+        assert_eq!(sources, Sources::unmoved(["a.json", "b.json"].map(PathBuf::from)));
+    }
+
+    #[test]
+    fn an_offset_is_for_the_file_of_that_path_or_name() {
+        let offsets = |words: &str| match command(&format!("longspan info {words} --no-cache")) {
+            Ok(Command::Info { sources, .. }) => sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>(),
+            other => panic!("{words}: {other:?}"),
+        };
+        assert_eq!(offsets("x/a b"), [0, 0]);
+        assert_eq!(offsets("x/a b --offset a=+1.5ms --offset b=-2"), [1_500_000, -2]);
+        assert_eq!(offsets("x/a y/a --offset y/a=1s"), [0, 1_000_000_000]);
+        assert_eq!(offsets("x=1 --offset x=1=3ns"), [3]);
     }
 
     #[test]
@@ -310,6 +361,13 @@ mod tests {
             "longspan synth -o a --spans 5 --disorder 1.5",
             "longspan --demo a.json",
             "longspan cache",
+            "longspan info a --offset a",
+            "longspan info a --offset a=soon",
+            "longspan info a --offset b=1",
+            "longspan info a --offset a=1 --offset a=2",
+            "longspan info x/a y/a --offset a=1",
+            "longspan --offset a=1",
+            "longspan info --offset a=1",
         ] {
             assert!(matches!(command(words), Err(CliError::Usage(_))), "{words}");
         }

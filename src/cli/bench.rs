@@ -18,6 +18,7 @@ use super::args::Load;
 use super::load::load;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
+use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::asker::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
 use crate::scene::color::{Palette, Shade};
@@ -111,8 +112,8 @@ enum Pass {
 }
 
 /// Measures, and prints one JSON object.
-pub fn print(file: &Path, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
-    let loaded = load(file, how)?;
+pub fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+    let loaded = load(sources, how)?;
     let store_path = loaded.store.path().to_owned();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
     let pool = pool.map_err(|error| CliError::Output(std::io::Error::other(error)))?;
@@ -127,7 +128,7 @@ pub fn print(file: &Path, frames: u32, size: SizeArg, how: &Load) -> Result<(), 
     let store = if how.cache.is_some() && store_path.is_file() {
         drop(loaded);
         drop_pages(&store_path).map_err(|source| CliError::File { path: store_path.clone(), source })?;
-        let kept = load(file, how)?.store;
+        let kept = load(sources, how)?.store;
         steps.extend(script.run(&Snapshot::new(kept.clone()), Pass::Cold, &pool)?);
         kept
     } else {

@@ -11,15 +11,15 @@ use crate::query::Snapshot;
 
 /// Writes what `wanted` asks for, and says on stderr what was written.
 pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&wanted.file, how)?.store);
+    let snapshot = Snapshot::new(load(&wanted.sources, how)?.store);
     let (from_ns, to_ns) = wanted.range.on_clock_of(snapshot.start_ns());
     let options = ExportOptions { format: wanted.format, from_ns, to_ns, track: wanted.track.clone() };
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let written = export::export(&snapshot, &wanted.file, &wanted.output, &options, &Cancel::default(), &progress);
+    let written = export::export(&snapshot, &wanted.sources, &wanted.output, &options, &Cancel::default(), &progress);
     drop(line);
     let written = written?;
     let (path, spans, bytes) = (wanted.output.display(), written.spans, written.bytes);
     eprintln!("longspan: {path}: {spans} spans written, {bytes} bytes");
-    check(&wanted.file, snapshot.store())
+    check(&wanted.sources, snapshot.store())
 }

@@ -1,7 +1,6 @@
 //! `longspan info`: what a capture holds and how it was loaded. Reads the tables of the store, never its rows.
 
 use std::io::Write;
-use std::path::Path;
 
 use serde::Serialize;
 
@@ -10,7 +9,7 @@ use super::load::load;
 use super::{CliError, to_stdout};
 use crate::base::time::{duration_text, seconds_text};
 use crate::ingest::Loaded;
-use crate::model::TrackKind;
+use crate::model::{Sources, TrackKind};
 
 /// The object that `info --json` prints: names are a contract with scripts.
 #[derive(Debug, Serialize)]
@@ -37,9 +36,11 @@ struct Info {
 #[derive(Debug, Serialize)]
 struct LossInfo {
     name: &'static str,
+    /// In which file, where there are several.
+    file: Option<String>,
     count: u64,
     first: String,
-    advice: &'static str,
+    advice: String,
 }
 
 #[derive(Debug, Serialize)]
@@ -53,9 +54,9 @@ struct LoadInfo {
     cached: bool,
 }
 
-/// Prints what `file` holds.
-pub fn print(file: &Path, json: bool, how: &Load) -> Result<(), CliError> {
-    let info = Info::of(&load(file, how)?);
+/// Prints what a capture holds.
+pub fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
+    let info = Info::of(&load(sources, how)?);
     to_stdout(|out| {
         if json {
             serde_json::to_writer(&mut *out, &info).map_err(std::io::Error::from)?;
@@ -72,11 +73,12 @@ impl Info {
         let (store, meta) = (&loaded.store, loaded.store.meta());
         let (summary, tables) = (&meta.summary, &meta.tracks);
         let load = &summary.load;
-        let losses = meta.losses.iter().map(|(loss, entry)| LossInfo {
-            name: loss.name(),
-            count: entry.count,
-            first: entry.first.to_string(),
-            advice: loss.advice(),
+        let losses = meta.losses.iter().map(|lost| LossInfo {
+            name: lost.loss.name(),
+            file: lost.file.map(str::to_owned),
+            count: lost.count,
+            first: lost.first.to_string(),
+            advice: lost.advice.to_owned(),
         });
         Self {
             spans: summary.spans,

@@ -1,28 +1,26 @@
 //! Loads a capture for a command: progress and losses on stderr, a snapshot to ask.
 
-use std::path::Path;
-
 use super::CliError;
 use super::args::Load;
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
-use crate::model::Losses;
+use crate::model::{Losses, Sources};
 use crate::store::Store;
 use crate::store::cache::Cache;
 
-/// Loads `file`, or takes its kept store, and says on stderr what was lost.
-pub fn load(file: &Path, how: &Load) -> Result<Loaded, CliError> {
+/// Loads a capture, or takes its kept store, and says on stderr what was lost.
+pub fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let line = ProgressLine::start(&progress, how.progress);
-    let loaded = ingest::open(file, &how.options(), &Cancel::default(), &progress);
+    let loaded = ingest::open(sources.clone(), &how.options(), &Cancel::default(), &progress);
     drop(line);
     let loaded = loaded?;
     if let Some(note) = &loaded.report.note {
         eprintln!("longspan: {note}");
     }
-    report(file, &loaded.store.meta().losses);
+    report(sources, &loaded.store.meta().losses);
     Ok(loaded)
 }
 
@@ -30,13 +28,13 @@ pub fn load(file: &Path, how: &Load) -> Result<Loaded, CliError> {
 ///
 /// # Errors
 /// [`CliError::Damaged`] if it was not: what was printed or written lacks something.
-pub fn check(file: &Path, store: &Store) -> Result<(), CliError> {
+pub fn check(sources: &Sources, store: &Store) -> Result<(), CliError> {
     let parts = store.damaged();
     if parts == 0 {
         return Ok(());
     }
     Cache::forget(store).map_err(|source| CliError::File { path: store.path().to_owned(), source })?;
-    Err(CliError::Damaged { path: file.to_owned(), parts })
+    Err(CliError::Damaged { sources: sources.to_string(), parts })
 }
 
 impl Load {
@@ -48,9 +46,14 @@ impl Load {
     }
 }
 
-fn report(file: &Path, losses: &Losses) {
-    for (loss, entry) in losses.iter() {
-        let (path, name, count) = (file.display(), loss.name(), entry.count);
-        eprintln!("longspan: {path}: {count} {name}, first at {}: {}", entry.first, loss.advice());
+fn report(sources: &Sources, losses: &Losses) {
+    for lost in losses.iter() {
+        let (name, count) = (lost.loss.name(), lost.count);
+        let file = match (lost.file, sources.files()) {
+            (Some(file), [archive]) => format!("{}/{file}", archive.path.display()),
+            (Some(file), _) => file.to_owned(),
+            (None, _) => sources.to_string(),
+        };
+        eprintln!("longspan: {file}: {count} {name}, first at {}: {}", lost.first, lost.advice);
     }
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::units::{SizeArg, TimeArg};
-use crate::base::units::bytes;
+use crate::base::units::{bytes, signed_time_ns};
 use crate::export::table::RowFormat;
 
 /// A viewer for trace timelines of a billion spans.
@@ -33,9 +33,11 @@ pub struct LowArgs {
 /// The window.
 #[derive(Debug, Args)]
 pub struct LowWindow {
-    /// Captures to open in the window
+    /// Captures to open in the window; several are shown on one timeline
     #[arg(value_name = "FILE")]
     pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub offsets: LowOffsets,
     /// Open a generated capture
     #[arg(long, conflicts_with = "files")]
     pub demo: bool,
@@ -47,6 +49,24 @@ pub struct LowWindow {
     pub uninstall_desktop: bool,
     #[command(flatten)]
     pub common: LowCommon,
+}
+
+/// By how much files are moved in time.
+#[derive(Debug, Args)]
+pub struct LowOffsets {
+    /// Move a file in time, such as b.json=+1.5ms: FILE as it is given, or its name alone; for each FILE once
+    #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files")]
+    pub offsets: Vec<(String, i64)>,
+}
+
+/// What to load.
+#[derive(Debug, Args)]
+pub struct LowCapture {
+    /// The capture; several files are shown on one timeline
+    #[arg(value_name = "FILE", required = true)]
+    pub files: Vec<PathBuf>,
+    #[command(flatten)]
+    pub offsets: LowOffsets,
 }
 
 /// What every command that loads a capture takes.
@@ -122,8 +142,8 @@ pub struct LowDemo {
 
 #[derive(Debug, Args)]
 pub struct LowInfo {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -144,8 +164,8 @@ pub struct LowFilter {
 
 #[derive(Debug, Args)]
 pub struct LowSpans {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     #[command(flatten)]
     pub range: LowRange,
     #[command(flatten)]
@@ -162,8 +182,8 @@ pub struct LowSpans {
 
 #[derive(Debug, Args)]
 pub struct LowStats {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     #[command(flatten)]
     pub range: LowRange,
     #[command(flatten)]
@@ -221,8 +241,8 @@ pub enum LowExportFormat {
 
 #[derive(Debug, Args)]
 pub struct LowExport {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     /// The file to write; replaced only once everything is written
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
@@ -243,8 +263,8 @@ pub struct LowExport {
 
 #[derive(Debug, Args)]
 pub struct LowRender {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     /// The PNG file to write
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
@@ -284,8 +304,8 @@ pub struct LowSynth {
 
 #[derive(Debug, Args)]
 pub struct LowDump {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     #[command(flatten)]
     pub common: LowCommon,
 }
@@ -315,8 +335,8 @@ pub struct LowCacheFolder {
 
 #[derive(Debug, Args)]
 pub struct LowBench {
-    /// The capture
-    pub file: PathBuf,
+    #[command(flatten)]
+    pub capture: LowCapture,
     /// How many frames
     #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
     pub frames: u32,
@@ -325,6 +345,12 @@ pub struct LowBench {
     pub size: SizeArg,
     #[command(flatten)]
     pub common: LowCommon,
+}
+
+fn offset(text: &str) -> Result<(String, i64), String> {
+    // A name may hold an equals sign; a time does not.
+    let (file, time) = text.rsplit_once('=').ok_or("expected FILE=TIME, such as b.json=+1.5ms")?;
+    Ok((file.to_owned(), signed_time_ns(time.strip_prefix('+').unwrap_or(time))?))
 }
 
 fn part(text: &str) -> Result<f64, String> {

@@ -49,8 +49,10 @@ enum CliError {
     #[error(transparent)]
     Export(#[from] crate::export::ExportError),
     /// The kept store turned out to be damaged while it was read.
-    #[error("{}: its kept store is damaged in {parts} places, so the result lacks something; it was removed: run this again", path.display())]
-    Damaged { path: PathBuf, parts: u64 },
+    #[error(
+        "{sources}: its kept store is damaged in {parts} places, so the result lacks something; it was removed: run this again"
+    )]
+    Damaged { sources: String, parts: u64 },
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: crate::formats::native::write::WriteError },
@@ -94,20 +96,20 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
 
 fn perform(command: Command) -> Result<(), CliError> {
     match command {
-        Command::Info { file, json, load } => info::print(&file, json, &load),
+        Command::Info { sources, json, load } => info::print(&sources, json, &load),
         Command::Spans { spans, load } => spans::print(&spans, &load),
         Command::Stats { stats, load } => stats::print(&stats, &load),
-        Command::Dump { file, load } => dump::print(&file, &load),
+        Command::Dump { sources, load } => dump::print(&sources, &load),
         Command::CacheList { folder } => cache::list(&folder),
         Command::CacheClear { folder } => cache::clear(&folder),
-        Command::Window { files, demo, load } => window::open(files, demo, &load),
+        Command::Window { sources, demo, load } => window::open(sources, demo, &load),
         Command::InstallDesktop => desktop::install(),
         Command::UninstallDesktop => desktop::uninstall(),
         Command::Demo { load } => window::demo(&load),
         Command::Export { export, load } => export::write(&export, &load),
-        Command::Render { file, output, size, range, load } => window::render(&file, &output, size, range, &load),
+        Command::Render { sources, output, size, range, load } => window::render(&sources, &output, size, range, &load),
         Command::Synth(wanted) => synth::write(&wanted),
-        Command::Bench { file, frames, size, load } => bench::print(&file, frames, size, &load),
+        Command::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
     }
 }
 

@@ -1,13 +1,14 @@
 //! What a build without the feature `window` says to those commands that draw.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::CliError;
 use super::args::{Load, TimeRange};
 use super::units::SizeArg;
+use crate::model::Sources;
 
 /// Refuses to open the window.
-pub fn open(_files: Vec<PathBuf>, _demo: bool, _how: &Load) -> Result<(), CliError> {
+pub fn open(_sources: Sources, _demo: bool, _how: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 
@@ -17,6 +18,6 @@ pub fn demo(_how: &Load) -> Result<(), CliError> {
 }
 
 /// Refuses to draw.
-pub fn render(_: &Path, _: &Path, _: SizeArg, _: TimeRange, _: &Load) -> Result<(), CliError> {
+pub fn render(_: &Sources, _: &Path, _: SizeArg, _: TimeRange, _: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }

@@ -1,7 +1,5 @@
 //! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of each lane at a time.
 
-use std::path::Path;
-
 use super::args::{Load, Spans};
 use super::load::{check, load};
 use super::{CliError, to_stdout};
@@ -20,7 +18,7 @@ const TIED_MAX: usize = 64 * 1024;
 
 /// Prints the spans that `spans` asks for.
 pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(Path::new(&spans.file), how)?.store);
+    let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
     let scope = Scope { from_ns, to_ns, spans_only: true, ..Scope::default() };
     let matcher = Matcher::new(&snapshot, &spans.filter);
@@ -51,5 +49,5 @@ pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
         }
         Ok(())
     })?;
-    check(Path::new(&spans.file), snapshot.store())
+    check(&spans.sources, snapshot.store())
 }

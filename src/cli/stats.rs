@@ -17,7 +17,7 @@ const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min
 
 /// Prints the totals that `stats` asks for.
 pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(&stats.file, how)?.store);
+    let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
     let (from_ns, to_ns) = stats.range.on_clock_of(snapshot.start_ns());
     let scope = Scope { from_ns, to_ns, ..Scope::default() };
     let matcher = Matcher::new(&snapshot, &stats.filter);
@@ -63,5 +63,5 @@ pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
         }
         Ok(())
     })?;
-    check(&stats.file, snapshot.store())
+    check(&stats.sources, snapshot.store())
 }

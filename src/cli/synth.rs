@@ -1,16 +1,12 @@
 //! `longspan synth`: writes a generated capture. The same arguments give the same bytes.
 
-use std::path::Path;
-
 use super::CliError;
 use super::args::Synth as Wanted;
 use super::low_args::LowCaptureFormat;
 use crate::export::output::OutputFile;
 use crate::formats::native::write::WriteError;
+use crate::model::Sources;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
-
-/// A generated capture is made of no file that could be written over.
-const NO_SOURCE: &str = "";
 
 /// Generates what is wanted, and writes it.
 pub fn write(wanted: &Wanted) -> Result<(), CliError> {
@@ -23,7 +19,7 @@ pub fn write(wanted: &Wanted) -> Result<(), CliError> {
         flavour: Flavour::Spans,
     });
     let failed = |source| CliError::Generated { path: wanted.output.clone(), source };
-    let mut file = OutputFile::create(&wanted.output, Path::new(NO_SOURCE))?;
+    let mut file = OutputFile::create(&wanted.output, &Sources::default())?;
     match wanted.format {
         LowCaptureFormat::Native => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
         LowCaptureFormat::Chrome => {

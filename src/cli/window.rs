@@ -1,6 +1,6 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use super::args::{Load, TimeRange};
 use super::load::load;
@@ -11,21 +11,22 @@ use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
+use crate::model::Sources;
 use crate::query::Snapshot;
 
 /// Where the demo is drawn when there is no display.
 const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
-pub fn open(files: Vec<PathBuf>, demo: bool, how: &Load) -> Result<(), CliError> {
+pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
-    Ok(app::run(files, AppOptions { load: how.options(), demo, folders, ..AppOptions::default() })?)
+    Ok(app::run(sources, AppOptions { load: how.options(), demo, folders, ..AppOptions::default() })?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
 pub fn demo(how: &Load) -> Result<(), CliError> {
     if has_display() {
-        match open(Vec::new(), true, how) {
+        match open(Sources::default(), true, how) {
             Err(CliError::App(AppError::NoWindow { reason })) => eprintln!("longspan: no window: {reason}"),
             answer => return answer,
         }
@@ -34,15 +35,15 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
     let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
-    render(&capture, &picture, size, TimeRange::default(), how)?;
+    render(&Sources::from(&capture), &picture, size, TimeRange::default(), how)?;
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", picture.display())?))
 }
 
 /// Draws a capture into a PNG file.
-pub fn render(file: &Path, output: &Path, size: SizeArg, range: TimeRange, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(file, how)?.store);
+pub fn render(sources: &Sources, output: &Path, size: SizeArg, range: TimeRange, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(sources, how)?.store);
     let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
-    let title = file.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let title = sources.title();
     let size_px = [size.width_px, size.height_px];
     Ok(render_png(snapshot, &PictureOptions { size_px, from_ns, to_ns, title, ..PictureOptions::default() }, output)?)
 }

@@ -22,7 +22,7 @@ use regex::Regex;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::native::write::WriteError;
-use crate::model::{Event, EventKind};
+use crate::model::{Event, EventKind, Sources};
 use crate::query::Snapshot;
 
 use excerpt::Excerpt;
@@ -96,7 +96,7 @@ pub enum ExportError {
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file to write is the capture itself, perhaps under another name.
-    #[error("{}: is the capture that is open; choose another file", path.display())]
+    #[error("{}: is a capture that is open; choose another file", path.display())]
     IsSource { path: PathBuf },
     /// The path is a folder.
     #[error("{}: is a folder", path.display())]
@@ -114,13 +114,13 @@ pub enum ExportError {
 
 /// Writes a capture to `output`, in place of a file that may be there.
 ///
-/// `source` is the capture that `snapshot` is of: it is never written over.
+/// `sources` are the files that `snapshot` is of: none of them is written over.
 ///
 /// # Errors
 /// See [`ExportError`]; a file that was there before is then still there, unchanged.
 pub fn export(
     snapshot: &Snapshot,
-    source: &Path,
+    sources: &Sources,
     output: &Path,
     options: &ExportOptions,
     cancel: &Cancel,
@@ -140,7 +140,7 @@ pub fn export(
         folder.publish()?;
         return Ok(report);
     }
-    let mut file = OutputFile::create(output, source)?;
+    let mut file = OutputFile::create(output, sources)?;
     let excerpt = task.begin(options)?;
     let out = file.writer();
     let written = match options.format {

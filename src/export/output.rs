@@ -10,6 +10,7 @@ use std::path::{Path, PathBuf};
 use tempfile::NamedTempFile;
 
 use super::ExportError;
+use crate::model::Sources;
 
 /// Large enough that a disk sees few writes.
 const BUFFER_BYTES: usize = 1 << 20;
@@ -34,12 +35,13 @@ impl OutputFile {
     /// Begins a file that is to be at `path`, in the folder where it will be.
     ///
     /// # Errors
-    /// [`ExportError::IsSource`] if `path` is `source` under this or another name, [`ExportError::IsFolder`], or what the
+    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name, [`ExportError::IsFolder`], or what the
     /// system says.
-    pub fn create(path: &Path, source: &Path) -> Result<Self, ExportError> {
+    pub fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
+        let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, &source.path));
         let there = fs::metadata(path).ok();
-        if same_file(path, source) {
+        if is_source(path) {
             return Err(ExportError::IsSource { path: path.into() });
         }
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
@@ -51,7 +53,7 @@ impl OutputFile {
         }
         // A link goes on pointing to the file that is written, also one whose target is not there yet.
         let target = link_target(path).map_err(failed)?;
-        if same_file(&target, source) {
+        if is_source(&target) {
             return Err(ExportError::IsSource { path: path.into() });
         }
         let folder = folder_of(&target);
@@ -207,13 +209,13 @@ mod tests {
         let folder = folder();
         let (path, source) = (folder.path().join("out"), folder.path().join("in"));
         fs::write(&path, "old").unwrap();
-        let mut file = OutputFile::create(&path, &source).unwrap();
+        let mut file = OutputFile::create(&path, &Sources::from(&source)).unwrap();
         file.writer().write_all(b"half").unwrap();
         assert_eq!(entries(&folder), 2);
         drop(file);
         assert_eq!((fs::read(&path).unwrap(), entries(&folder)), (b"old".to_vec(), 1));
 
-        let mut file = OutputFile::create(&path, &source).unwrap();
+        let mut file = OutputFile::create(&path, &Sources::from(&source)).unwrap();
         file.writer().write_all(b"whole").unwrap();
         assert_eq!(file.publish().unwrap(), 5);
         assert_eq!((fs::read(&path).unwrap(), entries(&folder)), (b"whole".to_vec(), 1));
@@ -231,9 +233,9 @@ mod tests {
         std::os::unix::fs::symlink("soft", at("softer")).unwrap();
         fs::create_dir(at("sub")).unwrap();
         for name in ["in", "hard", "soft", "softer", "sub/../in", "./in"] {
-            let error = OutputFile::create(&at(name), &at("in")).unwrap_err();
+            let error = OutputFile::create(&at(name), &Sources::unmoved([at("other"), at("in")])).unwrap_err();
             assert!(matches!(error, ExportError::IsSource { .. }), "{name}: {error}");
-            let error = OutputFile::create(&at("in"), &at(name)).unwrap_err();
+            let error = OutputFile::create(&at("in"), &Sources::from(&at(name))).unwrap_err();
             assert!(matches!(error, ExportError::IsSource { .. }), "{name} as the source: {error}");
         }
         assert_eq!(fs::read(at("in")).unwrap(), b"capture");
@@ -245,7 +247,7 @@ mod tests {
         let (link, target) = (folder.path().join("link"), folder.path().join("target"));
         std::os::unix::fs::symlink("target", &link).unwrap();
         for text in ["first", "second"] {
-            let mut file = OutputFile::create(&link, Path::new("/none")).unwrap();
+            let mut file = OutputFile::create(&link, &Sources::from("/none")).unwrap();
             file.writer().write_all(text.as_bytes()).unwrap();
             file.publish().unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -281,7 +283,7 @@ mod tests {
     #[test]
     fn a_folder_and_a_path_without_a_folder_are_refused_and_a_device_is_written_to() {
         let folder = folder();
-        let create = |path: &Path| OutputFile::create(path, Path::new("/none"));
+        let create = |path: &Path| OutputFile::create(path, &Sources::from("/none"));
         assert!(matches!(create(folder.path()).unwrap_err(), ExportError::IsFolder { .. }));
         assert!(matches!(create(&folder.path().join("no/where")).unwrap_err(), ExportError::Io { .. }));
         let mut null = create(Path::new("/dev/null")).unwrap();

@@ -8,6 +8,7 @@ pub mod archive;
 mod args;
 mod batch;
 pub mod chrome_json;
+mod chunked;
 pub mod collapsed;
 pub mod cpuprofile;
 mod decimal;
@@ -29,11 +30,13 @@ mod pack;
 pub mod perf_data;
 pub mod perf_script;
 pub mod perfetto;
+mod scoped;
 pub mod source;
 pub mod spall;
 pub mod speedscope;
 pub mod strace;
 mod ticks;
+pub mod together;
 pub mod tracy;
 mod unpack;
 
@@ -150,4 +153,15 @@ pub enum ReadError {
     /// What was read could not be kept.
     #[error("{0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+impl ReadError {
+    /// Where in the file it was found.
+    #[must_use]
+    pub fn offset(&self) -> u64 {
+        match self {
+            Self::Io { offset, .. } | Self::Malformed { offset, .. } => *offset,
+            _ => 0,
+        }
+    }
 }

@@ -35,7 +35,7 @@ pub(super) struct Reading {
 impl Reading {
     /// Each kind of loss with its count.
     pub(super) fn lost(&self) -> Vec<(Loss, u64)> {
-        self.losses.iter().map(|(loss, entry)| (loss, entry.count)).collect()
+        self.losses.iter().map(|lost| (lost.loss, lost.count)).collect()
     }
 
     /// Time, value and name of each event.

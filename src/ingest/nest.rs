@@ -195,13 +195,13 @@ impl<'a> Nester<'a> {
         let open: Vec<_> = state.open.drain().collect();
         for (lane, begin) in open {
             if !begin.endless {
-                self.losses.add(Loss::UnmatchedBegin, Place::Time(begin.start_ns));
+                self.lose(Loss::UnmatchedBegin, track, begin.start_ns);
             }
             let lane = self.span(track, lane, &begin, end_ns, &Detail::default())?;
             self.writer.mark_unfinished(lane);
         }
         if self.tracks[track.index()].chart.finish(self.stacks, &mut self.flame_spans) {
-            self.losses.add(Loss::DeepNesting, Place::Time(end_ns));
+            self.lose(Loss::DeepNesting, track, end_ns);
         }
         self.push_flames(track)
     }
@@ -238,7 +238,7 @@ impl<'a> Nester<'a> {
             Some(Role::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
             Some(Role::Derived) => {
                 // Among the rows that are made for this track it could stand out of order.
-                self.losses.add(Loss::BadRecord, Place::Time(event.ts_ns));
+                self.lose(Loss::BadRecord, event.track, event.ts_ns);
                 Ok(())
             }
             _ => self.event_of_row(event, blob),
@@ -251,7 +251,7 @@ impl<'a> Nester<'a> {
         let track = match (self.asyncs.track_of(id), event.kind) {
             (Some(track), _) => track,
             (None, EventKind::End) => {
-                self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+                self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
                 return Ok(());
             }
             (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
@@ -299,11 +299,11 @@ impl<'a> Nester<'a> {
         state.open.close_ended(row.start_ns);
         let nothing = OpenBegin::nothing();
         let Some(placed) = state.open.place(Some(end_ns), nothing) else {
-            self.losses.add(Loss::DeepNesting, Place::Time(row.start_ns));
+            self.lose(Loss::DeepNesting, track, row.start_ns);
             return Ok(());
         };
         if placed.overlaps {
-            self.losses.add(Loss::Overlap, Place::Time(row.start_ns));
+            self.lose(Loss::Overlap, track, row.start_ns);
         }
         self.push_span(track, placed.lane, row, end_ns)?;
         Ok(())
@@ -343,7 +343,7 @@ impl<'a> Nester<'a> {
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
         if state.open.place(None, begin).is_none() {
-            self.losses.add(Loss::DeepNesting, Place::Time(event.ts_ns));
+            self.lose(Loss::DeepNesting, track, event.ts_ns);
         }
         self.saw(event.ts_ns);
     }
@@ -354,14 +354,14 @@ impl<'a> Nester<'a> {
         let open = &self.track(track).open;
         let innermost = open.innermost_where(|begin| !begin.endless);
         let Some(mut closed) = innermost else {
-            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
         if let Some(text) = text
             && open.get(closed).text != text
         {
             closed = open.innermost_where(|begin| !begin.endless && begin.text == text).unwrap_or(closed);
-            self.losses.add(Loss::MismatchedEnd, Place::Time(event.ts_ns));
+            self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
         }
         self.close(track, closed, event.ts_ns, &Detail::decode(blob))
     }
@@ -376,7 +376,7 @@ impl<'a> Nester<'a> {
                 self.span(track, lane, &begin, ts_ns, end)?;
                 return Ok(());
             }
-            self.losses.add(Loss::TruncatedSpan, Place::Time(begin.start_ns));
+            self.lose(Loss::TruncatedSpan, track, begin.start_ns);
             self.span(track, lane, &begin, ts_ns, &Detail::default())?;
         }
     }
@@ -407,7 +407,7 @@ impl<'a> Nester<'a> {
         let known = self.asyncs.track_of(id);
         if known.is_none() && event.kind == EventKind::AsyncEnd {
             // Recording began inside the span; what is known is that it ended here.
-            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
         }
         let track = match known {
             Some(track) => track,
@@ -458,7 +458,7 @@ impl<'a> Nester<'a> {
         let text = self.names.text_index(event.name);
         let open = &mut self.track(track).open;
         let Some(closed) = open.innermost_where(|begin| !begin.endless && begin.text == text) else {
-            self.losses.add(Loss::UnmatchedEnd, Place::Time(event.ts_ns));
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
         let (lane, begin) = open.take(closed);
@@ -500,6 +500,10 @@ impl<'a> Nester<'a> {
             self.tracks.resize_with(track.index() + 1, TrackState::default);
         }
         &mut self.tracks[track.index()]
+    }
+
+    fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
+        self.losses.add_in(self.registry.file_of(track), loss, Place::Time(ts_ns));
     }
 
     fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {

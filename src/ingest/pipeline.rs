@@ -3,7 +3,7 @@
 
 use std::fs;
 use std::io;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -18,7 +18,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader};
-use crate::model::{Loss, Losses, Names, Place, Registry, Stacks};
+use crate::model::{Loss, Losses, Names, Place, Registry, SourceFile, Sources, Stacks};
 use crate::store::cache::Cache;
 use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
 
@@ -100,16 +100,21 @@ pub enum LoadError {
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// Headers of the capture still contradict its events after they were all read.
-    #[error("{}: chunk {chunk} changed while it was read", path.display())]
-    Changing { path: PathBuf, chunk: usize },
+    #[error("{sources}: chunk {chunk} changed while it was read")]
+    Changing { sources: String, chunk: usize },
 }
 
-/// Opens a capture as a store.
+/// Opens a capture, one file or several, as a store.
 ///
 /// # Errors
 /// See [`LoadError`]. What is damaged in part is no error: the store counts it among its losses.
-pub fn open(path: &Path, options: &LoadOptions, cancel: &Cancel, progress: &Progress) -> Result<Loaded, LoadError> {
-    open_with_previews(path, options, cancel, progress, None)
+pub fn open(
+    sources: impl Into<Sources>,
+    options: &LoadOptions,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<Loaded, LoadError> {
+    open_with_previews(&sources.into(), options, cancel, progress, None)
 }
 
 /// Takes what is sorted so far, to be looked at while the rest is sorted.
@@ -120,7 +125,7 @@ pub type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
 /// # Errors
 /// As [`open`].
 pub fn open_with_previews(
-    path: &Path,
+    sources: &Sources,
     options: &LoadOptions,
     cancel: &Cancel,
     progress: &Progress,
@@ -134,10 +139,10 @@ pub fn open_with_previews(
         budget: Budget::new(options.budget_bytes),
         threads: options.threads.max(1),
     };
-    let mut place = StorePlace::choose(path, options)?;
+    let mut place = StorePlace::choose(sources, options)?;
     let (store, cached) = match place.kept() {
         Some(store) => (store, true),
-        None => (load(path, &mut place, &context, Previews::new(previews), started)?, false),
+        None => (load(sources, &mut place, &context, Previews::new(previews), started)?, false),
     };
     progress.begin(Stage::Done, 0);
     let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
@@ -192,15 +197,18 @@ struct Capture {
 }
 
 fn load(
-    path: &Path,
+    sources: &Sources,
     place: &mut StorePlace,
     context: &ReadContext,
     mut previews: Previews<'_>,
     started: Instant,
 ) -> Result<Store, LoadError> {
-    let source_bytes =
-        fs::metadata(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?.len();
-    let reader = formats::detect::open(path, context)?;
+    let mut source_bytes = 0;
+    for SourceFile { path, .. } in sources.files() {
+        let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
+        source_bytes += fs::metadata(path).map_err(io_error)?.len();
+    }
+    let reader = formats::together::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
     let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
@@ -219,7 +227,7 @@ fn load(
                 return Ok(Store::of_file(&file, &path)?);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {
-                return Err(LoadError::Changing { path: path.into(), chunk });
+                return Err(LoadError::Changing { sources: sources.to_string(), chunk });
             }
             Err(MergeError::HeaderLied { .. }) => {
                 // Rare and hostile: worth a pass over all chunks, so that every event still goes to its place.

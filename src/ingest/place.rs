@@ -10,13 +10,14 @@ use super::pipeline::{CachePolicy, LoadError, LoadOptions};
 use super::spill::SpillFile;
 use crate::base::disk::Disk;
 use crate::formats::ReadError;
+use crate::model::Sources;
 use crate::store::cache::{Building, Cache, CacheKey};
 use crate::store::{Store, StoreWriter};
 
 /// The place of one capture's store.
 #[derive(Debug)]
 pub struct StorePlace {
-    capture: PathBuf,
+    sources: Sources,
     key: CacheKey,
     cache: Option<Cache>,
     cache_bytes_max: u64,
@@ -37,15 +38,18 @@ pub struct StoreFile {
 }
 
 impl StorePlace {
-    /// Finds the place for the store of the capture at `path`.
+    /// Finds the place for the store of a capture.
     ///
     /// # Errors
-    /// [`ReadError::Io`] if there is no such capture.
-    pub fn choose(path: &Path, options: &LoadOptions) -> Result<Self, LoadError> {
-        let key =
-            CacheKey::of_capture(path).map_err(|source| ReadError::Io { path: path.into(), offset: 0, source })?;
+    /// [`ReadError::Io`] about the first file that is not there.
+    pub fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
+        let key = CacheKey::of_capture(sources).map_err(|(path, source)| ReadError::Io {
+            path: path.into(),
+            offset: 0,
+            source,
+        })?;
         let mut place = Self {
-            capture: path.into(),
+            sources: sources.clone(),
             key,
             cache: None,
             cache_bytes_max: options.cache_bytes_max,
@@ -108,9 +112,9 @@ impl StorePlace {
     /// If it cannot be given its name.
     pub fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
-        if CacheKey::of_capture(&self.capture).ok().as_ref() != Some(&self.key) {
-            let path = self.capture.display();
-            self.notes.push(format!("{path} changed while it was read: load it again to see it as it is now."));
+        if CacheKey::of_capture(&self.sources).ok().as_ref() != Some(&self.key) {
+            let sources = &self.sources;
+            self.notes.push(format!("{sources} changed while it was read: load it again to see it as it is now."));
             return Ok((file, self.folder.clone()));
         }
         let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };

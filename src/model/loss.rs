@@ -2,6 +2,7 @@
 //! advised on; it never ends a load by itself.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
@@ -117,20 +118,39 @@ losses! {
     UnknownMember = "unknown_member", "A file in the archive is in no known format; it is not shown.";
     /// A file of an archive that cannot be read.
     UnreadableMember = "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
+    /// A file of several that cannot be read.
+    UnreadableFile = "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
 }
 
 /// What is known of one kind of loss.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct LossEntry {
     /// How often it happened.
     pub count: u64,
     /// Where it was seen first.
     pub first: Place,
+    /// What was wrong with the first, where that can be said.
+    pub reason: Option<Box<str>>,
 }
 
-/// Losses by kind.
+/// One kind of loss in one file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Lost<'a> {
+    /// What was lost.
+    pub loss: Loss,
+    /// In which file, where a capture is several.
+    pub file: Option<&'a str>,
+    /// How often.
+    pub count: u64,
+    /// Where it was seen first.
+    pub first: Place,
+    /// What was wrong with the first, or else what it means and what can be done.
+    pub advice: &'a str,
+}
+
+/// Losses by file and kind.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub struct Losses(BTreeMap<Loss, LossEntry>);
+pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
     /// Counts one loss.
@@ -140,27 +160,65 @@ impl Losses {
 
     /// Counts `count` losses, the first of them at `place`.
     pub fn add_many(&mut self, loss: Loss, place: Place, count: u64) {
-        if count > 0 {
-            self.0.entry(loss).or_insert(LossEntry { count: 0, first: place }).count += count;
+        self.count_in(None, loss, &LossEntry { count, first: place, reason: None });
+    }
+
+    /// Counts one loss in a file of several.
+    pub fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: Place) {
+        self.count_in(file.cloned(), loss, &LossEntry { count: 1, first: place, reason: None });
+    }
+
+    /// Counts one loss with a sentence on what is wrong.
+    pub fn add_because(&mut self, reason: &str, loss: Loss, place: Place) {
+        self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(reason.into()) });
+    }
+
+    fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {
+        if more.count > 0 {
+            let none_yet = || LossEntry { count: 0, ..more.clone() };
+            self.0.entry((file, loss)).or_insert_with(none_yet).count += more.count;
         }
     }
 
     /// Adds the losses of a later part of the same capture.
     pub fn merge(&mut self, later: &Self) {
-        for (&loss, entry) in &later.0 {
-            self.add_many(loss, entry.first, entry.count);
+        for ((file, loss), entry) in &later.0 {
+            self.count_in(file.clone(), *loss, entry);
         }
     }
 
-    /// The kinds that happened, in the order of the table.
-    pub fn iter(&self) -> impl Iterator<Item = (Loss, LossEntry)> + '_ {
-        self.0.iter().map(|(&loss, &entry)| (loss, entry))
+    /// The same as losses of a file, or of files in it, whose times are moved by `offset_ns`.
+    #[must_use]
+    pub fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {
+        let mut named = Self::default();
+        for ((inner, loss), mut entry) in self.0 {
+            if let Place::Time(ts_ns) = &mut entry.first {
+                *ts_ns = ts_ns.saturating_add(offset_ns);
+            }
+            let file = match (file, inner) {
+                (Some(file), Some(inner)) => Some(format!("{file}/{inner}").into()),
+                (file, inner) => file.cloned().or(inner),
+            };
+            named.count_in(file, loss, &entry);
+        }
+        named
+    }
+
+    /// What was lost, by file and in the order of the table.
+    pub fn iter(&self) -> impl Iterator<Item = Lost<'_>> + '_ {
+        self.0.iter().map(|((file, loss), entry)| Lost {
+            loss: *loss,
+            file: file.as_deref(),
+            count: entry.count,
+            first: entry.first,
+            advice: entry.reason.as_deref().unwrap_or_else(|| loss.advice()),
+        })
     }
 
     /// How often `loss` happened.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
-        self.0.get(&loss).map_or(0, |entry| entry.count)
+        self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
     }
 
     /// How often anything happened.
@@ -189,8 +247,29 @@ mod tests {
         later.add(Loss::Truncated, Place::Offset(9));
         losses.merge(&later);
         assert_eq!(losses.count(Loss::Overlap), 2);
-        assert_eq!(losses.iter().next().map(|(_, entry)| entry.first), Some(Place::Time(5)));
+        assert_eq!(losses.iter().next().map(|lost| lost.first), Some(Place::Time(5)));
         assert_eq!(losses.total(), 3);
+    }
+
+    #[test]
+    fn losses_of_two_files_are_told_apart_and_moved_with_their_file() {
+        let mut member = Losses::default();
+        member.add(Loss::Overlap, Place::Time(5));
+        member.add_because("no digits", Loss::BadNumber, Place::Offset(7));
+        let mut losses = member.in_file(Some(&"m.json".into()), 0).in_file(Some(&"a.zip".into()), 100);
+        losses.add(Loss::Overlap, Place::Time(1));
+        let rows: Vec<_> = losses.iter().map(|lost| (lost.file, lost.loss, lost.first, lost.advice)).collect();
+        let overlap = Loss::Overlap.advice();
+        let inner = Some("a.zip/m.json");
+        assert_eq!(
+            rows,
+            [
+                (None, Loss::Overlap, Place::Time(1), overlap),
+                (inner, Loss::Overlap, Place::Time(105), overlap),
+                (inner, Loss::BadNumber, Place::Offset(7), "no digits"),
+            ]
+        );
+        assert_eq!((losses.count(Loss::Overlap), losses.total()), (2, 3));
     }
 
     #[test]

@@ -118,6 +118,8 @@ pub struct Process {
     pub labels: Box<str>,
     /// Where the capture wants it among the processes.
     pub sort_index: i64,
+    /// The file that it is in, where a capture is several.
+    pub file: Option<Arc<str>>,
 }
 
 /// A track.
@@ -139,6 +141,8 @@ pub struct Track {
 pub enum Metadata {
     /// The name of a process.
     ProcessName { pid: Id, name: Box<str> },
+    /// The file that a process is in, of several.
+    ProcessFile { pid: Id, file: Arc<str> },
     /// Labels of a process.
     ProcessLabels { pid: Id, labels: Box<str> },
     /// The order of a process.
@@ -240,10 +244,18 @@ impl Registry {
         index
     }
 
+    /// The file that a track is in, where a capture is several.
+    #[must_use]
+    pub fn file_of(&self, track: TrackIdx) -> Option<&Arc<str>> {
+        let track = self.tables.tracks.get(track.index())?;
+        self.tables.processes.get(track.process.index())?.file.as_ref()
+    }
+
     /// Takes what the capture says about a process or a thread.
     pub fn apply(&mut self, metadata: &Metadata) {
         match metadata {
             Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),
+            Metadata::ProcessFile { pid, file } => self.process_mut(pid).file = Some(Arc::clone(file)),
             Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
             Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
             Metadata::ThreadName { pid, tid, name } => self.say(pid, tid, |said| said.name = Some(name.clone())),

@@ -63,8 +63,8 @@ impl Survey {
                 a.iter_mut().zip(b).for_each(|(a, b)| *a = a.saturating_add(b));
                 Ok(a)
             })?;
-        let losses = snapshot.losses().iter().filter_map(|(loss, entry)| match entry.first {
-            Place::Time(ts_ns) => Some((ts_ns, loss)),
+        let losses = snapshot.losses().iter().filter_map(|lost| match lost.first {
+            Place::Time(ts_ns) => Some((ts_ns, lost.loss)),
             Place::Offset(_) => None,
         });
         Ok(Self { buckets: Some(buckets), filled, busiest: busiest(lanes), losses: losses.collect() })

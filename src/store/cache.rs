@@ -1,4 +1,4 @@
-//! The folder of finished stores: one file per capture, named by what the capture is on disk, made by rename only.
+//! The folder of finished stores: one file per capture, named by what its files are on disk, made by rename only.
 //!
 //! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without a
 //! lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
@@ -14,27 +14,30 @@ use std::time::SystemTime;
 use super::format::VERSION;
 use super::read::{Store, StoreError};
 use crate::base::disk::{Disk, SystemDisk};
+use crate::model::Sources;
 
 const STORE_EXTENSION: &str = "lsstore";
 const BUILDING_EXTENSION: &str = "building";
 
-/// What a capture is on disk. Any change of the file changes it.
+/// What a capture is on disk: its files, in their order, and by how much each is moved. Any change of one changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CacheKey(String);
 
 impl CacheKey {
-    /// The key of the capture at `path` as it is now.
+    /// The key of a capture as it is now.
     ///
     /// # Errors
-    /// What the system says of a path that does not exist or cannot be resolved.
-    pub fn of_capture(path: &Path) -> io::Result<Self> {
-        let path = fs::canonicalize(path)?;
-        let meta = fs::metadata(&path)?;
-        let mut bytes = path.as_os_str().as_encoded_bytes().to_vec();
-        bytes.push(0);
-        let numbers = [meta.dev(), meta.ino(), meta.len(), u64::from(VERSION)];
-        let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-        bytes.extend(numbers.into_iter().chain(times.map(i64::cast_unsigned)).flat_map(u64::to_le_bytes));
+    /// The first path that does not exist or cannot be resolved, with what the system says of it.
+    pub fn of_capture(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
+        let mut bytes = Vec::new();
+        for file in sources.files() {
+            describe(&file.path, &mut bytes).map_err(|error| (&*file.path, error))?;
+            bytes.extend(file.offset_ns.to_le_bytes());
+        }
+        if sources.alone().is_none() {
+            // Processes are labelled by what their files are called.
+            sources.names().iter().for_each(|name| bytes.extend_from_slice(name.as_bytes()));
+        }
         Ok(Self(format!("{:032x}", xxhash_rust::xxh3::xxh3_128(&bytes))))
     }
 
@@ -43,6 +46,18 @@ impl CacheKey {
     pub fn as_str(&self) -> &str {
         &self.0
     }
+}
+
+/// What a file is on disk.
+fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
+    let resolved = fs::canonicalize(path)?;
+    let meta = fs::metadata(&resolved)?;
+    bytes.extend_from_slice(resolved.as_os_str().as_encoded_bytes());
+    bytes.push(0);
+    let numbers = [meta.dev(), meta.ino(), meta.len(), u64::from(VERSION)];
+    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
+    bytes.extend(numbers.into_iter().chain(times.map(i64::cast_unsigned)).flat_map(u64::to_le_bytes));
+    Ok(())
 }
 
 /// The folder.
@@ -271,6 +286,7 @@ impl Drop for Building {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::model::SourceFile;
     use crate::store::{Meta, StoreWriter};
 
     fn build_empty(cache: &Cache, key: &CacheKey) -> PathBuf {
@@ -284,10 +300,34 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let capture = folder.path().join("capture");
         fs::write(&capture, "a").unwrap();
-        let before = CacheKey::of_capture(&capture).unwrap();
-        assert_eq!(CacheKey::of_capture(&capture).unwrap(), before);
+        let before = CacheKey::of_capture(&Sources::from(&capture)).unwrap();
+        assert_eq!(CacheKey::of_capture(&Sources::from(&capture)).unwrap(), before);
         fs::write(&capture, "ab").unwrap();
-        assert_ne!(CacheKey::of_capture(&capture).unwrap(), before);
+        assert_ne!(CacheKey::of_capture(&Sources::from(&capture)).unwrap(), before);
+    }
+
+    #[test]
+    fn files_in_another_order_or_moved_otherwise_are_another_capture() {
+        let folder = tempfile::tempdir().unwrap();
+        let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
+        fs::write(&a, "a").unwrap();
+        fs::write(&b, "b").unwrap();
+        let file = |path: &Path, offset_ns| SourceFile { path: path.to_owned(), offset_ns };
+        let combinations = [
+            vec![file(&a, 0)],
+            vec![file(&a, 5)],
+            vec![file(&a, 0), file(&b, 0)],
+            vec![file(&b, 0), file(&a, 0)],
+            vec![file(&a, 0), file(&b, 5)],
+            vec![file(&a, 5), file(&b, 0)],
+            vec![file(&a, 0), file(&a, 0)],
+        ];
+        let keys = combinations.map(|files| CacheKey::of_capture(&Sources::new(files)).unwrap().0);
+        let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
+        assert_eq!(distinct.len(), keys.len());
+        fs::remove_file(&b).unwrap();
+        let both = Sources::unmoved([a, b.clone()]);
+        assert_eq!(CacheKey::of_capture(&both).map_err(|(path, _)| path), Err(&*b));
     }
 
     #[test]

@@ -29,15 +29,18 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
         ui.label("Nothing was lost: every event of the capture is shown as it stands.");
     }
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-        for (loss, entry) in losses.iter() {
+        for lost in losses.iter() {
             ui.horizontal(|ui| {
-                ui.label(RichText::new(loss.name().replace('_', " ")).strong());
-                let count = match entry.count {
+                ui.label(RichText::new(lost.loss.name().replace('_', " ")).strong());
+                let count = match lost.count {
                     1 => "once".to_owned(),
                     count => format!("{} times", grouped_digits(count)),
                 };
                 ui.label(RichText::new(count).color(theme.warning));
-                match entry.first {
+                if let Some(file) = lost.file {
+                    ui.label(RichText::new(format!("in {file}")).color(theme.weak_text));
+                }
+                match lost.first {
                     Place::Time(ts_ns) => {
                         let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
                         if ui.link(text).clicked() {
@@ -49,7 +52,7 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
                     }
                 }
             });
-            ui.add(egui::Label::new(RichText::new(loss.advice()).color(theme.weak_text)).wrap());
+            ui.add(egui::Label::new(RichText::new(lost.advice).color(theme.weak_text)).wrap());
             ui.add_space(6.0);
         }
     });

@@ -42,7 +42,7 @@ use self::marks::RulerOrigin;
 use self::navigation::Navigation;
 use self::preferences::Sizes;
 use self::questions::Question;
-use crate::model::TrackIdx;
+use crate::model::{Sources, TrackIdx};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::marks::MarkId;
@@ -57,7 +57,7 @@ pub enum Command {
     /// To choose where to write the capture, sorted.
     ChooseExport(ExportFormat),
     /// To open a capture.
-    Open(PathBuf),
+    Open(Sources),
     /// To choose a capture in the picker of the window itself.
     ShowPicker,
     /// To open a generated capture.

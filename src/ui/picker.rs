@@ -7,6 +7,7 @@ use egui::{RichText, Ui};
 use super::errors::MIDDLE;
 use super::theme::Theme;
 use super::{Command, ExportFormat};
+use crate::model::Sources;
 use crate::scene::labels::shown;
 
 /// What the file is chosen for.
@@ -39,6 +40,8 @@ pub struct Picker {
     folder: PathBuf,
     /// What is typed: a name in the folder or a whole path.
     path_text: String,
+    /// The files that are to be opened together.
+    together: Vec<String>,
     listing: Option<Listing>,
     was_shown: bool,
 }
@@ -47,7 +50,7 @@ impl Picker {
     /// A dialog in a folder; its content is asked for with the command that [`Picker::first_command`] returns.
     #[must_use]
     pub fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
-        Self { purpose, folder, path_text: suggested_name, listing: None, was_shown: false }
+        Self { purpose, folder, path_text: suggested_name, together: Vec::new(), listing: None, was_shown: false }
     }
 
     /// Asks for the content of the folder that is shown first.
@@ -102,6 +105,7 @@ impl Picker {
             if let Command::List(folder) = command {
                 self.folder.clone_from(folder);
                 self.listing = None;
+                self.together.clear();
             }
         }
         commands
@@ -141,7 +145,8 @@ impl Picker {
                             for entry in entries.get(rows).unwrap_or(&[]) {
                                 let name = shown(&entry.name);
                                 let text = if entry.is_file { name.into_owned() } else { format!("{name}/") };
-                                let selected = entry.is_file && entry.name == self.path_text;
+                                let selected = entry.is_file
+                                    && (entry.name == self.path_text || self.together.contains(&entry.name));
                                 let response = ui.selectable_label(selected, text);
                                 let response = if entry.is_file {
                                     response.on_hover_text(super::progress::bytes_text(entry.bytes))
@@ -154,7 +159,7 @@ impl Picker {
                                     commands.push(Command::List(self.folder.join(&entry.name)));
                                 }
                                 if response.double_clicked() && entry.is_file && self.purpose == Purpose::Open {
-                                    commands.push(Command::Open(self.folder.join(&entry.name)));
+                                    commands.push(Command::Open(Sources::from(&self.folder.join(&entry.name))));
                                 }
                             }
                         },
@@ -163,18 +168,41 @@ impl Picker {
             }
         });
         if let Some(name) = chosen_name {
-            self.path_text = name;
+            self.choose(name, ui.input(|input| input.modifiers.command));
         }
+    }
+
+    /// Chooses a file alone, or beside those that are chosen; one that is chosen beside others is let go again.
+    fn choose(&mut self, name: String, beside: bool) {
+        if !(beside && self.purpose == Purpose::Open) {
+            self.together = vec![name];
+        } else if self.together.contains(&name) {
+            self.together.retain(|chosen| *chosen != name);
+        } else {
+            self.together.push(name);
+        }
+        self.path_text = match &self.together[..] {
+            [name] => name.clone(),
+            names => quoted(names),
+        };
     }
 
     fn chosen(&self) -> Command {
         let path = self.folder.join(self.path_text.trim());
         match self.purpose {
             Purpose::Open if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => Command::List(path),
-            Purpose::Open => Command::Open(path),
+            Purpose::Open if self.together.len() > 1 && self.path_text == quoted(&self.together) => {
+                Command::Open(Sources::unmoved(self.together.iter().map(|name| self.folder.join(name))))
+            }
+            Purpose::Open => Command::Open(Sources::from(&path)),
             Purpose::Export(format) => Command::Export(format, path),
         }
     }
+}
+
+/// How names that are chosen together stand in the field.
+fn quoted(names: &[String]) -> String {
+    names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" ")
 }
 
 fn is_listed_folder(listing: Option<&Listing>, name: &str) -> bool {

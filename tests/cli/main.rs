@@ -13,3 +13,4 @@ mod round_trip;
 mod samples;
 mod scheduling;
 mod stats;
+mod together;

@@ -12,6 +12,7 @@ use longspan::base::cancel::Cancel;
 use longspan::base::disk::{Disk, SystemDisk};
 use longspan::base::progress::Progress;
 use longspan::ingest::{self, LoadError, LoadOptions};
+use longspan::model::Sources;
 use longspan::store::Store;
 use longspan::store::cache::Cache;
 
@@ -122,7 +123,13 @@ fn previews_stay_readable_after_the_load_that_gave_them_has_failed() {
     let mut previews = Vec::new();
     let (cancel, progress) = (Cancel::default(), Progress::default());
     let mut take = |preview| previews.push(preview);
-    let failed = ingest::open_with_previews(&capture, &on(Arc::new(slow), &cache), &cancel, &progress, Some(&mut take));
+    let failed = ingest::open_with_previews(
+        &Sources::from(&capture),
+        &on(Arc::new(slow), &cache),
+        &cancel,
+        &progress,
+        Some(&mut take),
+    );
     assert!(matches!(failed, Err(LoadError::Write { .. })), "{failed:?}");
     assert!(!previews.is_empty(), "a load of this length has previews");
     for preview in &previews {

@@ -58,7 +58,7 @@ impl Desk {
     pub fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut desk = Self::empty(size, pixels_per_point);
         let capture = desk.capture.clone();
-        desk.harness.state_mut().open_first_of(&[capture]);
+        desk.harness.state_mut().open_files(&[capture]);
         desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
         desk
     }

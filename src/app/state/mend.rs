@@ -11,11 +11,11 @@ impl App {
         if self.running.is_some() || capture.is_mended || store.damaged() == 0 {
             return;
         }
-        let (source, forgotten) = (capture.source.clone(), Cache::forget(store));
+        let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store));
         if let Err(error) = forgotten {
-            self.message = Some(("The sorted store is damaged", format!("{}: {error}", source.display())));
+            self.message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
         }
-        self.load(Source::File(source));
+        self.load(Source::Files(sources));
         "The sorted store of this capture was damaged; the capture is sorted again.".clone_into(&mut self.note);
         if let Some(capture) = &mut self.capture {
             (capture.grows, capture.is_mended) = (true, true);

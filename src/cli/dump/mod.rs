@@ -8,7 +8,6 @@ mod flows;
 mod latest;
 
 use std::io::{self, Write};
-use std::path::Path;
 
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
@@ -19,16 +18,16 @@ use super::args::Load;
 use super::load::{check, load};
 use super::{CliError, to_stdout};
 use crate::model::args::Detail;
-use crate::model::{Id, NameIdx, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
 use crate::store::{DetailRef, LaneKind};
 
-/// Prints everything that is known of `file`.
-pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
-    let snapshot = Snapshot::new(load(file, how)?.store);
+/// Prints everything that is known of a capture.
+pub fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
+    let snapshot = Snapshot::new(load(sources, how)?.store);
     to_stdout(|out| {
         tables(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, out);
@@ -38,7 +37,7 @@ pub fn print(file: &Path, how: &Load) -> Result<(), CliError> {
         losses(&snapshot, out)?;
         Ok(())
     })?;
-    check(file, snapshot.store())
+    check(sources, snapshot.store())
 }
 
 fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
@@ -100,9 +99,9 @@ fn track_type(track: &Track) -> &'static str {
 }
 
 fn losses(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
-    for (loss, entry) in snapshot.losses().iter() {
-        let first = entry.first.to_string();
-        line(out, &json!({"t": "loss", "name": loss.name(), "count": entry.count, "first": first}))?;
+    for lost in snapshot.losses().iter() {
+        let (first, name) = (lost.first.to_string(), lost.loss.name());
+        line(out, &json!({"t": "loss", "file": lost.file, "name": name, "count": lost.count, "first": first}))?;
     }
     Ok(())
 }

@@ -34,6 +34,8 @@ const STACKS: &[Column] = &[
 
 const LOSSES: &[Column] = &[
     Column("name", Text, false),
+    // Of a capture of several files.
+    Column("file", Text, true),
     Column("count", Int64, false),
     Column("first", Text, false),
     Column("advice", Text, false),
@@ -97,13 +99,14 @@ pub fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Resul
 /// Writes what was lost when the capture was read, and returns the length of the file.
 pub fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("losses.parquet")?, LOSSES, None)?;
-    for (loss, entry) in snapshot.losses().iter() {
-        let count = i64::try_from(entry.count).unwrap_or(i64::MAX);
+    for lost in snapshot.losses().iter() {
+        let count = i64::try_from(lost.count).unwrap_or(i64::MAX);
         table.push(&mut vec![
-            Cell::Text(loss.name().into()),
+            Cell::Text(lost.loss.name().into()),
+            lost.file.map_or(Cell::Null, |file| Cell::Text(file.into())),
             Cell::Int(count),
-            Cell::Text(entry.first.to_string().as_str().into()),
-            Cell::Text(loss.advice().into()),
+            Cell::Text(lost.first.to_string().as_str().into()),
+            Cell::Text(lost.advice.into()),
         ])?;
     }
     table.finish()

@@ -2,12 +2,10 @@
 //! Processes of different files stay apart. Refuses archives in archives, and what unpacks to far more than it is.
 //!
 //! A file of an archive is unpacked to a temporary file, one at a time (`members`), and read as if it were opened
-//! (`read`); `scoped` keeps what it holds apart from the others, `chunked` reads a native capture from front to back.
+//! (`read`), kept apart from the others.
 
-mod chunked;
 mod members;
 pub mod read;
-mod scoped;
 
 #[cfg(test)]
 mod tests;

@@ -3,13 +3,12 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::chunked;
 use super::members::{Allowance, Ended, MEMBERS_MAX, Member, is_hidden, unpacked_to_file};
-use super::scoped::Scoped;
 use crate::base::progress::Progress;
+use crate::formats::scoped::{Scope, Scoped, only_losses};
 use crate::formats::source::Source;
-use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, detect};
-use crate::model::{Batch, Loss, Losses, NameRow, Place};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, chunked, detect};
+use crate::model::{Loss, Losses, Place};
 
 /// Whether a capture begins as zip archives do.
 #[must_use]
@@ -167,25 +166,25 @@ impl Walk<'_> {
     /// Reads a file of the archive that stands at `offset` of it.
     fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
         let place = Place::Offset(offset);
+        let mut losses = Losses::default();
         match member.ended {
             Ended::AtItsEnd => {}
-            Ended::AtTheLimit => self.losses.add(Loss::OverLimit, place),
-            Ended::InDamage => self.losses.add(Loss::Truncated, place),
+            Ended::AtTheLimit => losses.add(Loss::OverLimit, place),
+            Ended::InDamage => losses.add(Loss::Truncated, place),
         }
         match self.read_member(member) {
-            Ok(true) => Ok(()),
-            Ok(false) => {
-                self.losses.add(Loss::UnknownMember, place);
-                Ok(())
-            }
-            Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => Err(error),
+            Ok(true) => {}
+            Ok(false) => losses.add(Loss::UnknownMember, place),
+            Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
-                self.losses.add(Loss::UnreadableMember, place);
-                let shown = Path::new(&self.path).join(&member.name);
-                self.refused.get_or_insert_with(|| in_archive(error, &shown));
-                Ok(())
+                let error = in_archive(error, &self.path.join(&member.name));
+                losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
+                self.refused.get_or_insert(error);
             }
         }
+        let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.as_str().into()), 0) };
+        self.losses.merge(&named);
+        Ok(())
     }
 
     /// Reads a file of the archive; `false` if it is no capture.
@@ -198,7 +197,10 @@ impl Walk<'_> {
         let known = detect::format_of(source.head()).filter(|format| !format.is_archive());
         let Some(format) = known else { return Ok(false) };
         let reader = (format.open)(source, &self.context)?;
-        let mut scoped = Scoped::new(&mut *self.sink, &member.name, self.read == 0, !self.is_alone);
+        let base = member.name.rsplit('/').next().unwrap_or_default();
+        let (file, label) = (member.name.as_str().into(), base.into());
+        let scope = Scope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
+        let mut scoped = Scoped::new(&mut *self.sink, scope);
         let read = match reader {
             Reader::Stream(mut reader) => reader.read(&mut scoped, &self.context),
             Reader::Chunks(capture) => chunked::read(&capture, &mut scoped, &self.context),
@@ -219,7 +221,7 @@ impl Walk<'_> {
                 return Err(ReadError::Malformed { path, offset: 0, expected: expected.into(), found: found.into() });
             }
         }
-        sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })
+        sink.accept(only_losses(losses))
     }
 }
 

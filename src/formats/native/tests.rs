@@ -159,12 +159,12 @@ fn a_flipped_bit_anywhere_is_an_error_or_counted_and_never_changes_an_event() {
 #[test]
 fn a_version_from_the_future_is_refused_by_number() {
     let mut header = FileHeader::new(0);
-    header.version = 2;
+    header.version = 3;
     // Sealed as its own writer would.
     let sum = xxhash_rust::xxh3::xxh3_64(&bytemuck::bytes_of(&header)[..16]);
     header.checksum = sum;
     let error = open(bytemuck::bytes_of(&header)).err().unwrap().to_string();
-    assert!(error.ends_with("byte 8: expected version 1, found version 2"), "{error}");
+    assert!(error.ends_with("byte 8: expected version 2, found version 3"), "{error}");
 }
 
 #[test]

@@ -25,7 +25,7 @@ use xxhash_rust::xxh3::xxh3_64;
 /// break when a transfer translates them.
 pub const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
 /// The version of the layout in this file. A reader refuses any other.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
 /// What a chunk begins with: the word `CHNK`.
 pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
 /// What a whole file ends with.

@@ -1,8 +1,10 @@
-//! A native capture as batches from front to back, for what can only be read so: a file beside others in an archive.
+//! A native capture as batches from front to back, for what can only be read so: a file beside others.
+
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
+use super::{BatchSink, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{
     Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Place, StackIdx, TrackIdx, TrackKind, TrackTables,
 };
@@ -38,6 +40,9 @@ fn described(tables: &TrackTables) -> Vec<Metadata> {
         let pid = || process.pid.clone();
         if !process.name.is_empty() {
             metadata.push(Metadata::ProcessName { pid: pid(), name: process.name.clone() });
+        }
+        if let Some(file) = &process.file {
+            metadata.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(file) });
         }
         if !process.labels.is_empty() {
             metadata.push(Metadata::ProcessLabels { pid: pid(), labels: process.labels.clone() });

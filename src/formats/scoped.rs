@@ -1,0 +1,144 @@
+//! Keeps what one file of several holds apart from the others, whether they are in an archive or were given together:
+//! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids; those of
+//! later ones get the name of their file. Moves a file in time by its offset.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::{BatchSink, ReadError};
+use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Place, TrackKind};
+
+/// What is known of a file of several.
+#[derive(Debug, Clone)]
+pub(super) struct Scope {
+    /// What it is called, as no other.
+    pub(super) file: Arc<str>,
+    /// What its processes are labelled, until they say otherwise.
+    pub(super) label: Box<str>,
+    /// Whether it is the first that had events.
+    pub(super) is_first: bool,
+    /// Whether there are no others, so that nothing need say where it comes from.
+    pub(super) is_alone: bool,
+    /// What is added to its times.
+    pub(super) offset_ns: i64,
+}
+
+/// Hands batches on with ids of their own.
+pub(super) struct Scoped<'a> {
+    sink: &'a mut dyn BatchSink,
+    scope: Scope,
+    /// The processes that are labelled.
+    labelled: FxHashSet<Id>,
+    /// Whether an event came.
+    pub(super) had_events: bool,
+}
+
+impl<'a> Scoped<'a> {
+    pub(super) fn new(sink: &'a mut dyn BatchSink, scope: Scope) -> Self {
+        Self { sink, scope, labelled: FxHashSet::default(), had_events: false }
+    }
+
+    fn id(&self, pid: &mut Id) {
+        if self.scope.is_first {
+            return;
+        }
+        *pid = match &*pid {
+            Id::None => Id::Text(Arc::clone(&self.scope.file)),
+            known => Id::Text(format!("{known} in {}", self.scope.file).into()),
+        };
+    }
+
+    fn metadata(&self, metadata: &mut Metadata) {
+        match metadata {
+            Metadata::ProcessFile { pid, file } => {
+                self.id(pid);
+                *file = format!("{}/{file}", self.scope.file).into();
+            }
+            Metadata::ProcessName { pid, .. }
+            | Metadata::ProcessLabels { pid, .. }
+            | Metadata::ProcessSortIndex { pid, .. }
+            | Metadata::ThreadName { pid, .. }
+            | Metadata::KernelName { pid, .. }
+            | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
+        }
+    }
+
+    /// Says where the processes of a batch come from, before what the capture itself says, which wins.
+    fn label(&mut self, batch: &mut Batch) {
+        let mut said = Vec::new();
+        for track in &batch.tracks {
+            if self.labelled.insert(track.pid.clone()) {
+                let pid = || track.pid.clone();
+                said.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(&self.scope.file) });
+                said.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
+            }
+        }
+        batch.metadata.splice(0..0, said);
+    }
+
+    /// Moves the events of a batch. What would leave 64-bit nanoseconds is counted.
+    fn shift(&self, batch: &mut Batch) {
+        let losses = &mut batch.losses;
+        batch.chunk.events.retain_mut(|event| {
+            let moved = event.ts_ns.checked_add(self.scope.offset_ns);
+            match moved {
+                Some(ts_ns) => event.ts_ns = ts_ns,
+                None => losses.add(Loss::BadTime, Place::Time(event.ts_ns)),
+            }
+            moved.is_some()
+        });
+    }
+
+    /// Gives asynchronous spans and flows numbers that no other file has.
+    fn keep_apart(&self, batch: &mut Batch) {
+        let salt = xxh3_64(self.scope.file.as_bytes());
+        for event in &mut batch.chunk.events {
+            let is_joined = matches!(
+                event.kind,
+                EventKind::AsyncBegin
+                    | EventKind::AsyncEnd
+                    | EventKind::AsyncInstant
+                    | EventKind::AsyncStepInto
+                    | EventKind::AsyncStepPast
+                    | EventKind::FlowStart
+                    | EventKind::FlowStep
+                    | EventKind::FlowEnd
+            );
+            if is_joined {
+                event.value ^= salt;
+            }
+        }
+    }
+}
+
+impl BatchSink for Scoped<'_> {
+    fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
+        self.had_events |= !batch.chunk.events.is_empty();
+        batch.metadata.iter_mut().for_each(|metadata| self.metadata(metadata));
+        for track in &mut batch.tracks {
+            self.id(&mut track.pid);
+            if track.kind == TrackKind::Global && !self.scope.is_first {
+                track.kind = TrackKind::Process;
+            }
+        }
+        if self.scope.offset_ns != 0 {
+            self.shift(&mut batch);
+        }
+        if !self.scope.is_first {
+            self.keep_apart(&mut batch);
+        }
+        if !self.scope.is_alone {
+            self.label(&mut batch);
+        }
+        let file = Some(&self.scope.file).filter(|_| !self.scope.is_alone);
+        batch.losses = std::mem::take(&mut batch.losses).in_file(file, self.scope.offset_ns);
+        self.sink.accept(batch)
+    }
+}
+
+/// A batch that only says what was lost.
+pub(super) fn only_losses(losses: Losses) -> Batch {
+    Batch { names: vec![crate::model::NameRow::default()], losses, ..Batch::default() }
+}

@@ -1,0 +1,61 @@
+//! Several captures as one, each moved by its offset: the files that were given together. Processes of different files stay
+//! apart, whatever their ids, and losses say which file they are in.
+//!
+//! A file that cannot be read as a whole is counted, with the reason, and the others are read all the same; only where none
+//! can be read is that an error, the one about the first.
+
+use super::scoped::{Scope, Scoped, only_losses};
+use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader, chunked, detect};
+use crate::model::{Loss, Losses, Place, SourceFile, Sources};
+
+/// Opens files as one capture. One that is alone is what it is.
+///
+/// # Errors
+/// As [`detect::open`] for a file that is alone. What is wrong with one of several is found when it is read.
+pub fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
+    match sources.alone() {
+        Some(path) => detect::open(path, context),
+        None => Ok(Reader::Stream(Box::new(Together { sources: sources.clone() }))),
+    }
+}
+
+struct Together {
+    sources: Sources,
+}
+
+impl StreamReader for Together {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
+        let (mut is_first, mut read, mut refused) = (true, 0, None);
+        for (file, name) in self.sources.files().iter().zip(self.sources.names()) {
+            context.cancel.check()?;
+            let is_alone = self.sources.files().len() == 1;
+            let label = (&*name).into();
+            let scope = Scope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
+            let mut scoped = Scoped::new(sink, scope);
+            match read_file(file, &mut scoped, context) {
+                Ok(()) => read += 1,
+                Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
+                Err(error) => {
+                    let mut losses = Losses::default();
+                    let (offset, reason) = (error.offset(), error.to_string());
+                    losses.add_because(&reason, Loss::UnreadableFile, Place::Offset(offset));
+                    scoped.accept(only_losses(losses))?;
+                    refused.get_or_insert(error);
+                }
+            }
+            is_first &= !scoped.had_events;
+        }
+        match refused {
+            Some(error) if read == 0 && is_first => Err(error),
+            _ => Ok(()),
+        }
+    }
+}
+
+fn read_file(file: &SourceFile, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    match detect::open(&file.path, context)? {
+        Reader::Stream(mut reader) => reader.read(sink, context),
+        Reader::Chunks(capture) => chunked::read(&capture, sink, context),
+    }
+}

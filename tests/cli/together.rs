@@ -1,0 +1,210 @@
+//! Several files on one timeline: what they hold together is the sum of what each holds alone, moved by its offset.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::harness::{data, folder, longspan, records, spans_of, text};
+
+/// Real captures of several formats, plain, compressed and native, some of them with the same ids.
+const FILES: &[(&str, i64)] = &[
+    ("go_trace.json", 0),
+    ("ninja_log.txt", 1_500_000),
+    ("tracing_chrome_async.json.gz", -7),
+    ("chromium.pftrace.gz", 0),
+    ("spall_v3.spall.gz", 1_000_000_000_000),
+    ("viztracer_ring.json.gz", 0),
+];
+
+/// How often there is a span of this start, duration, depth, name, category, thread id and thread name.
+type Spans = BTreeMap<(i64, [String; 6]), u32>;
+
+/// The spans of a table, moved.
+fn counted(csv: &str, offset_ns: i64, into: &mut Spans) {
+    for record in records(csv) {
+        // ts,dur,depth,name,category,pid,tid,process,thread,track
+        let ts_ns: i64 = record[0].parse().expect("a time");
+        let rest = [1, 2, 3, 4, 6, 8].map(|column| record[column].clone());
+        *into.entry((ts_ns + offset_ns, rest)).or_default() += 1;
+    }
+}
+
+fn column(csv: &str, column: usize) -> std::collections::BTreeSet<String> {
+    records(csv).into_iter().map(|record| record[column].clone()).collect()
+}
+
+#[test]
+fn several_files_hold_what_each_holds_alone_moved_by_its_offset() {
+    let folder = folder();
+    let native = folder.path().join("made.longspan");
+    longspan(&["synth", "-o", text(&native), "--spans", "3000", "--threads", "3", "--format", "native"]).done();
+    let mut files: Vec<(PathBuf, i64)> = FILES.iter().map(|&(name, offset_ns)| (data(name), offset_ns)).collect();
+    files.push((native, 42));
+    let mut expected = Spans::new();
+    for (file, offset_ns) in &files {
+        counted(&spans_of(file), *offset_ns, &mut expected);
+    }
+    for order in [files.clone(), files.iter().rev().cloned().collect()] {
+        let mut words = vec!["spans".to_owned(), "--no-cache".to_owned()];
+        for (file, offset_ns) in &order {
+            words.push(text(file).to_owned());
+            if *offset_ns != 0 {
+                let name = file.file_name().expect("a file").to_string_lossy();
+                words.extend(["--offset".to_owned(), format!("{name}={offset_ns}ns")]);
+            }
+        }
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        let mut found = Spans::new();
+        counted(&longspan(&words).done(), 0, &mut found);
+        assert!(found == expected, "{} kinds of spans, not {}", found.len(), expected.len());
+    }
+}
+
+#[test]
+fn processes_of_equal_ids_stay_two_and_a_file_that_is_there_twice_is_two() {
+    let file = data("viztracer_ring.json.gz");
+    let alone = spans_of(&file);
+    let both = longspan(&["spans", text(&file), text(&file), "--no-cache"]).done();
+    assert_eq!(records(&both).len(), 2 * records(&alone).len());
+    let (one, two) = (column(&alone, 5), column(&both, 5));
+    assert_eq!(two.len(), 2 * one.len(), "{two:?}");
+    assert!(one.is_subset(&two));
+    let name = format!(" in {} (2)", text(&file));
+    assert!(two.iter().filter(|pid| pid.ends_with(&name)).count() == one.len(), "{two:?}");
+}
+
+#[test]
+fn a_file_alone_can_be_moved_and_keeps_its_ids() {
+    let file = data("go_trace.json");
+    let (mut expected, mut found) = (Spans::new(), Spans::new());
+    let alone = spans_of(&file);
+    counted(&alone, -3_000, &mut expected);
+    let moved = longspan(&["spans", text(&file), "--offset", "go_trace.json=-3us", "--no-cache"]).done();
+    counted(&moved, 0, &mut found);
+    assert!(found == expected);
+    assert_eq!(column(&moved, 5), column(&alone, 5));
+}
+
+#[test]
+fn what_leaves_the_end_of_time_is_counted_and_all_else_is_shown() {
+    let folder = folder();
+    let file = folder.path().join("a.json");
+    fs::write(&file, r#"[{"name":"x","ph":"X","ts":1,"dur":1,"pid":1},{"name":"y","ph":"X","ts":-5,"dur":1,"pid":1}]"#)
+        .expect("written");
+    let answer = longspan(&["spans", text(&file), "--offset", "a.json=9223372036854775000", "--no-cache"]);
+    assert!(answer.stderr.contains("1 bad_time"), "{}", answer.stderr);
+    let csv = answer.done();
+    assert_eq!(column(&csv, 3), ["y".to_owned()].into());
+    assert_eq!(column(&csv, 0), ["9223372036854770000".to_owned()].into());
+}
+
+#[test]
+fn a_file_that_cannot_be_read_is_named_with_the_reason_and_the_others_are_shown() {
+    let folder = folder();
+    let bad = folder.path().join("notes.txt");
+    fs::write(&bad, "no capture at all").expect("written");
+    let good = data("ninja_log.txt");
+    for files in [[text(&bad), text(&good)], [text(&good), text(&bad)]] {
+        let answer = longspan(&["spans", files[0], files[1], "--no-cache"]);
+        let told = answer.stderr.lines().find(|line| line.contains("unreadable_file")).expect("told").to_owned();
+        assert!(told.starts_with("longspan: notes.txt: 1 unreadable_file"), "{told}");
+        assert!(told.contains("expected a capture in a known format"), "{told}");
+        let (csv, alone) = (answer.done(), spans_of(&good));
+        assert_eq!(records(&csv).len(), records(&alone).len());
+        assert_eq!(column(&csv, 5), column(&alone, 5), "the first that can be read keeps its ids");
+    }
+    let message = longspan(&["info", text(&bad), text(&bad), "--no-cache"]).failed(1);
+    assert!(message.contains("notes.txt") && message.contains("found"), "{message}");
+    // A name that is mistyped is no loss.
+    let message = longspan(&["info", text(&good), "/none/such", "--no-cache"]).failed(1);
+    assert!(message.contains("/none/such"), "{message}");
+}
+
+#[test]
+fn losses_say_which_file_they_are_in_also_those_that_are_found_by_nesting() {
+    let folder = folder();
+    let write = |name: &str, json: &str| -> PathBuf {
+        let path = folder.path().join(name);
+        fs::write(&path, json).expect("written");
+        path
+    };
+    let ends =
+        write("ends.json", r#"[{"ph":"E","ts":5,"pid":1,"tid":1},{"name":"a","ph":"X","ts":1,"dur":1,"pid":1}]"#);
+    let cut = write("cut.json", r#"[{"name":"b","ph":"X","ts":1,"dur":1,"pid":1,"tid":1},{"name""#);
+    let words = ["info", text(&ends), text(&cut), "--offset", "ends.json=100", "--json", "--no-cache"];
+    let info: serde_json::Value = serde_json::from_str(&longspan(&words).done()).expect("JSON");
+    let losses: Vec<_> = info["losses"].as_array().expect("losses").iter().collect();
+    let told: Vec<_> =
+        losses.iter().map(|loss| ["file", "name", "first"].map(|key| loss[key].as_str().unwrap_or("null"))).collect();
+    let cut_at = told.first().map_or("", |loss| loss[2]);
+    assert_eq!(told, [["cut.json", "truncated", cut_at], ["ends.json", "unmatched_end", "5100 ns"]]);
+    assert_eq!((&info["spans"], &info["processes"]), (&2.into(), &2.into()));
+}
+
+#[test]
+fn no_source_is_written_over() {
+    let folder = folder();
+    let copy = |name: &str| -> PathBuf {
+        let path = folder.path().join(name);
+        fs::copy(data(name), &path).expect("copied");
+        path
+    };
+    let (one, two) = (copy("go_trace.json"), copy("ninja_log.txt"));
+    let before = [&one, &two].map(|path| fs::read(path).expect("read"));
+    let linked = folder.path().join("linked.json");
+    fs::hard_link(&two, &linked).expect("linked");
+    for output in [&one, &two, &linked] {
+        let message = longspan(&["export", text(&one), text(&two), "-o", text(output), "--no-cache"]).failed(1);
+        assert!(message.contains("is a capture that is open"), "{message}");
+    }
+    assert_eq!([&one, &two].map(|path| fs::read(path).expect("read")), before);
+}
+
+#[test]
+fn what_was_exported_together_holds_the_same() {
+    let folder = folder();
+    let files = ["go_trace.json", "ninja_log.txt"].map(data);
+    let spans = |words: &[&str]| {
+        let mut found = Spans::new();
+        counted(&longspan(words).done(), 0, &mut found);
+        found
+    };
+    let expected = spans(&["spans", text(&files[0]), text(&files[1]), "--no-cache"]);
+    for name in ["out.longspan", "out.json", "out.pftrace"] {
+        let output = folder.path().join(name);
+        longspan(&["export", text(&files[0]), text(&files[1]), "-o", text(&output), "--no-cache"]).done();
+        let found = spans(&["spans", text(&output), "--no-cache"]);
+        assert_eq!(found.values().sum::<u32>(), expected.values().sum::<u32>(), "{name}");
+        let short = |spans: &Spans| -> Vec<(i64, String, String)> {
+            spans.keys().map(|(ts_ns, rest)| (*ts_ns, rest[0].clone(), rest[2].clone())).collect()
+        };
+        assert_eq!(short(&found), short(&expected), "{name}");
+    }
+}
+
+#[test]
+fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let is_kept = |files: &[&Path], offsets: &[&str]| {
+        let mut words = vec!["info", "--json", "--cache", text(&cache)];
+        words.extend(files.iter().map(|file| text(file)));
+        words.extend(offsets.iter().flat_map(|offset| ["--offset", offset]));
+        let info: serde_json::Value = serde_json::from_str(&longspan(&words).done()).expect("JSON");
+        info["load"]["cached"].as_bool().expect("a flag")
+    };
+    let [one, two] = ["go_trace.json", "ninja_log.txt"].map(data);
+    let combinations: [(&[&Path], &[&str]); 5] = [
+        (&[&one], &[]),
+        (&[&one], &["go_trace.json=1"]),
+        (&[&one, &two], &[]),
+        (&[&two, &one], &[]),
+        (&[&one, &two], &["ninja_log.txt=1"]),
+    ];
+    for (files, offsets) in combinations {
+        assert!(!is_kept(files, offsets), "{files:?} {offsets:?}");
+    }
+    for (files, offsets) in combinations {
+        assert!(is_kept(files, offsets), "{files:?} {offsets:?}");
+    }
+}
