@@ -103,7 +103,7 @@ losses! {
     /// There is nothing to show.
     NoEvents = "no_events", "The capture is in a known format and holds no event.";
     /// The capture was larger than a limit allows.
-    OverLimit = "over_limit", "Decompressed data exceed the limit for their size; what came before the limit is shown.";
+    OverLimit = "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
     /// Arguments of a kind that is not shown.

@@ -15,8 +15,9 @@ use super::verified::Verified;
 /// Raw bytes in a block: enough for zstd to find repeats, little enough to decompress in some 100 µs for one tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// The most raw bytes of a block: what one chunk of a capture may hold. A larger claim is damage.
-const BLOCK_BYTES_MAX: usize = 64 << 20;
+/// The most raw bytes of a block: four times what a record of a capture may hold, as nested arguments are spelled out when
+/// they are kept. A larger claim is damage.
+const BLOCK_BYTES_MAX: usize = 256 << 20;
 
 /// zstd's fastest regular level: arguments are written once for every span, and read for few.
 const ZSTD_LEVEL: i32 = 1;
