@@ -28,9 +28,11 @@ pub fn show(ui: &mut Ui, theme: &Theme) -> Option<Command> {
         }
         ui.add_space(18.0);
         ui.label(
-            RichText::new("Chrome JSON and Longspan captures of any size and in any order of events, gzipped or not")
-                .small()
-                .color(theme.weak_text),
+            RichText::new(
+                "Chrome, Perfetto, Fuchsia, ftrace, perf, Firefox, OpenTelemetry and more, packed or not, of any size",
+            )
+            .small()
+            .color(theme.weak_text),
         );
     });
     command
