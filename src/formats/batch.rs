@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::{BatchSink, ReadContext, ReadError};
+use super::{BatchSink, Grain, ReadContext, ReadError};
 use crate::model::{
     Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
 };
@@ -25,10 +25,12 @@ pub(super) struct BatchBuilder {
     /// By number of track: its row, and the batch that it is of.
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
+    events_max: usize,
 }
 
 impl BatchBuilder {
-    pub(super) fn new() -> Self {
+    /// Begins the first batch.
+    pub(super) fn new(grain: Grain) -> Self {
         Self {
             batch: empty_batch(),
             number: 1,
@@ -36,6 +38,7 @@ impl BatchBuilder {
             track_rows: FxHashMap::default(),
             numbered_rows: Vec::new(),
             key: Vec::new(),
+            events_max: grain.batch_events.unwrap_or(BATCH_EVENTS).max(1),
         }
     }
 
@@ -116,7 +119,7 @@ impl BatchBuilder {
     /// Whether the batch should be handed on.
     pub(super) fn is_full(&self) -> bool {
         let chunk = &self.batch.chunk;
-        chunk.events.len() >= BATCH_EVENTS || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+        chunk.events.len() >= self.events_max || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
     }
 
     /// Hands the batch on if it is full.

@@ -137,7 +137,7 @@ impl StreamReader for CpuProfile {
         let mut calls = Calls::default();
         file.nodes.iter().for_each(|node| calls.add(node));
         calls.join();
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(context.grain);
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });

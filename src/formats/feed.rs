@@ -15,11 +15,13 @@ pub(super) struct Feed {
     start: usize,
     /// Where the buffer begins in the capture.
     offset: u64,
+    block_bytes: usize,
 }
 
 impl Feed {
     pub(super) fn new(source: Source) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, offset: 0 }
+        let block_bytes = source.block_bytes(BLOCK_BYTES);
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, block_bytes }
     }
 
     pub(super) fn source(&self) -> &Source {
@@ -41,10 +43,10 @@ impl Feed {
             // Grows with what there is rather than with what a damaged length claims.
             let mut filled = kept;
             while filled < len {
-                self.buffer.resize(filled + BLOCK_BYTES, 0);
+                self.buffer.resize(filled + self.block_bytes, 0);
                 let read = self.source.fill(&mut self.buffer[filled..])?;
                 filled += read;
-                if read < BLOCK_BYTES {
+                if read < self.block_bytes {
                     break;
                 }
             }
@@ -66,7 +68,7 @@ impl Feed {
     /// Steps over bytes. Whether there were so many.
     pub(super) fn skip(&mut self, mut len: u64) -> Result<bool, ReadError> {
         loop {
-            let step = usize::try_from(len).unwrap_or(usize::MAX).min(BLOCK_BYTES);
+            let step = usize::try_from(len).unwrap_or(usize::MAX).min(self.block_bytes);
             let there = self.peek(step)?.len();
             self.start += there;
             len -= there as u64;

@@ -82,7 +82,7 @@ mod tests {
         frames.push(Some(0), b"g");
         frames.push(Some(4), b"in a circle");
         frames.push(Some(3), b"of two");
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(crate::formats::Grain::default());
         let place = Place::Offset(0);
         let found = [1, 2, 1, 0].map(|frame| frames.stack(frame, &mut batch, place));
         assert_eq!(found[0], found[2]);

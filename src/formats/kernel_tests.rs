@@ -1,7 +1,7 @@
 //! Switches and wakings -> the events of CPUs and threads.
 
 use super::*;
-use crate::formats::{BatchSink, ReadError};
+use crate::formats::{BatchSink, Grain, ReadError};
 use crate::model::Batch;
 
 #[derive(Default)]
@@ -32,7 +32,8 @@ type Feed<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 
 /// What is fed, handed on after each call, so that nothing depends on where a batch ends.
 fn fed(feed: &[Feed<'_>]) -> (Vec<Seen>, Vec<Batch>) {
-    let (mut scheduler, mut batch, mut taken) = (Scheduler::default(), BatchBuilder::new(), Taken::default());
+    let (mut scheduler, mut batch, mut taken) =
+        (Scheduler::default(), BatchBuilder::new(Grain::default()), Taken::default());
     for step in feed {
         step(&mut scheduler, &mut batch);
         batch.flush(&mut taken).unwrap();

@@ -93,7 +93,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut lines = Lines::new(source, P::LINE_BYTES_MAX);
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(context.grain);
         let mut count = 0u64;
         while let Some(line) = lines.next(&mut batch)? {
             self.parser.line(line, &mut batch);
@@ -123,11 +123,13 @@ pub(super) struct Lines {
     offset: u64,
     ended: bool,
     line_bytes_max: usize,
+    block_bytes: usize,
 }
 
 impl Lines {
     pub(super) fn new(source: Source, line_bytes_max: usize) -> Self {
-        Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max }
+        let block_bytes = source.block_bytes(BLOCK_BYTES);
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
     /// The next line; counts those that are too long to be one.
@@ -184,7 +186,7 @@ impl Lines {
         self.offset += self.start as u64;
         self.start = 0;
         let kept = self.buffer.len();
-        self.buffer.resize(kept + BLOCK_BYTES, 0);
+        self.buffer.resize(kept + self.block_bytes, 0);
         let len = self.source.fill(&mut self.buffer[kept..])?;
         self.buffer.truncate(kept + len);
         self.ended = len == 0;
@@ -203,6 +205,7 @@ pub(super) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::formats::Grain;
     use crate::formats::testing::file_of;
     use proptest::prelude::*;
 
@@ -210,7 +213,7 @@ mod tests {
         let file = file_of(bytes);
         let source = Source::open(file.path(), &ReadContext::default()).expect("a file");
         let mut lines = Lines::new(source, LINE_BYTES_MAX);
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(Grain::default());
         let mut found = Vec::new();
         while let Some(line) = lines.next(&mut batch).expect("read") {
             found.push((line.offset, line.bytes.to_vec(), line.has_end));
@@ -256,6 +259,16 @@ mod tests {
             let (found, _) = read(&bytes);
             let lines: Vec<&str> = found.iter().map(|line| str::from_utf8(&line.1).expect("UTF-8")).collect();
             assert_eq!(lines, ["über", "zwei 𝄞"]);
+            // A block may end between the halves of a character, also when it holds nothing else.
+            for block_bytes in [1, 2, 4, 6] {
+                let grain = Grain { block_bytes: Some(block_bytes), ..Grain::default() };
+                let file = file_of(&bytes);
+                let context = ReadContext { grain, ..ReadContext::default() };
+                let mut text = Vec::new();
+                let mut source = Source::open(file.path(), &context).expect("a file");
+                std::io::Read::read_to_end(&mut source, &mut text).expect("read");
+                assert_eq!(str::from_utf8(&text), Ok("\u{feff}über\r\nzwei 𝄞"), "{block_bytes}");
+            }
         }
     }
 }

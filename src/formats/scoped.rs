@@ -29,15 +29,17 @@ pub(super) struct Scope {
 pub(super) struct Scoped<'a> {
     sink: &'a mut dyn BatchSink,
     scope: Scope,
-    /// The processes that are labelled.
+    /// The processes of which it is said where they come from.
     labelled: FxHashSet<Id>,
+    /// Those that the capture itself has labelled, perhaps in a batch before their first event.
+    own_labels: FxHashSet<Id>,
     /// Whether an event came.
     pub(super) had_events: bool,
 }
 
 impl<'a> Scoped<'a> {
     pub(super) fn new(sink: &'a mut dyn BatchSink, scope: Scope) -> Self {
-        Self { sink, scope, labelled: FxHashSet::default(), had_events: false }
+        Self { sink, scope, labelled: FxHashSet::default(), own_labels: FxHashSet::default(), had_events: false }
     }
 
     fn id(&self, pid: &mut Id) {
@@ -65,14 +67,21 @@ impl<'a> Scoped<'a> {
         }
     }
 
-    /// Says where the processes of a batch come from, before what the capture itself says, which wins.
+    /// Says where the processes of a batch come from; labels of the capture itself win.
     fn label(&mut self, batch: &mut Batch) {
+        let own = batch.metadata.iter().filter_map(|metadata| match metadata {
+            Metadata::ProcessLabels { pid, .. } => Some(pid.clone()),
+            _ => None,
+        });
+        self.own_labels.extend(own);
         let mut said = Vec::new();
         for track in &batch.tracks {
             if self.labelled.insert(track.pid.clone()) {
                 let pid = || track.pid.clone();
                 said.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(&self.scope.file) });
-                said.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
+                if !self.own_labels.contains(&track.pid) {
+                    said.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
+                }
             }
         }
         batch.metadata.splice(0..0, said);

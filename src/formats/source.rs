@@ -6,7 +6,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use super::unpack::{Blocks, Packing, read_full};
-use super::{ReadContext, ReadError};
+use super::{Grain, ReadContext, ReadError};
 use crate::base::progress::{Progress, Stage};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
@@ -20,6 +20,7 @@ pub struct Source {
     rest: Rest,
     offset: u64,
     cut_at: Option<u64>,
+    grain: Grain,
 }
 
 enum Rest {
@@ -48,8 +49,8 @@ impl Source {
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(&mut reader, &mut head).map_err(io_error)?;
         head.truncate(len);
-        let mut source =
-            Self { path: path.to_owned(), head, head_read: 0, rest: Rest::Plain(reader), offset: 0, cut_at: None };
+        let (path_owned, rest, grain) = (path.to_owned(), Rest::Plain(reader), context.grain);
+        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, grain };
         if Packing::of(&source.head).is_some() {
             source.unpack().map_err(io_error)?;
         }
@@ -71,6 +72,17 @@ impl Source {
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// How finely it is to be cut.
+    #[must_use]
+    pub fn grain(&self) -> Grain {
+        self.grain
+    }
+
+    /// How many bytes to take at once, where that many are usual.
+    pub(super) fn block_bytes(&self, usual: usize) -> usize {
+        self.grain.block_bytes.unwrap_or(usual).max(1)
     }
 
     /// Whether the bytes of the file are not those that are read, because it is compressed.
@@ -105,7 +117,7 @@ impl Source {
         let file =
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        self.rest = Rest::Blocks(Blocks::of(packed)?);
+        self.rest = Rest::Blocks(Blocks::of(packed, self.grain)?);
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);

@@ -80,7 +80,7 @@ impl StreamReader for Speedscope {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::read(source, context)?;
         let file: File<'_> = document.parse()?;
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(context.grain);
         if let Some(name) = file.name {
             batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name: name.into() });
         }

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::{BatchSink, ReadContext, ReadError, Reader, detect};
+use super::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
 use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, StackIdx, TrackKey};
 
@@ -98,14 +98,19 @@ pub(super) fn context(threads: usize) -> ReadContext {
 
 /// Reads a file as a user would open it.
 pub(super) fn read_path(path: &Path) -> Result<Reading, ReadError> {
-    read_all(detect::open(path, &context(2))?)
+    read_with(path, &context(2))
 }
 
-/// What a reader of a stream hands on.
-pub(super) fn read_all(reader: Reader) -> Result<Reading, ReadError> {
+/// Reads bytes so many at once, with batches of so many events.
+pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) -> Result<Reading, ReadError> {
+    let grain = Grain { block_bytes: Some(block_bytes), batch_events: Some(batch_events) };
+    read_with(file_of(bytes).path(), &ReadContext { grain, ..context(1) })
+}
+
+fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = Reading::default();
-    match reader {
-        Reader::Stream(mut reader) => reader.read(&mut reading, &context(2))?,
+    match detect::open(path, context)? {
+        Reader::Stream(mut reader) => reader.read(&mut reading, context)?,
         Reader::Chunks(_) => panic!("not a stream"),
     }
     Ok(reading)

@@ -7,8 +7,13 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
+use super::Grain;
+
 /// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
+
+/// What is unpacked in one step: a decoder that finds damage tells nothing of the step that it is in.
+const STEP_BYTES: usize = 8 * 1024;
 
 /// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
 const BLOCKS_AHEAD: usize = 8;
@@ -65,13 +70,13 @@ impl Packing {
 
     /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which is
     /// what its highest level uses.
-    fn unpack(self, mut packed: Box<dyn BufRead + Send>) -> io::Result<Box<dyn Read + Send>> {
+    fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace => {
                 packed.read_exact(&mut [0; b"TRACE:\n".len()])?;
                 Box::new(flate2::bufread::ZlibDecoder::new(packed))
             }
-            Self::Utf16(endian) => Box::new(Utf16::new(packed, endian)),
+            Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
             Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
             Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
         })
@@ -86,23 +91,28 @@ struct Utf16 {
     carry: Option<u16>,
     text: Vec<u8>,
     read: usize,
+    block_bytes: usize,
+    ended: bool,
 }
 
 impl Utf16 {
-    fn new(units: Box<dyn BufRead + Send>, endian: Endian) -> Self {
-        Self { units, endian, carry: None, text: Vec::new(), read: 0 }
+    fn new(units: Box<dyn BufRead + Send>, endian: Endian, block_bytes: usize) -> Self {
+        // Whole units.
+        let block_bytes = block_bytes.next_multiple_of(2);
+        Self { units, endian, carry: None, text: Vec::new(), read: 0, block_bytes, ended: false }
     }
 
     fn decode_block(&mut self) -> io::Result<()> {
-        let mut bytes = vec![0; BLOCK_BYTES];
+        let mut bytes = vec![0; self.block_bytes];
         let len = read_full(&mut self.units, &mut bytes)?;
+        self.ended = len < self.block_bytes;
         let unit = |pair: &[u8]| match (self.endian, pair) {
             (Endian::Little, &[low, high]) | (Endian::Big, &[high, low]) => u16::from_be_bytes([high, low]),
             // Half a unit at the end.
             _ => char::REPLACEMENT_CHARACTER as u16,
         };
         let mut units: Vec<u16> = self.carry.take().into_iter().chain(bytes[..len].chunks(2).map(unit)).collect();
-        if len == BLOCK_BYTES && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+        if !self.ended && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
             self.carry = units.pop();
         }
         let characters = char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER));
@@ -114,7 +124,8 @@ impl Utf16 {
 
 impl Read for Utf16 {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        if self.read == self.text.len() {
+        // A block may be one half of a character, of which nothing is text yet.
+        while self.read == self.text.len() && !self.ended {
             self.decode_block()?;
         }
         let len = (self.text.len() - self.read).min(buffer.len());
@@ -131,11 +142,11 @@ enum Sent {
     Failed(io::Error),
 }
 
-fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>) {
+fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: usize) {
     let failed_reads = Arc::new(AtomicU64::new(0));
     let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
     let send = |sent| blocks.send(sent).is_ok();
-    let mut reader = match unpacked(watched) {
+    let mut reader = match unpacked(watched, block_bytes) {
         Ok(reader) => reader,
         Err(error) => {
             if failed_reads.load(Ordering::Relaxed) > 0 {
@@ -145,11 +156,12 @@ fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>) {
         }
     };
     loop {
-        let mut block = vec![0; BLOCK_BYTES];
+        let mut block = vec![0; block_bytes];
         let mut filled = 0;
         let mut error = None;
         while filled < block.len() && error.is_none() {
-            match reader.read(&mut block[filled..]) {
+            let end = block.len().min(filled + STEP_BYTES);
+            match reader.read(&mut block[filled..end]) {
                 Ok(0) => break,
                 Ok(len) => filled += len,
                 Err(failure) if failure.kind() == io::ErrorKind::Interrupted => {}
@@ -178,7 +190,7 @@ fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>) {
 }
 
 /// Unpacks as many layers as there are, up to the limit.
-fn unpacked(packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
+fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
     let mut reader = packed;
     for _ in 0..LAYERS_MAX {
         let mut head = vec![0; PACKING_BYTES];
@@ -188,7 +200,9 @@ fn unpacked(packed: Box<dyn Read + Send>) -> io::Result<Box<dyn Read + Send>> {
         reader = Box::new(io::Cursor::new(head).chain(reader));
         match packing {
             None => break,
-            Some(packing) => reader = packing.unpack(Box::new(BufReader::with_capacity(BLOCK_BYTES, reader)))?,
+            Some(packing) => {
+                reader = packing.unpack(Box::new(BufReader::with_capacity(block_bytes, reader)), block_bytes)?;
+            }
         }
     }
     Ok(reader)
@@ -222,9 +236,12 @@ impl Blocks {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub(super) fn of(packed: Box<dyn Read + Send>) -> io::Result<Self> {
+    pub(super) fn of(packed: Box<dyn Read + Send>, grain: Grain) -> io::Result<Self> {
+        let block_bytes = grain.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
         let (blocks, receiver) = bounded(BLOCKS_AHEAD);
-        std::thread::Builder::new().name("decompress".into()).spawn(move || decompress(packed, &blocks))?;
+        std::thread::Builder::new()
+            .name("decompress".into())
+            .spawn(move || decompress(packed, &blocks, block_bytes))?;
         Ok(Self { receiver, block: Vec::new(), read: 0, ended: false })
     }
 }
@@ -247,5 +264,31 @@ impl Read for Blocks {
         buffer[..len].copy_from_slice(&self.block[self.read..self.read + len]);
         self.read += len;
         Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::ReadContext;
+    use crate::formats::source::Source;
+    use crate::formats::testing::file_of;
+
+    /// All of it is one block here, which must not be lost as a whole.
+    #[test]
+    fn what_stands_before_damage_in_a_block_is_unpacked() {
+        let text: String = (0..20_000).map(|number| (number * 7919 % 20_011).to_string() + "\n").collect();
+        assert!(text.len() < BLOCK_BYTES);
+        let mut packed = Vec::new();
+        let mut encoder = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::default());
+        encoder.read_to_end(&mut packed).expect("in memory");
+        let damaged_at = packed.len() * 9 / 10;
+        packed[damaged_at..damaged_at + 64].fill(0xff);
+        let file = file_of(&packed);
+        let mut source = Source::open(file.path(), &ReadContext::default()).expect("a file");
+        let mut found = Vec::new();
+        source.read_to_end(&mut found).expect("read");
+        assert!(source.cut_at().is_some());
+        assert!(found.starts_with(&text.as_bytes()[..text.len() * 8 / 10]), "{} of {}", found.len(), text.len());
     }
 }

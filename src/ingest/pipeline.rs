@@ -17,7 +17,7 @@ use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
-use crate::formats::{self, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader};
+use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
 use crate::model::{Loss, Losses, Names, Place, Registry, SourceFile, Sources, Stacks};
 use crate::store::cache::Cache;
 use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
@@ -138,6 +138,7 @@ pub fn open_with_previews(
         progress: progress.clone(),
         budget: Budget::new(options.budget_bytes),
         threads: options.threads.max(1),
+        grain: Grain::default(),
     };
     let mut place = StorePlace::choose(sources, options)?;
     let (store, cached) = match place.kept() {

@@ -5,7 +5,7 @@ use std::io::Write as _;
 use super::members::{Allowance, Ended};
 use crate::formats::batch::bare;
 use crate::formats::native::write::NativeWriter;
-use crate::formats::testing::{Reading, data, file_of, read_bytes};
+use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, detect};
 use crate::model::args::Detail;
 use crate::model::{
@@ -72,6 +72,25 @@ fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart
             reading.metadata.iter().any(has)
         };
         assert!(labelled("ninja_log") && labelled("go.json"));
+    }
+}
+
+/// The labels of a process may be said long before its first event, in another batch.
+#[test]
+fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
+    let json = r#"[{"ph":"M","name":"process_labels","pid":7,"args":{"labels":"own"}},
+        {"ph":"X","name":"other","pid":8,"tid":8,"ts":1,"dur":2},{"ph":"X","name":"a","pid":7,"tid":7,"ts":1,"dur":2}]"#;
+    let archive = tar_of(&[("a.json", json.as_bytes()), ("b.json", br#"[{"ph":"i","name":"b","pid":9,"ts":1}]"#)]);
+    for block_bytes in [1, 100, 1 << 20] {
+        let reading = read_cut(&archive, block_bytes, 1).expect("a capture");
+        let of_process = |number: i64| {
+            let mut labels = reading.metadata.iter().filter_map(|told| match told {
+                Metadata::ProcessLabels { pid, labels } if *pid == Id::Number(number) => Some(&**labels),
+                _ => None,
+            });
+            labels.next_back()
+        };
+        assert_eq!((of_process(7), of_process(8)), (Some("own"), Some("a.json")), "{block_bytes}");
     }
 }
 

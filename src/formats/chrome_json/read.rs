@@ -21,11 +21,7 @@ const READ_AHEAD_SHARE: u64 = 8;
 /// Makes a reader of Chrome JSON.
 #[must_use]
 pub fn open(source: Source) -> Reader {
-    open_in_pieces(source, PIECE_BYTES)
-}
-
-/// The same with pieces of a given size.
-pub(super) fn open_in_pieces(source: Source, piece_bytes: usize) -> Reader {
+    let piece_bytes = source.block_bytes(PIECE_BYTES);
     Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
 }
 

@@ -45,7 +45,7 @@ impl StreamReader for Firefox {
         let document = Document::read(source, context)?;
         let profile: Profile<'_> = document.parse()?;
         let start_ns = profile.meta.start_time.and_then(|start| Unit::Milliseconds.nanos(start).ok());
-        let mut maker = Maker { batch: BatchBuilder::new(), sink, context, start_ns, offset_ns: 0 };
+        let mut maker = Maker { batch: BatchBuilder::new(context.grain), sink, context, start_ns, offset_ns: 0 };
         maker.profile(&profile, 0).map_err(|error| match error {
             Failed::Read(error) => error,
             Failed::Table(error) => ReadError::Malformed {

@@ -50,7 +50,7 @@ impl StreamReader for Fxt {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut feed = Feed::new(source);
         let mut walk = Walk {
-            batch: BatchBuilder::new(),
+            batch: BatchBuilder::new(context.grain),
             maker: Maker::default(),
             providers: FxHashMap::default(),
             provider: 0,

@@ -234,7 +234,7 @@ impl StreamReader for OneRequest {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::read(source, context)?;
-        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new());
+        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new(context.grain));
         taker.take(&document.parse()?, Place::Offset(0), &mut batch);
         taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         batch.flush(sink)

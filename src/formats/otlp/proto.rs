@@ -50,7 +50,7 @@ impl StreamReader for Protobuf {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut feed = Feed::new(source);
-        let mut batch = BatchBuilder::new();
+        let mut batch = BatchBuilder::new(context.grain);
         let mut taker = Taker::default();
         loop {
             context.cancel.check()?;

@@ -64,7 +64,7 @@ impl StreamReader for PerfData {
         // What a recording that was killed leaves: nobody wrote the length.
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| feed.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
-        let (rounds, maker, batch) = (Rounds::default(), Maker::default(), BatchBuilder::new());
+        let (rounds, maker, batch) = (Rounds::default(), Maker::default(), BatchBuilder::new(context.grain));
         let mut walk = Walk { header, rounds, maker, batch, unpack: None, sink, context };
         if was_killed {
             walk.batch.lose(Loss::Truncated, Place::Offset(feed.offset()));

@@ -71,6 +71,10 @@ impl Packets {
     pub(super) fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
         loop {
             match next_of(&self.buffer[self.start..]) {
+                // What follows tells whether the length is right.
+                Next::Packet { head, len } if self.start + head + len == self.buffer.len() && !self.at_end => {
+                    self.read_more(head + len + 1)?;
+                }
                 Next::Packet { head, len } => {
                     let body = self.start + head;
                     let offset = self.offset + self.start as u64;
@@ -110,6 +114,7 @@ impl Packets {
 
     /// Reads until `need` bytes stand behind the start or the source ends; says whether there are that many.
     fn read_more(&mut self, need: usize) -> Result<bool, ReadError> {
+        let block_bytes = self.source.block_bytes(READ_BYTES);
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.offset += self.start as u64;
@@ -117,10 +122,10 @@ impl Packets {
         }
         while self.buffer.len() < need && !self.at_end {
             let filled = self.buffer.len();
-            self.buffer.resize(filled + READ_BYTES, 0);
+            self.buffer.resize(filled + block_bytes, 0);
             let len = self.source.fill(&mut self.buffer[filled..])?;
             self.buffer.truncate(filled + len);
-            self.at_end = len < READ_BYTES;
+            self.at_end = len < block_bytes;
         }
         Ok(self.buffer.len() >= need)
     }

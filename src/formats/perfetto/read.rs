@@ -181,8 +181,8 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
+            batch: BatchBuilder::new(rest.context.grain),
             tracks: Tracks::new(rest),
-            batch: BatchBuilder::new(),
             args: ArgsWriter::default(),
         }
     }

@@ -152,7 +152,9 @@ impl Maker<'_> {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
-        let is_simple = event.name.is_none() && event.categories <= 1 && !event.has_inline_category;
+        // The number 0 stands for no category among the known names, and for a missing one in an event.
+        let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
+        let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
         if is_simple && let Some(known) = self.sequence.known_name(self.batch.number, name_iid, event.category_iid) {
             return known;
         }

@@ -64,7 +64,7 @@ impl StreamReader for Spall {
         let mut feed = Feed::new(source);
         feed.skip(HEADER_BYTES as u64)?;
         let maker = Maker { tick: self.tick, pid: 0, tid: 0, place: Place::Offset(0), args: ArgsWriter::default() };
-        let mut walk = Walk { feed, maker, batch: BatchBuilder::new(), sink, context, unchecked: 0 };
+        let mut walk = Walk { feed, maker, batch: BatchBuilder::new(context.grain), sink, context, unchecked: 0 };
         if self.version == 1 {
             walk.stream()?;
         } else {

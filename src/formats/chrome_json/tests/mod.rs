@@ -6,16 +6,14 @@ mod progress;
 mod properties;
 mod real;
 
-use super::read::open_in_pieces;
 use crate::formats::ReadError;
 use crate::formats::source::Source;
-use crate::formats::testing::{Reading, Seen, context, data, file_of, read, read_all, read_bytes, read_path};
+use crate::formats::testing::{Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Id, Loss, TrackKey, TrackKind};
 
 /// Reads bytes with pieces of a given size.
 pub(super) fn read_in_pieces(bytes: &[u8], piece_bytes: usize) -> Result<Reading, ReadError> {
-    let file = file_of(bytes);
-    read_all(open_in_pieces(Source::open(file.path(), &context(2))?, piece_bytes))
+    read_cut(bytes, piece_bytes, usize::MAX)
 }
 
 /// The key of a thread.

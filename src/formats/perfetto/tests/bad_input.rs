@@ -47,6 +47,32 @@ fn bytes_between_packets_are_stepped_over_and_counted_once() {
     }
 }
 
+/// Whether the packet before is whole is seen by the byte behind it, which may be in the next block.
+#[test]
+fn damage_at_the_border_of_two_blocks_reads_as_anywhere_else() {
+    for at in 0..small().len() {
+        for wrong in [0, 0x0a, 0xff] {
+            let mut bytes = small();
+            bytes[at] = wrong;
+            let Ok(whole) = read_bytes(&bytes) else { continue };
+            for block_bytes in [1, 2, 7, 61] {
+                assert_eq!(read_cut(&bytes, block_bytes, 1).expect("a capture"), whole, "{at}, {wrong}, {block_bytes}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_category_of_number_0_is_missing_each_time_it_is_asked_for() {
+    let of_category = |ts: u64, iid: Option<u64>| {
+        let event = message().number(9, 3).number(10, 1).number(11, 7);
+        packet(ts).message(11, iid.into_iter().fold(event, |event, iid| event.number(3, iid)))
+    };
+    let interned = of_category(10, None).message(12, message().message(2, message().number(1, 1).bytes(2, "name")));
+    let reading = read([thread(7, 1, 2, "t"), interned, of_category(20, Some(0)), of_category(30, Some(0))]);
+    assert_eq!((reading.short().len(), reading.lost()), (3, vec![(Loss::MissingText, 2)]));
+}
+
 #[test]
 fn a_wrong_length_costs_its_own_packet_only() {
     let first = capture([thread(7, 1, 2, "t")]);

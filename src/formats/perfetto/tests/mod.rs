@@ -8,7 +8,7 @@ mod profile;
 mod properties;
 mod real;
 
-use crate::formats::testing::{Reading, data, read_bytes, read_path};
+use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_path};
 use crate::model::{EventFlags, EventKind, Loss};
 
 /// Reads packets that must be a capture.
