@@ -1,0 +1,160 @@
+//! Chrome JSON: beside what any reader is held to, the spans and instants of valid JSON are those that a slow reader finds,
+//! which parses the whole text with `serde_json`, and takes nothing but plain records.
+
+use longspan::model::{EventFlags, EventKind, Id, TrackKind};
+use serde::Deserialize;
+use serde::de::{MapAccess, Visitor};
+use serde_json::value::RawValue;
+
+use super::reading::{Seen, check_reading};
+
+/// What the slow reader takes of an event: enough to tell it from any other.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Plain {
+    ts_ns: i64,
+    phase: char,
+    dur_ns: u64,
+    name: String,
+    category: Option<String>,
+    pid: i64,
+    tid: i64,
+}
+
+/// The members of an object as they stand, also those of the same name.
+#[derive(Debug)]
+struct Members(Vec<(String, Box<RawValue>)>);
+
+impl<'de> Deserialize<'de> for Members {
+    fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        struct Taker;
+        impl<'de> Visitor<'de> for Taker {
+            type Value = Members;
+
+            fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str("an object")
+            }
+
+            fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Members, A::Error> {
+                let mut members = Vec::new();
+                while let Some(member) = map.next_entry()? {
+                    members.push(member);
+                }
+                Ok(Members(members))
+            }
+        }
+        deserializer.deserialize_map(Taker)
+    }
+}
+
+impl Members {
+    /// The only member of this name; an error if there are several.
+    fn only(&self, name: &str) -> Result<Option<&RawValue>, Odd> {
+        let mut all = self.0.iter().filter(|(key, _)| key == name);
+        let first = all.next().map(|(_, value)| &**value);
+        if all.next().is_some() { Err(Odd) } else { Ok(first) }
+    }
+
+    /// A member that must be text of a usual length.
+    fn text(&self, name: &str) -> Result<Option<String>, Odd> {
+        let Some(value) = self.only(name)? else { return Ok(None) };
+        let text: String = serde_json::from_str(value.get()).map_err(|_| Odd)?;
+        if text.len() > 1000 { Err(Odd) } else { Ok(Some(text)) }
+    }
+
+    /// A member that must be a whole number of 64 bits.
+    fn integer(&self, name: &str) -> Result<Option<i64>, Odd> {
+        let Some(value) = self.only(name)? else { return Ok(None) };
+        // A minus before 0 is a matter of taste.
+        value.get().parse().ok().filter(|_| value.get() != "-0").map(Some).ok_or(Odd)
+    }
+
+    /// A member in microseconds, in nanoseconds: exact, halves away from zero.
+    fn nanos(&self, name: &str) -> Result<Option<i64>, Odd> {
+        let Some(value) = self.only(name)? else { return Ok(None) };
+        let (sign, digits) = value.get().strip_prefix('-').map_or((1, value.get()), |digits| (-1, digits));
+        let (whole, fraction) = digits.split_once('.').unwrap_or((digits, ""));
+        if whole.len() > 12 || !(whole.to_owned() + fraction).bytes().all(|byte| byte.is_ascii_digit()) {
+            return Err(Odd);
+        }
+        let fraction = format!("{fraction:0<4}");
+        let tenths: i64 = format!("{whole}{}", &fraction[..4]).parse().map_err(|_| Odd)?;
+        Ok(Some(sign * ((tenths + 5) / 10)))
+    }
+}
+
+/// A record that needs more thought than a slow reader should take: nothing is compared then.
+#[derive(Debug)]
+struct Odd;
+
+/// The spans and instants of a capture, or `Odd` if the slow reader does not know for certain.
+fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
+    let text = str::from_utf8(bytes).map_err(|_| Odd)?;
+    let text = text.strip_prefix('\u{feff}').unwrap_or(text);
+    let records: Vec<Members> = match serde_json::from_str::<Members>(text) {
+        Ok(envelope) => serde_json::from_str(envelope.only("traceEvents")?.ok_or(Odd)?.get()),
+        Err(_) => serde_json::from_str(text),
+    }
+    .map_err(|_| Odd)?;
+    let mut found = Vec::new();
+    for record in &records {
+        let phase = record.text("ph")?.ok_or(Odd)?;
+        let phase = match phase.as_str() {
+            "X" | "B" | "E" => phase.chars().next().ok_or(Odd)?,
+            "i" | "I" if record.only("s")?.is_none() => 'i',
+            "i" | "I" if record.text("s")?.as_deref() == Some("t") => 'i',
+            "C" | "M" | "i" | "I" => continue,
+            _ => return Err(Odd),
+        };
+        let pid = record.integer("pid")?.ok_or(Odd)?;
+        let dur_ns = if phase == 'X' { record.nanos("dur")?.ok_or(Odd)? } else { 0 };
+        found.push(Plain {
+            ts_ns: record.nanos("ts")?.ok_or(Odd)?,
+            phase,
+            dur_ns: dur_ns.max(0).unsigned_abs(),
+            name: record.text("name")?.unwrap_or_default(),
+            category: record.text("cat")?,
+            pid,
+            tid: record.integer("tid")?.unwrap_or(pid),
+        });
+        if record.only("bind_id")?.is_some() {
+            return Err(Odd);
+        }
+    }
+    Ok(found)
+}
+
+/// The same of what was read.
+fn plain(event: &Seen) -> Option<Plain> {
+    let phase = match event.kind {
+        EventKind::Complete => 'X',
+        EventKind::Begin => 'B',
+        EventKind::End => 'E',
+        EventKind::Instant if event.track.kind == TrackKind::Thread => 'i',
+        _ => return None,
+    };
+    let number = |id: &Id| match id {
+        Id::Number(number) => *number,
+        id => panic!("{id:?} is no number: {event:?}"),
+    };
+    assert!(!event.flags.has(EventFlags::UNFINISHED), "{event:?}");
+    Some(Plain {
+        ts_ns: event.ts_ns,
+        phase,
+        dur_ns: event.value,
+        name: event.name.clone(),
+        category: event.category.clone(),
+        pid: number(&event.track.pid),
+        tid: number(&event.track.tid),
+    })
+}
+
+/// Holds the reader to what this file says.
+pub fn check(bytes: &[u8]) {
+    let reading = check_reading("Chrome JSON", bytes);
+    let Ok(mut expected) = slowly(bytes) else { return };
+    let reading = reading.expect("valid JSON with a list of events is a capture");
+    let mut found: Vec<Plain> = reading.events.iter().filter_map(plain).collect();
+    found.sort();
+    expected.sort();
+    assert_eq!(found, expected);
+}

@@ -1,0 +1,57 @@
+//! A whole load, of a capture in whatever format: the same rows and losses with one thread and ample memory as with three
+//! and next to none; and the same rows once more when they were written back in the native format.
+
+use std::path::Path;
+
+use longspan::base::cancel::Cancel;
+use longspan::base::progress::Progress;
+use longspan::export::{ExportFormat, ExportOptions, export};
+use longspan::query::Snapshot;
+
+use super::reading::file_of;
+use super::rows::{load, rows};
+
+/// Enough for anything.
+const AMPLE_BYTES: u64 = 256 << 20;
+
+/// So little that everything that can be is put aside; profiles that need to be whole take a quarter of it.
+const TIGHT_BYTES: u64 = 256 << 10;
+
+/// Larger inputs need not fit into the little memory.
+const INPUT_BYTES_MAX: usize = 16 << 10;
+
+/// Holds the load to what this file says.
+pub fn check(bytes: &[u8]) {
+    if bytes.len() > INPUT_BYTES_MAX {
+        return;
+    }
+    let file = file_of(bytes);
+    let (ample, tight) = (load(file.path(), 1, AMPLE_BYTES), load(file.path(), 3, TIGHT_BYTES));
+    let (ample, tight) = match (ample, tight) {
+        (Ok(ample), Ok(tight)) => (ample, tight),
+        (Err(ample), Err(tight)) => return assert_eq!(ample.to_string(), tight.to_string()),
+        // What unpacks to more than is there.
+        (Ok(_), Err(error)) if error.to_string().contains("--memory") => return,
+        (ample, tight) => panic!("{:?} but {:?}", ample.err(), tight.err()),
+    };
+    let expected = rows(&ample);
+    assert_eq!(rows(&tight), expected);
+    assert_eq!(tight.losses(), ample.losses());
+    assert_eq!(tight.tracks(), ample.tracks());
+    assert!(expected.is_sorted_by_key(|row| row.start_ns));
+    if !expected.is_empty() {
+        let (mut back, mut expected) = (rows(&written_back(&ample, file.path())), expected);
+        back.sort();
+        expected.sort();
+        assert_eq!(back, expected);
+    }
+}
+
+/// What is read of what was written.
+fn written_back(snapshot: &Snapshot, source: &Path) -> Snapshot {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let output = folder.path().join("back.longspan");
+    let options = ExportOptions::whole(ExportFormat::Native);
+    export(snapshot, &source.into(), &output, &options, &Cancel::default(), &Progress::default()).expect("written");
+    load(&output, 1, AMPLE_BYTES).expect("read back")
+}

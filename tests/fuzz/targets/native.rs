@@ -1,0 +1,57 @@
+//! The native format: beside what any reader is held to, what was read, written and read again is the same; any payload of
+//! a chunk decodes or is refused, and one that decodes comes back from what it is encoded as. The checksums keep damage
+//! from the payloads, so these are also tried alone.
+
+use longspan::formats::native::columns;
+use longspan::formats::native::read;
+use longspan::formats::native::stacks::StacksPatch;
+use longspan::formats::native::tables::{TablesPatch, TablesRead};
+use longspan::formats::native::write::NativeWriter;
+use longspan::formats::{ChunkedCapture, ReadContext, Reader};
+use longspan::model::Stacks;
+
+use super::reading::{self, check_reading, file_of};
+
+/// Holds the format to what this file says.
+pub fn check(bytes: &[u8]) {
+    if let Some(expected) = check_reading("Longspan capture", bytes) {
+        let file = file_of(bytes);
+        let context = ReadContext::default();
+        let capture = read::open(file.path(), &context).expect("as before");
+        let written = file_of(&write(&capture));
+        let back = read::open(written.path(), &context).expect("what was written");
+        assert_eq!(capture.tracks, back.tracks);
+        let mut back = reading::read(Reader::Chunks(Box::new(back)), &context).expect("what was written");
+        // What was damaged is counted again only if it is there again.
+        back.losses.clone_from(&expected.losses);
+        reading::assert_same(&expected, &back, "written back");
+    }
+    if let Ok(chunk) = columns::decode(bytes) {
+        assert_eq!(columns::decode(&columns::encode(&chunk).expect("a chunk")).expect("a payload"), chunk);
+    }
+    if let Ok(patch) = postcard::from_bytes::<TablesPatch>(bytes) {
+        let mut tables = TablesRead::default();
+        tables.apply(patch).ok(); // refused, or taken: nothing else is known of it
+        let (names, tracks, _) = tables.finish();
+        assert!(tracks.tracks.iter().all(|track| track.process.0 < tracks.processes.len() as u32));
+        assert!(names.len() < 1 << 21, "{} names of {} bytes", names.len(), bytes.len());
+    }
+    if let Ok(patch) = postcard::from_bytes::<StacksPatch>(bytes) {
+        let mut stacks = Stacks::default();
+        patch.apply(&mut stacks).ok(); // as above
+        assert!(stacks.rows().iter().zip(1..).all(|(row, number)| row.parent.0 < number));
+    }
+}
+
+/// A capture with the same tables and all chunks that can be loaded.
+fn write(capture: &ChunkedCapture) -> Vec<u8> {
+    let mut writer = NativeWriter::new(Vec::new(), false).expect("into memory");
+    writer.write_tables(&capture.names, &capture.tracks).expect("into memory");
+    writer.write_stacks(&capture.stacks).expect("into memory");
+    for number in 0..capture.source.heads().len() {
+        if let Ok(chunk) = capture.source.load(number) {
+            writer.write_chunk(&chunk).expect("into memory");
+        }
+    }
+    writer.finish(&capture.losses).expect("into memory")
+}

@@ -1,0 +1,91 @@
+//! What captures are packed in: bytes that were packed come back, and packed bytes that are damaged give what could be
+//! unpacked before the damage, in whatever pieces they are read. Against the packages' own way in one go.
+
+use std::io::{Read as _, Write as _};
+
+use longspan::formats::source::Source;
+use longspan::formats::{Grain, ReadContext};
+
+use super::reading::file_of;
+
+/// Beyond this a few bytes of input stand for, the rest of the check is not worth its time.
+const UNPACKED_BYTES_MAX: u64 = 8 << 20;
+
+/// The bytes of a file as readers get them, and where they turned out to be cut; nothing if there are none.
+fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Option<u64>)> {
+    let file = file_of(packed);
+    let grain = Grain { block_bytes, ..Grain::default() };
+    let mut source = Source::open(file.path(), &ReadContext { grain, ..ReadContext::default() }).ok()?;
+    let head = source.head().to_vec();
+    let mut bytes = Vec::new();
+    source.by_ref().take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes).expect("a file in memory");
+    assert!(bytes.starts_with(&head), "the head is read again");
+    Some((bytes, source.cut_at()))
+}
+
+/// The same bytes; before damage perhaps fewer, since a decoder tells nothing of the step in which it finds it.
+#[track_caller]
+fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, Option<u64>)>) {
+    let empty = (Vec::new(), Some(0));
+    let ((one, one_cut), (other, other_cut)) = (one.unwrap_or(&empty), other.unwrap_or(&empty));
+    assert_eq!(one_cut.is_some(), other_cut.is_some());
+    if one_cut.is_some() {
+        assert!(one.starts_with(other) || other.starts_with(one), "{one:?} and {other:?}");
+    } else {
+        assert_eq!(one, other);
+    }
+}
+
+/// Whether bytes would be unpacked, or unpacked once more.
+fn is_packed(bytes: &[u8]) -> bool {
+    [&b"\x1f\x8b\x08"[..], b"\x28\xb5\x2f\xfd", b"TRACE:\nx", b"\xff\xfe", b"\xfe\xff"]
+        .iter()
+        .any(|magic| bytes.starts_with(magic))
+}
+
+/// What the package unpacks at once, up to the first damage, and whether there is one.
+fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
+    let mut bytes = Vec::new();
+    let read = flate2::read::MultiGzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
+    (bytes, read.is_err())
+}
+
+/// Holds the wrappers to what this file says.
+pub fn check(bytes: &[u8]) {
+    let usual = bytes_of(bytes, None);
+    for block_bytes in [1, 61] {
+        assert_alike(usual.as_ref(), bytes_of(bytes, Some(block_bytes)).as_ref());
+    }
+    if bytes.starts_with(b"\x1f\x8b\x08") {
+        let (plain, is_damaged) = gunzip(bytes);
+        let (found, cut_at) = usual.unwrap_or((Vec::new(), Some(0)));
+        if !is_packed(&plain) && (plain.len() as u64) < UNPACKED_BYTES_MAX {
+            let cut_by_package = is_damaged.then_some(plain.len() as u64);
+            assert_alike(Some(&(found, cut_at)), Some(&(plain, cut_by_package)));
+        }
+    }
+    if bytes.is_empty() || is_packed(bytes) {
+        return;
+    }
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    gzip.write_all(bytes).expect("into memory");
+    let zstd = zstd::encode_all(bytes, 1).expect("into memory");
+    for packed in [gzip.finish().expect("into memory"), zstd] {
+        assert_eq!(bytes_of(&packed, None), Some((bytes.to_vec(), None)));
+        let half = bytes_of(&packed[..packed.len() / 2], Some(3));
+        assert!(half.is_none_or(|(half, cut_at)| bytes.starts_with(&half) && cut_at == Some(half.len() as u64)));
+    }
+    let units: Vec<u16> = bytes.chunks_exact(2).map(|pair| u16::from_le_bytes([pair[0], pair[1]])).collect();
+    let text = String::from_utf16_lossy(&units);
+    for (mark, to_bytes) in [(b"\xff\xfe", u16::to_le_bytes as fn(u16) -> [u8; 2]), (b"\xfe\xff", u16::to_be_bytes)] {
+        if text.is_empty() {
+            break;
+        }
+        let packed: Vec<u8> = mark.iter().copied().chain(units.iter().copied().flat_map(to_bytes)).collect();
+        for block_bytes in [None, Some(2), Some(6)] {
+            let (found, cut_at) = bytes_of(&packed, block_bytes).expect("text");
+            let found = String::from_utf8(found).expect("UTF-8");
+            assert_eq!((found.trim_start_matches('\u{feff}'), cut_at), (text.trim_start_matches('\u{feff}'), None));
+        }
+    }
+}

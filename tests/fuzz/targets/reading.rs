@@ -1,0 +1,219 @@
+//! Readers of captures: the same events, names, places and losses however the bytes are cut and with however many threads;
+//! no more events than the bytes have room for; arguments that are JSON; or the same error with its place.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+use longspan::formats::detect::{self, FORMATS, Format};
+use longspan::formats::source::Source;
+use longspan::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
+use longspan::model::args::Detail;
+use longspan::model::{Batch, Chunk, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, StackIdx, TrackKey};
+
+/// No format says an event in less than half a byte; beyond this, something is read again and again.
+const EVENTS_PER_BYTE_MAX: usize = 2;
+
+/// What a reader may add by itself, such as the ends of what is open at the end.
+const EVENTS_BESIDE: usize = 64;
+
+/// An event with everything that it points to.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Seen {
+    pub ts_ns: i64,
+    pub kind: EventKind,
+    pub name: String,
+    pub category: Option<String>,
+    pub track: TrackKey,
+    /// Nothing for samples: `stack` says it.
+    pub value: u64,
+    pub depth: u16,
+    pub flags: EventFlags,
+    pub thread_ts_ns: Option<i64>,
+    pub thread_dur_ns: Option<i64>,
+    pub args: String,
+    /// Innermost first.
+    pub stack: Vec<String>,
+}
+
+/// All that a reader hands on, in order of time and, at the same time, of the capture.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Reading {
+    pub events: Vec<Seen>,
+    pub metadata: Vec<Metadata>,
+    pub losses: Losses,
+}
+
+impl Reading {
+    fn take<'n>(
+        &mut self,
+        chunk: &Chunk,
+        name: impl Fn(NameIdx) -> (&'n str, Option<&'n str>),
+        track: impl Fn(usize) -> TrackKey,
+        stack: impl Fn(StackIdx) -> Vec<String>,
+    ) {
+        for event in &chunk.events {
+            let detail = Detail::decode(chunk.details.blob(event.detail));
+            let (text, category) = name(event.name);
+            let is_sample = event.kind == EventKind::Sample;
+            self.events.push(Seen {
+                ts_ns: event.ts_ns,
+                kind: event.kind,
+                name: text.to_owned(),
+                category: category.map(str::to_owned),
+                track: track(event.track.index()),
+                value: if is_sample { 0 } else { event.value },
+                depth: event.depth,
+                // How the batches were cut is not what the capture says.
+                flags: event.flags.without(EventFlags::LATE),
+                thread_ts_ns: detail.thread_ts_ns,
+                thread_dur_ns: detail.thread_dur_ns,
+                args: detail.args_json.to_owned(),
+                stack: if is_sample { stack(StackIdx::of_value(event.value)) } else { Vec::new() },
+            });
+        }
+    }
+}
+
+impl BatchSink for Reading {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
+        let name = |name: NameIdx| {
+            let row = &batch.names[name.index()];
+            (&*row.text, row.category.as_deref())
+        };
+        let stack = |stack| batch.stacks.frames(stack).map(|frame| name(frame).0.to_owned()).collect();
+        self.take(&batch.chunk, name, |track| batch.tracks[track].clone(), stack);
+        self.metadata.extend(batch.metadata);
+        self.losses.merge(&batch.losses);
+        Ok(())
+    }
+}
+
+/// Everything that a reader reads, however it does.
+pub fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
+    let mut reading = Reading::default();
+    match reader {
+        Reader::Stream(mut stream) => stream.read(&mut reading, context)?,
+        Reader::Chunks(capture) => reading = read_chunks(&capture),
+    }
+    reading.events.sort_by_key(|event| event.ts_ns);
+    Ok(reading)
+}
+
+/// Every chunk that can be loaded.
+fn read_chunks(capture: &ChunkedCapture) -> Reading {
+    let ChunkedCapture { source, names, tracks, stacks, losses } = capture;
+    let mut reading = Reading { losses: losses.clone(), ..Reading::default() };
+    for (number, head) in source.heads().iter().enumerate() {
+        let Ok(chunk) = source.load(number) else { continue };
+        assert_eq!(chunk.events.len(), head.events as usize, "chunk {number}");
+        let name = |name| (names.get(name).text, names.get(name).category);
+        let stack = |stack| stacks.frames(stack).map(|frame| name(frame).0.to_owned()).collect();
+        reading.take(&chunk, name, |track| tracks.tracks[track].key.clone(), stack);
+    }
+    reading
+}
+
+/// The format of this name.
+fn format(name: &str) -> &'static Format {
+    FORMATS.iter().find(|format| format.name == name).unwrap_or_else(|| panic!("no format {name}"))
+}
+
+/// A file of these bytes.
+pub fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
+    let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
+    file.write_all(bytes).expect("written");
+    file
+}
+
+/// How a capture is read: threads, bytes at once, events of a batch.
+fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<usize>)) -> ReadContext {
+    ReadContext { threads, grain: Grain { block_bytes, batch_events }, ..ReadContext::default() }
+}
+
+/// Reads a file as a capture of this format, even if it begins like another.
+fn read_as(format: &Format, path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
+    let source = Source::open(path, context)?;
+    read((format.open)(source, context)?, context)
+}
+
+/// The bytes of a file without what packs them.
+fn unpacked_bytes(path: &Path) -> usize {
+    let Ok(mut source) = Source::open(path, &ReadContext::default()) else { return 0 };
+    source.read_to_end(&mut Vec::new()).expect("a file in memory")
+}
+
+/// Holds a reader to what this file says. Returns what was read, if anything could be.
+pub fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
+    let format = format(format_name);
+    let file = file_of(bytes);
+    let _known = detect::format_of(&bytes[..bytes.len().min(longspan::formats::source::HEAD_BYTES)]);
+    let usual = read_as(format, file.path(), &context((1, None, None)));
+    for cut in [(3, None, Some(3)), (2, Some(61), Some(1)), (1, Some(7), Some(50))] {
+        let other = read_as(format, file.path(), &context(cut));
+        match (&usual, &other) {
+            (Ok(usual), Ok(other)) => assert_same(usual, other, &format!("{cut:?}")),
+            (Err(usual), Err(other)) => assert_eq!(place_of(usual), place_of(other), "{cut:?}"),
+            (usual, other) => panic!("{cut:?}: {:?} but {:?}", usual.as_ref().err(), other.as_ref().err()),
+        }
+    }
+    let reading = usual.ok()?;
+    // An archive is unpacked within its own limit, which the load holds.
+    if !format.is_archive() {
+        let allowed = EVENTS_PER_BYTE_MAX * unpacked_bytes(file.path()) + EVENTS_BESIDE;
+        assert!(reading.events.len() <= allowed, "{} events, {allowed} allowed", reading.events.len());
+    }
+    let args: BTreeSet<&str> =
+        reading.events.iter().map(|event| &*event.args).filter(|args| !args.is_empty()).collect();
+    for args in args {
+        let parsed: Result<serde_json::Value, _> = serde_json::from_str(args);
+        // Deeper than serde reads is fine.
+        let is_fine =
+            parsed.as_ref().map_or_else(|error| error.to_string().contains("recursion"), serde_json::Value::is_object);
+        assert!(is_fine, "{parsed:?}: {args}");
+    }
+    Some(reading)
+}
+
+/// What counts of what is said of processes and threads: the last of each kind.
+fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
+    let of = |said: &Metadata| match said {
+        Metadata::ProcessName { pid, .. } => format!("process name {pid:?}"),
+        Metadata::ProcessFile { pid, .. } => format!("file {pid:?}"),
+        Metadata::ProcessLabels { pid, .. } => format!("labels {pid:?}"),
+        Metadata::ProcessSortIndex { pid, .. } => format!("process order {pid:?}"),
+        Metadata::ThreadName { pid, tid, .. } => format!("thread name {pid:?} {tid:?}"),
+        Metadata::KernelName { pid, tid, .. } => format!("kernel name {pid:?} {tid:?}"),
+        Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
+    };
+    metadata.iter().map(|said| (of(said), said)).collect()
+}
+
+/// Losses without how often text was bad: text is looked at once in a batch, so that depends on these.
+fn counted(losses: &Losses) -> Vec<Lost<'_>> {
+    let once = |loss| matches!(loss, Loss::BadUtf8 | Loss::LongText | Loss::ControlCharacter);
+    losses.iter().map(|lost| Lost { count: if once(lost.loss) { 1 } else { lost.count }, ..lost }).collect()
+}
+
+/// The place of an error and what was expected there: what was found is told as far as it was read.
+fn place_of(error: &ReadError) -> String {
+    let text = error.to_string();
+    text.split_once(", found").map_or(text.clone(), |(place, _)| place.to_owned())
+}
+
+/// Compares two readings, telling the first difference only.
+#[track_caller]
+pub fn assert_same(usual: &Reading, other: &Reading, how: &str) {
+    for (number, (usual, other)) in usual.events.iter().zip(&other.events).enumerate() {
+        assert_eq!(usual, other, "event {number}, {how}");
+    }
+    assert_eq!(usual.events.len(), other.events.len(), "{how}");
+    assert_eq!(last_words(&usual.metadata), last_words(&other.metadata), "{how}");
+    assert_eq!(counted(&usual.losses), counted(&other.losses), "{how}");
+}
+
+/// A reader that nothing else is known of.
+pub fn check(format_name: &str, bytes: &[u8]) {
+    check_reading(format_name, bytes);
+}

@@ -1,0 +1,73 @@
+//! A sorted capture as plain rows, to be compared with another of the same events.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use longspan::base::cancel::Cancel;
+use longspan::base::progress::Progress;
+use longspan::ingest::{self, CachePolicy, LoadError, LoadOptions};
+use longspan::model::args::Detail;
+use longspan::model::{NameIdx, StackIdx, TrackKey};
+use longspan::query::Snapshot;
+use longspan::query::rows::{SortedRow, SortedRows};
+use longspan::store::details::DetailReader;
+use longspan::store::{DetailRef, LaneKind, Store};
+
+/// A row with everything that it points to, and where it stands.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Row {
+    pub start_ns: i64,
+    pub lane: String,
+    pub value: u64,
+    pub unfinished: bool,
+    pub name: String,
+    pub category: Option<String>,
+    pub args: String,
+    pub stack: Vec<String>,
+}
+
+/// Sorts a capture without keeping it.
+pub fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, LoadError> {
+    let options = LoadOptions { threads, budget_bytes, cache: CachePolicy::None, ..LoadOptions::default() };
+    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default())?;
+    Ok(Snapshot::new(loaded.store))
+}
+
+/// Sorts a capture into a store that is kept in a folder, and returns the bytes of its file.
+pub fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
+    let options = LoadOptions { cache: CachePolicy::Folder(folder.to_owned()), ..LoadOptions::default() };
+    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default()).expect("a capture");
+    std::fs::read(loaded.store.path()).expect("a store that is kept")
+}
+
+/// All rows of a capture, by time.
+pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
+    let mut reader = DetailReader::default();
+    SortedRows::new(snapshot, snapshot.capture_lanes(), None, None)
+        .map(|row| row_of(snapshot, &row, &mut reader))
+        .collect()
+}
+
+/// All rows of a store that may be damaged.
+pub fn rows_of(store: Store) -> Vec<Row> {
+    rows(&Snapshot::new(Arc::new(store)))
+}
+
+fn row_of(snapshot: &Snapshot, row: &SortedRow, reader: &mut DetailReader) -> Row {
+    let lane = snapshot.lane(row.index.lane);
+    let TrackKey { kind, pid, tid, name, slot } = &snapshot.track(lane.track).key;
+    let text = snapshot.names().get(NameIdx(row.row.name));
+    let is_sample = row.kind == LaneKind::Samples;
+    let frames = snapshot.stacks().frames(StackIdx::of_value(if is_sample { row.row.value } else { 0 }));
+    let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), reader));
+    Row {
+        start_ns: row.row.start_ns,
+        lane: format!("{kind:?} {pid:?} {tid:?} {name} {slot} {:?} {}", lane.kind, lane.depth),
+        value: if is_sample { 0 } else { row.row.value },
+        unfinished: row.unfinished,
+        name: text.text.to_owned(),
+        category: text.category.map(str::to_owned),
+        args: format!("{detail:?}"),
+        stack: frames.map(|frame| snapshot.names().get(frame).text.to_owned()).collect(),
+    }
+}

@@ -1,0 +1,77 @@
+//! Stores: a damaged one is refused, or shows a part of the rows that were written and says that something is missing; it
+//! never shows anything else. Blocks decode whatever their bytes, and rows come back from what they are encoded as.
+//! The bytes say what is damaged: stores themselves change with every version.
+
+use std::sync::LazyLock;
+
+use longspan::store::Store;
+use longspan::store::block::{BLOCK_ROWS, Block, Row, encode};
+
+use super::reading::file_of;
+use super::rows;
+
+/// A small store of everything there is, and its rows.
+static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
+    let capture = file_of(include_bytes!("../corpus/load/ugly.json"));
+    let mut written = rows::rows(&rows::load(capture.path(), 1, 256 << 20).expect("a capture"));
+    written.sort();
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    (rows::kept_store(capture.path(), folder.path()), written)
+});
+
+/// Holds stores to what this file says.
+pub fn check(bytes: &[u8]) {
+    check_blocks(bytes);
+    let (whole, expected) = &*WHOLE;
+    let mut damaged = whole.clone();
+    for edit in bytes.chunks_exact(4) {
+        let at = (usize::from(u16::from_le_bytes([edit[0], edit[1]])) * damaged.len()) >> 16;
+        match edit[2] {
+            0..128 => damaged[at] ^= edit[3],
+            128..250 => damaged[at] = edit[3],
+            _ => damaged.truncate(at.max(1)),
+        }
+    }
+    let file = file_of(&damaged);
+    let Ok(store) = Store::open(file.path()) else { return assert_ne!(damaged, *whole) };
+    let is_whole = store.damaged_in_all() == 0;
+    let mut found = rows::rows_of(store);
+    found.sort();
+    if is_whole {
+        assert_eq!(found, *expected);
+    }
+    // Details that are damaged read as none.
+    let known =
+        |row: &rows::Row| expected.iter().any(|known| rows::Row { args: known.args.clone(), ..row.clone() } == *known);
+    assert!(found.iter().all(known), "a row that was never written");
+}
+
+/// Any bytes as a block, and as the rows of one.
+fn check_blocks(bytes: &[u8]) {
+    let rows_claimed = bytes.first().map_or(0, |&byte| usize::from(byte));
+    let mut decoded = Vec::new();
+    let block = Block::new(bytes, rows_claimed, 5);
+    block.decode(&mut decoded);
+    assert_eq!(decoded.len(), rows_claimed.clamp(1, BLOCK_ROWS));
+    let (least, _) = block.name_bounds();
+    assert_eq!(decoded[0].start_ns, 5);
+    let number = |bytes: &[u8]| bytes.iter().fold(0u64, |number, &byte| number << 8 | u64::from(byte));
+    let mut rows: Vec<Row> = bytes
+        .chunks(13)
+        .take(BLOCK_ROWS)
+        .map(|part| Row {
+            start_ns: number(part).cast_signed(),
+            value: number(&part[part.len() / 3..]),
+            detail: number(&part[part.len() / 2..]),
+            name: number(&part[part.len() - 1..]) as u32 ^ least,
+        })
+        .collect();
+    rows.sort_by_key(|row| row.start_ns);
+    if let Some(first) = rows.first() {
+        let mut packed = Vec::new();
+        encode(&rows, &mut packed);
+        let mut back = Vec::new();
+        Block::new(&packed, rows.len(), first.start_ns).decode(&mut back);
+        assert_eq!(back, rows);
+    }
+}
