@@ -54,7 +54,7 @@ impl App {
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
             if self.running.is_none() && !self.awaits_capture {
-                commands.extend(welcome::show(ui, &self.theme));
+                commands.extend(welcome::show(ui, &self.preferences.recent, &self.theme));
             }
         });
         self.show_windows(ui, &mut commands);

@@ -1,16 +1,22 @@
-//! What is seen before a capture is open: the three ways to open one.
+//! What is seen before a capture is open: the ways to open one, and the captures that were opened last.
+
+use std::path::Path;
 
 use egui::{Align, Layout, RichText, Ui};
 
 use super::Command;
 use super::theme::Theme;
+use crate::model::Sources;
 
-/// Shows the ways in the middle of the window.
-pub fn show(ui: &mut Ui, theme: &Theme) -> Option<Command> {
+/// As many captures that were opened last as the smallest window has room for.
+const RECENT_MAX: usize = 5;
+
+/// Shows the ways in the middle of the window. `recent` are paths of captures, the last opened first.
+pub fn show(ui: &mut Ui, recent: &[String], theme: &Theme) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
-        ui.add_space((free * 0.32).max(20.0));
+        ui.add_space((free * 0.28 - if recent.is_empty() { 0.0 } else { 60.0 }).max(10.0));
         ui.label(RichText::new("Longspan").size(34.0).strong());
         ui.add_space(2.0);
         ui.label(RichText::new("Drop a trace anywhere in this window").size(15.0).color(theme.weak_text));
@@ -26,7 +32,17 @@ pub fn show(ui: &mut Ui, theme: &Theme) -> Option<Command> {
         if ui.add(secondary).clicked() {
             command = Some(Command::OpenDemo);
         }
-        ui.add_space(18.0);
+        if !recent.is_empty() {
+            ui.add_space(14.0);
+            ui.label(RichText::new("Opened last").small().color(theme.weak_text));
+            for path in recent.iter().map(Path::new).take(RECENT_MAX) {
+                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
+                if ui.link(name).on_hover_text(path.display().to_string()).clicked() {
+                    command = Some(Command::Open(Sources::unmoved([path.to_owned()])));
+                }
+            }
+        }
+        ui.add_space(14.0);
         ui.label(
             RichText::new(
                 "Chrome, Perfetto, Fuchsia, ftrace, perf, Firefox, OpenTelemetry and more, packed or not, of any size",

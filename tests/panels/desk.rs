@@ -9,6 +9,7 @@ use egui::{Event, Key, Modifiers, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use longspan::app::AppOptions;
+use longspan::app::preferences::Folders;
 use longspan::app::state::App;
 use longspan::app::tasks::TaskEvent;
 use longspan::ingest::{CachePolicy, LoadOptions};
@@ -30,7 +31,7 @@ const CAPTURE: &str = r#"[
 pub struct Desk {
     pub harness: Harness<'static, App>,
     events: Receiver<TaskEvent>,
-    _folder: tempfile::TempDir,
+    folder: tempfile::TempDir,
     pub capture: PathBuf,
 }
 
@@ -38,20 +39,30 @@ impl Desk {
     /// With nothing open, on a screen of this size in points.
     pub fn empty(size: Vec2, pixels_per_point: f32) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
+        std::fs::write(folder.path().join("capture.json"), CAPTURE).expect("written");
+        Self::of(folder, size, pixels_per_point)
+    }
+
+    /// The application started again, with what it kept.
+    pub fn started_again(self, size: Vec2) -> Self {
+        Self::of(self.folder, size, 1.0)
+    }
+
+    fn of(folder: tempfile::TempDir, size: Vec2, pixels_per_point: f32) -> Self {
         let capture = folder.path().join("capture.json");
-        std::fs::write(&capture, CAPTURE).expect("written");
         let (sender, events) = channel();
         let sender = Mutex::new(sender);
         let wake = Arc::new(move |event| {
             sender.lock().expect("no test panics while it sends").send(event).ok(); // the test is over
         });
         let load = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
-        let app = App::new(AppOptions { load, ..AppOptions::default() }, wake);
+        let folders = Some(Folders { config: folder.path().join("config"), state: folder.path().join("state") });
+        let app = App::new(AppOptions { load, folders, ..AppOptions::default() }, wake);
         let builder = Harness::builder().with_size(size).with_pixels_per_point(pixels_per_point).with_step_dt(0.2);
         let show = |ui: &mut egui::Ui, app: &mut App| {
             app.show(ui);
         };
-        Self { harness: builder.build_ui_state(show, app), events, _folder: folder, capture }
+        Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
     /// With the capture open.

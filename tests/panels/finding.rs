@@ -97,6 +97,16 @@ fn keys_lead_from_span_to_span_and_each_is_read_out() {
 }
 
 #[test]
+fn a_capture_that_was_opened_is_one_click_away_when_the_window_opens_again() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0).started_again(SCREEN);
+    desk.harness.step();
+    assert!(desk.harness.query_by_role(egui::Role::Canvas).is_none());
+    desk.click("capture.json");
+    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+    assert!(desk.summary().contains("Timeline of 3 tracks"), "{}", desk.summary());
+}
+
+#[test]
 fn losses_are_read_out_with_their_number_and_reason() {
     let mut desk = Desk::with_capture(SCREEN, 1.0);
     desk.until("the number of losses", |desk| desk.says("Button: 1 loss"));
