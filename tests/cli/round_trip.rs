@@ -48,7 +48,7 @@ fn a_table_of_spans_is_what_is_listed_with_arguments_and_marks() {
         assert!(exported.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));
         let mut found = records(&exported);
         assert!(found.iter().all(|record| ["true", "false"].contains(&&*record[10])));
-        assert_eq!(found.iter().any(|record| record[11].starts_with('{')), range.is_empty());
+        assert!(found.iter().any(|record| record[11].starts_with('{')));
         assert_eq!(found.iter().any(|record| record[10] == "true"), !range.is_empty());
         found.iter_mut().for_each(|record| record.truncate(10));
         let listed = longspan(&[&["spans", "--no-cache", text(&capture)], range].concat()).done();

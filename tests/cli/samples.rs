@@ -105,4 +105,15 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
     let dumped: Vec<Value> =
         dump(&file).iter().filter(|line| line["t"] == "sample").map(|line| line["stack"].clone()).collect();
     assert_eq!(exported, dumped);
+    // Read again, it is the same, but that threads are numbered in another order.
+    let told = |file: &Path| {
+        let dumped = dump(file);
+        let tid = |line: &Value| {
+            let thread = dumped.iter().find(|thread| thread["t"] == "thread" && thread["utid"] == line["utid"]);
+            thread.map_or(Value::Null, |thread| thread["tid"].clone())
+        };
+        let samples = dumped.iter().filter(|line| line["t"] == "sample");
+        samples.map(|line| json!([line["ts"], tid(line), line["stack"], line["args"]])).collect::<Vec<_>>()
+    };
+    assert_eq!((told(&out), told(&out).len()), (told(&file), 40));
 }

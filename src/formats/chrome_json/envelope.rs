@@ -1,5 +1,5 @@
-//! What stands around the event array: its brackets, or the object in which `traceEvents` is one key among others.
-//! The other keys are stepped over in constant memory.
+//! What stands around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
+//! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory.
 
 use super::scan::{Broken, Scanner, Shape};
 use super::skip::Skip;
@@ -154,7 +154,7 @@ impl Envelope {
     fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
         let key = scanner.key()?;
         let first = scanner.peek()?;
-        if key.text == b"traceEvents" && first == b'[' {
+        if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
             scanner.pos += 1;
             self.stage = Stage::ArrayOpened;
             return Ok(());

@@ -1,32 +1,45 @@
 //! Records -> events of a batch: one arm per phase. Keeps the capture's order; pairs, nests and matches nothing.
 
+use std::borrow::Cow;
+
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
+use super::profiles::ProfilePart;
+use super::records::{Outcome, Position};
 use super::scan::{Shape, Value};
 use super::tables::{Found, Tables, bounded_text, id, push_part};
 use super::text::{Repairs, quoted, valid_json};
 use super::wire::{Record, member, members};
 use crate::formats::decimal::nanos_from_micros;
 use crate::model::args::Detail;
-use crate::model::{Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackKind};
+use crate::model::{
+    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackIdx, TrackKind,
+};
 
 /// A batch in the making.
 #[derive(Debug, Default)]
 pub(super) struct BatchBuilder<'a> {
     chunk: Chunk,
-    tables: Tables<'a>,
+    pub(super) tables: Tables<'a>,
+    pub(super) stacks: BatchStacks,
     metadata: Vec<Metadata>,
     pub(super) losses: Losses,
     scratch: Vec<u8>,
+    /// The stack frames of the capture, if they were looked for.
+    pub(super) frames: Option<&'a StackFrames>,
+    pub(super) wants_frames: bool,
+    pub(super) homeless: Vec<TrackIdx>,
+    pub(super) profiles: Vec<ProfilePart>,
 }
 
 /// Where an event goes: found once per record, used for each event that it makes.
 #[derive(Debug, Clone, Copy)]
-struct Spot {
-    place: Place,
-    ts_ns: i64,
-    name: NameIdx,
+pub(super) struct Spot {
+    pub(super) place: Place,
+    pub(super) ts_ns: i64,
+    pub(super) name: NameIdx,
 }
 
 /// Bytes of a common record: room for that many events is made at once.
@@ -34,24 +47,26 @@ const RECORD_BYTES: usize = 128;
 
 impl<'a> BatchBuilder<'a> {
     /// A batch of what stands in so many bytes.
-    pub(super) fn for_bytes(len: usize) -> Self {
-        let mut builder = Self::default();
+    pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
+        let mut builder = Self { frames, ..Self::default() };
         builder.chunk.events.reserve(len / RECORD_BYTES);
         builder
     }
 
-    /// Sorts what was collected and hands it on.
-    pub(super) fn finish(self) -> Batch {
+    /// Sorts what was collected and hands it on, with how far the parse has come.
+    pub(super) fn finish(self, position: Position, consumed: usize) -> Outcome {
         let mut chunk = self.chunk;
         chunk.sort();
-        Batch {
+        let batch = Batch {
             chunk,
             names: self.tables.names,
+            stacks: self.stacks.stacks,
             tracks: self.tables.tracks,
             metadata: self.metadata,
             losses: self.losses,
-            ..Batch::default()
-        }
+        };
+        let Self { homeless, profiles, wants_frames, .. } = self;
+        Outcome { batch, position, consumed, homeless, profiles, wants_frames }
     }
 
     /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is passed over.
@@ -59,6 +74,9 @@ impl<'a> BatchBuilder<'a> {
         let place = Place::Offset(offset);
         if record.is_empty {
             return;
+        }
+        if record.is_bare_sample() {
+            return self.take_bare_sample(record, place);
         }
         let phase = if record.ph.shape == Shape::String { phase(record.ph.text) } else { Phase::Unknown };
         match phase {
@@ -84,6 +102,7 @@ impl<'a> BatchBuilder<'a> {
             Phase::Async(kind) => self.take_async(record, spot, kind, false),
             Phase::OldAsync(kind) => self.take_async(record, spot, kind, true),
             Phase::Flow(kind) => self.take_flow(record, spot, kind),
+            Phase::Sample => self.take_sample(record, spot),
             Phase::Metadata | Phase::Ignored | Phase::Unknown => {}
         }
     }
@@ -240,16 +259,20 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// An event with its details, on no track yet.
-    fn event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
-        Event { detail: self.detail(record, spot.place), ..bare(spot, kind) }
+    pub(super) fn event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+        Event { detail: self.detail(record, kind, spot.place), ..bare(spot, kind) }
     }
 
-    fn thread_event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+    pub(super) fn push_event(&mut self, event: Event) {
+        self.chunk.events.push(event);
+    }
+
+    pub(super) fn thread_event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
         let track = self.thread(record, spot.place);
         Event { track, ..self.event(record, spot, kind) }
     }
 
-    fn thread(&mut self, record: &Record<'a>, place: Place) -> crate::model::TrackIdx {
+    fn thread(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
         let found = self.tables.thread(&record.pid, &record.tid);
         self.counted(found, place)
     }
@@ -261,19 +284,20 @@ impl<'a> BatchBuilder<'a> {
         tid: &Value<'a>,
         parts: &[Value<'a>],
         place: Place,
-    ) -> crate::model::TrackIdx {
+    ) -> TrackIdx {
         let found = self.tables.track(kind, pid, tid, parts);
         self.counted(found, place)
     }
 
-    fn counted<T>(&mut self, found: Found<T>, place: Place) -> T {
+    pub(super) fn counted<T>(&mut self, found: Found<T>, place: Place) -> T {
         found.repairs.count(&mut self.losses, place);
         found.row
     }
 
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
-    fn detail(&mut self, record: &Record<'a>, place: Place) -> u32 {
-        if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && record.dotted.is_empty() {
+    fn detail(&mut self, record: &Record<'a>, kind: EventKind, place: Place) -> u32 {
+        let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
+        if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && !has_more {
             return 0;
         }
         let mut repairs = Repairs::default();
@@ -283,8 +307,12 @@ impl<'a> BatchBuilder<'a> {
             Shape::Object => valid_json(&record.args, &mut repairs),
             _ => format!("{{\"args\":{}}}", valid_json(&record.args, &mut repairs)).into(),
         };
-        if !record.dotted.is_empty() {
-            args = with_members(&args, &record.dotted, &mut repairs).into();
+        if has_more {
+            let mut members = self.rare_args(record, kind, place);
+            for (key, value) in &record.dotted {
+                members.push((super::text::decode(key, &mut repairs), valid_json(value, &mut repairs)));
+            }
+            args = with_members(args, &members);
         }
         repairs.count(&mut self.losses, place);
         let thread_ts_ns = self.thread_time(&record.tts, place);
@@ -318,7 +346,7 @@ fn bare(spot: Spot, kind: EventKind) -> Event {
     Event {
         ts_ns: spot.ts_ns,
         value: 0,
-        track: crate::model::TrackIdx(0),
+        track: TrackIdx(0),
         name: spot.name,
         detail: 0,
         depth: 0,
@@ -328,7 +356,7 @@ fn bare(spot: Spot, kind: EventKind) -> Event {
 }
 
 /// The digits of a number, which may stand in a string; nothing for anything else.
-fn number_text<'a>(value: &Value<'a>) -> &'a [u8] {
+pub(super) fn number_text<'a>(value: &Value<'a>) -> &'a [u8] {
     match value.shape {
         Shape::Scalar | Shape::String => value.text,
         Shape::Absent | Shape::Object | Shape::Array => b"",
@@ -361,17 +389,20 @@ fn is_set(flag: &Value<'_>) -> bool {
     !flag.is_absent() && !matches!(flag.text, b"false" | b"0" | b"")
 }
 
-/// An object with more members; `args` is an object as text, or empty.
-fn with_members(args: &str, members: &[(Value<'_>, Value<'_>)], repairs: &mut Repairs) -> String {
+/// An object with more members, JSON too; `args` is an object as text, or empty.
+fn with_members<'t>(args: Cow<'t, str>, members: &[(Cow<'_, str>, Cow<'_, str>)]) -> Cow<'t, str> {
+    if members.is_empty() {
+        return args;
+    }
     let mut text = String::from(args.strip_suffix('}').unwrap_or("{"));
     for (key, value) in members {
         if text.trim_ascii_end() != "{" {
             text.push(',');
         }
-        text.push_str(&quoted(&super::text::decode(key, repairs)));
+        text.push_str(&quoted(key));
         text.push(':');
-        text.push_str(&valid_json(value, repairs));
+        text.push_str(value);
     }
     text.push('}');
-    text
+    text.into()
 }

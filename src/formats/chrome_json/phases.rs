@@ -17,9 +17,11 @@ pub(super) enum Phase {
     OldAsync(EventKind),
     /// A flow.
     Flow(EventKind),
+    /// A sample of a call stack, or a part of a profile of V8.
+    Sample,
     /// What processes and threads are called, and their order.
     Metadata,
-    /// Known, and not something that a timeline shows: samples, objects, memory dumps, clock syncs, contexts.
+    /// Known, and not something that a timeline shows: objects, memory dumps, clock syncs, contexts.
     Ignored,
     /// Nothing that is known.
     Unknown,
@@ -45,7 +47,8 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b't' => Phase::Flow(EventKind::FlowStep),
         b'f' => Phase::Flow(EventKind::FlowEnd),
         b'M' => Phase::Metadata,
-        b'P' | b'N' | b'O' | b'D' | b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
+        b'P' => Phase::Sample,
+        b'N' | b'O' | b'D' | b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
         _ => Phase::Unknown,
     }
 }

@@ -3,17 +3,22 @@
 //! A piece's result counts only if the piece before it ended exactly where this one begins; else its bytes are parsed
 //! again from where the reading truly stands. So the batches hold the same events whatever the pieces and threads.
 
+use std::path::Path;
+use std::sync::OnceLock;
 use std::thread;
 
 use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use rustc_hash::FxHashMap;
 
 use super::envelope::{Envelope, Follows, NoCapture};
+use super::frames::StackFrames;
+use super::profiles::Profiles;
 use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
 use super::split::{PIECE_BYTES, Piece, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Batch, Loss, Losses, Place};
+use crate::model::{Batch, Id, Loss, Losses, Place, TrackKind};
 
 /// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
 const READ_AHEAD_SHARE: u64 = 8;
@@ -57,15 +62,17 @@ impl StreamReader for ChromeJson {
         let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
         let splitter = Splitter::new(source, self.piece_bytes, spares);
+        let frames = OnceLock::new();
         let read = thread::scope(|scope| {
             let (tickets, in_order) = bounded(pieces_ahead);
             let (jobs, waiting) = unbounded();
             for _ in 0..workers {
-                let waiting = waiting.clone();
-                scope.spawn(move || work(&waiting));
+                let (waiting, frames) = (waiting.clone(), &frames);
+                scope.spawn(move || work(&waiting, frames));
             }
             scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
-            Follower::new(sink, context, spare).follow(&in_order)
+            let frames = Frames { path: &path, found: &frames };
+            Follower::new(sink, context, spare, frames).follow(&in_order)
         });
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
@@ -77,9 +84,9 @@ impl StreamReader for ChromeJson {
 }
 
 /// Parses pieces until there are no more.
-fn work(waiting: &Receiver<Job>) {
+fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
     for Job { piece, begins, reply } in waiting {
-        let outcome = parse(&piece.bytes, piece.offset, begins, false);
+        let outcome = parse(&piece.bytes, piece.offset, begins, false, frames.get());
         // Nobody waits once the reading was stopped.
         reply.send((piece, outcome)).ok();
     }
@@ -131,6 +138,13 @@ impl From<NoCapture> for Stop {
     }
 }
 
+/// Where the table of stack frames is, once it was looked for.
+#[derive(Clone, Copy)]
+struct Frames<'a> {
+    path: &'a Path,
+    found: &'a OnceLock<StackFrames>,
+}
+
 /// Knows where the reading truly stands, and takes the pieces in order.
 struct Follower<'a> {
     sink: &'a mut dyn BatchSink,
@@ -148,11 +162,18 @@ struct Follower<'a> {
     truncated: bool,
     /// Takes back the buffers of pieces that are done.
     spare: Sender<Vec<u8>>,
+    frames: Frames<'a>,
+    profiles: Profiles,
+    /// By thread id: the process of the first thread that had it.
+    homes: FxHashMap<Id, Id>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext, spare: Sender<Vec<u8>>) -> Self {
+    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext, spare: Sender<Vec<u8>>, frames: Frames<'a>) -> Self {
         Self {
+            frames,
+            profiles: Profiles::new(context.grain),
+            homes: FxHashMap::default(),
             spare,
             sink,
             context,
@@ -187,13 +208,18 @@ impl<'a> Follower<'a> {
     }
 
     /// Takes a piece that was parsed from where the reading truly stands.
-    fn take_parsed(&mut self, piece: Piece, outcome: Outcome) -> Result<(), Stop> {
+    fn take_parsed(&mut self, piece: Piece, mut outcome: Outcome) -> Result<(), Stop> {
         let bytes = piece.bytes;
+        if outcome.wants_frames
+            && let Some(position) = self.position
+        {
+            outcome = parse(&bytes, piece.offset, position, false, Some(self.find_frames()?));
+        }
         self.carry.extend_from_slice(&bytes[outcome.consumed..]);
         self.offset += outcome.consumed as u64;
         // Nobody may want it any more, or there are enough.
         self.spare.try_send(bytes).ok();
-        self.take_batch(outcome.position, outcome.batch)?;
+        self.take_outcome(outcome)?;
         if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
     }
 
@@ -211,9 +237,13 @@ impl<'a> Follower<'a> {
         loop {
             let before = (self.carry.len(), self.position.is_some());
             if let Some(position) = self.position {
-                let outcome = parse(&self.carry, self.offset, position, at_end);
+                let mut outcome = parse(&self.carry, self.offset, position, at_end, self.frames.found.get());
+                if outcome.wants_frames {
+                    let frames = self.find_frames()?;
+                    outcome = parse(&self.carry, self.offset, position, at_end, Some(frames));
+                }
                 self.consume(outcome.consumed);
-                self.take_batch(outcome.position, outcome.batch)?;
+                self.take_outcome(outcome)?;
             } else {
                 let mut losses = Losses::default();
                 let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
@@ -235,14 +265,45 @@ impl<'a> Follower<'a> {
         Ok(())
     }
 
-    fn take_batch(&mut self, position: Position, batch: Batch) -> Result<(), Stop> {
+    /// The table of stack frames, for which the capture is looked through the first time.
+    fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
+        let Frames { path, found } = self.frames;
+        if found.get().is_none() {
+            let mut frames = StackFrames::find(path, self.context)?;
+            let losses = std::mem::take(&mut frames.losses);
+            self.accept(Batch { losses, ..Batch::default() })?;
+            // Nobody else sets it.
+            found.set(frames).ok();
+        }
+        Ok(found.get_or_init(StackFrames::default))
+    }
+
+    fn take_outcome(&mut self, outcome: Outcome) -> Result<(), Stop> {
+        let Outcome { position, mut batch, homeless, profiles, .. } = outcome;
         self.position = if position == Position::Behind {
             self.envelope.array_closed();
             None
         } else {
             Some(position)
         };
-        self.accept(batch)
+        for track in batch.tracks.iter().filter(|track| track.kind == TrackKind::Thread && track.pid != Id::None) {
+            if !self.homes.contains_key(&track.tid) {
+                self.homes.insert(track.tid.clone(), track.pid.clone());
+            }
+        }
+        for track in homeless {
+            let track = &mut batch.tracks[track.index()];
+            if let Some(home) = self.homes.get(&track.tid) {
+                track.pid = home.clone();
+            }
+        }
+        self.accept(batch)?;
+        for part in profiles {
+            if let Some(samples) = self.profiles.take(part) {
+                self.accept(samples)?;
+            }
+        }
+        Ok(())
     }
 
     fn consume(&mut self, len: usize) {
@@ -262,6 +323,8 @@ impl<'a> Follower<'a> {
     /// Takes what is left, and counts an early end once, whichever of its signs there are.
     fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
         self.advance(true)?;
+        let samples = self.profiles.rest();
+        self.accept(samples)?;
         let end = self.offset + self.carry.len() as u64;
         self.envelope.at_end(end)?;
         let is_whole = cut_at.is_none() && self.envelope.may_end();

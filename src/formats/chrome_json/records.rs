@@ -5,10 +5,12 @@
 //! and has a `ph`. So an unterminated string costs its own record and not the rest of the capture.
 
 use super::events::BatchBuilder;
+use super::frames::StackFrames;
+use super::profiles::ProfilePart;
 use super::scan::Broken;
 use super::skip::Skip;
 use super::wire::{Record, read_record};
-use crate::model::{Batch, Loss, Place};
+use crate::model::{Batch, Loss, Place, TrackIdx};
 
 /// The most bytes of one record. Real ones reach 600 KB; what is larger is stepped over without being held.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
@@ -33,16 +35,31 @@ pub(super) struct Outcome {
     /// Where one stands after `consumed` bytes; the rest is the beginning of a record that is not whole yet.
     pub(super) position: Position,
     pub(super) consumed: usize,
+    /// The tracks of the batch that are threads of a process that is not told.
+    pub(super) homeless: Vec<TrackIdx>,
+    /// The parts of profiles, in order.
+    pub(super) profiles: Vec<ProfilePart>,
+    /// Whether there was a stack frame, and no table of them.
+    pub(super) wants_frames: bool,
 }
 
 /// Parses what is whole in `bytes`, which stand at `offset` of the capture; `at_end`: nothing follows them.
-pub(super) fn parse(bytes: &[u8], offset: u64, position: Position, at_end: bool) -> Outcome {
-    let batch = BatchBuilder::for_bytes(bytes.len());
+///
+/// Without `frames`, nothing is known of the stack frames of the capture; an outcome that wants them is to be made again.
+pub(super) fn parse(
+    bytes: &[u8],
+    offset: u64,
+    position: Position,
+    at_end: bool,
+    frames: Option<&StackFrames>,
+) -> Outcome {
+    let batch = BatchBuilder::for_bytes(bytes.len(), frames);
     let mut walk = Walk { bytes, offset, at_end, pos: 0, position, batch, record: Record::default() };
     while let Some(position) = walk.step() {
         walk.position = position;
     }
-    Outcome { batch: walk.batch.finish(), position: walk.position, consumed: walk.pos }
+    let (position, consumed) = (walk.position, walk.pos);
+    walk.batch.finish(position, consumed)
 }
 
 /// A parse on its way.
@@ -190,7 +207,7 @@ pub(super) fn next_event(bytes: &[u8], mut pos: usize, mut before: u8, at_end: b
         // Behind a colon it is the value of a member, such as the arguments of the damaged record.
         if before != b':' {
             match read_record(&mut record, bytes, start) {
-                Ok(end) if record.is_event() => return Next::Event { start, before, end },
+                Ok(end) if record.is_event() || record.is_bare_sample() => return Next::Event { start, before, end },
                 Err(Broken::Incomplete) if !at_end && bytes.len() - start < RECORD_BYTES_MAX => {
                     return Next::Unclear { start, before };
                 }

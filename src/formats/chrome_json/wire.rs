@@ -27,6 +27,8 @@ pub(super) struct Record<'a> {
     pub(super) flow_out: Value<'a>,
     /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome: kept beside the arguments.
     pub(super) dotted: Vec<(Value<'a>, Value<'a>)>,
+    /// Stacks, and what else only samples have.
+    pub(super) rare: Vec<(Value<'a>, Value<'a>)>,
     /// Whether there was no member at all.
     pub(super) is_empty: bool,
 }
@@ -64,6 +66,7 @@ pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: u
             b"bind_id" => record.bind_id = value,
             b"flow_in" => record.flow_in = value,
             b"flow_out" => record.flow_out = value,
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" => record.rare.push((key, value)),
             [b'.', ..] => record.dotted.push((key, value)),
             _ => {}
         }
@@ -79,6 +82,19 @@ impl Record<'_> {
     /// Whether this looks like an event rather than some object that stands in its arguments.
     pub(super) fn is_event(&self) -> bool {
         self.ph.shape == Shape::String && self.ph.text.len() == 1
+    }
+}
+
+impl<'a> Record<'a> {
+    /// One of the members that few records have; of duplicates the last.
+    pub(super) fn rare(&self, name: &[u8]) -> Value<'a> {
+        let found = self.rare.iter().rev().find(|(key, _)| key.text == name);
+        found.map(|&(_, value)| value).unwrap_or_default()
+    }
+
+    /// Whether this is a record of `samples`.
+    pub(super) fn is_bare_sample(&self) -> bool {
+        self.ph.is_absent() && !self.rare(b"sf").is_absent() && !self.ts.is_absent()
     }
 }
 

@@ -102,6 +102,9 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
                 self.begin_line(b'P', event, event.name);
                 if event.value != u64::from(StackIdx::EMPTY.0) {
                     write!(self.line, ",\"sf\":{}", event.value)?;
+                } else if event.name != NameIdx::EMPTY {
+                    // Else its name would be taken for its one frame.
+                    self.line.extend_from_slice(b",\"stack\":[]");
                 }
             }
         }

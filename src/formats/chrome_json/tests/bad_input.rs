@@ -43,7 +43,7 @@ fn empty_captures_are_captures() {
 #[test]
 fn the_object_form_finds_its_events_wherever_the_key_stands() {
     let before = r#""stackFrames":{"1":{"name":"}],{\""}},"displayTimeUnit":"ns","#;
-    let after = r#","samples":[{"ph":"X"}],"systemTraceEvents":"[{\"ph\":1}]","otherData":null,"traceEvents":[{"ph":"i","ts":9}] "#;
+    let after = r#","sample":[{"ph":"X"}],"systemTraceEvents":"[{\"ph\":1}]","otherData":null,"traceEvents":[{"ph":"i","ts":9}] "#;
     let reading = read(&format!("\u{feff}\n{{{before}\"traceEvents\" : [{}]{after}}}\n", spans(2).join(",")));
     assert_eq!(reading.names(), ["s0", "s1", ""]);
     assert_eq!(reading.lost(), [(Loss::IgnoredPhase, 1)]);

@@ -5,6 +5,7 @@ mod phases;
 mod progress;
 mod properties;
 mod real;
+mod samples;
 
 use crate::formats::ReadError;
 use crate::formats::source::Source;

@@ -1,0 +1,177 @@
+//! Samples, and the stacks of other events.
+
+use super::*;
+
+const FRAMES: &str = r#"{"1":{"name":"main","category":"app"},"2":{"name":"parse","parent":"1"},"3":{"name":"lost","parent":9},
+    "4":{"name":"a","parent":5},"5":{"name":"b","parent":4},"0x6":{"name":"p\u00e9","parent":2}}"#;
+
+/// Samples with their time, track, name, stack and arguments.
+fn samples(reading: &Reading) -> Vec<(i64, &TrackKey, &str, String, &str)> {
+    let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
+    samples
+        .map(|event| (event.ts_ns, &event.track, event.name.as_str(), event.stack.join(";"), event.args.as_str()))
+        .collect()
+}
+
+#[test]
+fn samples_have_their_stacks_wherever_the_table_stands() {
+    let events = r#"[{"ph":"P","ts":1,"pid":1,"tid":2,"sf":2,"name":"cycles","args":{"a":1},"weight":3},
+        {"ph":"P","ts":2,"pid":1,"tid":2,"sf":"0x6"},{"ph":"P","ts":3,"pid":1,"tid":2,"stack":["main","x"]},
+        {"ph":"P","ts":4,"pid":1,"tid":2,"name":"alone"},{"ph":"P","ts":5,"pid":1,"tid":2},
+        {"ph":"P","ts":6,"pid":1,"tid":2,"stack":[],"name":"none"},{"name":"s","ph":"X","ts":7,"dur":1,"pid":1,"tid":2}]"#;
+    let before =
+        format!(r#"{{"other":["stackFrames",{{"stackFrames":1}}],"stackFrames":{FRAMES},"traceEvents":{events}}}"#);
+    let behind = format!(r#"{{"traceEvents":{events}, "stackFrames" : {FRAMES} }}"#);
+    let track = &thread(1, 2);
+    let expected = [
+        (1000, track, "cycles", "main;parse".to_owned(), r#"{"a":1,"weight":3}"#),
+        (2000, track, "", "main;parse;pé".to_owned(), ""),
+        (3000, track, "", "main;x".to_owned(), ""),
+        (4000, track, "alone", "alone".to_owned(), ""),
+        (5000, track, "", String::new(), ""),
+        (6000, track, "none", String::new(), ""),
+    ];
+    for text in [before, behind] {
+        let reading = read(&text);
+        assert_eq!(samples(&reading), expected, "{text}");
+        assert!(reading.losses.is_empty() && reading.events.len() == 7);
+        for piece_bytes in (1..=text.len()).step_by(7) {
+            assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+        }
+    }
+}
+
+#[test]
+fn a_stack_that_is_not_in_the_table_or_is_a_circle_is_counted() {
+    let events =
+        r#"[{"ph":"P","ts":1,"sf":3},{"ph":"P","ts":2,"sf":4},{"ph":"P","ts":3,"sf":77},{"ph":"P","ts":4,"sf":1}]"#;
+    let reading = read(&format!(r#"{{"traceEvents":{events},"stackFrames":{FRAMES}}}"#));
+    assert_eq!(reading.lost(), [(Loss::MissingText, 3)]);
+    assert_eq!(samples(&reading).iter().filter(|sample| sample.3 == "main").count(), 1);
+    assert_eq!(reading.events.len(), 4);
+    // Without a table, as an array, or cut before it.
+    for text in [events.to_owned(), format!(r#"{{"traceEvents":{events},"stackFrames":{{"1":{{"na"#)] {
+        let reading = read(&text);
+        assert_eq!(reading.losses.count(Loss::MissingText), 4, "{text}");
+        assert_eq!(samples(&reading).len(), 4);
+    }
+}
+
+#[test]
+fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
+    let events = r#"[{"name":"s","ph":"X","ts":1,"dur":9,"pid":7,"tid":2},{"name":"s","ph":"X","ts":1,"dur":9,"pid":8,"tid":2}]"#;
+    let array = r#"[{"cpu":0,"tid":2,"ts":1000.5,"name":"cycles:HG","sf":2,"weight":1},{"tid":5,"ts":2,"sf":1}]"#;
+    let (pid, tid) = (Id::None, Id::Number(5));
+    let homeless = &TrackKey { pid, tid, ..thread(0, 0) };
+    let text = format!(r#"{{"traceEvents":{events},"samples":{array},"stackFrames":{FRAMES}}}"#);
+    let reading = read(&text);
+    let expected = [
+        (2_000, homeless, "", "main".to_owned(), ""),
+        (1_000_500, &thread(7, 2), "cycles:HG", "main;parse".to_owned(), r#"{"cpu":0,"weight":1}"#),
+    ];
+    assert_eq!(samples(&reading), expected);
+    assert!(reading.losses.is_empty());
+    for piece_bytes in (1..=text.len()).step_by(5) {
+        assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+    }
+    // Before the events, no thread is known; the array alone is a capture, too.
+    let first = read(&format!(r#"{{"samples":{array},"stackFrames":{FRAMES},"traceEvents":{events}}}"#));
+    assert!(samples(&first).iter().all(|sample| sample.1.pid == Id::None) && first.events.len() == 4);
+    assert_eq!(read(&format!(r#"{{"samples":{array},"stackFrames":{FRAMES}}}"#)).events.len(), 2);
+}
+
+#[test]
+fn stacks_of_spans_are_arguments() {
+    let reading = read(&format!(
+        r#"{{"traceEvents":[{{"name":"a","ph":"X","ts":1,"dur":1,"sf":2,"esf":1,"args":{{"k":1}}}},
+            {{"name":"b","ph":"B","ts":2,"stack":["x","y"],".file":"f"}},{{"ph":"E","ts":3,"sf":2}},
+            {{"name":"i","ph":"i","ts":4,"sf":99}}],"stackFrames":{FRAMES}}}"#
+    ));
+    let args: Vec<&str> = reading.events.iter().map(|event| event.args.as_str()).collect();
+    let expected = [
+        r#"{"k":1,"stack":["main","parse"],"end_stack":["main"]}"#,
+        r#"{"stack":["x","y"],".file":"f"}"#,
+        r#"{"end_stack":["main","parse"]}"#,
+        r#"{"stack":99}"#,
+    ];
+    assert_eq!((args, reading.lost()), (expected.to_vec(), vec![(Loss::MissingText, 1)]));
+}
+
+#[test]
+fn stacks_of_a_real_capture_are_those_of_a_plain_reading() {
+    let path = data("go_trace.json");
+    let plain: serde_json::Value = serde_json::from_slice(&std::fs::read(&path).expect("a file")).expect("strict JSON");
+    let names = |frame: &serde_json::Value| {
+        let mut names = Vec::new();
+        let mut next = frame.clone();
+        while !next.is_null() {
+            let frame = &plain["stackFrames"][next.to_string()];
+            names.insert(0, frame["name"].as_str().expect("a name").to_owned());
+            next = frame["parent"].clone();
+        }
+        serde_json::json!(names)
+    };
+    let mut expected = Vec::new();
+    for event in plain["traceEvents"].as_array().expect("events") {
+        for (member, argument) in [("sf", "stack"), ("esf", "end_stack")] {
+            if !event[member].is_null() {
+                expected.push((argument, names(&event[member]).to_string()));
+            }
+        }
+    }
+    let reading = read_path(&path).expect("a capture");
+    let mut found = Vec::new();
+    for event in reading.events.iter().filter(|event| !event.args.is_empty()) {
+        let args: serde_json::Value = serde_json::from_str(&event.args).expect("an object");
+        for argument in ["stack", "end_stack"] {
+            found.extend(args.get(argument).map(|stack| (argument, stack.to_string())));
+        }
+    }
+    expected.sort();
+    found.sort();
+    assert_eq!((found.len(), reading.lost()), (459, vec![]));
+    assert_eq!(found, expected);
+}
+
+/// A profile in three events as V8's tracer writes them, and one of another process with the same id.
+const PROFILE: [&str; 5] = [
+    r#"{"cat":"v8","name":"Profile","ph":"P","pid":1,"tid":5,"id":"0x1","ts":10,"args":{"data":{"startTime":100}}}"#,
+    r#"{"name":"Profile","ph":"P","pid":2,"tid":6,"id":"0x1","ts":11,"args":{"data":{"startTime":1000}}}"#,
+    r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":20,"args":{"data":{"cpuProfile":{"nodes":[
+        {"id":1,"callFrame":{"functionName":"(root)"}},{"id":2,"parent":1,"callFrame":{"functionName":"main","url":"x/a.js","lineNumber":9}}],
+        "samples":[2,2]},"timeDeltas":[5,10],"lines":[1,1]}}}"#,
+    r#"{"name":"ProfileChunk","ph":"P","pid":2,"tid":9,"id":"0x1","ts":21,"args":{"data":{"cpuProfile":{"nodes":[
+        {"id":2,"callFrame":{"functionName":"other"}}],"samples":[2]},"timeDeltas":[1]}}}"#,
+    r#"{"name":"ProfileChunk","ph":"P","pid":1,"tid":9,"id":"0x1","ts":30,"args":{"data":{"cpuProfile":{"nodes":[
+        {"id":3,"parent":2,"callFrame":{"functionName":"f"}}],"samples":[3,8,2]},"timeDeltas":[-3,1,1]}}}"#,
+];
+
+#[test]
+fn profiles_of_v8_come_together_from_their_chunks() {
+    let text = format!("[{}]", PROFILE.join(",\n"));
+    let reading = read(&text);
+    let (one, two) = (&thread(1, 5), &thread(2, 6));
+    let main = "main (a.js:10)";
+    let expected = [
+        (105_000, one, "", main.to_owned(), ""),
+        (112_000, one, "", format!("{main};f"), ""),
+        (114_000, one, "", main.to_owned(), ""),
+        (115_000, one, "", main.to_owned(), ""),
+        (1_001_000, two, "", "other".to_owned(), ""),
+    ];
+    assert_eq!(samples(&reading), expected);
+    assert_eq!((reading.lost(), reading.events.len()), (vec![(Loss::MissingText, 1)], 5));
+    for piece_bytes in (1..=text.len()).step_by(11) {
+        assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+    }
+}
+
+#[test]
+fn a_chunk_without_the_beginning_of_its_profile_and_one_that_is_none_are_counted() {
+    let lost = |records: &[&str]| read(&format!("[{}]", records.join(","))).lost();
+    assert_eq!(lost(&PROFILE[2..3]), [(Loss::MissingState, 1)]);
+    let damaged = PROFILE[2].replace(r#""samples":[2,2]"#, r#""samples":"all""#);
+    assert_eq!(lost(&[PROFILE[0], &damaged]), [(Loss::BadRecord, 1)]);
+    let timeless = PROFILE[0].replace("startTime", "start");
+    assert_eq!(lost(&[&timeless]), [(Loss::BadTime, 1)]);
+}
