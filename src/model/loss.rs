@@ -107,7 +107,7 @@ losses! {
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
     /// Arguments of a kind that is not shown.
-    IgnoredArguments = "ignored_arguments", "Typed arguments need a descriptor to be read; the event is shown without them.";
+    IgnoredArguments = "ignored_arguments", "No descriptor in the capture tells what these typed arguments are; the event is shown without them.";
     /// A packet that builds on packets which are not there.
     MissingState = "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
     /// A reference to a text that is not there.

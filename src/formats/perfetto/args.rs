@@ -1,5 +1,5 @@
 //! Arguments of events -> the text of one JSON object, under the keys that Perfetto shows: `debug.name` and the like.
-//! Arguments of message types that only a descriptor file could name are counted and not shown.
+//! Typed arguments are in [`super::schema`]; annotations that are messages of a type are counted and not shown.
 
 use std::fmt::Write as _;
 

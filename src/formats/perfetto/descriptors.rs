@@ -1,9 +1,10 @@
-//! Which tracks, processes and threads a capture describes: as its packets come, or all of them at once where an event is
-//! on a track that is described only later. Reads no events.
+//! Which tracks, processes, threads and types of arguments a capture describes: as its packets come, or all of them at once
+//! where an event needs what is described only later. Reads no events.
 
 use rustc_hash::FxHashMap;
 
 use super::packets::{Packet, Packets, unpack};
+use super::schema::Schema;
 use super::wire::{Fields, Value};
 use crate::formats::batch::text;
 use crate::formats::source::Source;
@@ -27,6 +28,8 @@ pub(super) struct Descriptors {
     pub(super) process_of: FxHashMap<i64, i64>,
     /// The kernel says that it is older than version 4.14.
     pub(super) is_before_4_14: bool,
+    /// The types of arguments.
+    pub(super) schema: Schema,
     /// Names and orders.
     pub(super) metadata: Vec<Metadata>,
     /// What could not be taken.
@@ -93,6 +96,7 @@ impl Descriptors {
             44 => drop(self.thread(bytes, place)),
             45 => self.is_before_4_14 = is_before_4_14(bytes),
             60 => self.track(bytes, place),
+            72 => self.schema.take(bytes, place, &mut self.losses),
             _ => {}
         }
     }

@@ -1,9 +1,10 @@
 //! Perfetto's protobuf captures: track events, the older events of Chrome within them, and the scheduling and markers of
-//! Linux. Needs no descriptor files: the few fields that a timeline shows are read by their numbers.
+//! Linux. The few fields that a timeline shows are read by their numbers; typed arguments by the descriptor files that a
+//! capture holds.
 //!
 //! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `descriptors` tells who is
 //! who, `clocks` brings times to one clock, `sequence` is what the packets of one writer share,
-//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` writes arguments, `read` goes
+//! `track_event`, `legacy`, `ftrace` and `profile` make events, `args` and, for typed ones, `schema` write arguments, `read` goes
 //! through all packets.
 //! `write` makes captures, with `encode` for fields and `annotate` for arguments.
 //!
@@ -20,6 +21,7 @@ mod legacy;
 pub mod packets;
 mod profile;
 pub mod read;
+mod schema;
 mod sequence;
 mod track_event;
 mod tracks;

@@ -214,7 +214,7 @@ impl Decoder {
             self.batch.lose(Loss::BadRecord, place);
         }
         // Descriptions build on nothing before them.
-        if let Some((number @ (2 | 43 | 44 | 45 | 60), bytes)) = fields.data {
+        if let Some((number @ (2 | 43 | 44 | 45 | 60 | 72), bytes)) = fields.data {
             self.tracks.describe(number, bytes, place, &mut self.batch);
         }
         let Some(row) = self.sequences.row_of(fields.sequence) else {

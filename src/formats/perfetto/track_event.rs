@@ -2,6 +2,7 @@
 //! counter that it carries.
 
 use super::legacy::Legacy;
+use super::schema::TypedWriter;
 use super::sequence::Sequence;
 use super::tracks::{TrackNumber, Tracks};
 use super::wire::{Fields, Value};
@@ -355,6 +356,7 @@ impl Maker<'_> {
         let texts = &self.sequence.texts;
         let losses = &mut self.batch.batch.losses;
         let place = self.place;
+        let mut typed = Vec::new();
         for field in Fields::of(event.bytes) {
             match (field.number, field.value) {
                 (4, Value::Bytes(bytes)) => self.args.annotation(bytes, texts, place, losses),
@@ -386,8 +388,13 @@ impl Maker<'_> {
                     None => losses.add(Loss::MissingText, place),
                 },
                 (1..=3 | 6 | 8..=12 | 16 | 17 | 20 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
-                _ => losses.add(Loss::IgnoredArguments, place),
+                (number, _) if !typed.contains(&number) => typed.push(number),
+                _ => {}
             }
+        }
+        if !typed.is_empty() {
+            let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
+            TypedWriter { json, schema, place, losses }.track_event(event.bytes, &typed);
         }
     }
 }

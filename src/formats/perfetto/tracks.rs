@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use rustc_hash::FxHashMap;
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
+use super::schema::Schema;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{ReadContext, ReadError};
@@ -62,6 +63,8 @@ impl Tracks {
     pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
         let said = if self.rest.is_some() {
             &mut self.described
+        } else if number == 72 {
+            return;
         } else {
             self.known_already.forget();
             &mut self.known_already
@@ -94,6 +97,14 @@ impl Tracks {
             self.all_described();
         }
         self.described.get(uuid)
+    }
+
+    /// The types of arguments; of fields of these numbers, if they are described anywhere in the capture.
+    pub(super) fn schema_for(&mut self, numbers: &[u32]) -> &Schema {
+        if self.rest.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
+            self.all_described();
+        }
+        &self.described.schema
     }
 
     pub(super) fn key(&self, track: TrackNumber) -> &TrackKey {

@@ -1,0 +1,124 @@
+//! Typed arguments by the descriptor files of a capture.
+
+use super::encode::{Message, message, packet, thread};
+use super::*;
+
+const STRING: u64 = 9;
+const MESSAGE: u64 = 11;
+const ENUM: u64 = 14;
+
+/// A field of a descriptor.
+fn field(name: &str, number: u64, kind: u64, of: &str) -> Message {
+    message().bytes(1, name).number(3, number).number(4, 1).number(5, kind).bytes(6, of)
+}
+
+fn repeated(name: &str, number: u64, kind: u64, of: &str) -> Message {
+    message().bytes(1, name).number(3, number).number(4, 3).number(5, kind).bytes(6, of)
+}
+
+fn extension(field: Message) -> Message {
+    field.bytes(2, ".perfetto.protos.TrackEvent")
+}
+
+/// A message of all kinds of fields, which holds itself, an enumeration in it, and extensions inside and outside of messages.
+fn described() -> Message {
+    let names = [(1, "double"), (2, "float"), (3, "int64"), (4, "uint64"), (5, "int32"), (6, "fixed64")];
+    let more = [(7, "fixed32"), (8, "bool"), (9, "string"), (12, "bytes"), (13, "uint32"), (15, "sfixed32")];
+    let last = [(16, "sfixed64"), (17, "sint32"), (18, "sint64"), (10, "group")];
+    let all = names.into_iter().chain(more).chain(last);
+    let fields = all.fold(message().bytes(1, "All"), |all, (kind, name)| all.message(2, field(name, kind, kind, "")));
+    let level = message()
+        .bytes(1, "Level")
+        .message(2, message().bytes(1, "LOW").number(2, 0))
+        .message(2, message().bytes(1, "HIGH").number(2, u64::MAX));
+    let fields = fields
+        .message(2, field("level", 20, ENUM, ".test.All.Level"))
+        .message(2, field("again", 21, MESSAGE, ".test.All"))
+        .message(2, repeated("packed", 22, 17, ""))
+        .message(2, repeated("floats", 23, 2, ""))
+        .message(2, repeated("each", 24, MESSAGE, ".test.All"))
+        .message(2, field("odd", 25, MESSAGE, ".test.Nothing"))
+        .message(4, level)
+        .message(6, extension(field("test_all", 2000, MESSAGE, ".test.All")));
+    let file = message().bytes(1, "x.proto").bytes(2, "test").message(4, fields);
+    let file = file.message(7, extension(repeated("words", 2001, STRING, "")));
+    message().number(10, 1).message(72, message().message(1, message().message(1, file)))
+}
+
+fn spans(all: Message) -> Message {
+    packet(5).message(11, message().number(9, 3).number(11, 7).bytes(2001, "a\"").message(2000, all).bytes(2001, "b"))
+}
+
+fn args(reading: &Reading) -> serde_json::Value {
+    serde_json::from_str(&reading.events[0].args).expect("JSON")
+}
+
+#[test]
+fn every_kind_of_field_is_shown_wherever_the_capture_describes_it() {
+    let fixed32 = |message: Message, number: u64, value: u32| {
+        let mut message = message;
+        message.0.extend([(number << 3 | 5) as u8 | 0x80, (number >> 4) as u8]);
+        message.0.extend(value.to_le_bytes());
+        message
+    };
+    let all = message().fixed(1, 1.5f64.to_bits());
+    let all = fixed32(all, 2, 0.1f32.to_bits()).number(3, u64::MAX).number(4, u64::MAX).number(5, 7).fixed(6, 8);
+    let all = fixed32(all, 7, u32::MAX).number(8, 1).bytes(9, "t\u{e9}\n").bytes(12, [0, 255, 7, 9]).number(13, 3);
+    let all = fixed32(all, 15, u32::MAX).fixed(16, u64::MAX).number(17, 3).number(18, 4).number(20, u64::MAX);
+    let all = all
+        .message(21, message().number(20, 9).number(99, 1))
+        .bytes(22, [1, 2])
+        .number(22, 3)
+        .bytes(23, f32::INFINITY.to_le_bytes())
+        .message(24, message().number(5, 1))
+        .message(24, message())
+        .message(25, message().number(1, 1));
+    let expected = serde_json::json!({
+        "test_all": {
+            "double": 1.5, "float": 0.1, "int64": -1, "uint64": u64::MAX, "int32": 7, "fixed64": 8,
+            "fixed32": u32::MAX, "bool": true, "string": "té\n", "bytes": "AP8HCQ==", "uint32": 3,
+            "sfixed32": -1, "sfixed64": -1, "sint32": -2, "sint64": 2, "level": "HIGH",
+            "again": {"level": 9}, "packed": [-1, 1, -2], "floats": ["inf"], "each": [{"int32": 1}, {}], "odd": {},
+        },
+        "words": ["a\"", "b"],
+    });
+    let event = || spans(all.clone());
+    for packets in [[described(), thread(7, 1, 2, "t"), event()], [thread(7, 1, 2, "t"), event(), described()]] {
+        let reading = read(packets);
+        assert_eq!(args(&reading), expected);
+        // A field and a message that nothing describes.
+        assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 2)]);
+    }
+}
+
+#[test]
+fn without_a_description_only_what_belongs_to_the_format_is_shown() {
+    let mojo = message().bytes(3, "viz").number(2, 5).number(60, 1);
+    let event = message().number(9, 3).number(11, 7).message(38, mojo).message(2000, message()).bytes(49, [8, 1, 8, 2]);
+    let reading = read([thread(7, 1, 2, "t"), packet(5).message(11, event)]);
+    let expected = serde_json::json!({
+        "chrome_mojo_event_info": {"mojo_interface_tag": "viz", "ipc_hash": 5},
+        "chrome_active_processes": {"pid": [1, 2]},
+    });
+    assert_eq!(args(&reading), expected);
+    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 2)]);
+}
+
+#[test]
+fn messages_in_messages_end_at_a_depth_and_damage_costs_what_is_damaged() {
+    let deep = (0..200).fold(message(), |inner, _| message().message(21, inner));
+    let reading = read([described(), thread(7, 1, 2, "t"), spans(deep)]);
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 1)]);
+    let cut = message().bytes(2000, [40, 7, 72]).number(9, 3).number(11, 7);
+    let reading = read([described(), thread(7, 1, 2, "t"), packet(5).message(11, cut)]);
+    assert_eq!(args(&reading), serde_json::json!({"test_all": {"int32": 7}}));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+    // Descriptions that are cut anywhere describe less, and nothing else.
+    let whole = described();
+    let set = whole.0[2..].to_vec();
+    for len in 0..set.len() {
+        let cut = message().number(10, 1).bytes(72, &set[..len]);
+        let reading = read([cut, thread(7, 1, 2, "t"), spans(message().number(5, 7))]);
+        assert_eq!(reading.events.len(), 1, "{len}");
+    }
+}
