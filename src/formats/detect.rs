@@ -239,8 +239,8 @@ fn open_native(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
     let path = source.path().to_owned();
     let unpacked = if source.is_packed() { Some(archive::unpacked_to_file(source, context)?) } else { None };
     // The file has no name any more once it is open.
-    let path = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
-    super::native::read::open(path, context).map(Box::new).map(Reader::Chunks)
+    let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
+    super::native::read::open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
 }
 
 /// An array or object, after a byte order mark and white space perhaps.

@@ -22,7 +22,19 @@ use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, Sta
 /// For a file that cannot be read, is no native capture, or is one of another version. Damage behind the file's header
 /// is no error: it is counted in the losses.
 pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
-    let file = CaptureFile::open(path)?;
+    open_unpacked(path, path, context)
+}
+
+/// The same for a capture that was unpacked to another file: errors name the one that the user knows.
+///
+/// # Errors
+/// As [`open`].
+pub(in crate::formats) fn open_unpacked(
+    unpacked: &Path,
+    path: &Path,
+    context: &ReadContext,
+) -> Result<ChunkedCapture, ReadError> {
+    let file = CaptureFile { path: path.into(), ..CaptureFile::open(unpacked)? };
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
     let entries = match directory(&file) {

@@ -1,6 +1,6 @@
 //! Whole files: written and read back, cut at every byte, and with every bit of a header flipped.
 
-use std::io::Write;
+use std::io::{Read as _, Write};
 use std::path::Path;
 
 use super::wire::{ChunkHeader, FileHeader, Trailer};
@@ -221,6 +221,18 @@ fn a_sample_that_points_beyond_the_stacks_makes_its_chunk_malformed() {
         assert_eq!(capture.source.load(0).is_ok(), is_there);
         assert_eq!(capture.stacks.get(stack).name, NameIdx(1));
     }
+}
+
+#[test]
+fn an_error_names_the_file_that_is_packed_and_not_the_one_that_it_was_unpacked_to() {
+    let mut packed = Vec::new();
+    let cut = &sample().bytes[..10];
+    flate2::read::GzEncoder::new(cut, flate2::Compression::fast()).read_to_end(&mut packed).unwrap();
+    let mut file = tempfile::NamedTempFile::new().unwrap();
+    file.write_all(&packed).unwrap();
+    let error = crate::formats::detect::open(file.path(), &ReadContext::default()).err().unwrap();
+    let expected = format!("{}: byte 10: expected 24 bytes of header", file.path().display());
+    assert!(error.to_string().starts_with(&expected), "{error}");
 }
 
 #[test]
