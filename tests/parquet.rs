@@ -1,9 +1,9 @@
-//! Tables for databases read back: every row, in order, with what belongs to it; by the crate's reader and by `DuckDB`.
+//! Tables for databases read back: every row, in order, with what belongs to it; by the crate's reader. What databases make of
+//! them is in `engines`.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::Command;
 
 use longspan::base::cancel::Cancel;
 use longspan::base::progress::Progress;
@@ -349,73 +349,4 @@ fn an_export_that_is_stopped_leaves_nothing_and_what_is_there_is_not_replaced() 
     let refused = export(&snapshot, &"/none".into(), &output, &options, &Cancel::default(), &Progress::default());
     assert!(matches!(refused, Err(ExportError::IsThere { .. })));
     assert_eq!(fs::read(output.join("precious")).expect("there"), b"x");
-}
-
-/// A Python that has `DuckDB`: installed already, or by pip into `folder`. Nothing where there is neither.
-fn python_with_duckdb(folder: &Path) -> Option<Command> {
-    let python = |path: &Path| {
-        let mut command = Command::new("python3");
-        command.env("PYTHONPATH", path).arg("-c");
-        command
-    };
-    let has_it = |path: &Path| python(path).arg("import duckdb").output().is_ok_and(|output| output.status.success());
-    if has_it(folder) {
-        return Some(python(folder));
-    }
-    let pip = |arguments: &[&str]| Command::new("python3").args(["-m", "pip"]).args(arguments).output();
-    if !pip(&["--version"]).is_ok_and(|output| output.status.success()) {
-        return None;
-    }
-    let target = folder.to_string_lossy();
-    let installed =
-        pip(&["install", "--quiet", "--only-binary", ":all:", "--target", &target, "duckdb"]).expect("pip runs");
-    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
-    assert!(has_it(folder));
-    Some(python(folder))
-}
-
-/// The queries of the README. Needs pip and the network once; can be left out by its name alone.
-#[test]
-fn duckdb_answers_the_questions_of_the_readme() {
-    let folder = tempfile::tempdir().expect("a folder");
-    let Some(mut duckdb) = python_with_duckdb(&Path::new(env!("CARGO_TARGET_TMPDIR")).join("duckdb")) else {
-        println!("neither DuckDB nor pip is here: nothing was asked");
-        return;
-    };
-    let snapshot = demo(folder.path(), 60_000);
-    let (whole, parts) = (folder.path().join("whole"), folder.path().join("parts"));
-    let report = export_to(&snapshot, &whole, &ExportOptions::whole(WHOLE));
-    export_to(&snapshot, &parts, &ExportOptions::whole(BY_PROCESS));
-    let script = r"
-import duckdb, sys
-one = lambda query: duckdb.sql(query).fetchall()[0]
-whole, parts = sys.argv[1], sys.argv[2]
-for name in 'spans', 'instants', 'counters', 'flows':
-    print(one(f'''SELECT count(*) FROM '{whole}/{name}.parquet' ''')[0],
-          one(f'''SELECT count(*) FROM read_parquet('{parts}/{name}/*/*.parquet', hive_partitioning = true)''')[0])
-# self time adds up to the time of the roots
-print(*one(f'''WITH spans AS (FROM '{whole}/spans.parquet'),
-    children AS (SELECT parent_id AS id, sum(dur) AS dur FROM spans GROUP BY parent_id)
-  SELECT sum(spans.dur - coalesce(children.dur, 0)), sum(spans.dur) FILTER (parent_id IS NULL)
-  FROM spans LEFT JOIN children USING (id)'''))
-print(*one(f'''SELECT count(*), sum(json_extract(args, '$.items')::BIGINT) FROM '{whole}/spans.parquet'
-  WHERE json_exists(args, '$.items')'''))
-print(one(f'''SELECT count(*) FROM read_parquet('{parts}/spans/*/*.parquet', hive_partitioning = true) AS spans
-  JOIN '{parts}/tracks.parquet' AS tracks USING (track_id) WHERE tracks.process_id = spans.process_id''')[0])
-";
-    let answered = duckdb.arg(script).args([&whole, &parts]).output().expect("python runs");
-    assert!(answered.status.success(), "{}", String::from_utf8_lossy(&answered.stderr));
-    let answer = String::from_utf8(answered.stdout).expect("text");
-    let numbers: Vec<i64> = answer.split_whitespace().map(|number| number.parse().expect(&answer)).collect();
-    for (k, count) in [report.spans, report.instants, report.counters, report.flows].into_iter().enumerate() {
-        assert_eq!((numbers[2 * k], numbers[2 * k + 1]), (count as i64, count as i64));
-    }
-    assert_eq!(numbers[8], numbers[9]);
-    let items = rows(&whole.join("spans.parquet")).into_iter().filter_map(|row| match row.get("args") {
-        Some(Field::Str(args)) => serde_json::from_str::<serde_json::Value>(args).expect("JSON")["items"].as_i64(),
-        _ => None,
-    });
-    let items: Vec<i64> = items.collect();
-    assert_eq!((numbers[10], numbers[11]), (items.len() as i64, items.iter().sum()));
-    assert_eq!(numbers[12], report.spans as i64);
 }

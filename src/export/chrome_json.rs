@@ -1,5 +1,5 @@
 //! Chrome JSON in order of time, parents before their children. Asynchronous spans, which this format has only as begins
-//! and ends, get an id for each tree; memory goes with how many of them are open.
+//! and ends, get an id for each tree; memory goes with how many of them, and of flows, are open.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -7,12 +7,13 @@ use std::io::{self, BufWriter, IntoInnerError, Write};
 
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::excerpt::Excerpt;
 use super::{ExportReport, Out, SinkError, Task};
 use crate::formats::chrome_json::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx, TrackKind};
+use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many again.
 const GZIP_LEVEL: u32 = 3;
@@ -36,20 +37,45 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
 fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let tables = task.snapshot.tracks();
     let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
-    let mut asyncs = Asyncs::default();
+    let (mut asyncs, mut flows) = (Asyncs::default(), Flows::default());
     let report = task.each_event(excerpt, |event, blob| {
         asyncs.close_before(event.ts_ns, &mut writer)?;
         let is_async = tables.tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
         let event = match event.kind {
             EventKind::Complete if is_async => asyncs.open(*event, &mut writer)?,
             EventKind::Instant if is_async => Event { value: asyncs.tree_id(event.track), ..*event },
-            _ => *event,
+            _ => flows.begun(*event),
         };
         Ok(writer.event(&event, blob)?)
     })?;
     asyncs.close_all(&mut writer)?;
     writer.finish()?;
     Ok(report)
+}
+
+/// The flows that have begun and not ended, by their ids.
+#[derive(Debug, Default)]
+struct Flows {
+    open: FxHashSet<u64>,
+}
+
+impl Flows {
+    /// The same event; but what passes through a span before it left any leaves there. Captures whose flows are told by
+    /// their spans do not tell a start from a step, and others that read this format know no flow without a start.
+    fn begun(&mut self, event: Event) -> Event {
+        match event.kind {
+            EventKind::FlowStart | EventKind::FlowStep if self.open.insert(event.value) => {
+                let is_told_by_span = FlowPoint::of_event(&event, None).bound != FlowBound::Time;
+                let kind = if is_told_by_span { EventKind::FlowStart } else { event.kind };
+                Event { kind, ..event }
+            }
+            EventKind::FlowEnd => {
+                self.open.remove(&event.value);
+                event
+            }
+            _ => event,
+        }
+    }
 }
 
 /// The asynchronous spans that are open.

@@ -1,0 +1,42 @@
+//! A folder of several captures in Spark, in one process, with the command of the README as it stands there.
+
+use std::process::Command;
+
+use crate::tables::stats;
+use crate::tools::{longspan, output_of, python, readme_blocks, write_requests};
+
+#[test]
+fn spark_reads_a_folder_of_captures_with_the_command_of_the_readme() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let (mut count, mut self_ns, mut captures) = (0, 0, Vec::new());
+    for (name, requests) in [("one", 40), ("two", 25), ("three", 3)] {
+        let capture = folder.path().join(format!("{name}.json"));
+        write_requests(&capture, requests);
+        let tables = folder.path().join(format!("traces/{name}.parquet"));
+        std::fs::create_dir_all(folder.path().join("traces")).expect("a folder");
+        longspan(&["export", "-o", tables.to_str().expect("text")], &[&capture]);
+        for (spans, own_ns) in stats(&capture).into_values() {
+            count += spans;
+            self_ns += own_ns;
+        }
+        captures.push((format!("{name}.parquet"), 2 * requests));
+    }
+    captures.sort();
+    let commands = readme_blocks("python");
+    assert_eq!(commands.len(), 1);
+    let script = format!(
+        "from pyspark.sql import SparkSession\nspark = SparkSession.builder.master('local[1]')\
+         .config('spark.ui.enabled', 'false').config('spark.sql.shuffle.partitions', '1').getOrCreate()\n{}\n\
+         rows = spark.sql('SELECT capture, count(*) FROM spans GROUP BY capture ORDER BY capture').collect()\n\
+         for row in rows: print('row', *row)\n\
+         print('row', *spark.sql('SELECT count(*), sum(dur) FROM spans WHERE parent_id IS NULL').collect()[0])\n",
+        commands[0]
+    );
+    let mut spark = Command::new(python("spark.txt"));
+    let answers = output_of(spark.current_dir(folder.path()).args(["-c", &script]));
+    let rows: Vec<&str> = answers.lines().filter_map(|line| line.strip_prefix("row ")).collect();
+    let mut expected: Vec<String> = captures.iter().map(|(name, spans)| format!("{name} {spans}")).collect();
+    // Requests are roots: their time is that of all that is in them.
+    expected.push(format!("{} {self_ns}", count / 2));
+    assert_eq!(rows, expected);
+}

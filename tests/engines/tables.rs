@@ -1,0 +1,71 @@
+//! The tables for databases, asked by `DuckDB` with the queries of the README as they stand there, and read by pyarrow.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::Command;
+
+use crate::tools::{longspan, output_of, python, readme_blocks, write_requests};
+
+/// Self time by name, as `stats` adds it up: name, spans, nanoseconds.
+pub fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
+    let csv = longspan(&["stats"], &[capture]);
+    let row = |line: &str| {
+        let cells: Vec<&str> = line.split(',').collect();
+        let number = |cell: usize| cells[cell].parse().expect("a number");
+        (cells[0].to_owned(), (number(2), number(4)))
+    };
+    csv.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn duckdb_answers_the_questions_of_the_readme() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let capture = folder.path().join("requests.json");
+    write_requests(&capture, 40);
+    longspan(&["export", "-o", folder.path().join("trace.parquet").to_str().expect("text")], &[&capture]);
+    let ask = "import duckdb, json, sys\nfor query in sys.argv[1].split(';'):\n    if query.strip():\n        \
+        print(json.dumps(duckdb.sql(query).fetchall(), default=float))";
+    let queries = readme_blocks("sql");
+    assert_eq!(queries.len(), 1);
+    let mut duckdb = Command::new(python("requirements.txt"));
+    let answers = output_of(duckdb.current_dir(folder.path()).args(["-c", ask, queries[0]]));
+    let answers: Vec<serde_json::Value> =
+        answers.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+
+    let mut by_self_time: Vec<_> = stats(&capture).into_iter().collect();
+    by_self_time.sort_by_key(|(_, (_, self_ns))| std::cmp::Reverse(*self_ns));
+    let expected: Vec<_> = by_self_time
+        .into_iter()
+        .map(|(name, (count, self_ns))| serde_json::json!([name, count, self_ns as f64 / 1e6]))
+        .collect();
+    assert_eq!(answers[0], serde_json::Value::Array(expected));
+
+    // of each second: what `write_requests` says
+    let mut longest: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    for k in 0..40 {
+        let entry = longest.entry(k * 400_000 / 1_000_000).or_default();
+        *entry = (*entry).max(((1000 + k * 7919 % 5000) * 1000, k % 7));
+    }
+    let expected =
+        longest.into_iter().map(|(second, (dur, page))| serde_json::json!([second, format!("/page/{page}"), dur]));
+    assert_eq!(answers[1], serde_json::Value::Array(expected.collect()));
+}
+
+#[test]
+fn duckdb_and_pyarrow_read_processes_as_partitions() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let capture = crate::tools::data("go_trace.json");
+    let tables = folder.path().join("trace.parquet");
+    longspan(&["export", "--by-process", "-o", tables.to_str().expect("text")], &[&capture]);
+    let ask = "import duckdb, pyarrow.parquet, pyarrow.dataset, sys
+glob = sys.argv[1] + '/spans/*/*.parquet'
+print(*duckdb.sql(f\"SELECT count(*), sum(dur)::BIGINT FROM read_parquet('{glob}', hive_partitioning = true)\").fetchall()[0])
+spans = pyarrow.dataset.dataset(sys.argv[1] + '/spans', partitioning = 'hive').to_table()
+print(spans.num_rows, sum(spans.column('dur').to_pylist()))";
+    let answers = output_of(Command::new(python("requirements.txt")).args(["-c", ask]).arg(&tables));
+    let spans = longspan(&["spans"], &[&capture]);
+    let durations: Vec<i64> =
+        spans.lines().skip(1).map(|line| line.split(',').nth(1).expect("a cell").parse().expect("a number")).collect();
+    let expected = format!("{} {}", durations.len(), durations.iter().sum::<i64>());
+    assert_eq!(answers.lines().collect::<Vec<_>>(), [expected.as_str(), &expected]);
+}

@@ -1,0 +1,72 @@
+//! The programs that exports are opened with: Node and Java of the system, and Python packages of pinned versions in an
+//! environment that is kept between runs. Never skips: what is missing fails with what to do.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+/// How to get what a test lacks, or to go without.
+const ADVICE: &str = "run .ci/setup, and let pip reach a package index once; or leave these tests out by name: \
+    cargo test -- --skip perfetto_engine --skip duckdb --skip pyarrow --skip spark";
+
+/// What a program prints, if it does what it should.
+#[track_caller]
+pub fn output_of(command: &mut Command) -> String {
+    let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {ADVICE}"));
+    let stderr = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{command:?}: {}\n{stderr}\n({ADVICE})", output.status);
+    String::from_utf8(output.stdout).expect("text")
+}
+
+/// The Python of an environment with the packages of a file beside this one. Made once, and again when the file changes.
+#[track_caller]
+pub fn python(requirements: &str) -> PathBuf {
+    let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines").join(requirements);
+    let wanted = std::fs::read_to_string(&file).expect("a list of packages");
+    let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(requirements.replace(".txt", "-env"));
+    let (python, done) = (folder.join("bin/python"), folder.join("installed.txt"));
+    // Tests run at the same time, also those of other programs.
+    let lock = std::fs::File::create(folder.with_extension("lock")).expect("a file to lock");
+    lock.lock().expect("locked");
+    if std::fs::read_to_string(&done).is_ok_and(|installed| installed == wanted) {
+        return python;
+    }
+    output_of(Command::new("python3").args(["-m", "venv", "--clear"]).arg(&folder));
+    output_of(Command::new(&python).args(["-m", "pip", "install", "--quiet", "--requirement"]).arg(&file));
+    std::fs::write(done, wanted).expect("written");
+    python
+}
+
+/// The program with these words, without a cache.
+#[track_caller]
+pub fn longspan(words: &[&str], paths: &[&Path]) -> String {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
+    output_of(command.args(words).args(["--no-cache", "--progress", "never"]).args(paths))
+}
+
+/// A file of the test data.
+pub fn data(name: &str) -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
+}
+
+/// What stands in the README between fences of a language, each by itself.
+pub fn readme_blocks(language: &str) -> Vec<&'static str> {
+    let readme = include_str!("../../README.md");
+    let blocks = readme.split("```").skip(1).step_by(2);
+    blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
+}
+
+/// A capture of requests to some URLs, as Chrome JSON: each with a span inside of it.
+pub fn write_requests(path: &Path, requests: u64) {
+    let events = (0..requests).map(|k| {
+        let (start_us, dur_us) = (k * 400_000, 1000 + k * 7919 % 5000);
+        format!(
+            r#"{{"ph":"X","name":"request","pid":1,"tid":{0},"ts":{start_us},"dur":{dur_us},"args":{{"url":"/page/{1}"}}}},
+            {{"ph":"X","name":"query","cat":"db","pid":1,"tid":{0},"ts":{start_us}.5,"dur":{2}}}"#,
+            k % 3,
+            k % 7,
+            dur_us / 2
+        )
+    });
+    let text = format!("[{}]", events.collect::<Vec<_>>().join(",\n"));
+    std::fs::write(path, text).expect("written");
+}
