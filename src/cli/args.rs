@@ -263,14 +263,23 @@ fn extension_of(output: &Path) -> String {
     name.unwrap_or_default().to_string_lossy().into_owned()
 }
 
+/// Whether a file's name asks for compression.
+pub fn ends_in_gz(output: &Path) -> bool {
+    output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"))
+}
+
 /// The format that a file's name asks for.
 fn format_of(output: &Path) -> LowCaptureFormat {
-    if extension_of(output) == "json" { LowCaptureFormat::Chrome } else { LowCaptureFormat::Native }
+    match &*extension_of(output) {
+        "json" => LowCaptureFormat::Chrome,
+        "pftrace" | "perfetto-trace" if !ends_in_gz(output) => LowCaptureFormat::Perfetto,
+        _ => LowCaptureFormat::Native,
+    }
 }
 
 /// The format that was asked for, or that the name of the output asks for.
 fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: bool) -> Result<ExportFormat, CliError> {
-    let is_gzip = output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"));
+    let is_gzip = ends_in_gz(output);
     let format = format.unwrap_or_else(|| match &*extension_of(output) {
         "json" => LowExportFormat::Chrome,
         "pftrace" | "perfetto-trace" if !is_gzip => LowExportFormat::Perfetto,

@@ -222,6 +222,8 @@ pub enum LowCaptureFormat {
     Native,
     /// Chrome trace JSON; compressed if the file's name ends in .gz
     Chrome,
+    /// Perfetto's protobuf
+    Perfetto,
 }
 
 /// A format that exports are written in.
@@ -297,7 +299,7 @@ pub struct LowSynth {
     /// The same number gives the same capture
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
-    /// The format [default: chrome for .json and .json.gz, else native]
+    /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
     #[arg(long)]
     pub format: Option<LowCaptureFormat>,
 }

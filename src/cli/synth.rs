@@ -1,7 +1,12 @@
 //! `longspan synth`: writes a generated capture. The same arguments give the same bytes.
 
+use std::io::{BufWriter, IntoInnerError};
+
+use flate2::Compression;
+use flate2::write::GzEncoder;
+
 use super::CliError;
-use super::args::Synth as Wanted;
+use super::args::{Synth as Wanted, ends_in_gz};
 use super::low_args::LowCaptureFormat;
 use crate::export::output::OutputFile;
 use crate::formats::native::write::WriteError;
@@ -22,10 +27,19 @@ pub fn write(wanted: &Wanted) -> Result<(), CliError> {
     let mut file = OutputFile::create(&wanted.output, &Sources::default())?;
     match wanted.format {
         LowCaptureFormat::Native => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
+        LowCaptureFormat::Chrome if ends_in_gz(&wanted.output) => {
+            let gzip = BufWriter::new(GzEncoder::new(file.writer(), Compression::fast()));
+            let written = write::write_chrome_json(&synth, gzip)
+                .and_then(|gzip| gzip.into_inner().map_err(IntoInnerError::into_error)?.finish());
+            written.map(drop).map_err(|source| failed(WriteError::Io(source)))?;
+        }
         LowCaptureFormat::Chrome => {
             write::write_chrome_json(&synth, file.writer())
                 .map(drop)
                 .map_err(|source| failed(WriteError::Io(source)))?;
+        }
+        LowCaptureFormat::Perfetto => {
+            write::write_perfetto(&synth, file.writer()).map(drop).map_err(|source| failed(WriteError::Io(source)))?;
         }
     }
     file.publish()?;

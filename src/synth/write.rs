@@ -1,14 +1,18 @@
-//! Writes generated captures. Generation and compression run at the same time; the bytes do not depend on how.
+//! Writes generated captures, chunk by chunk, so that memory does not grow with them. Generation and compression run at the
+//! same time; the bytes do not depend on how.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 use std::io::{self, Write};
 use std::sync::mpsc;
 
 use rayon::prelude::*;
 
-use super::Synth;
+use super::{Synth, SynthOptions, event};
 use crate::formats::chrome_json::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
-use crate::model::{Chunk, Losses, Stacks};
+use crate::formats::perfetto::write::PerfettoWriter;
+use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 
 /// Chunks that are encoded at once, and at most as many more that wait: some 64 MiB at 2 MiB each.
 const CHUNKS_AT_ONCE: usize = 16;
@@ -46,8 +50,82 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
 /// What the system says.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
-    synth.generate(&mut |chunk| {
-        chunk.events.iter().try_for_each(|event| writer.event(event, chunk.details.blob(event.detail)))
+    each_event(synth, |event, blob| writer.event(event, blob))?;
+    writer.finish()
+}
+
+/// Writes the capture as Perfetto's protobuf and returns what it was written to. A span is a begin and an end there, which
+/// pair up by time, and at one time by their order. So begins stray, and every end stands where it belongs, before what
+/// begins at its time.
+///
+/// # Errors
+/// What the system says; and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted for it.
+pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
+    let stacks = Stacks::default();
+    let mut writer = PerfettoWriter::new(out, synth.names(), &stacks, synth.tracks(), 0)?;
+    let in_order = Synth::new(SynthOptions { disorder: 0.0, ..synth.options.clone() });
+    let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
+    std::thread::scope(|scope| {
+        // Ends when the receiver is gone.
+        scope.spawn(move || in_order.produce(&mut |chunk| chunks.send(chunk).is_ok()));
+        let mut ends = Ends { made, chunk: Vec::new().into_iter(), next: None, open: BinaryHeap::new() };
+        each_event(synth, |event, blob| {
+            if event.kind != EventKind::Complete {
+                return Err(io::Error::new(io::ErrorKind::Unsupported, "only spans can be written unsorted"));
+            }
+            ends.write_until(event.ts_ns, &mut writer)?;
+            writer.begin(event, 0, blob, &[])
+        })?;
+        ends.write_until(i64::MAX, &mut writer)
     })?;
     writer.finish()
+}
+
+/// The ends of all spans, in order of time. Holds those of the spans that are open.
+struct Ends {
+    /// The spans in order of time.
+    made: mpsc::Receiver<Chunk>,
+    chunk: std::vec::IntoIter<Event>,
+    next: Option<Event>,
+    /// Ends and tracks; which of two ends of one time and track comes first is all the same.
+    open: BinaryHeap<Reverse<(i64, TrackIdx)>>,
+}
+
+impl Ends {
+    /// Writes the ends up to a time that are not written yet.
+    fn write_until<W: Write>(&mut self, ts_ns: i64, writer: &mut PerfettoWriter<'_, W>) -> io::Result<()> {
+        while let Some(span) = self.next.take().or_else(|| self.next_span()) {
+            if span.ts_ns > ts_ns {
+                self.next = Some(span);
+                break;
+            }
+            self.open.push(Reverse((span.ts_ns.saturating_add_unsigned(span.value), span.track)));
+        }
+        while let Some(&Reverse((end_ns, track))) = self.open.peek()
+            && end_ns <= ts_ns
+        {
+            self.open.pop();
+            writer.end(&event(EventKind::End, end_ns, track, NameIdx::EMPTY), 0, None, &[])?;
+        }
+        Ok(())
+    }
+
+    fn next_span(&mut self) -> Option<Event> {
+        loop {
+            if let Some(span) = self.chunk.next() {
+                return Some(span);
+            }
+            self.chunk = self.made.recv().ok()?.events.into_iter();
+        }
+    }
+}
+
+/// Hands on all events with the blobs of their details, in the order of the capture.
+fn each_event(synth: &Synth, mut write: impl FnMut(&Event, &[u8]) -> io::Result<()>) -> io::Result<()> {
+    let mut written = Ok(());
+    synth.produce(&mut |chunk| {
+        written = chunk.events.iter().try_for_each(|event| write(event, chunk.details.blob(event.detail)));
+        written.is_ok()
+    })?;
+    written
 }

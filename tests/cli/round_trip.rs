@@ -26,14 +26,26 @@ fn an_exported_capture_holds_the_same_spans() {
     }
 }
 
+/// In order, with strays, and in random order.
 #[test]
-fn a_generated_capture_is_the_same_in_both_formats() {
+fn a_generated_capture_is_the_same_in_every_format() {
     let folder = folder();
-    let [native, chrome] = ["made.longspan", "made.json"].map(|name| folder.path().join(name));
-    for output in [&native, &chrome] {
-        longspan(&["synth", "-o", text(output), "--spans", "30000", "--disorder", "0.1"]).done();
+    for disorder in ["0", "0.1", "1"] {
+        let [native, others @ ..] = ["made.longspan", "made.json", "made.json.gz", "made.pftrace"].map(|name| {
+            let output = folder.path().join(name);
+            longspan(&["synth", "-o", text(&output), "--spans", "30000", "--disorder", disorder]).done();
+            output
+        });
+        let expected = spans_of(&native);
+        for other in others {
+            assert_same_lines(&format!("{}, {disorder}", other.display()), &spans_of(&other), &expected);
+        }
+        // What asks for compression by its name is compressed.
+        let bytes = fs::read(folder.path().join("made.json.gz")).expect("written");
+        assert!(bytes.starts_with(&[0x1f, 0x8b]));
+        let summary = longspan(&["info", "--no-cache", "--json", text(&native)]).done();
+        assert_eq!(summary.contains("\"late_events\":0,"), disorder == "0", "{summary}");
     }
-    assert_same_lines("synth", &spans_of(&native), &spans_of(&chrome));
 }
 
 #[test]

@@ -126,6 +126,18 @@ fn perfetto_engine_finds_all_that_a_generated_capture_has() {
 }
 
 #[test]
+fn perfetto_engine_finds_all_that_is_generated_in_its_format() {
+    let folder = tempfile::tempdir().expect("a folder for temporary files");
+    let output = folder.path().join("made.pftrace");
+    let made = Command::new(env!("CARGO_BIN_EXE_longspan"))
+        .args(["synth", "--spans", "20000", "--disorder", "0.1", "-o"])
+        .arg(&output)
+        .status();
+    assert!(made.expect("the program starts").success());
+    assert_eq!(told_by_engine(&output), told_by_longspan(&output));
+}
+
+#[test]
 fn perfetto_engine_finds_all_that_real_captures_have() {
     let captures = [
         "chromium.pftrace.gz",
