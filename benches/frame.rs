@@ -12,8 +12,9 @@ use std::time::Instant;
 
 use longspan::model::{ProcessIdx, TrackIdx};
 use longspan::query::Snapshot;
-use longspan::scene::color::{Palette, Shade};
+use longspan::scene::color::Shade;
 use longspan::scene::frame::{self, FrameOptions, RectBudget};
+use longspan::scene::palette::Palette;
 use longspan::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
 use longspan::scene::tiles::{Tiles, buckets_of};
 use longspan::scene::viewport::Viewport;

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 use crate::ingest::LoadOptions;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
+use crate::scene::palette::Colors;
 use crate::ui::navigation::Navigation;
 
 use preferences::Folders;
@@ -34,6 +35,8 @@ pub struct AppOptions {
     pub demo: bool,
     /// Dark or light at first.
     pub shade: Shade,
+    /// How spans are coloured at first.
+    pub colors: Colors,
     /// How the user wants to move.
     pub navigation: Navigation,
     /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.

@@ -75,7 +75,7 @@ impl Panels {
         if self.flame.is_open() {
             egui::Panel::bottom("flame").resizable(true).default_size(280.0).frame(inside).show(ui, |ui| {
                 let progress = self.analysis.progress(Kind::Paths);
-                commands.extend(self.flame.show(ui, snapshot, range, progress, theme));
+                commands.extend(self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette())));
             });
         }
         if self.analysis.is_busy() {

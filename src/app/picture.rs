@@ -13,6 +13,7 @@ use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
+use crate::scene::palette::Colors;
 use crate::scene::survey::Survey;
 use crate::ui::navigation::Navigation;
 
@@ -29,13 +30,23 @@ pub struct PictureOptions {
     pub to_ns: Option<i64>,
     /// Dark or light.
     pub shade: Shade,
+    /// How spans are coloured.
+    pub colors: Colors,
     /// The name that is shown for the capture.
     pub title: String,
 }
 
 impl Default for PictureOptions {
     fn default() -> Self {
-        Self { size_px: [1920, 1080], scale: 1.0, from_ns: None, to_ns: None, shade: Shade::Dark, title: String::new() }
+        Self {
+            size_px: [1920, 1080],
+            scale: 1.0,
+            from_ns: None,
+            to_ns: None,
+            shade: Shade::Dark,
+            colors: Colors::default(),
+            title: String::new(),
+        }
     }
 }
 
@@ -56,7 +67,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
     let navigation = Navigation::STILL;
-    let app_options = AppOptions { shade: options.shade, navigation, ..AppOptions::default() };
+    let app_options = AppOptions { shade: options.shade, colors: options.colors, navigation, ..AppOptions::default() };
     let mut app = App::new(app_options, Arc::new(|_| {}));
     // Without the adapter's name: a picture is of the capture, and the same wherever it is drawn.
     app.set_adapter(String::new(), gpu.is_software());
@@ -127,3 +138,7 @@ fn write_png(pixels: &Pixels, path: &Path) -> std::io::Result<()> {
     writer.write_image_data(&pixels.rgba).map_err(std::io::Error::other)?;
     writer.finish().map_err(std::io::Error::other)
 }
+
+#[cfg(test)]
+#[path = "picture_tests.rs"]
+mod tests;

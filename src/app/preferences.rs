@@ -12,6 +12,7 @@ use crate::base::budget::Budget;
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
+use crate::scene::palette::Colors;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
 use crate::ui::kept::KeptTimeline;
@@ -53,6 +54,8 @@ pub struct WindowPlace {
 pub struct Preferences {
     /// Dark or light.
     pub shade: Shade,
+    /// How spans are coloured.
+    pub colors: Colors,
     /// The size of text, in percent of the normal one.
     pub text_percent: u16,
     /// How the user wants to move.
@@ -73,6 +76,7 @@ impl Default for Preferences {
     fn default() -> Self {
         Self {
             shade: Shade::default(),
+            colors: Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
             density: Density::default(),
@@ -184,6 +188,7 @@ mod tests {
     use super::*;
     use crate::model::TrackIdx;
     use crate::scene::arrange::{Arrangement, Order};
+    use crate::scene::palette::{ColorBy, Hues};
     use crate::ui::navigation::Wheel;
 
     fn folders(root: &Path) -> Folders {
@@ -198,6 +203,7 @@ mod tests {
         let chosen = Preferences {
             shade: Shade::Light,
             density: Density::Tall,
+            colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
             navigation: Navigation { wheel: Wheel::Zooms, inertia: false, animation: false },
             recent: vec!["/a trace.json".to_owned()],
             window: Some(WindowPlace { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
@@ -238,7 +244,8 @@ mod tests {
         fs::write(&path, "[]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
         let arrangement = Arrangement { order: Order::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
-        let kept = KeptTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, ..KeptTimeline::default() };
+        let color_by = Some(ColorBy::Track);
+        let kept = KeptTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..KeptTimeline::default() };
         folders.keep_timeline(&capture, &kept).unwrap();
         assert_eq!(folders.timeline(&capture), (Some(kept), None));
         fs::write(&path, "[ ]").unwrap();

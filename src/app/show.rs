@@ -8,6 +8,7 @@ use super::capture::OpenCapture;
 use super::state::{App, Effect};
 use super::tasks::file_name;
 use crate::model::Sources;
+use crate::scene::palette::Colors;
 use crate::ui::commands::{Menu, UiState, pressed};
 use crate::ui::menu;
 use crate::ui::palette::Outcome;
@@ -38,6 +39,7 @@ impl App {
                 title: &self.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
                 note: &self.note,
                 adapter: &self.adapter,
+                palette: self.capture.as_ref().map(|capture| capture.timeline.palette()),
             };
             let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
             commands.extend(status::show(ui, snapshot, status, &self.theme));
@@ -111,8 +113,9 @@ impl App {
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
+        let colors = self.colors();
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, sizes, theme));
+            commands.extend(preferences::show(ui, sizes, colors, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             menu::keys(ui, theme);
@@ -144,6 +147,11 @@ impl App {
         }
     }
 
+    /// How the spans of the capture that is open are coloured, or else those of the next one.
+    fn colors(&self) -> Colors {
+        self.capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
+    }
+
     fn ui_state(&self) -> UiState {
         let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
         let arrangement = timeline.map(Timeline::arrangement);
@@ -155,6 +163,7 @@ impl App {
             has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             shade: self.theme.shade,
+            colors: self.colors(),
             text_percent: self.preferences.text_percent,
             navigation: self.preferences.navigation,
             order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),

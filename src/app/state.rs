@@ -81,8 +81,8 @@ impl App {
         let (preferences, note) = if let Some(folders) = &options.folders {
             folders.preferences()
         } else {
-            let (shade, navigation) = (options.shade, options.navigation);
-            (Preferences { shade, navigation, ..Preferences::default() }, None)
+            let AppOptions { shade, colors, navigation, .. } = options;
+            (Preferences { shade, colors, navigation, ..Preferences::default() }, None)
         };
         // What the command line says goes first.
         if options.load.budget_bytes == Budget::DEFAULT_BYTES {
@@ -202,6 +202,7 @@ impl App {
             } else {
                 let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.preferences.navigation);
                 timeline.set_density(self.preferences.density);
+                timeline.set_colors(self.preferences.colors);
                 (timeline, false)
             };
         let id = self.next_task();
@@ -376,6 +377,12 @@ impl App {
                 self.themed = false;
                 if let Some(capture) = &mut self.capture {
                     capture.timeline.set_theme(&self.theme);
+                }
+            }
+            Command::SetColors(colors) => {
+                self.preferences.colors = colors;
+                if let Some(capture) = &mut self.capture {
+                    capture.timeline.set_colors(colors);
                 }
             }
             Command::SetNavigation(navigation) => {

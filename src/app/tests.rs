@@ -1,4 +1,4 @@
-//! The application driven without a window, and its pictures drawn without one.
+//! The application driven without a window.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,6 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::AppOptions;
-use super::picture::{PictureOptions, render};
 use super::preferences::Folders;
 use super::state::App;
 use super::tasks::TaskEvent;
@@ -16,15 +15,14 @@ use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
-use crate::render::GpuError;
-use crate::render::readback::Pixels;
-use crate::scene::color::{Palette, Shade};
+use crate::scene::color::Shade;
+use crate::scene::palette::{ColorBy, Colors};
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
 use crate::ui::{Command, MarkCommand, RowCommand, Step};
 
 /// Two spans on one thread: the first two fifths and the last two fifths of the capture.
-const TWO_SPANS: &str = r#"[
+pub(super) const TWO_SPANS: &str = r#"[
     {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400},
     {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600,"dur":400}]"#;
 
@@ -38,7 +36,7 @@ fn file(folder: &Path, name: &str, json: &str) -> PathBuf {
     path
 }
 
-fn snapshot(json: &str) -> Snapshot {
+pub(super) fn snapshot(json: &str) -> Snapshot {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(json.as_bytes()).unwrap();
     let loaded = ingest::open(file.path(), &load_options(), &Cancel::default(), &Progress::default()).unwrap();
@@ -297,7 +295,9 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let mut driven = open();
     let pin = Command::Rows(RowCommand::TogglePin(TrackIdx(0)));
     let zoom = Command::Step(Step::ZoomIn);
-    for command in [pin, Command::Mark(MarkCommand::Add), zoom, Command::SetShade(Shade::Light)] {
+    let colors = Colors { by: ColorBy::Track, ..Colors::default() };
+    let (mark, light) = (Command::Mark(MarkCommand::Add), Command::SetShade(Shade::Light));
+    for command in [pin, mark, zoom, light, Command::SetColors(colors)] {
         driven.app.act(command);
     }
     (0..4).for_each(|_| driven.frame(Vec::new()));
@@ -306,6 +306,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let mut again = open();
     assert_eq!(again.app.theme().shade, Shade::Light);
     let timeline = again.app.timeline_mut().unwrap();
+    assert_eq!(timeline.colors(), colors);
     assert_eq!(timeline.arrangement().pinned, [TrackIdx(0)]);
     assert_eq!(timeline.marks().all().len(), 1);
     assert!(timeline.view().start_ns().abs_diff(view.start_ns()) <= 2, "{:?} {view:?}", timeline.view());
@@ -534,65 +535,4 @@ fn a_capture_without_events_is_shown() {
     driven.frame(Vec::new());
     driven.press(egui::Key::W);
     assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
-}
-
-/// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
-#[track_caller]
-fn picture(json: &str, options: &PictureOptions) -> Pixels {
-    render(snapshot(json), options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
-}
-
-fn options(scale: f32) -> PictureOptions {
-    PictureOptions { size_px: [1000, 400], scale, ..PictureOptions::default() }
-}
-
-/// The first column and the one after the last that hold a pixel of exactly the colour of a name.
-fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
-    let color = Palette::new(Shade::Dark).of_text(name).0;
-    let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
-    let first = (0..pixels.width).find(has).expect("the span is drawn");
-    let last = (0..pixels.width).rev().find(has).expect("the span is drawn");
-    (first, last + 1)
-}
-
-#[test]
-fn the_picture_shows_spans_in_their_colours_at_their_times() {
-    let pixels = picture(TWO_SPANS, &options(1.0));
-    let (alpha, omega) = (columns_of(&pixels, "alpha"), columns_of(&pixels, "omega"));
-    // The canvas is 770 pixels wide, of which nine tenths are the capture; edges take a pixel or two.
-    let expected = 770.0 * 0.9 * 0.4;
-    for (first, end) in [alpha, omega] {
-        let width = f64::from(end - first);
-        assert!((width - expected).abs() <= 4.0, "{width} is not {expected}");
-    }
-    let gap = f64::from(omega.0 - alpha.1);
-    assert!((gap - expected / 2.0).abs() <= 4.0, "{gap}");
-}
-
-#[test]
-fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
-    let single = picture(TWO_SPANS, &options(1.0));
-    let double = picture(TWO_SPANS, &options(2.0));
-    let height = |pixels: &Pixels| {
-        let color = Palette::new(Shade::Dark).of_text("alpha").0;
-        // Near the right end, where no text stands.
-        let (_, end) = columns_of(pixels, "alpha");
-        (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
-    };
-    let (single, double) = (height(&single), height(&double));
-    assert!(double.abs_diff(single * 2) <= 3, "{single} and {double}");
-}
-
-#[test]
-fn a_picture_is_the_same_every_time() {
-    assert!(picture(TWO_SPANS, &options(1.0)) == picture(TWO_SPANS, &options(1.0)));
-}
-
-#[test]
-fn a_picture_too_large_for_the_card_is_refused_with_its_limit() {
-    let huge = PictureOptions { size_px: [1_000_000, 10], ..PictureOptions::default() };
-    match render(snapshot(TWO_SPANS), &huge) {
-        Err(GpuError::TooLarge { width: 1_000_000, limit, .. }) => assert!(limit >= 2048),
-        other => panic!("{other:?}"),
-    }
 }

@@ -8,8 +8,9 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowCommand, LowCommon, LowExport, LowExportFormat,
-    LowFilter, LowOffsets, LowProgress, LowRange, LowSpans, LowStats, LowSynth, LowWindow,
+    LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowColorBy, LowCommand, LowCommon, LowExport,
+    LowExportFormat, LowFilter, LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowSpans, LowStats, LowSynth,
+    LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
@@ -17,6 +18,7 @@ use crate::export::ExportFormat;
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
+use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
 
 /// What to do.
@@ -30,7 +32,7 @@ pub enum Command {
     Spans { spans: Spans, load: Load },
     Stats { stats: Stats, load: Load },
     Export { export: Export, load: Load },
-    Render { sources: Sources, output: PathBuf, size: SizeArg, range: TimeRange, load: Load },
+    Render { render: Render, load: Load },
     Synth(Synth),
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
@@ -98,6 +100,17 @@ pub struct Export {
     pub track: Option<Regex>,
 }
 
+/// What to draw, and how.
+#[derive(Debug)]
+#[cfg_attr(not(feature = "window"), expect(dead_code, reason = "this build draws nothing"))]
+pub struct Render {
+    pub sources: Sources,
+    pub output: PathBuf,
+    pub size: SizeArg,
+    pub colors: Colors,
+    pub range: TimeRange,
+}
+
 /// What to generate.
 #[derive(Debug)]
 pub struct Synth {
@@ -149,13 +162,12 @@ impl Command {
                 let sources = capture(files)?;
                 Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
             }
-            Some(LowCommand::Render(low)) => Self::Render {
-                sources: capture(low.capture)?,
-                output: low.output,
-                size: low.size,
-                range: time_range(&low.range)?,
-                load: load(low.common)?,
-            },
+            Some(LowCommand::Render(low)) => {
+                let LowRender { capture: files, output, size, color, palette, range, common } = low;
+                let (colors, range) = (colors(color, palette), time_range(&range)?);
+                let render = Render { sources: capture(files)?, output, size, colors, range };
+                Self::Render { render, load: load(common)? }
+            }
             Some(LowCommand::Synth(low)) => {
                 let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
                 let format = format.unwrap_or_else(|| format_of(&output));
@@ -223,6 +235,20 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
     })
+}
+
+fn colors(by: LowColorBy, hues: LowHues) -> Colors {
+    let by = match by {
+        LowColorBy::Name => ColorBy::Name,
+        LowColorBy::Category => ColorBy::Category,
+        LowColorBy::Thread => ColorBy::Track,
+        LowColorBy::Duration => ColorBy::Duration,
+    };
+    let hues = match hues {
+        LowHues::Usual => Hues::Usual,
+        LowHues::Colorblind => Hues::ColorBlind,
+    };
+    Colors { by, hues }
 }
 
 fn time_range(low: &LowRange) -> Result<TimeRange, CliError> {

@@ -273,6 +273,12 @@ pub struct LowRender {
     /// The size in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub size: SizeArg,
+    /// What gives spans their colours
+    #[arg(long, value_enum, default_value_t)]
+    pub color: LowColorBy,
+    /// Which colours there are
+    #[arg(long, value_enum, default_value_t)]
+    pub palette: LowHues,
     #[command(flatten)]
     pub range: LowRange,
     #[command(flatten)]
@@ -360,4 +366,22 @@ fn part(text: &str) -> Result<f64, String> {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
         _ => Err("expected a part of one, 0 to 1".to_owned()),
     }
+}
+
+/// What gives spans their colours.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LowColorBy {
+    #[default]
+    Name,
+    Category,
+    Thread,
+    Duration,
+}
+
+/// Which colours there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LowHues {
+    #[default]
+    Usual,
+    Colorblind,
 }

@@ -107,7 +107,7 @@ fn perform(command: Command) -> Result<(), CliError> {
         Command::UninstallDesktop => desktop::uninstall(),
         Command::Demo { load } => window::demo(&load),
         Command::Export { export, load } => export::write(&export, &load),
-        Command::Render { sources, output, size, range, load } => window::render(&sources, &output, size, range, &load),
+        Command::Render { render, load } => window::render(&render, &load),
         Command::Synth(wanted) => synth::write(&wanted),
         Command::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
     }

@@ -1,10 +1,7 @@
 //! What a build without the feature `window` says to those commands that draw.
 
-use std::path::Path;
-
 use super::CliError;
-use super::args::{Load, TimeRange};
-use super::units::SizeArg;
+use super::args::{Load, Render};
 use crate::model::Sources;
 
 /// Refuses to open the window.
@@ -18,6 +15,6 @@ pub fn demo(_how: &Load) -> Result<(), CliError> {
 }
 
 /// Refuses to draw.
-pub fn render(_: &Sources, _: &Path, _: SizeArg, _: TimeRange, _: &Load) -> Result<(), CliError> {
+pub fn render(_: &Render, _: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }

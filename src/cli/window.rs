@@ -1,8 +1,6 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
-use std::path::Path;
-
-use super::args::{Load, TimeRange};
+use super::args::{Load, Render, TimeRange};
 use super::load::load;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
@@ -13,6 +11,7 @@ use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::scene::palette::Colors;
 
 /// Where the demo is drawn when there is no display.
 const DEMO_PICTURE: &str = "longspan-demo.png";
@@ -35,17 +34,20 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
     let capture = demo_capture(&folder, &Cancel::default()).map_err(CliError::Demo)?;
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
-    render(&Sources::from(&capture), &picture, size, TimeRange::default(), how)?;
+    let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeRange::default());
+    render(&Render { sources, output: picture.clone(), size, colors, range }, how)?;
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", picture.display())?))
 }
 
 /// Draws a capture into a PNG file.
-pub fn render(sources: &Sources, output: &Path, size: SizeArg, range: TimeRange, how: &Load) -> Result<(), CliError> {
+pub fn render(render: &Render, how: &Load) -> Result<(), CliError> {
+    let Render { sources, output, size, colors, range } = render;
     let snapshot = Snapshot::new(load(sources, how)?.store);
     let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
-    Ok(render_png(snapshot, &PictureOptions { size_px, from_ns, to_ns, title, ..PictureOptions::default() }, output)?)
+    let options = PictureOptions { size_px, from_ns, to_ns, colors: *colors, title, ..PictureOptions::default() };
+    Ok(render_png(snapshot, &options, output)?)
 }
 
 /// Whether there may be a display. Only the systems where a server draws windows can be without.

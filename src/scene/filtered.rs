@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::color::Rgba;
 use super::frame::rows_in_view;
+use super::palette::Palette;
 use super::rects::{Columns, Stretch};
 use super::rows::RowLayout;
 use super::tiles::buckets_of;
@@ -94,9 +95,9 @@ impl Filtered {
     /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`, a power
     /// of two.
     #[must_use]
-    pub fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32) -> Vec<Stretch> {
+    pub fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<Stretch> {
         let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };
         let columns = Columns::of_cells(view, asked.buckets, cells);
-        (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).stretches()
+        (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).stretches(palette)
     }
 }

@@ -3,8 +3,9 @@
 
 use rayon::prelude::*;
 
-use super::color::{Palette, Rgba};
+use super::color::Rgba;
 use super::filtered::Filtered;
+use super::palette::{ColorBy, Palette};
 use super::rects::{Columns, Look, Rect, Stretch, rect};
 use super::rows::{LaneRow, RowLayout};
 use super::tiles::{LaneAnswers, Tiles, buckets_of};
@@ -28,7 +29,7 @@ impl RectBudget {
 /// What a frame is drawn from, beside the capture.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
-    /// The colours of names.
+    /// The colours of spans.
     pub palette: &'a Palette,
     /// How many rectangles there may be.
     pub rects: RectBudget,
@@ -79,6 +80,23 @@ struct DrawnLane {
     columns: Columns,
 }
 
+/// What the rectangles of a lane are made from.
+#[derive(Clone, Copy)]
+struct Drawing<'a> {
+    names: &'a Names,
+    lane: &'a DrawnLane,
+    track: TrackIdx,
+    /// The colour of the track, where tracks have colours.
+    of_track: Rgba,
+    options: FrameOptions<'a>,
+}
+
+/// The colour of a stretch by itself, and with the filter.
+struct Colored {
+    full: Rgba,
+    shown: Rgba,
+}
+
 /// The lanes that a frame asks about.
 #[must_use]
 pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(LaneIdx, LaneKind)> {
@@ -110,39 +128,35 @@ pub fn build(
             DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns }
         })
         .collect();
-    let (column_px, lanes) = within_budget(lanes, options.rects);
+    let (column_px, lanes) = within_budget(lanes, options);
     let mut frame = Frame { column_px, read: tiles.read(), pending: tiles.pending(), ..Frame::default() };
     push_unknown(&mut frame, view, &lanes, tiles.unknown());
     let drawn: Vec<(Vec<Rect>, Vec<Label>)> = lanes
         .par_iter()
         .map(|lane| {
             let (mut rects, mut labels) = (Vec::new(), Vec::new());
-            let stretches = lane.columns.stretches();
-            let track = answers.lane(lane.lane).track;
+            let palette = options.palette;
+            let stretches = lane.columns.stretches(palette);
+            let of_track = color_of_track(answers, lane.lane, palette);
+            let drawing = Drawing { names, lane, track: answers.lane(lane.lane).track, of_track, options };
             match lane.kind {
                 LaneKind::Counter => {
-                    let color = options.palette.of_text(answers.track_name(lane.lane));
+                    let color = palette.of_text(answers.track_name(lane.lane));
                     push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
                 }
                 LaneKind::Instants | LaneKind::Samples => {
-                    push_instants(&mut rects, names, (lane, track), &stretches, options);
+                    drawing.push_instants(&mut rects, &stretches);
                 }
-                LaneKind::Spans => {
-                    push_spans(&mut rects, &mut labels, names, view, (lane, track), &stretches, options);
-                }
+                LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &stretches),
                 LaneKind::Flows => {}
             }
             if let Some(filtered) = options.filtered {
-                let matching = filtered.stretches(view, lane.lane, column_px);
-                let options = FrameOptions { filtered: None, ..options };
+                let matching = filtered.stretches(view, lane.lane, column_px, palette);
+                let drawing = Drawing { options: FrameOptions { filtered: None, ..options }, ..drawing };
                 match lane.kind {
                     LaneKind::Counter | LaneKind::Flows => {}
-                    LaneKind::Spans => {
-                        push_spans(&mut rects, &mut labels, names, view, (lane, track), &matching, options);
-                    }
-                    LaneKind::Instants | LaneKind::Samples => {
-                        push_instants(&mut rects, names, (lane, track), &matching, options);
-                    }
+                    LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &matching),
+                    LaneKind::Instants | LaneKind::Samples => drawing.push_instants(&mut rects, &matching),
                 }
             }
             (rects, labels)
@@ -155,14 +169,23 @@ pub fn build(
     frame
 }
 
+/// The colour of the track of a lane, where tracks have colours.
+#[must_use]
+pub fn color_of_track(answers: &dyn LaneAnswers, lane: LaneIdx, palette: &Palette) -> Rgba {
+    match palette.by() {
+        ColorBy::Track => palette.of_text(&answers.track_text(lane)),
+        _ => Rgba::default(),
+    }
+}
+
 /// The lanes in the narrowest columns with which there are few enough rectangles, and how wide these are.
-fn within_budget(mut lanes: Vec<DrawnLane>, budget: RectBudget) -> (u32, Vec<DrawnLane>) {
+fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, Vec<DrawnLane>) {
     /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any budget.
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {
-        let total: usize = lanes.par_iter().map(|lane| lane.columns.stretch_count()).sum();
-        if total <= budget.0 || column_px >= COLUMN_PX_MAX {
+        let total: usize = lanes.par_iter().map(|lane| lane.columns.stretch_count(options.palette)).sum();
+        if total <= options.rects.0 || column_px >= COLUMN_PX_MAX {
             return (column_px, lanes);
         }
         lanes.par_iter_mut().for_each(|lane| lane.columns = lane.columns.wider());
@@ -170,37 +193,42 @@ fn within_budget(mut lanes: Vec<DrawnLane>, budget: RectBudget) -> (u32, Vec<Dra
     }
 }
 
-fn push_spans(
-    rects: &mut Vec<Rect>,
-    labels: &mut Vec<Label>,
-    names: &Names,
-    view: &Viewport,
-    (lane, track): (&DrawnLane, TrackIdx),
-    stretches: &[Stretch],
-    options: FrameOptions<'_>,
-) {
-    /// Room between a span's edge and its name.
-    const LABEL_PADDING: f32 = 4.0;
-    for stretch in stretches {
-        let full = options.palette.of_text(names.get(stretch.name).text);
-        let color = options.filtered.map_or(full, |filtered| filtered.color(stretch, track, full));
-        rects.push(rect(stretch, lane.y0, lane.y1, color));
-        // What is dimmed has no name: that of what matches may stand there.
-        if color != full {
-            continue;
+impl Drawing<'_> {
+    fn color_of(&self, stretch: &Stretch) -> Colored {
+        let full = self.options.palette.of_span(self.names.get(stretch.name), stretch.dur_ns, self.of_track);
+        let shown = self.options.filtered.map_or(full, |filtered| filtered.color(stretch, self.track, full));
+        Colored { full, shown }
+    }
+
+    fn push_spans(&self, rects: &mut Vec<Rect>, labels: &mut Vec<Label>, view: &Viewport, stretches: &[Stretch]) {
+        /// Room between a span's edge and its name.
+        const LABEL_PADDING: f32 = 4.0;
+        let (y0, y1) = (self.lane.y0, self.lane.y1);
+        for stretch in stretches {
+            let Colored { full, shown } = self.color_of(stretch);
+            rects.push(rect(stretch, y0, y1, shown));
+            // What is dimmed has no name: that of what matches may stand there.
+            if shown != full {
+                continue;
+            }
+            let padding_px = f64::from(LABEL_PADDING * self.options.scale);
+            let Some((x0, x1)) = labels::text_room(view, stretch, padding_px) else { continue };
+            #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
+            labels.push(Label {
+                x0: x0 as f32,
+                x1: x1 as f32,
+                y: f32::midpoint(y0, y1),
+                name: stretch.name,
+                dur_ns: stretch.dur_ns,
+                color: shown.text_on(),
+            });
         }
-        let Some((x0, x1)) = labels::text_room(view, stretch, f64::from(LABEL_PADDING * options.scale)) else {
-            continue;
-        };
-        #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
-        labels.push(Label {
-            x0: x0 as f32,
-            x1: x1 as f32,
-            y: f32::midpoint(lane.y0, lane.y1),
-            name: stretch.name,
-            dur_ns: stretch.dur_ns,
-            color: color.text_on(),
-        });
+    }
+
+    fn push_instants(&self, rects: &mut Vec<Rect>, stretches: &[Stretch]) {
+        let scale = self.options.scale;
+        let band = markers::Band { y0: self.lane.y0 + scale, y1: self.lane.y1 - scale };
+        markers::rects(stretches, band, |stretch| self.color_of(stretch).shown, rects);
     }
 }
 
@@ -217,21 +245,6 @@ fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown
             frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, look: Look::PLAIN });
         }
     }
-}
-
-fn push_instants(
-    rects: &mut Vec<Rect>,
-    names: &Names,
-    (lane, track): (&DrawnLane, TrackIdx),
-    stretches: &[Stretch],
-    options: FrameOptions<'_>,
-) {
-    let band = markers::Band { y0: lane.y0 + options.scale, y1: lane.y1 - options.scale };
-    let color_of = |stretch: &Stretch| {
-        let full = options.palette.of_text(names.get(stretch.name).text);
-        options.filtered.map_or(full, |filtered| filtered.color(stretch, track, full))
-    };
-    markers::rects(stretches, band, color_of, rects);
 }
 
 fn push_counter(

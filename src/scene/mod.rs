@@ -16,6 +16,7 @@ pub mod markers;
 pub mod marks;
 pub mod minimap;
 pub mod motion;
+pub mod palette;
 pub mod pick;
 mod rebucket;
 pub mod rects;

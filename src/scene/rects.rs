@@ -4,6 +4,7 @@
 //! The slow answer: in each column, the longest of the spans that touch it.
 
 use super::color::Rgba;
+use super::palette::Palette;
 use super::viewport::Viewport;
 use crate::model::NameIdx;
 use crate::query::{Buckets, Cell, Crowd};
@@ -117,17 +118,17 @@ impl Columns {
 
     /// How many [`Columns::stretches`] there are.
     #[must_use]
-    pub fn stretch_count(&self) -> usize {
-        self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1])).count()
+    pub fn stretch_count(&self, palette: &Palette) -> usize {
+        self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1], palette)).count()
     }
 
-    /// The pieces, with neighbouring columns of narrow spans of one name as one.
+    /// The pieces, with neighbouring columns of narrow spans of one name and one colour as one.
     #[must_use]
-    pub fn stretches(&self) -> Vec<Stretch> {
+    pub fn stretches(&self, palette: &Palette) -> Vec<Stretch> {
         let mut out: Vec<Stretch> = Vec::new();
         for piece in &self.pieces {
             match out.last_mut() {
-                Some(last) if are_one(last, piece) => {
+                Some(last) if are_one(last, piece, palette) => {
                     last.x1 = piece.x1;
                     if piece.dur_ns > last.dur_ns {
                         (last.row, last.dur_ns) = (piece.row, piece.dur_ns);
@@ -140,8 +141,9 @@ impl Columns {
     }
 }
 
-fn are_one(left: &Stretch, right: &Stretch) -> bool {
-    !left.wide && !right.wide && left.name == right.name && left.x1 >= right.x0
+fn are_one(left: &Stretch, right: &Stretch, palette: &Palette) -> bool {
+    let meet = !left.wide && !right.wide && left.x1 >= right.x0;
+    meet && left.name == right.name && palette.is_same(left.dur_ns, right.dur_ns)
 }
 
 /// The rectangle for a stretch between two heights.
@@ -224,6 +226,8 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::scene::color::Shade;
+    use crate::scene::palette::{ColorBy, Colors, duration_step};
 
     /// One cell for each non-empty bucket run, by a plain scan over sorted spans `(start, dur, name)`.
     fn cells(buckets: Buckets, spans: &[(i64, i64, u32)]) -> Vec<Cell> {
@@ -255,14 +259,19 @@ mod tests {
     }
 
     fn drawn(view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
+        drawn_by(ColorBy::Name, view, spans, column_px)
+    }
+
+    fn drawn_by(by: ColorBy, view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
         let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
         let mut columns = Columns::of_cells(view, buckets, &cells(buckets, spans));
         while columns.column_px < column_px {
             columns = columns.wider();
         }
-        let stretches = columns.stretches();
-        assert_eq!(stretches.len(), columns.stretch_count());
+        let palette = Palette::of(Colors { by, ..Colors::default() }, Shade::Dark);
+        let stretches = columns.stretches(&palette);
+        assert_eq!(stretches.len(), columns.stretch_count(&palette));
         stretches
     }
 
@@ -293,6 +302,19 @@ mod tests {
         assert_eq!(drawn.len(), 1, "{drawn:?}");
         // A bucket that begins a little earlier reaches into the pixel before.
         assert_eq!((drawn[0].x0, drawn[0].x1), (199.0, 400.0));
+    }
+
+    #[test]
+    fn narrow_neighbours_of_one_name_are_one_rectangle_unless_their_durations_have_two_colours() {
+        assert_ne!(duration_step(20_000), duration_step(90_000));
+        let spans: Vec<_> = (0..100).map(|n| (n * 100_000, if n < 60 { 20_000 } else { 90_000 }, 7)).collect();
+        let mut view = view();
+        view.set_capture(0, 100_000_000);
+        view.show_exactly(0, 100_000_000);
+        assert_eq!(drawn(&view, &spans, 1.0).len(), 1);
+        let drawn = drawn_by(ColorBy::Duration, &view, &spans, 1.0);
+        let edges: Vec<_> = drawn.iter().map(|stretch| (stretch.x0, stretch.x1, stretch.dur_ns)).collect();
+        assert_eq!(edges, [(0.0, 60.0, 20_000), (60.0, 100.0, 90_000)]);
     }
 
     #[test]

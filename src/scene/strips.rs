@@ -4,7 +4,8 @@
 //! The slow answer: the same over all its tracks. Of processes with more than [`TRACKS_MAX`] tracks those with fewer events
 //! are left out, because a frame must not ask eighty thousand of them.
 
-use super::color::{Palette, Rgba};
+use super::color::Rgba;
+use super::palette::Palette;
 use super::rects::{Look, Rect};
 use super::viewport::Viewport;
 use crate::model::{NameIdx, Names};
@@ -37,11 +38,14 @@ pub fn buckets_of(view: &Viewport) -> Buckets {
     Buckets::covering(view.start_ns(), view.end_ns(), least_ns)
 }
 
+/// A lane of a strip: the colour of its track, where tracks have colours, and its cells.
+pub type StripLane = (Rgba, Vec<Cell>);
+
 /// The strip from the cells of each of its lanes, added to `out`.
 pub fn rects(
     view: &Viewport,
     buckets: Buckets,
-    lanes: &[Vec<Cell>],
+    lanes: &[StripLane],
     band: Band,
     names: &Names,
     palette: &Palette,
@@ -49,17 +53,20 @@ pub fn rects(
 ) {
     let mut run: Option<Run> = None;
     for column in longest_of(buckets, lanes) {
-        match (&mut run, column) {
-            (Some(run), Some(next)) if run.name == next.name && run.x1 >= next.x0(view, buckets) => {
-                run.x1 = next.x1(view, buckets);
-            }
+        let next = column.map(|column| Run {
+            color: palette.of_span(names.get(column.name), column.dur_ns(), column.of_track),
+            x0: column.x0(view, buckets),
+            x1: column.x1(view, buckets),
+        });
+        match (&mut run, next) {
+            (Some(run), Some(next)) if run.color == next.color && run.x1 >= next.x0 => run.x1 = next.x1,
             (_, next) => {
-                out.extend(run.take().map(|run| run.rect(view, band, names, palette)));
-                run = next.map(|next| Run { name: next.name, x0: next.x0(view, buckets), x1: next.x1(view, buckets) });
+                out.extend(run.take().map(|run| run.rect(view, band)));
+                run = next;
             }
         }
     }
-    out.extend(run.map(|run| run.rect(view, band, names, palette)));
+    out.extend(run.map(|run| run.rect(view, band)));
 }
 
 /// What stands for a bucket of a strip.
@@ -69,6 +76,7 @@ struct Column {
     start_ns: i64,
     end_ns: i64,
     name: NameIdx,
+    of_track: Rgba,
 }
 
 impl Column {
@@ -87,31 +95,30 @@ impl Column {
     }
 }
 
-/// Neighbouring columns of one name.
+/// Neighbouring columns of one colour.
 struct Run {
-    name: NameIdx,
+    color: Rgba,
     x0: f64,
     x1: f64,
 }
 
 impl Run {
     #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
-    fn rect(&self, view: &Viewport, band: Band, names: &Names, palette: &Palette) -> Rect {
+    fn rect(&self, view: &Viewport, band: Band) -> Rect {
         let x0 = self.x0.clamp(0.0, view.width_px()) as f32;
         let x1 = self.x1.clamp(0.0, view.width_px()) as f32;
-        let color: Rgba = palette.of_text(names.get(self.name).text);
-        Rect { x0, y0: band.y0, x1: x1.max(x0 + 1.0), y1: band.y1, color, look: Look::PLAIN }
+        Rect { x0, y0: band.y0, x1: x1.max(x0 + 1.0), y1: band.y1, color: self.color, look: Look::PLAIN }
     }
 }
 
 /// For each bucket the longest span of all lanes, the first lane's of equals.
-fn longest_of(buckets: Buckets, lanes: &[Vec<Cell>]) -> Vec<Option<Column>> {
+fn longest_of(buckets: Buckets, lanes: &[StripLane]) -> Vec<Option<Column>> {
     let mut columns: Vec<Option<Column>> = vec![None; buckets.count as usize];
-    for cell in lanes.iter().flatten() {
+    for (of_track, cell) in lanes.iter().flat_map(|(of_track, cells)| cells.iter().map(|cell| (*of_track, cell))) {
         let from = cell.first_bucket.max(buckets.first);
         let end = (cell.first_bucket + i64::from(cell.bucket_count)).min(buckets.end());
         for bucket in from..end {
-            let next = Column { bucket, start_ns: cell.start_ns, end_ns: cell.end_ns, name: cell.name };
+            let next = Column { bucket, start_ns: cell.start_ns, end_ns: cell.end_ns, name: cell.name, of_track };
             let place = usize::try_from(bucket - buckets.first).ok().and_then(|place| columns.get_mut(place));
             if let Some(known) = place
                 && known.is_none_or(|known| known.dur_ns() < next.dur_ns())
@@ -155,7 +162,12 @@ mod tests {
         let mut out = Vec::new();
         let palette = Palette::new(Shade::Dark);
         let band = Band { y0: 3.0, y1: 20.0 };
-        rects(&view, buckets, &[long, short], band, &Names::default(), &palette, &mut out);
+        let of_track = Rgba::default();
+        let mut names = Names::default();
+        for number in 0..2 {
+            names.intern(&format!("name {number}"), None);
+        }
+        rects(&view, buckets, &[(of_track, long), (of_track, short)], band, &names, &palette, &mut out);
         assert_eq!(out.len(), 2, "{out:?}");
         assert!(out[0].x1 > out[0].x0 && (out[1].x0 - out[0].x1).abs() <= 1.0, "{out:?}");
         let end = view.x_from_time(20 * width_ns).ceil();
@@ -168,7 +180,7 @@ mod tests {
         let mut out = Vec::new();
         let palette = Palette::new(Shade::Dark);
         let band = Band { y0: 0.0, y1: 1.0 };
-        rects(&view, buckets_of(&view), &[vec![], vec![]], band, &Names::default(), &palette, &mut out);
+        rects(&view, buckets_of(&view), &[(Rgba::default(), vec![])], band, &Names::default(), &palette, &mut out);
         assert_eq!(out, []);
     }
 }

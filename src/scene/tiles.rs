@@ -11,6 +11,7 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rebucket::Answer;
+use super::titles::track_title;
 use super::viewport::Viewport;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
@@ -21,6 +22,10 @@ pub trait LaneAnswers: Send + Sync {
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
     /// The name of the track that a lane is of.
     fn track_name(&self, lane: LaneIdx) -> &str;
+    /// What tells the track that a lane is of from others, as text: for its colour.
+    fn track_text(&self, lane: LaneIdx) -> String {
+        self.track_name(lane).to_owned()
+    }
     /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
     fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
     /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
@@ -34,6 +39,11 @@ impl LaneAnswers for Snapshot {
 
     fn track_name(&self, lane: LaneIdx) -> &str {
         &self.track(self.lane(lane).track).name
+    }
+
+    fn track_text(&self, lane: LaneIdx) -> String {
+        let (title, beside) = track_title(self.track(self.lane(lane).track));
+        format!("{title} {beside}")
     }
 
     fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {

@@ -8,6 +8,7 @@ use super::navigation::{Navigation, Wheel};
 use super::{Command, ExportFormat, MarkCommand, Panel, RowCommand, Step};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
+use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::Density;
 
 /// What commands depend on.
@@ -28,6 +29,8 @@ pub struct UiState {
     pub has_hidden: bool,
     /// Dark or light.
     pub shade: Shade,
+    /// How spans are coloured.
+    pub colors: Colors,
     /// The size of text, in percent of the normal one.
     pub text_percent: u16,
     /// How the user wants to move.
@@ -207,6 +210,28 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::View, "Details", &[], When::Capture, |_| Command::Toggle(Panel::Details)),
     entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| Command::Toggle(Panel::Statistics)),
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| Command::Toggle(Panel::Flame)),
+    entry(Menu::View, "Colour by name", &[], When::Always, |state| {
+        Command::SetColors(Colors { by: ColorBy::Name, ..state.colors })
+    })
+    .section()
+    .checked(|state| state.colors.by == ColorBy::Name),
+    entry(Menu::View, "Colour by category", &[], When::Always, |state| {
+        Command::SetColors(Colors { by: ColorBy::Category, ..state.colors })
+    })
+    .checked(|state| state.colors.by == ColorBy::Category),
+    entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
+        Command::SetColors(Colors { by: ColorBy::Track, ..state.colors })
+    })
+    .checked(|state| state.colors.by == ColorBy::Track),
+    entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
+        Command::SetColors(Colors { by: ColorBy::Duration, ..state.colors })
+    })
+    .checked(|state| state.colors.by == ColorBy::Duration),
+    entry(Menu::View, "Colours for colour-blind eyes", &[], When::Always, |state| {
+        let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
+        Command::SetColors(Colors { hues, ..state.colors })
+    })
+    .checked(|state| state.colors.hues == Hues::ColorBlind),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
         Command::SetTextPercent((state.text_percent + 10).min(200))
     })

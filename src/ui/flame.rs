@@ -12,8 +12,8 @@ use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::query::stacks::{CallTree, NodeIdx};
-use crate::scene::color::Palette;
 use crate::scene::labels::shown;
+use crate::scene::palette::Palette;
 
 /// The height of a bar, in points.
 const BAR_POINTS: f32 = 18.0;
@@ -72,7 +72,7 @@ impl FlamePanel {
         snapshot: &Snapshot,
         range: TimeRange,
         progress: Option<&Progress>,
-        theme: &Theme,
+        (theme, palette): (&Theme, &Palette),
     ) -> Vec<Command> {
         let mut commands = Vec::new();
         let has_samples = snapshot.summary().samples > 0;
@@ -111,7 +111,7 @@ impl FlamePanel {
             });
         });
         ScrollArea::vertical().id_salt("flame").auto_shrink(false).show(ui, |ui| {
-            self.show_bars(ui, snapshot, theme, &mut commands);
+            self.show_bars(ui, snapshot, (theme, palette), &mut commands);
         });
         commands
     }
@@ -136,7 +136,13 @@ impl FlamePanel {
         }
     }
 
-    fn show_bars(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
+    fn show_bars(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        (theme, palette): (&Theme, &Palette),
+        commands: &mut Vec<Command>,
+    ) {
         let Some(tree) = self.tree.clone() else { return };
         let width = ui.available_width();
         let bars = bars_of(&tree, &self.children, self.root.unwrap_or(NodeIdx::ROOT), width);
@@ -146,14 +152,13 @@ impl FlamePanel {
         let levels = bars.iter().map(|bar| bar.level + 1).max().unwrap_or(0);
         let (response, painter) = ui.allocate_painter(vec2(width, levels as f32 * BAR_POINTS), Sense::click());
         let origin = response.rect.min;
-        let palette = Palette::new(theme.shade);
         let mut pointed = None;
         for bar in &bars {
             let top = origin.y + bar.level as f32 * BAR_POINTS;
             let (left, right) = (origin.x + bar.left, origin.x + (bar.right - 1.0).max(bar.left + WIDTH_MIN));
             let rect = Rect::from_min_max(pos2(left, top), pos2(right, top + BAR_POINTS - 1.0));
             let name = shown(snapshot.names().get(tree.nodes()[bar.node.index()].name).text);
-            let color = palette.of_text(&name);
+            let color = palette.of_name(snapshot.names().get(tree.nodes()[bar.node.index()].name));
             painter.rect_filled(rect, 1.0, color32(color));
             if response.hover_pos().is_some_and(|at| rect.contains(at)) {
                 pointed = Some(bar.node);

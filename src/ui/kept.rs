@@ -7,6 +7,7 @@ use super::rows::Arranging;
 use super::timeline::Timeline;
 use crate::scene::arrange::Arrangement;
 use crate::scene::marks::Marks;
+use crate::scene::palette::{ColorBy, Colors};
 
 /// What is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
@@ -24,6 +25,8 @@ pub struct KeptTimeline {
     pub marks: Marks,
     /// What the ruler counted from.
     pub ruler_origin: RulerOrigin,
+    /// What gave spans their colours; nothing of versions that did not ask.
+    pub color_by: Option<ColorBy>,
 }
 
 impl Timeline {
@@ -40,6 +43,7 @@ impl Timeline {
             arrangement: self.arrangement.clone(),
             marks: self.marks.clone(),
             ruler_origin: self.ruler_origin,
+            color_by: Some(self.colors().by),
         }
     }
 
@@ -55,6 +59,9 @@ impl Timeline {
         self.arrangement = kept.arrangement;
         self.marks = kept.marks;
         self.ruler_origin = kept.ruler_origin;
+        if let Some(by) = kept.color_by {
+            self.set_colors(Colors { by, ..self.colors() });
+        }
         // The width of the screen is not known before the first frame.
         self.to_show = Some((kept.start_ns, kept.end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
         self.to_scroll = Some(kept.scrolled_part).filter(|part| part.is_finite());

@@ -1,6 +1,7 @@
 //! The panels of the window. Each shows what it is given and returns [`Command`]s; none changes the store, opens a file or
 //! starts a thread.
 
+mod color_key;
 pub mod commands;
 pub mod details;
 pub mod errors;
@@ -46,6 +47,7 @@ use crate::model::{Sources, TrackIdx};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::marks::MarkId;
+use crate::scene::palette::Colors;
 use crate::scene::rows::{Density, GroupKind};
 use crate::store::lane::RowIdx;
 
@@ -76,6 +78,8 @@ pub enum Command {
     Quit,
     /// Dark or light.
     SetShade(Shade),
+    /// To colour spans otherwise.
+    SetColors(Colors),
     /// Larger or smaller text, in percent of the normal size.
     SetTextPercent(u16),
     /// To show or hide a panel.

@@ -132,6 +132,7 @@ mod tests {
             has_range: false,
             has_hidden: false,
             shade: crate::scene::color::Shade::Dark,
+            colors: crate::scene::palette::Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
             order: crate::scene::arrange::Order::Captured,

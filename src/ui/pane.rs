@@ -13,9 +13,9 @@ use crate::query::Snapshot;
 use crate::render::Rects;
 use crate::render::rects::Layer;
 use crate::scene::asker::Workers;
-use crate::scene::color::Palette;
 use crate::scene::frame::{self, Frame, FrameOptions};
 use crate::scene::live_tiles::{LiveTiles, Look};
+use crate::scene::palette::Palette;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::strips;
 use crate::scene::survey::Survey;
@@ -160,7 +160,7 @@ impl Pane {
                     if LaneAnswers::lane(answers, lane).kind != LaneKind::Counter {
                         tiles.spans(lane, buckets, &mut cells);
                     }
-                    cells
+                    (frame::color_of_track(answers, lane, palette), cells)
                 })
                 .collect();
             let y0 = frame::y_on_canvas(view, group.top_px);

@@ -3,10 +3,11 @@
 use egui::{Layout, RichText, Ui};
 
 use super::theme::Theme;
-use super::{Command, losses};
+use super::{Command, color_key, losses};
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
+use crate::scene::palette::{ColorBy, Palette};
 
 /// What the line says beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]
@@ -17,6 +18,8 @@ pub struct Status<'a> {
     pub note: &'a str,
     /// What draws.
     pub adapter: &'a str,
+    /// The colours of spans.
+    pub palette: Option<&'a Palette>,
 }
 
 /// Shows the line.
@@ -47,6 +50,10 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
         }
         ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| {
             ui.label(weak(status.adapter.to_owned()));
+            if let Some(palette) = status.palette.filter(|palette| palette.by() == ColorBy::Duration) {
+                ui.add_space(12.0);
+                color_key::show(ui, palette, theme);
+            }
         });
     });
     command

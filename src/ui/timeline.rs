@@ -23,7 +23,7 @@ use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
 use crate::scene::asker::{FRAME_PATIENCE, Workers};
-use crate::scene::color::Palette;
+use crate::scene::color::Shade;
 use crate::scene::counters::value_text;
 use crate::scene::filtered::{Asked, Filtered};
 use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
@@ -31,6 +31,7 @@ use crate::scene::labels::shown;
 use crate::scene::marks::Marks;
 use crate::scene::minimap::Grip;
 use crate::scene::motion::{Flight, Glide, History};
+use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::{Density, GroupKind};
 use crate::scene::survey::Survey;
@@ -88,6 +89,8 @@ pub struct Timeline {
     pub(super) flows: Option<(RowIdx, Arc<FlowChain>)>,
     /// Where the pointer is on the rows.
     pub(super) pointer_x_px: Option<f64>,
+    colors: Colors,
+    shade: Shade,
     palette: Palette,
     scale: f32,
     gutter_points: f32,
@@ -139,6 +142,8 @@ impl Timeline {
             ruler_origin: RulerOrigin::default(),
             flows: None,
             pointer_x_px: None,
+            colors: Colors::default(),
+            shade: theme.shade,
             palette: Palette::new(theme.shade),
             // Not a scale of any screen: the first frame lays out.
             scale: 0.0,
@@ -236,8 +241,27 @@ impl Timeline {
 
     /// Takes another theme's colours.
     pub fn set_theme(&mut self, theme: &Theme) {
-        self.palette = Palette::new(theme.shade);
+        self.shade = theme.shade;
+        self.set_colors(self.colors);
+    }
+
+    /// Takes other colours of spans.
+    pub fn set_colors(&mut self, colors: Colors) {
+        self.colors = colors;
+        self.palette = Palette::of(colors, self.shade);
         self.redraw();
+    }
+
+    /// How spans are coloured.
+    #[must_use]
+    pub fn colors(&self) -> Colors {
+        self.colors
+    }
+
+    /// The colours of spans.
+    #[must_use]
+    pub fn palette(&self) -> &Palette {
+        &self.palette
     }
 
     /// Takes another bound on the rectangles of a frame, when another card draws.

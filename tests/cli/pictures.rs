@@ -21,6 +21,25 @@ fn a_picture_has_the_size_that_was_asked_for_and_something_in_it() {
 
 #[cfg(feature = "window")]
 #[test]
+fn each_way_to_colour_spans_draws_another_picture() {
+    let folder = folder();
+    let output = folder.path().join("picture.png");
+    let capture = data("viztracer_ring.json.gz");
+    let mut pictures: Vec<_> = ["name", "thread", "duration"]
+        .into_iter()
+        .flat_map(|color| ["usual", "colorblind"].map(|palette| (color, palette)))
+        .map(|(color, palette)| {
+            let words = ["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "400x300"];
+            longspan(&[&words[..], &["--color", color, "--palette", palette]].concat()).done();
+            fs::read(&output).expect("written")
+        })
+        .collect();
+    pictures.sort();
+    assert!(pictures.windows(2).all(|pair| pair[0] != pair[1]), "two look alike");
+}
+
+#[cfg(feature = "window")]
+#[test]
 fn the_demo_is_drawn_where_there_is_no_display() {
     let folder = folder();
     let cache = folder.path().join("cache");

@@ -77,7 +77,15 @@ fn draw(capture: &str, range_ms: Option<(f64, f64)>, size_px: [u32; 2], scale: f
     let snapshot = Snapshot::new(loaded.unwrap_or_else(|error| panic!("{capture}: {error}")).store);
     let at = |ms: f64| snapshot.start_ns() + (ms * 1e6) as i64;
     let (from_ns, to_ns) = (range_ms.map(|(from, _)| at(from)), range_ms.map(|(_, to)| at(to)));
-    let options = PictureOptions { size_px, scale, from_ns, to_ns, shade, title: capture.to_owned() };
+    let options = PictureOptions {
+        size_px,
+        scale,
+        from_ns,
+        to_ns,
+        shade,
+        title: capture.to_owned(),
+        ..PictureOptions::default()
+    };
     render(snapshot, &options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
 }
 

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::Path;
 
-use longspan::scene::color::{Palette, Shade};
+use longspan::scene::color::Shade;
+use longspan::scene::palette::Palette;
 
 /// Red, green and blue.
 pub type Color = [u8; 3];

@@ -1,0 +1,82 @@
+//! Pictures of the window, drawn without one, have what they are to show where it belongs.
+
+use super::*;
+use crate::app::tests::{TWO_SPANS, snapshot};
+use crate::scene::palette::{ColorBy, Hues, Palette};
+
+/// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
+#[track_caller]
+fn picture(json: &str, options: &PictureOptions) -> Pixels {
+    render(snapshot(json), options).unwrap_or_else(|error| panic!("{error}; `.ci/setup` installs what is missing"))
+}
+
+fn options(scale: f32) -> PictureOptions {
+    PictureOptions { size_px: [1000, 400], scale, ..PictureOptions::default() }
+}
+
+/// The first column and the one after the last that hold a pixel of exactly the colour of a name.
+fn columns_of(pixels: &Pixels, name: &str) -> (u32, u32) {
+    let color = Palette::new(Shade::Dark).of_text(name).0;
+    let has = |x: &u32| (0..pixels.height).any(|y| pixels.at(*x, y) == color);
+    let first = (0..pixels.width).find(has).expect("the span is drawn");
+    let last = (0..pixels.width).rev().find(has).expect("the span is drawn");
+    (first, last + 1)
+}
+
+#[test]
+fn the_picture_shows_spans_in_their_colours_at_their_times() {
+    let pixels = picture(TWO_SPANS, &options(1.0));
+    let (alpha, omega) = (columns_of(&pixels, "alpha"), columns_of(&pixels, "omega"));
+    // The canvas is 770 pixels wide, of which nine tenths are the capture; edges take a pixel or two.
+    let expected = 770.0 * 0.9 * 0.4;
+    for (first, end) in [alpha, omega] {
+        let width = f64::from(end - first);
+        assert!((width - expected).abs() <= 4.0, "{width} is not {expected}");
+    }
+    let gap = f64::from(omega.0 - alpha.1);
+    assert!((gap - expected / 2.0).abs() <= 4.0, "{gap}");
+}
+
+#[test]
+fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
+    let single = picture(TWO_SPANS, &options(1.0));
+    let double = picture(TWO_SPANS, &options(2.0));
+    let height = |pixels: &Pixels| {
+        let color = Palette::new(Shade::Dark).of_text("alpha").0;
+        // Near the right end, where no text stands.
+        let (_, end) = columns_of(pixels, "alpha");
+        (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
+    };
+    let (single, double) = (height(&single), height(&double));
+    assert!(double.abs_diff(single * 2) <= 3, "{single} and {double}");
+}
+
+#[test]
+fn a_picture_is_the_same_every_time() {
+    assert!(picture(TWO_SPANS, &options(1.0)) == picture(TWO_SPANS, &options(1.0)));
+}
+
+#[test]
+fn a_picture_too_large_for_the_card_is_refused_with_its_limit() {
+    let huge = PictureOptions { size_px: [1_000_000, 10], ..PictureOptions::default() };
+    match render(snapshot(TWO_SPANS), &huge) {
+        Err(GpuError::TooLarge { width: 1_000_000, limit, .. }) => assert!(limit >= 2048),
+        other => panic!("{other:?}"),
+    }
+}
+
+#[test]
+fn spans_of_one_duration_have_one_colour_when_that_is_what_counts_and_the_bar_below_tells_which() {
+    let colors = Colors { by: ColorBy::Duration, hues: Hues::ColorBlind };
+    let palette = Palette::of(colors, Shade::Dark);
+    let pixels = picture(TWO_SPANS, &PictureOptions { colors, ..options(1.0) });
+    let of_400_us = palette.durations()[crate::scene::palette::duration_step(400_000)].0;
+    let count = |color: [u8; 4], rows: std::ops::Range<u32>| {
+        rows.flat_map(|y| (0..pixels.width).map(move |x| (x, y))).filter(|&(x, y)| pixels.at(x, y) == color).count()
+    };
+    assert!(count(of_400_us, 0..370) > 2 * 250 * 10, "both spans");
+    assert_eq!(count(Palette::new(Shade::Dark).of_text("alpha").0, 0..400), 0);
+    for color in palette.durations() {
+        assert!(count(color.0, 376..400) >= 20, "{color:?} is in the bar at the bottom");
+    }
+}

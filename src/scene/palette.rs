@@ -1,0 +1,215 @@
+//! Which colour a span has: by its name, its category, its track or its duration, in the usual colours or in those that
+//! hold for colour-blind eyes. The same name has the same colour in every capture and every session, and so has the same
+//! duration. Worked out for what is drawn and never for what a capture holds.
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::color::{Rgba, Shade, rgba_from_oklch};
+use crate::model::NameRow;
+
+/// What gives a span its colour.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum ColorBy {
+    /// Its name.
+    #[default]
+    Name,
+    /// Its category; spans without one are grey.
+    Category,
+    /// The thread, or whatever else its track is.
+    Track,
+    /// How long it takes, by powers of ten.
+    Duration,
+}
+
+/// Which colours there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub enum Hues {
+    /// As many as one tells apart.
+    #[default]
+    Usual,
+    /// Fewer, which also those tell apart who see no red, no green or no blue.
+    ColorBlind,
+}
+
+/// How spans are coloured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Colors {
+    /// By what.
+    pub by: ColorBy,
+    /// In which colours.
+    pub hues: Hues,
+}
+
+/// The colours that spans can take on one ground.
+#[derive(Debug, Clone)]
+pub struct Palette {
+    by: ColorBy,
+    named: Vec<Rgba>,
+    ramp: [Rgba; DURATION_STEPS],
+    /// For what has no category.
+    grey: Rgba,
+}
+
+/// Durations have a colour for each quarter of a power of ten: neighbours can still be told apart, and neighbouring columns
+/// of nearly equal durations are one rectangle.
+const STEPS_PER_DECADE: usize = 4;
+
+/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, so that colours can be compared.
+const DECADES: usize = 8;
+
+/// Shorter durations have the first colour, longer ones the last.
+const SHORTEST_NS: u64 = 100;
+
+/// How many colours durations have.
+pub const DURATION_STEPS: usize = DECADES * STEPS_PER_DECADE;
+
+impl Palette {
+    /// Names in the usual colours, on a dark or a light ground.
+    #[must_use]
+    pub fn new(shade: Shade) -> Self {
+        Self::of(Colors::default(), shade)
+    }
+
+    /// Colours on a dark or a light ground.
+    #[must_use]
+    pub fn of(colors: Colors, shade: Shade) -> Self {
+        let named = match colors.hues {
+            Hues::Usual => usual(shade),
+            Hues::ColorBlind => rgba(color_blind(shade)).collect(),
+        };
+        let grey = rgba_from_oklch(if shade == Shade::Dark { 0.66 } else { 0.76 }, 0.0, 0.0);
+        Self { by: colors.by, named, ramp: ramp(colors.hues, shade), grey }
+    }
+
+    /// The colour of a text.
+    #[must_use]
+    pub fn of_text(&self, text: &str) -> Rgba {
+        let place = xxh3_64(text.as_bytes()) % self.named.len() as u64;
+        usize::try_from(place).ok().and_then(|place| self.named.get(place)).copied().unwrap_or_default()
+    }
+
+    /// The colour of a name where nothing but the name is known: by its category if that is what counts.
+    #[must_use]
+    pub fn of_name(&self, name: NameRow<&str>) -> Rgba {
+        match (self.by, name.category) {
+            (ColorBy::Category, None | Some("")) => self.grey,
+            (ColorBy::Category, Some(category)) => self.of_text(category),
+            _ => self.of_text(name.text),
+        }
+    }
+
+    /// The colour of a span on a track that has the colour `of_track` if tracks have colours.
+    #[must_use]
+    pub fn of_span(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
+        match self.by {
+            ColorBy::Name | ColorBy::Category => self.of_name(name),
+            ColorBy::Track => of_track,
+            ColorBy::Duration => self.ramp[duration_step(dur_ns)],
+        }
+    }
+
+    /// What gives spans their colours.
+    #[must_use]
+    pub fn by(&self) -> ColorBy {
+        self.by
+    }
+
+    /// Whether spans of one name have the same colour with both durations.
+    #[must_use]
+    pub fn is_same(&self, dur_ns: u64, other_ns: u64) -> bool {
+        self.by != ColorBy::Duration || duration_step(dur_ns) == duration_step(other_ns)
+    }
+
+    /// The colours of durations, from short to long.
+    #[must_use]
+    pub fn durations(&self) -> &[Rgba; DURATION_STEPS] {
+        &self.ramp
+    }
+}
+
+/// Which of the colours of durations one has.
+#[must_use]
+pub fn duration_step(dur_ns: u64) -> usize {
+    let decades = (dur_ns.max(SHORTEST_NS) as f64 / SHORTEST_NS as f64).log10();
+    ((decades * STEPS_PER_DECADE as f64) as usize).min(DURATION_STEPS - 1)
+}
+
+/// The shortest duration of each power of ten that has colours of its own, and the end of the last.
+pub fn decades_ns() -> impl Iterator<Item = u64> {
+    (0..=DECADES as u32).map(|decade| SHORTEST_NS * 10_u64.pow(decade))
+}
+
+/// 32 hues are as many as one tells apart side by side; each in three lightnesses.
+fn usual(shade: Shade) -> Vec<Rgba> {
+    const HUES: u32 = 32;
+    const LIGHTNESSES: u32 = 3;
+    // All lightnesses are near each other, so that no span shouts; chroma is low enough that every hue is in sRGB.
+    let (lightest, step, chroma) = match shade {
+        Shade::Dark => (0.74, 0.065, 0.105),
+        Shade::Light => (0.80, 0.055, 0.095),
+    };
+    let color = |index: u32| {
+        let hue_degrees = f64::from(index % HUES) * 360.0 / f64::from(HUES);
+        rgba_from_oklch(lightest - step * f64::from(index / HUES), chroma, hue_degrees)
+    };
+    (0..HUES * LIGHTNESSES).map(color).collect()
+}
+
+/// The hues of Okabe and Ito (2008), each twice. The lightnesses are those that keep all fourteen farthest apart for each kind
+/// of colour blindness, found by trying; a test holds how far.
+fn color_blind(shade: Shade) -> &'static [u32] {
+    match shade {
+        Shade::Dark => &[
+            0xb77e09, 0x70c9fe, 0x16a479, 0xfdf153, 0x0774b5, 0xb75105, 0xd682b0, //
+            0xfecf89, 0xd7efff, 0x7bf4c5, 0xc3b704, 0x50aaee, 0xfea77b, 0xa75885,
+        ],
+        Shade::Light => &[
+            0xd79509, 0x3597ca, 0x72ecbc, 0xe6da34, 0x50aaee, 0xfeaa7f, 0xa95986, //
+            0x845a05, 0x69c6fc, 0x007655, 0xccc008, 0xb8defe, 0xd15e0c, 0xc3719f,
+        ],
+    }
+}
+
+/// From short to long, away from the ground: viridis, or cividis for colour-blind eyes, without the end that is lost in the
+/// ground.
+fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
+    /// Nine of the colours of viridis (S. van der Walt and N. Smith, 2015), evenly spaced.
+    const VIRIDIS: &[u32] = &[0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725];
+    /// Ten of the colours of cividis (J. Nuñez, C. Anderton and R. Renslow, 2018), evenly spaced.
+    const CIVIDIS: &[u32] =
+        &[0x00204d, 0x00336f, 0x39486b, 0x575c6d, 0x707173, 0x8a8779, 0xa69d75, 0xc4b56c, 0xe4cf5b, 0xffea46];
+    let stops: Vec<Rgba> = rgba(if hues == Hues::Usual { VIRIDIS } else { CIVIDIS }).collect();
+    let (shortest, longest) = match (shade, hues) {
+        (Shade::Dark, Hues::Usual) => (0.36, 1.0),
+        (Shade::Dark, Hues::ColorBlind) => (0.40, 1.0),
+        (Shade::Light, _) => (0.84, 0.0),
+    };
+    std::array::from_fn(|step| {
+        let part = step as f64 / (DURATION_STEPS - 1) as f64;
+        let at = (shortest + (longest - shortest) * part) * (stops.len() - 1) as f64;
+        let below = (at as usize).min(stops.len() - 2);
+        mixed(stops[below], stops[below + 1], at - below as f64)
+    })
+}
+
+/// The colour `part` of the way from one to another that is near.
+fn mixed(from: Rgba, to: Rgba, part: f64) -> Rgba {
+    let channel = |channel: usize| {
+        let (from, to) = (f64::from(from.0[channel]), f64::from(to.0[channel]));
+        (from + (to - from) * part).round() as u8
+    };
+    Rgba::opaque(channel(0), channel(1), channel(2))
+}
+
+fn rgba(colors: &[u32]) -> impl Iterator<Item = Rgba> {
+    colors.iter().map(|color| {
+        let [_, red, green, blue] = color.to_be_bytes();
+        Rgba::opaque(red, green, blue)
+    })
+}
+
+#[cfg(test)]
+#[path = "palette_tests.rs"]
+mod tests;
