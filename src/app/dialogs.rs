@@ -48,6 +48,9 @@ pub fn choose(
             let file = dialog.set_title("Export the sorted trace").set_file_name(suggested_name).save_file();
             wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
+        Purpose::Table => {
+            wait(dialog.set_title("Save the statistics").set_file_name(suggested_name).save_file(), purpose, wake)
+        }
     };
     if spawned.is_err() {
         failed(TaskEvent::Chosen(Choice::NoDialog(purpose)));

@@ -112,10 +112,20 @@ impl Panels {
                 }
             }
             Command::Ask(question) => self.ask(question.clone(), timeline.snapshot(), wake),
+            Command::StopCounting => {
+                self.analysis.stop(Kind::Totals);
+                self.statistics.stopped();
+            }
             Command::Toggle(Panel::Statistics) => self.statistics.toggle(),
             Command::Toggle(Panel::Flame) => self.flame.toggle(),
             _ => {}
         }
+    }
+
+    /// The table of statistics as it is shown, as comma-separated text.
+    #[must_use]
+    pub fn statistics_csv(&self) -> String {
+        self.statistics.csv()
     }
 
     /// Takes an answer, and returns what is to be done then.
@@ -133,6 +143,9 @@ impl Panels {
             Err(error) => {
                 if let (Kind::Search, TaskError::Failed(message)) = (kind, error) {
                     self.search.fail(message);
+                }
+                if kind == Kind::Totals {
+                    self.statistics.stopped();
                 }
                 if kind == Kind::Pixels {
                     // Not asked again and again.

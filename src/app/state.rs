@@ -331,6 +331,11 @@ impl App {
                     self.act(Command::Export(format, path));
                 }
             }
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Table, path)) => {
+                self.act(Command::WriteTable(path));
+            }
+            TaskEvent::Wrote(path, Ok(())) => self.note = format!("Written to {}", path.display()),
+            TaskEvent::Wrote(_, Err(message)) => self.message = Some(("The statistics could not be written", message)),
             TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
             // Of a task that was given up, or of a dialog that was closed.
             TaskEvent::Previewed(..)
@@ -354,6 +359,14 @@ impl App {
                 let purpose = Purpose::Export(format);
                 let suggested_name = self.suggested_name(purpose);
                 return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
+            }
+            Command::ChooseTable => {
+                let suggested_name = self.suggested_name(Purpose::Table);
+                return Some(Effect::Dialog { purpose: Purpose::Table, suggested_name, folder: self.folder.clone() });
+            }
+            Command::WriteTable(path) => {
+                self.picker = None;
+                tasks::write_text(path, self.panels.statistics_csv(), &self.wake);
             }
             Command::Quit => return Some(Effect::Quit),
             Command::Open(sources) => self.open(sources),
@@ -469,13 +482,18 @@ impl App {
     }
 
     fn suggested_name(&self, purpose: Purpose) -> String {
-        let Purpose::Export(format) = purpose else { return String::new() };
         let title = self.capture.as_ref().map(OpenCapture::title).unwrap_or_default();
         let stem = title.strip_suffix(".gz").unwrap_or(&title);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let stem = if stem.is_empty() { "trace" } else { stem };
-        let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
-        format!("{stem}-{what}.{}", format.extension())
+        match purpose {
+            Purpose::Open => String::new(),
+            Purpose::Table => format!("{stem}-statistics.csv"),
+            Purpose::Export(format) => {
+                let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
+                format!("{stem}-{what}.{}", format.extension())
+            }
+        }
     }
 
     fn fail(&mut self, title: &'static str, error: TaskError) {
@@ -501,6 +519,7 @@ fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging>
         Command::Select(row) => timeline.select(row),
         Command::Reveal(row) => return timeline.reveal(row),
         Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
+        Command::ShowSlice(from_ns, to_ns) => timeline.show_slice(from_ns, to_ns),
         Command::Step(step) => return timeline.step(step),
         Command::Rows(command) => return timeline.change_rows(command),
         Command::Mark(command) => return timeline.change_marks(&command),

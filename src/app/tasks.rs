@@ -2,6 +2,7 @@
 //! panic in one is an error like any other.
 
 use std::fs;
+use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -31,6 +32,8 @@ pub enum TaskEvent {
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// An export is over.
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
+    /// A text was written to a file, or why not.
+    Wrote(PathBuf, Result<(), String>),
     /// A capture was looked at as a whole.
     Surveyed(TaskId, Arc<Survey>),
     /// The flows of a row were followed.
@@ -177,6 +180,24 @@ pub fn export(
         failed(TaskEvent::Exported(id, output, Err(error)));
     }
     running
+}
+
+/// Writes a text, in place of what was there only when it is whole.
+pub fn write_text(path: PathBuf, text: String, wake: &Wake) {
+    let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
+    let output = path.clone();
+    let work = move || {
+        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
+            file.write_all(text.as_bytes())?;
+            file.persist(&path).map_err(|error| error.error)
+        });
+        let written = written.map(drop).map_err(|error| format!("{}: {error}", path.display()));
+        wake(TaskEvent::Wrote(path, written));
+    };
+    if let Err(TaskError::Failed(message)) = spawn("write", work) {
+        failed(TaskEvent::Wrote(output, Err(message)));
+    }
 }
 
 /// A look at a capture that runs. Dropping it asks the work to stop.

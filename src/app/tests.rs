@@ -246,6 +246,38 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     assert_eq!(order(&driven), ["idle", "read", "work"]);
     assert!(driven.click_text("read"));
     driven.until("the longest of that name", |driven| driven.shows("200 µs  at 0.000100000 s"));
+    let folder = tempfile::tempdir().unwrap();
+    let table = folder.path().join("table.csv");
+    driven.app.act(Command::WriteTable(table.clone()));
+    driven.until("the table in a file", |_| table.exists());
+    let text = std::fs::read_to_string(&table).unwrap();
+    assert!(text.starts_with("name,category,count,total,"), "{text}");
+    assert_eq!(text.lines().nth(2), Some("\"read\",\"\",2,300000,300000,150000,100000,200000,100000,200000"));
+    // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span starts.
+    let title = driven.texts.iter().position(|text| text == "Over time").expect("the bars");
+    let bottom = driven.places[title].y + 46.0;
+    let width_ns = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().width_ns();
+    let before_ns = width_ns(&mut driven);
+    let clicked = (640..1000).step_by(2).find(|&x| {
+        driven.click(x as f32, bottom);
+        width_ns(&mut driven) < before_ns / 2.0
+    });
+    assert!(clicked.is_some(), "no bar can be clicked");
+    (0..4).for_each(|_| driven.frame(Vec::new()));
+    let view = *driven.app.timeline_mut().unwrap().view();
+    assert!((view.width_ns() - 1_000_000.0 / 120.0).abs() < 100.0, "{view:?}");
+    assert!((90_000..=100_000).contains(&view.start_ns()), "{view:?}");
+}
+
+#[test]
+fn counting_that_is_stopped_says_that_not_all_is_counted_and_goes_on_when_asked_to() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    driven.chord(egui::Key::T);
+    driven.app.act(Command::StopCounting);
+    driven.until("that it is stopped", |driven| driven.shows("stopped: not all spans are counted"));
+    assert!(driven.click_text("Count all"));
+    driven.until("the table", |driven| driven.shows("read") && !driven.shows("stopped: not all spans are counted"));
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! The panels of the window. Each shows what it is given and returns [`Command`]s; none changes the store, opens a file or
 //! starts a thread.
 
+mod bars;
 mod color_key;
 pub mod commands;
 pub mod details;
@@ -66,6 +67,10 @@ pub enum Command {
     OpenDemo,
     /// To write the capture, sorted.
     Export(ExportFormat, PathBuf),
+    /// To choose where to write the table of statistics.
+    ChooseTable,
+    /// To write the table of statistics, as comma-separated text.
+    WriteTable(PathBuf),
     /// To list a folder in the picker.
     List(PathBuf),
     /// To close the picker.
@@ -90,6 +95,8 @@ pub enum Command {
     Reveal(RowIdx),
     /// To bring a time into view.
     ShowTime(i64),
+    /// To fill the view with a slice of time: its first nanosecond, and the first after it.
+    ShowSlice(i64, i64),
     /// To move.
     Step(Step),
     /// To mark moments, or to do something with the marks.
@@ -117,6 +124,8 @@ pub enum Command {
     CloseSearch,
     /// To ask what takes longer than a frame.
     Ask(Question),
+    /// To stop counting for the statistics, and to keep what is counted.
+    StopCounting,
 }
 
 /// A movement by a command.

@@ -17,6 +17,8 @@ pub enum Purpose {
     Open,
     /// To be written.
     Export(ExportFormat),
+    /// To be written with the table of statistics.
+    Table,
 }
 
 /// A file or a folder in a listing.
@@ -72,6 +74,7 @@ impl Picker {
         let (title, verb) = match self.purpose {
             Purpose::Open => ("Open a trace", "Open"),
             Purpose::Export(_) => ("Export the sorted trace", "Export"),
+            Purpose::Table => ("Save the statistics", "Save"),
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);
@@ -196,6 +199,7 @@ impl Picker {
             }
             Purpose::Open => Command::Open(Sources::from(&path)),
             Purpose::Export(format) => Command::Export(format, path),
+            Purpose::Table => Command::WriteTable(path),
         }
     }
 }

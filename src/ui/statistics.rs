@@ -4,9 +4,10 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, TextEdit, Ui, pos2, vec2};
+use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
 
 use super::Command;
+use super::bars::Bars;
 use super::questions::{Answer, NameFacts, Question, TimeRange};
 use super::theme::Theme;
 use crate::base::progress::Progress;
@@ -70,6 +71,8 @@ pub struct StatisticsPanel {
     /// Of when the totals are or will be; `None`: nothing was asked.
     asked: Option<TimeRange>,
     totals: Option<Arc<Totals>>,
+    /// Whether counting was stopped before all spans were counted.
+    is_stopped: bool,
     lines: Vec<Line>,
     words: String,
     sorted_by: Column,
@@ -96,6 +99,11 @@ impl StatisticsPanel {
         *self = Self { is_open, words, sorted_by: self.sorted_by, ascending: self.ascending, ..Self::default() };
     }
 
+    /// Takes note that no more will be counted.
+    pub fn stopped(&mut self) {
+        self.is_stopped = true;
+    }
+
     /// Takes an answer.
     pub fn take(&mut self, answer: Answer, snapshot: &Snapshot) {
         match answer {
@@ -120,7 +128,7 @@ impl StatisticsPanel {
     ) -> Vec<Command> {
         let mut commands = Vec::new();
         if self.asked != Some(range) {
-            (self.asked, self.facts) = (Some(range), None);
+            (self.asked, self.facts, self.is_stopped) = (Some(range), None, false);
             commands.push(Command::Ask(Question::Totals(range)));
             commands.extend(self.chosen.map(|name| Command::Ask(Question::Name(name, range))));
         }
@@ -133,16 +141,16 @@ impl StatisticsPanel {
             ui.label(RichText::new(of).color(theme.weak_text));
             let field = TextEdit::singleline(&mut self.words).hint_text("Filter names").desired_width(160.0);
             ui.add(field.background_color(theme.canvas));
-            if let Some(progress) = progress {
-                let part = progress.view().fraction().unwrap_or(0.0);
-                ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
-            }
+            self.show_progress(ui, progress, range, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Toggle(super::Panel::Statistics));
                 }
                 if ui.button("Copy as CSV").clicked() {
                     ui.ctx().copy_text(self.csv());
+                }
+                if ui.button("Save as CSV...").clicked() {
+                    commands.push(Command::ChooseTable);
                 }
             });
         });
@@ -157,6 +165,31 @@ impl StatisticsPanel {
             });
         }
         commands
+    }
+
+    /// Says that not all is counted yet, and lets that be stopped.
+    fn show_progress(
+        &mut self,
+        ui: &mut Ui,
+        progress: Option<&Progress>,
+        range: TimeRange,
+        theme: &Theme,
+        commands: &mut Vec<Command>,
+    ) {
+        if let Some(progress) = progress {
+            let part = progress.view().fraction().unwrap_or(0.0);
+            ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
+            ui.label(RichText::new("so far").color(theme.warning)).on_hover_text("Not all spans are counted yet");
+            if ui.button("Stop").clicked() {
+                commands.push(Command::StopCounting);
+            }
+        } else if self.is_stopped {
+            ui.label(RichText::new("stopped: not all spans are counted").color(theme.warning));
+            if ui.button("Count all").clicked() {
+                self.is_stopped = false;
+                commands.push(Command::Ask(Question::Totals(range)));
+            }
+        }
     }
 
     fn show_table(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
@@ -232,8 +265,10 @@ impl StatisticsPanel {
                     let (least, most) = (duration_text(bar.least_ns), duration_text(bar.most_ns));
                     format!("{} of {least} to {most}", grouped_digits(bar.count))
                 };
-                ui.label(RichText::new("Durations").small().color(theme.weak_text));
-                if let Some(bar) = show_bars(ui, &counts, theme, title).and_then(|bar| bars.get(bar)) {
+                let end = |bar: Option<u64>| bar.map(duration_text).unwrap_or_default();
+                let (first, last) = (bars.first().map(|bar| bar.least_ns), bars.last().map(|bar| bar.most_ns));
+                let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
+                if let Some(bar) = shown.show(ui, theme, title).and_then(|bar| bars.get(bar)) {
                     let filter = format!("dur>={}ns dur<={}ns {}", bar.least_ns, bar.most_ns, quoted(text));
                     commands.push(Command::SearchFor(filter));
                 }
@@ -252,9 +287,11 @@ impl StatisticsPanel {
                 let at = seconds_text(time_of(part).saturating_sub(snapshot.start_ns()));
                 format!("{} from {at} s on", grouped_digits(facts.over_time[part]))
             };
-            ui.label(RichText::new("Over time").small().color(theme.weak_text));
-            if let Some(part) = show_bars(ui, &facts.over_time, theme, title) {
-                commands.push(Command::ShowTime(time_of(part)));
+            let end = |ts_ns: i64| format!("{} s", seconds_text(ts_ns.saturating_sub(snapshot.start_ns())));
+            let ends = (end(from_ns), end(to_ns));
+            let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
+            if let Some(part) = shown.show(ui, theme, title) {
+                commands.push(Command::ShowSlice(time_of(part), time_of(part + 1)));
             }
             ui.label(RichText::new("Longest").small().color(theme.weak_text));
             for hit in &facts.longest {
@@ -279,7 +316,8 @@ impl StatisticsPanel {
     }
 
     /// The lines that are shown, as comma-separated text in nanoseconds.
-    fn csv(&self) -> String {
+    #[must_use]
+    pub fn csv(&self) -> String {
         let mut csv = "name,category,count,total,self,mean,p50,p99,min,max\n".to_owned();
         let words = self.words.to_lowercase();
         for line in self.lines.iter().filter(|line| line.text.to_lowercase().contains(&words)) {
@@ -336,31 +374,6 @@ fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: egui::Colo
         _ => (inside.right_center(), Align2::RIGHT_CENTER),
     };
     painter.text(at, align, text, FontId::proportional(12.0), color);
-}
-
-/// Bars side by side, as high as the root of their counts. Returns the one that was clicked.
-fn show_bars(ui: &mut Ui, counts: &[u64], theme: &Theme, title: impl Fn(usize) -> String) -> Option<usize> {
-    const HEIGHT: f32 = 46.0;
-    let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), HEIGHT), Sense::click());
-    let place = response.rect;
-    painter.rect_filled(place, 3.0, theme.canvas);
-    let most = counts.iter().copied().max().unwrap_or(0).max(1);
-    let width = place.width() / counts.len().max(1) as f32;
-    let pointed = response.hover_pos().map(|at| ((at.x - place.left()) / width) as usize);
-    let pointed = pointed.filter(|bar| *bar < counts.len());
-    for (bar, &count) in counts.iter().enumerate().filter(|(_, count)| **count > 0) {
-        // The root: what is few stays visible beside what is many.
-        let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
-        let left = place.left() + bar as f32 * width;
-        let right = (left + width - 1.0).max(left + 1.0);
-        let rect = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(right, place.bottom()));
-        painter.rect_filled(rect, 0.0, if pointed == Some(bar) { theme.text } else { theme.accent });
-    }
-    let clicked = pointed.filter(|_| response.clicked());
-    if let Some(bar) = pointed {
-        response.on_hover_text_at_pointer(title(bar));
-    }
-    clicked
 }
 
 /// A text as a filter takes it: as it stands.

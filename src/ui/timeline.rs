@@ -338,6 +338,13 @@ impl Timeline {
         self.jump(to);
     }
 
+    /// Fills the view with a slice of time.
+    pub fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
+        let mut to = *self.target();
+        to.show_exactly(from_ns, to_ns);
+        self.jump(to);
+    }
+
     /// Zooms around the middle.
     pub fn zoom(&mut self, factor: f64) {
         let mut to = *self.target();
