@@ -35,26 +35,31 @@ pub struct Look<'a> {
 
 impl LiveTiles {
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait.
-    pub fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
-        self.asker = workers.map(|workers| Asker::new(Arc::new(snapshot.clone()), workers));
+    pub fn ask_with(&mut self, answers: Arc<dyn LaneAnswers>, workers: Option<&Workers>) {
+        self.asker = workers.map(|workers| Asker::new(answers, workers));
+    }
+
+    /// Forgets what is known; it is asked again when it is looked at.
+    pub fn forget(&mut self) {
+        self.tiles = Tiles::default();
     }
 
     /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
     /// anew.
     pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
         self.tiles.outdate(|lane| later.lane_since(earlier, lane));
-        self.ask_with(later, workers);
+        self.ask_with(Arc::new(later.clone()), workers);
     }
 
     /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
     /// dropped, when the frame is built.
-    pub fn prepare(&mut self, snapshot: &Snapshot, look: Look<'_>) -> Option<Held> {
+    pub fn prepare(&mut self, answers: &dyn LaneAnswers, look: Look<'_>) -> Option<Held> {
         let Look { view, buckets, lanes, deadline } = look;
         if self.view != Some(*view) {
             self.came_from = self.view.replace(*view);
         }
         let Some(asker) = &self.asker else {
-            self.tiles.prepare(snapshot as &dyn LaneAnswers, buckets, lanes);
+            self.tiles.prepare(answers, buckets, lanes);
             return None;
         };
         let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));

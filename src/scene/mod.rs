@@ -18,6 +18,7 @@ pub mod minimap;
 pub mod motion;
 pub mod palette;
 pub mod pick;
+pub mod process_lanes;
 mod rebucket;
 pub mod rects;
 pub mod rows;

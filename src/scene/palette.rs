@@ -157,6 +157,7 @@ fn usual(shade: Shade) -> Vec<Rgba> {
     (0..HUES * LIGHTNESSES).map(color).collect()
 }
 
+#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 /// The hues of Okabe and Ito (2008), each twice. The lightnesses are those that keep all fourteen farthest apart for each kind
 /// of colour blindness, found by trying; a test holds how far.
 fn color_blind(shade: Shade) -> &'static [u32] {
@@ -172,6 +173,7 @@ fn color_blind(shade: Shade) -> &'static [u32] {
     }
 }
 
+#[expect(clippy::unreadable_literal, reason = "colours are written so")]
 /// From short to long, away from the ground: viridis, or cividis for colour-blind eyes, without the end that is lost in the
 /// ground.
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {

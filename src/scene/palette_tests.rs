@@ -19,7 +19,7 @@ const TRITANOPIA: Blindness =
     [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]];
 const ALL: [Blindness; 4] = [NONE, PROTANOPIA, DEUTERANOPIA, TRITANOPIA];
 
-/// Where a colour is in OKLab for somebody. Two that are 0.02 apart are just told from each other side by side.
+/// Where a colour is in `OKLab` for somebody. Two that are 0.02 apart are just told from each other side by side.
 fn seen(Rgba([red, green, blue, _]): Rgba, blindness: Blindness) -> [f64; 3] {
     let linear = [red, green, blue].map(|channel| {
         let value = f64::from(channel) / 255.0;

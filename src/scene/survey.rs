@@ -1,14 +1,15 @@
-//! What is known of a capture as a whole once it is loaded: how densely its time is filled, and which tracks of a process
-//! are busiest. Looks at every lane, so a window does it in the background.
+//! What is known of a capture as a whole once it is loaded: how densely its time is filled, and what folded processes show.
+//! Looks at every lane, so a window does it in the background.
 //!
 //! Each lane is asked for a fixed number of buckets, which its overview pyramid or a few blocks answer.
 
-use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use std::sync::Arc;
 
-use super::strips::TRACKS_MAX;
+use rayon::prelude::*;
+
+use super::process_lanes::ProcessLanes;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{Loss, Place, ProcessIdx};
+use crate::model::{Loss, Place};
 use crate::query::{Buckets, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneKind};
 
@@ -22,8 +23,8 @@ pub struct Survey {
     pub buckets: Option<Buckets>,
     /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
     pub filled: Vec<u32>,
-    /// The lanes of outermost spans of the busiest tracks of each process, busiest first.
-    busiest: FxHashMap<ProcessIdx, Vec<LaneIdx>>,
+    /// The processes, each as one lane.
+    pub processes: Option<Arc<ProcessLanes>>,
     /// When something was lost that has a time, with what.
     pub losses: Vec<(i64, Loss)>,
 }
@@ -44,7 +45,7 @@ impl Survey {
                 cancel.check()?;
                 let mut filled = zeros();
                 let (mut cells, mut starts) = (Vec::new(), Vec::new());
-                for &(_, lane, _) in lanes {
+                for &lane in lanes {
                     cells.clear();
                     pixels::longest(snapshot, lane, buckets, &mut cells);
                     pixels::starts(snapshot, lane, buckets, &mut starts);
@@ -67,13 +68,8 @@ impl Survey {
             Place::Time(ts_ns) => Some((ts_ns, lost.loss)),
             Place::Offset(_) => None,
         });
-        Ok(Self { buckets: Some(buckets), filled, busiest: busiest(lanes), losses: losses.collect() })
-    }
-
-    /// The lanes of outermost spans of the busiest tracks of a process.
-    #[must_use]
-    pub fn busiest(&self, process: ProcessIdx) -> &[LaneIdx] {
-        self.busiest.get(&process).map_or(&[], Vec::as_slice)
+        let processes = Some(Arc::new(ProcessLanes::of(snapshot, buckets, cancel)?));
+        Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })
     }
 
     /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the count,
@@ -102,8 +98,8 @@ impl Survey {
     }
 }
 
-/// The lane of the outermost spans of each track, or else that of its instants, with its process and its rows.
-fn outermost_lanes(snapshot: &Snapshot) -> Vec<(ProcessIdx, LaneIdx, u64)> {
+/// The lane of the outermost spans of each track, or else that of its instants.
+fn outermost_lanes(snapshot: &Snapshot) -> Vec<LaneIdx> {
     let tracks = snapshot.display_order().iter();
     tracks
         .filter_map(|&track| {
@@ -111,14 +107,7 @@ fn outermost_lanes(snapshot: &Snapshot) -> Vec<(ProcessIdx, LaneIdx, u64)> {
             let (lane, _) = lanes()
                 .find(|(_, info)| info.kind == LaneKind::Spans)
                 .or_else(|| lanes().find(|(_, info)| matches!(info.kind, LaneKind::Instants | LaneKind::Samples)))?;
-            let rows = lanes().map(|(_, info)| info.rows).sum();
-            Some((snapshot.track(track).process, lane, rows))
+            Some(lane)
         })
         .collect()
-}
-
-fn busiest(mut lanes: Vec<(ProcessIdx, LaneIdx, u64)>) -> FxHashMap<ProcessIdx, Vec<LaneIdx>> {
-    lanes.sort_by_key(|&(process, lane, rows)| (process, std::cmp::Reverse(rows), lane));
-    let of_one = lanes.chunk_by(|a, b| a.0 == b.0);
-    of_one.map(|tracks| (tracks[0].0, tracks.iter().take(TRACKS_MAX).map(|&(_, lane, _)| lane).collect())).collect()
 }

@@ -80,7 +80,7 @@ fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_le
 }
 
 #[test]
-fn the_survey_sees_where_spans_are_and_which_tracks_have_most() {
+fn the_survey_sees_where_spans_are() {
     let mut spans = vec![("a", "quiet", 0)];
     spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
     spans.push(("a", "quiet", 1000));
@@ -90,9 +90,7 @@ fn the_survey_sees_where_spans_are_and_which_tracks_have_most() {
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
     assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    let busiest = survey.busiest(ProcessIdx(0));
-    assert_eq!(busiest.len(), 2);
-    assert_eq!(&*snapshot.track(snapshot.lane(busiest[0]).track).name, "busy");
+    assert!(survey.processes.is_some_and(|processes| processes.lane_of(ProcessIdx(0)).is_some()));
     let stopped = Cancel::default();
     stopped.cancel();
     assert!(Survey::of(&snapshot, &stopped).is_err());

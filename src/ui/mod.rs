@@ -17,6 +17,7 @@ pub mod losses;
 pub mod marks;
 pub mod menu;
 mod minimap;
+mod moves;
 pub mod navigation;
 pub mod palette;
 mod pane;

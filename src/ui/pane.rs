@@ -1,6 +1,7 @@
 //! Rows on one canvas: those that scroll, or those that stay at the top. Keeps what was drawn last while nothing of it
 //! changes, and paints it.
 
+use std::sync::Arc;
 use std::time::Instant;
 
 use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
@@ -9,6 +10,7 @@ use super::places::band;
 use super::span_names::{SpanName, span_names};
 use super::theme::{LABEL_POINTS, Theme};
 use super::timeline::as_f32;
+use crate::model::Names;
 use crate::query::Snapshot;
 use crate::render::Rects;
 use crate::render::rects::Layer;
@@ -16,9 +18,9 @@ use crate::scene::asker::Workers;
 use crate::scene::frame::{self, Frame, FrameOptions};
 use crate::scene::live_tiles::{LiveTiles, Look};
 use crate::scene::palette::Palette;
+use crate::scene::process_lanes::ProcessLanes;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::strips;
-use crate::scene::survey::Survey;
 use crate::scene::tiles::{LaneAnswers, buckets_of};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
@@ -28,9 +30,15 @@ pub(super) struct Pane {
     pub layout: RowLayout,
     layer: Layer,
     tiles: LiveTiles,
-    /// The answers for strips, which have wider buckets.
-    strip_tiles: LiveTiles,
+    /// What folded processes show, once the capture was looked at as a whole.
+    strips: Option<Strips>,
     drawn: Option<Drawn>,
+}
+
+/// What folded processes show, with who knows it.
+struct Strips {
+    processes: Arc<ProcessLanes>,
+    tiles: LiveTiles,
 }
 
 /// The last frame.
@@ -54,13 +62,7 @@ pub(super) struct ShownPane<'a> {
 
 impl Pane {
     pub fn new(layer: Layer) -> Self {
-        Self {
-            layout: RowLayout::default(),
-            layer,
-            tiles: LiveTiles::default(),
-            strip_tiles: LiveTiles::default(),
-            drawn: None,
-        }
+        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), strips: None, drawn: None }
     }
 
     /// Takes other rows.
@@ -74,16 +76,24 @@ impl Pane {
         self.drawn = None;
     }
 
+    /// Forgets what is drawn and what was answered for it.
+    pub fn rest(&mut self) {
+        self.drawn = None;
+        self.tiles.forget();
+        if let Some(strips) = &mut self.strips {
+            strips.tiles.forget();
+        }
+    }
+
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
     pub fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
-        self.tiles.ask_with(snapshot, workers);
-        self.strip_tiles.ask_with(snapshot, workers);
+        self.tiles.ask_with(Arc::new(snapshot.clone()), workers);
     }
 
     /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
     pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
         self.tiles.take_more(earlier, later, workers);
-        self.strip_tiles.take_more(earlier, later, workers);
+        self.strips = None;
         self.drawn = None;
     }
 
@@ -102,7 +112,6 @@ impl Pane {
         &mut self,
         ui: &Ui,
         snapshot: &Snapshot,
-        survey: Option<&Survey>,
         view: &Viewport,
         options: FrameOptions<'_>,
         deadline: Instant,
@@ -115,9 +124,7 @@ impl Pane {
         let held = self.tiles.prepare(snapshot, look);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(held);
-        if let Some(survey) = survey {
-            self.draw_strips(snapshot, survey, view, options.palette, deadline, &mut frame);
-        }
+        self.draw_strips(snapshot.names(), view, options.palette, deadline, &mut frame);
         #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
         let size_px = [view.width_px() as f32, view.height_px() as f32];
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
@@ -127,55 +134,48 @@ impl Pane {
         is_late
     }
 
+    /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
+    pub fn set_processes(&mut self, processes: Option<&Arc<ProcessLanes>>, workers: Option<&Workers>) {
+        self.strips = processes.map(|processes| {
+            let mut tiles = LiveTiles::default();
+            tiles.ask_with(Arc::clone(processes) as Arc<dyn LaneAnswers>, workers);
+            Strips { processes: Arc::clone(processes), tiles }
+        });
+        self.drawn = None;
+    }
+
     /// Adds the strips of the folded processes in view.
-    fn draw_strips(
-        &mut self,
-        snapshot: &Snapshot,
-        survey: &Survey,
-        view: &Viewport,
-        palette: &Palette,
-        deadline: Instant,
-        frame: &mut Frame,
-    ) {
+    fn draw_strips(&mut self, names: &Names, view: &Viewport, palette: &Palette, deadline: Instant, frame: &mut Frame) {
         /// The part of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
+        let Some(strips) = &mut self.strips else { return };
         let (top_px, bottom_px) = frame::pixels_in_view(view);
         let groups = self.layout.groups_within(top_px, bottom_px);
-        let folded: Vec<_> = groups.iter().filter_map(|group| self.strip_of(group, survey)).collect();
-        let lanes: Vec<_> =
-            folded.iter().flat_map(|(_, lanes)| lanes.iter()).map(|&lane| (lane, LaneKind::Spans)).collect();
+        let folded = groups.iter().filter_map(|group| match group.kind {
+            GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
+                Some((group, process, strips.processes.lane_of(process)?))
+            }
+            _ => None,
+        });
+        let folded: Vec<_> = folded.collect();
+        let lanes: Vec<_> = folded.iter().map(|&(_, _, lane)| (lane, LaneKind::Spans)).collect();
         if lanes.is_empty() {
             return;
         }
-        let buckets = strips::buckets_of(view);
-        let answers: &Snapshot = snapshot;
-        let _held = self.strip_tiles.prepare(snapshot, Look { view, buckets, lanes: &lanes, deadline });
-        let tiles = self.strip_tiles.known();
+        let buckets = buckets_of(view);
+        let _held = strips.tiles.prepare(&*strips.processes, Look { view, buckets, lanes: &lanes, deadline });
+        let tiles = strips.tiles.known();
         frame.pending += tiles.pending();
-        for (group, lanes) in folded {
-            let cells: Vec<_> = lanes
-                .iter()
-                .map(|&lane| {
-                    let mut cells = Vec::new();
-                    if LaneAnswers::lane(answers, lane).kind != LaneKind::Counter {
-                        tiles.spans(lane, buckets, &mut cells);
-                    }
-                    (frame::color_of_track(answers, lane, palette), cells)
-                })
-                .collect();
+        let mut cells = Vec::new();
+        for (group, process, lane) in folded {
+            tiles.spans(lane, buckets, &mut cells);
             let y0 = frame::y_on_canvas(view, group.top_px);
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
-            let strip = strips::Band { y0: y0 + free, y1: y0 + height - free };
-            strips::rects(view, buckets, &cells, strip, snapshot.names(), palette, &mut frame.rects);
-        }
-    }
-
-    fn strip_of<'s>(&self, group: &Group, survey: &'s Survey) -> Option<(Group, &'s [LaneIdx])> {
-        match group.kind {
-            GroupKind::Process(process) if self.layout.is_folded(group.kind) => Some((*group, survey.busiest(process))),
-            _ => None,
+            let band = strips::Band { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
+            let process = (process, &*strips.processes);
+            strips::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
         }
     }
 }

@@ -11,7 +11,6 @@ use super::marks::RulerOrigin;
 use super::navigation::Navigation;
 use super::pane::{Pane, ShownPane};
 use super::places::Places;
-use super::rows::Arranging;
 use super::ruler_bar::PointerTime;
 use super::theme::Theme;
 use super::{Command, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted};
@@ -42,6 +41,9 @@ use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
 
+/// As many as answer for the few strips in view, on the cores that are left.
+const STRIP_WORKERS: usize = 2;
+
 /// The timeline of one capture.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
@@ -58,6 +60,8 @@ pub struct Timeline {
     pub(super) hovered: Option<RowIdx>,
     /// Who asks for what frames show; without them, frames wait.
     workers: Option<Workers>,
+    /// Who asks for the strips of folded processes.
+    strip_workers: Option<Workers>,
     /// What is known of the capture as a whole, once it was looked at.
     pub(super) survey: Option<Arc<Survey>>,
     /// Counts what was asked to be arranged, so that only the last comes to be shown.
@@ -115,6 +119,7 @@ impl Timeline {
             rows: pane(Layer::Rows),
             pinned: pane(Layer::Pinned),
             workers,
+            strip_workers: None,
             snapshot,
             view,
             pinned_scroll_px: 0.0,
@@ -167,6 +172,12 @@ impl Timeline {
         more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.lay_out();
         more
+    }
+
+    /// Forgets the answers of past frames, which are asked again: nothing of it is shown for a while.
+    pub fn rest(&mut self) {
+        self.rows.rest();
+        self.pinned.rest();
     }
 
     /// From now on frames wait for all that they show, however long it takes: for pictures.
@@ -272,8 +283,14 @@ impl Timeline {
 
     /// Takes what was found out about the capture as a whole.
     pub fn set_survey(&mut self, survey: Arc<Survey>) {
+        // Threads of their own: a question about many lanes must not hold up those about the rows.
+        let mut strip_workers = self.strip_workers.take();
+        if self.workers.is_some() && strip_workers.is_none() {
+            strip_workers = Workers::start(STRIP_WORKERS).ok();
+        }
+        self.strip_workers = strip_workers;
+        self.rows.set_processes(survey.processes.as_ref(), self.strip_workers.as_ref());
         self.survey = Some(survey);
-        self.redraw();
     }
 
     /// Takes the flows of a row, to be drawn while it is selected.
@@ -284,73 +301,6 @@ impl Timeline {
     /// Selects a row, or none.
     pub fn select(&mut self, row: Option<RowIdx>) {
         self.selected = row;
-    }
-
-    /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
-    #[must_use]
-    pub fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
-        self.selected = Some(row);
-        let span = self.snapshot.row(row);
-        let mut to = *self.target();
-        to.reveal(span.start_ns, span.end_ns());
-        self.jump(to);
-        if self.uncover(self.snapshot.lane(row.lane).track) {
-            self.scroll_to_row(row);
-            return None;
-        }
-        self.to_reveal = Some(row);
-        self.arrangement.filter.clear();
-        self.arrange()
-    }
-
-    /// Fills the view with the selected slice of time, or else with the selected span.
-    #[must_use]
-    pub fn show_selection(&mut self) -> Option<Arranging> {
-        let mut to = *self.target();
-        if let Some((from_ns, to_ns)) = self.range {
-            to.show_exactly(from_ns, to_ns);
-            self.jump(to);
-            return None;
-        }
-        let row = self.selected?;
-        let span = self.snapshot.row(row);
-        to.show_range(span.start_ns, span.end_ns());
-        self.jump(to);
-        self.reveal(row)
-    }
-
-    /// Shows the whole capture.
-    pub fn show_all(&mut self) {
-        let mut to = *self.target();
-        to.show_all();
-        self.jump(to);
-    }
-
-    /// Shows exactly `[start_ns, end_ns)`, at once.
-    pub fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
-        self.view.show_exactly(start_ns, end_ns);
-    }
-
-    /// Brings a time into view.
-    pub fn show_time(&mut self, ts_ns: i64) {
-        let mut to = *self.target();
-        to.reveal(ts_ns, ts_ns);
-        self.jump(to);
-    }
-
-    /// Fills the view with a slice of time.
-    pub fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
-        let mut to = *self.target();
-        to.show_exactly(from_ns, to_ns);
-        self.jump(to);
-    }
-
-    /// Zooms around the middle.
-    pub fn zoom(&mut self, factor: f64) {
-        let mut to = *self.target();
-        to.zoom(factor, to.width_px() / 2.0);
-        self.history.moved(*self.target(), self.now_s);
-        self.fly(Some(to));
     }
 
     /// Shows the timeline in all of the space that is left, and takes input.
@@ -462,40 +412,9 @@ impl Timeline {
         query_pick::row_at(&self.snapshot, lane.lane, picked.ts_ns, picked.tolerance_ns)
     }
 
-    pub(super) fn scroll(&mut self, down_px: f64) {
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        self.view.scroll(down_px, self.rows.layout.height_px() as f64);
-    }
-
-    pub(super) fn scroll_to(&mut self, top_px: f64) {
-        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-        self.view.scroll_to(top_px, self.rows.layout.height_px() as f64);
-    }
-
-    /// Scrolls the rows that are under a point of the window.
-    pub(super) fn scroll_at(&mut self, places: &Places, at: Pos2, down_px: f64) {
-        if at.y < places.canvas.top() {
-            let view = self.pinned_view(places);
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);
-            self.pinned_scroll_px = (view.scroll_px() + down_px).clamp(0.0, free_px);
-        } else {
-            self.scroll(down_px);
-        }
-    }
-
     pub(super) fn scale(&self) -> f32 {
         // Before the first frame no screen is known.
         if self.scale > 0.0 { self.scale } else { 1.0 }
-    }
-
-    pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
-        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (first_px, end_px) = frame::pixels_in_view(&self.view);
-        if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll_to(place.top_px as f64 - self.view.height_px() / 2.0);
-        }
     }
 
     /// Lays out at once, also where that takes longer than a frame: there are no rows to show meanwhile.
@@ -511,7 +430,7 @@ impl Timeline {
     }
 
     /// The view over the rows that stay at the top.
-    fn pinned_view(&self, places: &Places) -> Viewport {
+    pub(super) fn pinned_view(&self, places: &Places) -> Viewport {
         let height_px = f64::from((places.pinned.height() * places.scale).round());
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let content_px = self.pinned.layout.height_px() as f64;
@@ -538,29 +457,16 @@ impl Timeline {
         }
     }
 
-    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
-    fn keep_selected_in_view(&mut self, end_px_before: u64) {
-        let Some(row) = self.selected else { return };
-        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (_, end_px) = frame::pixels_in_view(&self.view);
-        let row_end_px = place.top_px + u64::from(place.height_px);
-        if place.top_px < end_px_before && row_end_px > end_px {
-            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll((row_end_px - end_px) as f64 + f64::from(place.height_px));
-        }
-    }
-
     fn draw(&mut self, ui: &Ui, places: &Places) {
         let deadline = Instant::now() + FRAME_PATIENCE;
         let filtered = self.filtered.as_deref();
         let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale, filtered };
-        let survey = self.survey.as_deref();
         let mut is_late = false;
         if places.pinned.height() > 0.0 {
             let view = self.pinned_view(places);
-            is_late |= self.pinned.draw(ui, &self.snapshot, None, &view, options, deadline);
+            is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
         }
-        is_late |= self.rows.draw(ui, &self.snapshot, survey, &self.view, options, deadline);
+        is_late |= self.rows.draw(ui, &self.snapshot, &self.view, options, deadline);
         if is_late {
             ui.ctx().request_repaint();
         }

@@ -1,0 +1,402 @@
+//! A process as if it were one lane: in each bucket the longest span of all its tracks. What a folded process shows.
+//!
+//! The slow answer: every lane of the process is asked for its longest spans, and of these the longest is taken. That is also
+//! done, but in the background, as for any tile, and for fewer lanes and buckets: lanes come from that with the longest span
+//! downwards, until none that is left can hold a longer one; and for processes of very many lanes the [`Survey`] has asked
+//! all of them once for the whole capture, which answers wide views and every narrower bucket that lies within such a span.
+//!
+//! [`Survey`]: super::survey::Survey
+
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::rebucket::Answer;
+use super::tiles::LaneAnswers;
+use super::titles::track_title;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::model::{ProcessIdx, TrackIdx};
+use crate::query::{Buckets, Cell, CounterCell, Crowd, ReadCount, Snapshot, pixels};
+use crate::store::iforest::{self, LongestNs};
+use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
+
+/// From so many lanes on, a process is asked as a whole ahead: with fewer, a tile takes some 20 ms.
+const LANES_ASKED_AHEAD: usize = 512;
+
+/// How many bits of a cell's row are that of its lane; the rest is the lane's place in the process.
+const ROW_BITS: u32 = 40;
+
+/// The processes of a capture, each as a lane whose number is that of the process.
+#[derive(Debug, Clone)]
+pub struct ProcessLanes {
+    snapshot: Snapshot,
+    processes: FxHashMap<ProcessIdx, OneProcess>,
+}
+
+#[derive(Debug, Clone)]
+struct OneProcess {
+    /// From that with the longest span downwards.
+    lanes: Vec<Ranked>,
+    info: LaneInfo,
+    /// The answer for buckets of the whole capture.
+    ahead: Option<(Buckets, Vec<Cell>)>,
+}
+
+/// A lane with what tells whether it need be asked.
+#[derive(Debug, Clone, Copy)]
+struct Ranked {
+    lane: LaneIdx,
+    longest_ns: u64,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+impl ProcessLanes {
+    /// The processes of a capture. Of those with very many lanes, asks all for `buckets`.
+    ///
+    /// # Errors
+    /// [`Cancelled`] when asked to stop.
+    pub fn of(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
+        Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
+    }
+
+    fn asking_ahead_from(
+        lanes_min: usize,
+        snapshot: &Snapshot,
+        buckets: Buckets,
+        cancel: &Cancel,
+    ) -> Result<Self, Cancelled> {
+        let mut processes: FxHashMap<ProcessIdx, OneProcess> = FxHashMap::default();
+        for &track in snapshot.display_order() {
+            let process = snapshot.track(track).process;
+            for (lane, info) in lanes_of(snapshot, track) {
+                let known = processes.entry(process).or_insert_with(|| OneProcess::empty(info));
+                known.push(snapshot, lane, info);
+            }
+        }
+        let mut large: Vec<_> = processes.values_mut().collect();
+        // In an order of their own, so that every run is like the other.
+        large.sort_by_key(|process| process.lanes.first().map(|ranked| ranked.lane));
+        for process in large {
+            process.lanes.sort_by_key(|ranked| (std::cmp::Reverse(ranked.longest_ns), ranked.lane));
+            if process.lanes.len() >= lanes_min {
+                process.ahead = Some((buckets, process.ask_all(snapshot, buckets, cancel)?));
+            }
+        }
+        Ok(Self { snapshot: snapshot.clone(), processes })
+    }
+
+    /// The lane of a process, if it has any track.
+    #[must_use]
+    pub fn lane_of(&self, process: ProcessIdx) -> Option<LaneIdx> {
+        self.processes.contains_key(&process).then_some(LaneIdx(process.0))
+    }
+
+    /// The track of the span that a row of a process's lane is.
+    #[must_use]
+    pub fn track_of(&self, process: ProcessIdx, row: u64) -> Option<TrackIdx> {
+        let place = usize::try_from(row >> ROW_BITS).ok()?;
+        let ranked = self.processes.get(&process)?.lanes.get(place)?;
+        Some(self.snapshot.lane(ranked.lane).track)
+    }
+
+    /// What tells a track from others, as text: for its colour.
+    #[must_use]
+    pub fn text_of(&self, track: TrackIdx) -> String {
+        let (title, beside) = track_title(self.snapshot.track(track));
+        format!("{title} {beside}")
+    }
+}
+
+impl LaneAnswers for ProcessLanes {
+    fn lane(&self, lane: LaneIdx) -> LaneInfo {
+        let known = self.processes.get(&ProcessIdx(lane.0));
+        known.map_or(LaneInfo { rows: 0, ..NO_LANE }, |process| process.info)
+    }
+
+    fn track_name(&self, _: LaneIdx) -> &'static str {
+        ""
+    }
+
+    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        let Some(process) = self.processes.get(&ProcessIdx(lane.0)) else { return ReadCount::default() };
+        process.ask(&self.snapshot, buckets, cells)
+    }
+
+    fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+        ReadCount::default()
+    }
+}
+
+const NO_LANE: LaneInfo =
+    LaneInfo { track: TrackIdx(0), kind: LaneKind::Spans, depth: 0, rows: 0, start_ns: 0, end_ns: 0 };
+
+/// The lanes of spans of a track; where there are none, that of its instants or samples.
+fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneIdx, LaneInfo)> {
+    let lanes = move || snapshot.lanes_of(track).map(|lane| (LaneIdx(lane), snapshot.lane(LaneIdx(lane))));
+    let has_spans = lanes().any(|(_, info)| info.kind == LaneKind::Spans);
+    lanes().filter(move |(_, info)| match info.kind {
+        LaneKind::Spans => true,
+        LaneKind::Instants | LaneKind::Samples => !has_spans,
+        LaneKind::Counter | LaneKind::Flows => false,
+    })
+}
+
+impl OneProcess {
+    fn empty(first: LaneInfo) -> Self {
+        let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..first };
+        Self { lanes: Vec::new(), info, ahead: None }
+    }
+
+    fn push(&mut self, snapshot: &Snapshot, lane: LaneIdx, info: LaneInfo) {
+        let kept = snapshot.store().lane(lane);
+        let (extents, nodes) = (kept.extents().len(), kept.forest::<LongestNs>());
+        let longest_ns = match info.kind {
+            LaneKind::Spans if extents > 0 && nodes.len() >= iforest::node_count(extents) => {
+                iforest::range(nodes, 0..extents).0
+            }
+            LaneKind::Spans => u64::MAX,
+            _ => 0,
+        };
+        self.lanes.push(Ranked { lane, longest_ns, start_ns: info.start_ns, end_ns: info.end_ns });
+        self.info.rows = self.info.rows.saturating_add(info.rows);
+        self.info.start_ns = self.info.start_ns.min(info.start_ns);
+        self.info.end_ns = self.info.end_ns.max(info.end_ns);
+    }
+
+    /// Every lane, on all cores.
+    fn ask_all(&self, snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Vec<Cell>, Cancelled> {
+        let parts = self.lanes.par_chunks(64).enumerate().map(|(part, lanes)| {
+            cancel.check()?;
+            let (mut longest, mut cells) = (Longest::new(buckets), Vec::new());
+            for (place, ranked) in (part * 64..).zip(lanes) {
+                cells.clear();
+                pixels::longest(snapshot, ranked.lane, buckets, &mut cells);
+                longest.take(place, &cells);
+            }
+            Ok(longest)
+        });
+        let whole = parts.try_reduce(
+            || Longest::new(buckets),
+            |mut a, b| {
+                a.merge(b);
+                Ok(a)
+            },
+        )?;
+        Ok(whole.into_cells())
+    }
+
+    fn ask(&self, snapshot: &Snapshot, buckets: Buckets, out: &mut Vec<Cell>) -> ReadCount {
+        let mut longest = Longest::new(buckets);
+        let mut open = 0..buckets.count as usize;
+        if let Some((known_buckets, known)) = &self.ahead {
+            if buckets.width_log2 >= known_buckets.width_log2 {
+                let levels = buckets.width_log2 - known_buckets.width_log2;
+                let wide = (0..levels).fold(known.clone(), |cells, _| Cell::wider(cells.into_iter()));
+                let is_in_view = |cell: &Cell| cell.end_bucket() > buckets.first && cell.first_bucket < buckets.end();
+                longest.take_merged(wide.into_iter().filter(is_in_view));
+                out.extend(longest.into_cells());
+                return ReadCount::default();
+            }
+            longest.take_covered(*known_buckets, known);
+            open = longest.open();
+        }
+        let mut count = ReadCount::default();
+        let mut cells = Vec::new();
+        for (place, ranked) in self.lanes.iter().enumerate() {
+            // What is left has no longer span than this lane.
+            let shortest_ns = longest.shortest_in(open.clone());
+            if open.is_empty() || shortest_ns.is_some_and(|shortest_ns| ranked.longest_ns <= shortest_ns) {
+                break;
+            }
+            let part = Buckets {
+                first: buckets.first + open.start as i64,
+                count: open.len() as u32,
+                width_log2: buckets.width_log2,
+            };
+            let is_elsewhere =
+                ranked.start_ns >= part.start_ns(part.end()) || ranked.end_ns < part.start_ns(part.first);
+            if is_elsewhere {
+                continue;
+            }
+            cells.clear();
+            count = count.plus(pixels::longest(snapshot, ranked.lane, part, &mut cells));
+            longest.take(place, &cells);
+        }
+        out.extend(longest.into_cells());
+        count
+    }
+}
+
+/// The longest spans of some buckets while lanes are asked one after the other.
+struct Longest {
+    buckets: Buckets,
+    best: Vec<Option<Cell>>,
+}
+
+impl Longest {
+    fn new(buckets: Buckets) -> Self {
+        Self { buckets, best: vec![None; buckets.count as usize] }
+    }
+
+    /// Takes the cells of the lane at a place of the process.
+    fn take(&mut self, place: usize, cells: &[Cell]) {
+        let of_lane = (place as u64) << ROW_BITS;
+        self.take_merged(cells.iter().map(|cell| Cell { row: of_lane | cell.row, ..*cell }));
+    }
+
+    /// Takes cells whose rows tell their lanes.
+    fn take_merged(&mut self, cells: impl Iterator<Item = Cell>) {
+        for cell in cells {
+            let first = cell.first_bucket.max(self.buckets.first);
+            let end = cell.end_bucket().min(self.buckets.end());
+            for bucket in first..end {
+                let from_first = if bucket == cell.first_bucket { cell.first_rows } else { Crowd::default() };
+                // After the first bucket of a run, rows start only behind its span: in the last.
+                let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { Crowd::default() };
+                let rows = from_first.plus(from_last);
+                self.put(Cell {
+                    first_bucket: bucket,
+                    bucket_count: 1,
+                    first_rows: rows,
+                    last_rows: Crowd::default(),
+                    ..cell
+                });
+            }
+        }
+    }
+
+    fn put(&mut self, cell: Cell) {
+        let place = usize::try_from(cell.first_bucket - self.buckets.first).unwrap_or(usize::MAX);
+        let Some(best) = self.best.get_mut(place) else { return };
+        match best {
+            Some(known) => {
+                let first_rows = known.first_rows.plus(cell.first_rows);
+                let is_longer =
+                    (cell.dur_ns(), std::cmp::Reverse(cell.row)) > (known.dur_ns(), std::cmp::Reverse(known.row));
+                *known = Cell { first_rows, ..if is_longer { cell } else { *known } };
+            }
+            None => *best = Some(cell),
+        }
+    }
+
+    fn merge(&mut self, other: Self) {
+        other.best.into_iter().flatten().for_each(|cell| self.put(cell));
+    }
+
+    /// Takes those of some wider cells that hold for narrower buckets: where one span is all of a narrower bucket and the
+    /// longest of the wider one, none is longer.
+    fn take_covered(&mut self, of: Buckets, wider: &[Cell]) {
+        let (from_ns, to_ns) = (self.buckets.start_ns(self.buckets.first), self.buckets.start_ns(self.buckets.end()));
+        for cell in wider {
+            let holds_from_ns = cell.start_ns.max(of.start_ns(cell.first_bucket)).max(from_ns);
+            let holds_to_ns = cell.end_ns.min(of.start_ns(cell.end_bucket())).min(to_ns);
+            if holds_from_ns >= holds_to_ns {
+                continue;
+            }
+            let (first, last) = (self.buckets.bucket_at(holds_from_ns), self.buckets.bucket_at(holds_to_ns - 1));
+            for bucket in first..=last {
+                let (start_ns, end_ns) = (self.buckets.start_ns(bucket), self.buckets.start_ns(bucket + 1));
+                if holds_from_ns <= start_ns && holds_to_ns >= end_ns {
+                    let (first_rows, last_rows) = (Crowd::default(), Crowd::default());
+                    self.put(Cell { first_bucket: bucket, bucket_count: 1, first_rows, last_rows, ..*cell });
+                }
+            }
+        }
+    }
+
+    /// From the first place of which nothing is known to the last.
+    fn open(&self) -> std::ops::Range<usize> {
+        let first = self.best.iter().position(Option::is_none);
+        let last = self.best.iter().rposition(Option::is_none);
+        first.unwrap_or(0)..last.map_or(0, |last| last + 1)
+    }
+
+    /// The shortest of the longest in some places; `None` while any has none.
+    fn shortest_in(&self, places: std::ops::Range<usize>) -> Option<u64> {
+        self.best[places].iter().map(|best| best.map(|cell| cell.dur_ns())).min().flatten()
+    }
+
+    fn into_cells(self) -> Vec<Cell> {
+        let mut cells: Vec<Cell> = Vec::new();
+        for cell in self.best.into_iter().flatten() {
+            if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
+                cells.push(cell);
+            }
+        }
+        cells
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::scene::tests::snapshot;
+
+    /// All spans of the capture as `(start_ns, end_ns)`.
+    fn spans_of(snapshot: &Snapshot) -> Vec<(i64, i64)> {
+        let lanes = snapshot.capture_lanes().filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans);
+        let rows =
+            lanes.flat_map(|lane| (0..snapshot.lane(lane).rows).map(move |row| crate::store::RowIdx { lane, row }));
+        rows.map(|row| snapshot.row(row)).map(|span| (span.start_ns, span.end_ns())).collect()
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(40))]
+        #[test]
+        fn each_bucket_has_the_longest_span_of_all_tracks_however_many_were_asked_ahead(
+            // Some overlap others of their thread without nesting: the longer may be in the deeper lane.
+            spans in prop::collection::vec((0_u32..12, 0_i64..4000, 1_i64..600), 1..120),
+            width_log2 in 8_u32..20,
+            lanes_min in prop_oneof![Just(1_usize), Just(usize::MAX)],
+            first in 0_i64..20,
+        ) {
+            let lines = spans.iter().map(|(thread, start, dur)| {
+                format!(r#"{{"ph":"X","name":"n{dur}","pid":1,"tid":{thread},"ts":{start},"dur":{dur}}}"#)
+            });
+            let snapshot = snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")));
+            // 4.6 ms of a capture in buckets of 16 us.
+            let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
+            let lanes =
+                ProcessLanes::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
+            let lane = lanes.lane_of(ProcessIdx(0)).unwrap();
+            let buckets = Buckets { first, count: 100, width_log2 };
+            let mut cells = Vec::new();
+            lanes.longest(lane, buckets, &mut cells);
+            let all = spans_of(&snapshot);
+            for bucket in buckets.first..buckets.end() {
+                let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
+                let longest = all.iter().filter(|span| span.0 < to && span.1 > from).map(|span| span.1 - span.0).max();
+                let cell = cells.iter().find(|cell| (cell.first_bucket..cell.end_bucket()).contains(&bucket));
+                let found = cell.map(|cell| i64::try_from(cell.dur_ns()).unwrap());
+                prop_assert_eq!(found, longest, "bucket {} of {}..{}", bucket, from, to);
+                if let Some(cell) = cell {
+                    let track = lanes.track_of(ProcessIdx(0), cell.row).unwrap();
+                    let row = cell.row & ((1 << ROW_BITS) - 1);
+                    let of_track = snapshot.lanes_of(track).map(LaneIdx).any(|lane| {
+                        let span = snapshot.row(crate::store::RowIdx { lane, row });
+                        (span.start_ns, span.end_ns()) == (cell.start_ns, cell.end_ns)
+                    });
+                    prop_assert!(of_track, "{:?} is not on {:?}", cell, track);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn lanes_that_cannot_hold_a_longer_span_are_not_asked() {
+        // One thread with a span over everything, and three hundred with short ones.
+        let short = (0..300).map(|thread| {
+            format!(r#",{{"ph":"X","name":"short","pid":1,"tid":{},"ts":{},"dur":2}}"#, thread + 2, thread * 3)
+        });
+        let long = r#"{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":1000}"#;
+        let snapshot = snapshot(&format!("[{long}{}]", short.collect::<String>()));
+        let buckets = Buckets { first: 0, count: 200, width_log2: 12 };
+        let lanes = ProcessLanes::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
+        let mut cells = Vec::new();
+        let read = lanes.longest(LaneIdx(0), buckets, &mut cells);
+        assert_eq!((cells.len(), cells[0].end_ns - cells[0].start_ns), (1, 1_000_000));
+        assert!(read.queries <= 200, "{read:?}");
+    }
+}
