@@ -49,7 +49,8 @@ pub fn choose(
             wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
         Purpose::Table => {
-            wait(dialog.set_title("Save the statistics").set_file_name(suggested_name).save_file(), purpose, wake)
+            let file = dialog.set_title("Save the statistics").set_file_name(suggested_name).save_file();
+            wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
     };
     if spawned.is_err() {

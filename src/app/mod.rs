@@ -10,6 +10,8 @@ pub mod picture;
 pub mod preferences;
 mod show;
 pub mod state;
+mod tab;
+mod tabs;
 pub mod tasks;
 #[cfg(test)]
 mod tests;

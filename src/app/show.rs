@@ -14,6 +14,7 @@ use crate::ui::menu;
 use crate::ui::palette::Outcome;
 use crate::ui::preferences::{self, Sizes};
 use crate::ui::status::{self, Status};
+use crate::ui::tab_bar;
 use crate::ui::timeline::Timeline;
 use crate::ui::{Command, errors, losses, marks, progress, welcome};
 
@@ -33,30 +34,50 @@ impl App {
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
             commands.extend(menu::show(ui, &state, |ui, menu| recent_menu(ui, menu, &self.preferences.recent)));
         });
+        if self.tabs.len() > 1 {
+            let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
+            egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
+                commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tabs));
+            });
+            if self.tabs.iter().any(|tab| tab.running.is_some()) {
+                // Often enough for the bars of those that are not shown.
+                ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
+            }
+        }
+        let Self { tabs, shown_tab, theme, .. } = self;
+        let (tab, theme) = (&mut tabs[*shown_tab], &*theme);
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
+            let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
             let status = Status {
-                title: &self.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
-                note: &self.note,
+                title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
+                note: &tab.note,
                 adapter: &self.adapter,
-                palette: self.capture.as_ref().map(|capture| capture.timeline.palette()),
+                palette: timeline.map(Timeline::palette),
             };
-            let snapshot = self.capture.as_ref().map(|capture| capture.timeline.snapshot());
-            commands.extend(status::show(ui, snapshot, status, &self.theme));
+            commands.extend(status::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
-        if let Some(capture) = &self.capture {
-            commands.extend(self.panels.show(ui, frame, &capture.timeline, &self.theme));
+        if let Some(capture) = &tab.capture {
+            commands.extend(tab.panels.show(ui, frame, &capture.timeline, theme));
         }
-        self.show_details(ui, frame, &mut commands);
+        if let Some(capture) = &mut tab.capture {
+            capture.look_up_selected(&tab.wake);
+            if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
+                let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
+                egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
+                    commands.extend(details.show(ui, theme));
+                });
+            }
+        }
         egui::CentralPanel::no_frame().show(ui, |ui| {
-            if let Some(capture) = &mut self.capture {
-                commands.extend(capture.timeline.show(ui, &self.theme));
-                self.panels.attend(&capture.timeline, &self.wake);
+            if let Some(capture) = &mut tab.capture {
+                commands.extend(capture.timeline.show(ui, theme));
+                tab.panels.attend(&capture.timeline, &tab.wake);
                 return;
             }
-            ui.painter().rect_filled(ui.max_rect(), 0.0, self.theme.canvas);
-            if self.running.is_none() && !self.awaits_capture {
-                commands.extend(welcome::show(ui, &self.preferences.recent, &self.theme));
+            ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
+            if tab.running.is_none() && !tab.awaits_capture {
+                commands.extend(welcome::show(ui, &self.preferences.recent, theme));
             }
         });
         self.show_windows(ui, &mut commands);
@@ -76,23 +97,14 @@ impl App {
         effects
     }
 
-    fn show_details(&mut self, ui: &mut Ui, frame: egui::Frame, commands: &mut Vec<Command>) {
-        let Some(capture) = &mut self.capture else { return };
-        capture.look_up_selected(&self.wake);
-        if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
-            let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
-            egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
-                commands.extend(details.show(ui, &self.theme));
-            });
-        }
-    }
-
     fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
         let ctx = ui.ctx().clone();
+        let colors = self.colors();
         let theme = &self.theme;
-        if let Some(running) = &self.running {
+        let tab = &self.tabs[self.shown_tab];
+        if let Some(running) = &tab.running {
             // Beside the picture once there is one, in the middle before.
-            let (align, offset) = match &self.capture {
+            let (align, offset) = match &tab.capture {
                 Some(_) => (egui::Align2::RIGHT_BOTTOM, egui::vec2(-20.0, -40.0)),
                 None => (egui::Align2::CENTER_CENTER, egui::Vec2::ZERO),
             };
@@ -101,19 +113,18 @@ impl App {
             // Ten times a second: a bar need not move more often.
             ctx.request_repaint_after(std::time::Duration::from_millis(100));
         }
-        if let Some(capture) = &self.capture {
+        if let Some(capture) = &tab.capture {
             let snapshot = capture.timeline.snapshot();
             in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
             });
         }
-        if let Some(capture) = &self.capture {
+        if let Some(capture) = &tab.capture {
             in_the_middle("Marks", &ctx).open(&mut self.shown.marks).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(marks::list(ui, &capture.timeline, theme));
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
-        let colors = self.colors();
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
             commands.extend(preferences::show(ui, sizes, colors, theme));
         });
@@ -123,7 +134,7 @@ impl App {
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
-        if let Some((title, message)) = &self.message {
+        if let Some((title, message)) = &tab.message {
             commands.extend(errors::show(ui, title, message, theme));
         }
     }
@@ -149,16 +160,18 @@ impl App {
 
     /// How the spans of the capture that is open are coloured, or else those of the next one.
     fn colors(&self) -> Colors {
-        self.capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
+        self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
     }
 
     fn ui_state(&self) -> UiState {
-        let timeline = self.capture.as_ref().map(|capture| &capture.timeline);
+        let tab = self.tab();
+        let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
         let arrangement = timeline.map(Timeline::arrangement);
         UiState {
+            tabs: self.tabs.len(),
             has_capture: timeline.is_some(),
-            can_export: self.capture.as_ref().is_some_and(OpenCapture::is_whole) && self.running.is_none(),
-            is_busy: self.running.is_some(),
+            can_export: tab.capture.as_ref().is_some_and(OpenCapture::is_whole) && tab.running.is_none(),
+            is_busy: tab.running.is_some(),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::demo::{demo_capture, demo_folder, demo_path};
 use super::dialogs::Choice;
+use super::tab::TabId;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportError, ExportOptions, ExportReport};
@@ -26,6 +27,8 @@ use crate::ui::rows::{Arranged, Arranging};
 /// What background work has to say.
 #[derive(Debug)]
 pub enum TaskEvent {
+    /// That of a tab.
+    OfTab(TabId, Box<TaskEvent>),
     /// What a load has sorted so far.
     Previewed(TaskId, Snapshot),
     /// A load is over.

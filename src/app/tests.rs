@@ -30,7 +30,7 @@ fn load_options() -> LoadOptions {
     LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() }
 }
 
-fn file(folder: &Path, name: &str, json: &str) -> PathBuf {
+pub(super) fn file(folder: &Path, name: &str, json: &str) -> PathBuf {
     let path = folder.join(name);
     std::fs::write(&path, json).unwrap();
     path
@@ -44,8 +44,8 @@ pub(super) fn snapshot(json: &str) -> Snapshot {
 }
 
 /// The application with a screen of 1000 x 600 points that nobody sees.
-struct Driven {
-    app: App,
+pub(super) struct Driven {
+    pub(super) app: App,
     context: egui::Context,
     events: Receiver<TaskEvent>,
     seconds: f64,
@@ -56,7 +56,7 @@ struct Driven {
 }
 
 impl Driven {
-    fn new() -> Self {
+    pub(super) fn new() -> Self {
         Self::with(AppOptions { load: load_options(), ..AppOptions::default() })
     }
 
@@ -81,7 +81,7 @@ impl Driven {
         }
     }
 
-    fn frame(&mut self, events: Vec<egui::Event>) {
+    pub(super) fn frame(&mut self, events: Vec<egui::Event>) {
         self.seconds += 0.1;
         let input = egui::RawInput {
             screen_rect: Some(egui::Rect::from_min_size(egui::Pos2::ZERO, egui::vec2(1000.0, 600.0))),
@@ -98,7 +98,7 @@ impl Driven {
 
     /// Draws frames and takes answers until `done` says that it is.
     #[track_caller]
-    fn until(&mut self, what: &str, done: impl Fn(&mut Self) -> bool) {
+    pub(super) fn until(&mut self, what: &str, done: impl Fn(&mut Self) -> bool) {
         for _ in 0..200 {
             self.frame(Vec::new());
             if done(self) {
@@ -121,11 +121,11 @@ impl Driven {
         place.is_some()
     }
 
-    fn shows(&self, text: &str) -> bool {
+    pub(super) fn shows(&self, text: &str) -> bool {
         self.texts.iter().any(|shown| shown == text)
     }
 
-    fn chord(&mut self, key: egui::Key) {
+    pub(super) fn chord(&mut self, key: egui::Key) {
         let modifiers = egui::Modifiers::COMMAND;
         self.frame(vec![egui::Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers }]);
         self.frame(vec![egui::Event::Key { key, physical_key: None, pressed: false, repeat: false, modifiers }]);
@@ -169,10 +169,10 @@ impl Driven {
     }
 
     /// Takes what background work says until nothing runs.
-    fn finish_tasks(&mut self) {
+    pub(super) fn finish_tasks(&mut self) {
         loop {
             let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
-            let is_last = matches!(event, TaskEvent::Loaded(..));
+            let is_last = matches!(&event, TaskEvent::OfTab(_, event) if matches!(**event, TaskEvent::Loaded(..)));
             self.app.take(event);
             if is_last {
                 return;

@@ -5,7 +5,7 @@ use egui::{Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
-use super::{Command, ExportFormat, MarkCommand, Panel, RowCommand, Step};
+use super::{Command, ExportFormat, MarkCommand, Panel, RowCommand, Step, TabCommand};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -15,6 +15,8 @@ use crate::scene::rows::Density;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
 pub struct UiState {
+    /// How many tabs there are.
+    pub tabs: usize,
     /// Whether a capture is open.
     pub has_capture: bool,
     /// Whether it can be written: it is sorted to its end, and nothing else runs.
@@ -87,7 +89,8 @@ impl Menu {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum When {
     Always,
-    Idle,
+    Closable,
+    Tabs,
     Capture,
     Span,
     Selection,
@@ -118,7 +121,8 @@ impl Entry {
     pub fn is_enabled(&self, state: &UiState) -> bool {
         match self.when {
             When::Always => true,
-            When::Idle => !state.is_busy,
+            When::Closable => state.has_capture || state.is_busy || state.tabs > 1,
+            When::Tabs => state.tabs > 1,
             When::Capture => state.has_capture,
             When::Span => state.has_span,
             When::Selection => state.has_span || state.has_range,
@@ -182,9 +186,10 @@ const fn ctrl_shift(key: Key) -> KeyboardShortcut {
 
 /// The table.
 pub const TABLE: &[Entry] = &[
-    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Idle, |_| Command::ChooseCapture),
-    entry(Menu::File, "Open by path...", &[], When::Idle, |_| Command::ShowPicker),
-    entry(Menu::File, "Open a demo", &[], When::Idle, |_| Command::OpenDemo),
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::ChooseCapture),
+    entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::ShowPicker),
+    entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::OpenDemo),
+    entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tabs(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::ChooseExport(ExportFormat::Native)
     })
@@ -261,6 +266,13 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Down)),
     entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| Command::Step(Step::PageUp)),
     entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| Command::Step(Step::PageDown)),
+    entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| {
+        Command::Tabs(TabCommand::Next)
+    })
+    .section(),
+    entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
+        Command::Tabs(TabCommand::Previous)
+    }),
     entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| Command::Rows(RowCommand::FocusFilter)),
     entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
         Command::Rows(RowCommand::ToggleFoldOfSelected)
@@ -354,6 +366,7 @@ pub const GESTURES: &[(&str, &str)] = &[
     ("Click, double click", "Select a span, fill the view with it"),
     ("W  S", "Zoom in and out at the pointer while held"),
     ("A  D", "Move in time while held"),
+    ("Middle click on a tab", "Close it"),
     ("Click on a name", "Fold or unfold; the right button does more"),
 ];
 

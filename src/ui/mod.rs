@@ -34,6 +34,7 @@ pub mod search;
 mod span_names;
 pub mod statistics;
 pub mod status;
+pub mod tab_bar;
 pub mod theme;
 pub mod timeline;
 mod unsorted;
@@ -80,6 +81,8 @@ pub enum Command {
     Cancel,
     /// To close the message.
     Dismiss,
+    /// To go to a tab, or to close one.
+    Tabs(TabCommand),
     /// To leave.
     Quit,
     /// Dark or light.
@@ -166,6 +169,21 @@ pub enum Step {
     Child,
     /// To let go of the selected time, or else of the selected span.
     LetGo,
+}
+
+/// What the user asks for of the tabs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TabCommand {
+    /// To go to the one on the right, from the last to the first.
+    Next,
+    /// To go to the one on the left, from the first to the last.
+    Previous,
+    /// To go to one, counted from the left.
+    Show(usize),
+    /// To close the one that is shown.
+    Close,
+    /// To close one, counted from the left.
+    CloseAt(usize),
 }
 
 /// What the user asks for of the marks.

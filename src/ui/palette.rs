@@ -125,6 +125,7 @@ mod tests {
 
     fn state(has_capture: bool) -> UiState {
         UiState {
+            tabs: 1,
             has_capture,
             can_export: false,
             is_busy: false,

@@ -37,7 +37,7 @@ pub fn show(ui: &mut Ui, sizes: Sizes, colors: Colors, theme: &Theme) -> Vec<Com
             }
             ui.end_row();
         };
-        let memory = "More makes loads of disordered captures faster";
+        let memory = "Of each that runs; more makes loads of disordered captures faster";
         row(ui, "Memory of a load", memory, &mut chosen.memory_bytes, MIB, " MiB");
         let cache = "Sorted captures that open at once; those used longest ago go first";
         row(ui, "Kept captures", cache, &mut chosen.cache_bytes, GIB, " GiB");

@@ -6,18 +6,19 @@ use crate::store::cache::Cache;
 impl App {
     /// Sorts a capture again of which the kept store turned out to be damaged. What is looked at stays in view.
     pub(in crate::app) fn mend(&mut self) {
-        let Some(capture) = &self.capture else { return };
+        let Some(capture) = &self.tab().capture else { return };
         let store = capture.timeline.snapshot().store();
-        if self.running.is_some() || capture.is_mended || store.damaged() == 0 {
+        if self.tab().running.is_some() || capture.is_mended || store.damaged() == 0 {
             return;
         }
         let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store));
         if let Err(error) = forgotten {
-            self.message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
+            self.tab_mut().message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
         }
         self.load(Source::Files(sources));
-        "The sorted store of this capture was damaged; the capture is sorted again.".clone_into(&mut self.note);
-        if let Some(capture) = &mut self.capture {
+        "The sorted store of this capture was damaged; the capture is sorted again."
+            .clone_into(&mut self.tab_mut().note);
+        if let Some(capture) = &mut self.tab_mut().capture {
             (capture.grows, capture.is_mended) = (true, true);
         }
     }

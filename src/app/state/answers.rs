@@ -1,0 +1,143 @@
+//! What background work and dialogs have to say: where it belongs, and what becomes of it.
+
+use crate::app::capture::OpenCapture;
+use crate::app::dialogs::Choice;
+use crate::app::state::App;
+use crate::app::tasks::{self, TaskEvent};
+use crate::base::time::grouped_digits;
+use crate::model::Sources;
+use crate::query::Snapshot;
+use crate::ui::Command;
+use crate::ui::picker::Purpose;
+use crate::ui::timeline::Timeline;
+
+impl App {
+    /// Takes the answer of background work.
+    pub fn take(&mut self, event: TaskEvent) {
+        match event {
+            TaskEvent::OfTab(id, event) => {
+                // A tab that was closed wants no answers.
+                if let Some(at) = self.tabs.iter().position(|tab| tab.id == id) {
+                    self.take_in(at, *event);
+                }
+            }
+            TaskEvent::Listed(folder, listing) => {
+                if let Some(picker) = &mut self.picker {
+                    picker.set_listing(&folder, listing);
+                }
+            }
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), paths)) => {
+                for path in paths {
+                    self.act(Command::Export(format, path));
+                }
+            }
+            TaskEvent::Chosen(Choice::Chosen(Purpose::Table, paths)) => {
+                for path in paths {
+                    self.act(Command::WriteTable(path));
+                }
+            }
+            TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
+            TaskEvent::Chosen(Choice::Dismissed) => {}
+            // Work that no tab has started.
+            of_shown => self.take_in(self.shown_tab, of_shown),
+        }
+    }
+
+    fn take_in(&mut self, at: usize, event: TaskEvent) {
+        let tab = &mut self.tabs[at];
+        match event {
+            TaskEvent::Previewed(id, snapshot) if tab.runs(id) => {
+                if let Some(running) = &tab.running {
+                    let sources = running.sources.clone();
+                    self.show_capture_in(at, snapshot, sources, true);
+                }
+            }
+            TaskEvent::Loaded(id, result) if tab.runs(id) => {
+                let sources = tab.running.take().map(|running| running.sources.clone()).unwrap_or_default();
+                match result {
+                    Ok(loaded) => {
+                        if let Some(note) = loaded.report.note {
+                            tab.note = note;
+                        }
+                        self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
+                    }
+                    Err(error) => {
+                        // What was sorted before it failed stays to be looked at.
+                        tab.stop_growing();
+                        self.fail(at, "The trace cannot be opened", error);
+                    }
+                }
+            }
+            TaskEvent::Exported(id, path, result) if tab.runs(id) => {
+                tab.running = None;
+                match result {
+                    Ok(report) => {
+                        let spans = grouped_digits(report.spans);
+                        tab.note = format!("{spans} spans written to {}", path.display());
+                    }
+                    Err(error) => self.fail(at, "The trace could not be written", error),
+                }
+            }
+            TaskEvent::Surveyed(of, survey) => {
+                if let Some(capture) = &mut tab.capture {
+                    capture.take_survey(of, survey);
+                }
+            }
+            TaskEvent::Followed(of, row, flows) => {
+                if let Some(capture) = &mut tab.capture {
+                    capture.take_flows(of, row, flows);
+                }
+            }
+            TaskEvent::Arranged(arranged) => {
+                if let Some(timeline) = tab.timeline_mut() {
+                    timeline.take(arranged);
+                }
+            }
+            TaskEvent::Answered(id, kind, answer) => {
+                let Some(capture) = &mut tab.capture else { return };
+                let answer = answer.map(|answer| *answer);
+                if let Some(command) = tab.panels.take((id, kind), answer, &mut capture.timeline) {
+                    self.act_on_timeline(at, command);
+                }
+            }
+            TaskEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
+            TaskEvent::Wrote(_, Err(message)) => {
+                tab.message = Some(("The statistics could not be written", message));
+            }
+            // Of a task that was given up.
+            _ => {}
+        }
+    }
+
+    fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
+        let id = self.next_task();
+        let tab = &mut self.tabs[at];
+        // While more is sorted, what is looked at stays in view.
+        let (timeline, is_mended) =
+            if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = tab.capture.take() {
+                (timeline.with_more(snapshot), is_mended)
+            } else {
+                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.preferences.navigation);
+                timeline.set_density(self.preferences.density);
+                timeline.set_colors(self.preferences.colors);
+                (timeline, false)
+            };
+        tab.panels.forget(timeline.snapshot(), &tab.wake);
+        let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
+        capture.is_mended = is_mended;
+        let kept = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
+        if let Some((kept, note)) = kept.map(|folders| folders.timeline(&capture.sources)) {
+            tab.note.extend(note);
+            if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
+                tasks::arrange(job, &tab.wake);
+            }
+        }
+        tab.capture = Some(capture);
+    }
+
+    /// Shows a capture that was loaded from `sources`, to its end or, while it `grows`, so far.
+    pub fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
+        self.show_capture_in(self.shown_tab, snapshot, sources, grows);
+    }
+}

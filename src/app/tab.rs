@@ -1,0 +1,93 @@
+//! A tab: one capture with all that belongs to it, and the way in which the answers of its background work come back to it
+//! and to no other.
+
+use std::sync::Arc;
+
+use super::capture::OpenCapture;
+use super::panels::Panels;
+use super::preferences::Folders;
+use super::tasks::{Running, TaskEvent, TaskId, Wake};
+use crate::model::Sources;
+use crate::ui::timeline::Timeline;
+
+/// Tells a tab from the others, also from those that were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TabId(pub u64);
+
+/// What belongs to one capture.
+pub struct Tab {
+    pub id: TabId,
+    /// Brings what background work says to this tab.
+    pub wake: Wake,
+    pub capture: Option<OpenCapture>,
+    /// Whether a capture is about to be opened, so that nobody need be told how.
+    pub awaits_capture: bool,
+    pub running: Option<Running>,
+    pub panels: Panels,
+    /// What went wrong: a title and a sentence.
+    pub message: Option<(&'static str, String)>,
+    /// What the status bar says beside the counts.
+    pub note: String,
+}
+
+impl Tab {
+    /// A tab with nothing open, whose work brings its events to `wake`.
+    pub fn new(id: TabId, wake: &Wake) -> Self {
+        let to_app = Arc::clone(wake);
+        let wake: Wake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
+        Self {
+            id,
+            wake,
+            capture: None,
+            awaits_capture: false,
+            running: None,
+            panels: Panels::default(),
+            message: None,
+            note: String::new(),
+        }
+    }
+
+    /// What it is called: its capture, or the one that is being opened.
+    pub fn title(&self) -> String {
+        match (&self.capture, &self.running) {
+            (Some(capture), _) => capture.title(),
+            (None, Some(running)) => running.sources.title(),
+            (None, None) => "New tab".to_owned(),
+        }
+    }
+
+    /// Whether nothing is open and nothing is being opened.
+    pub fn is_empty(&self) -> bool {
+        self.capture.is_none() && self.running.is_none()
+    }
+
+    pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+        self.capture.as_mut().map(|capture| &mut capture.timeline)
+    }
+
+    /// Whether that is the task that runs, and not one that was given up.
+    pub fn runs(&self, id: TaskId) -> bool {
+        self.running.as_ref().is_some_and(|running| running.id == id)
+    }
+
+    /// The capture that is open does not grow any more.
+    pub fn stop_growing(&mut self) {
+        if let Some(capture) = &mut self.capture {
+            capture.grows = false;
+        }
+    }
+
+    /// Keeps what is to be kept of the capture.
+    pub fn keep(&self, folders: Option<&Folders>) {
+        let capture = self.capture.as_ref().filter(|capture| capture.is_whole());
+        if let (Some(capture), Some(folders)) = (capture, folders) {
+            // The capture may have been removed; what is not kept is not missed.
+            folders.keep_timeline(&capture.sources, &capture.timeline.to_keep()).ok();
+        }
+    }
+
+    /// Whether it shows that capture.
+    pub fn is_of(&self, sources: &Sources) -> bool {
+        self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
+    }
+}

@@ -1,0 +1,124 @@
+//! Several captures in one window: tabs are opened beside each other, gone through, and closed. Those that are not shown
+//! keep what they are doing, and nothing is drawn for them.
+
+use super::state::App;
+use super::tab::{Tab, TabId};
+use super::tasks::{Source, TaskError};
+use crate::ui::TabCommand;
+use crate::ui::tab_bar::TabTitle;
+
+impl App {
+    /// The tab that is shown.
+    pub(super) fn tab(&self) -> &Tab {
+        &self.tabs[self.shown_tab]
+    }
+
+    /// The tab that is shown.
+    pub(super) fn tab_mut(&mut self) -> &mut Tab {
+        &mut self.tabs[self.shown_tab]
+    }
+
+    /// How many tabs there are.
+    #[must_use]
+    pub fn tab_count(&self) -> usize {
+        self.tabs.len()
+    }
+
+    /// Opens a capture in a tab of its own; where nothing is open in the tab that is shown, in that.
+    pub(super) fn open_in_tab(&mut self, source: Source) {
+        if let Source::Files(sources) = &source
+            && let Some(known) = self.tabs.iter().position(|tab| tab.is_of(sources))
+        {
+            // It is read again: it may have changed.
+            self.show_tab(known);
+        } else if !self.tab().is_empty() {
+            let tab = self.new_tab();
+            self.tabs.insert(self.shown_tab + 1, tab);
+            self.show_tab(self.shown_tab + 1);
+        }
+        self.tab_mut().note.clear();
+        self.load(source);
+    }
+
+    pub(super) fn act_on_tabs(&mut self, command: TabCommand) {
+        let count = self.tabs.len();
+        match command {
+            TabCommand::Next => self.show_tab((self.shown_tab + 1) % count),
+            TabCommand::Previous => self.show_tab((self.shown_tab + count - 1) % count),
+            TabCommand::Show(tab) => self.show_tab(tab),
+            TabCommand::Close => self.close_tab(self.shown_tab),
+            TabCommand::CloseAt(tab) => self.close_tab(tab),
+        }
+    }
+
+    /// What the bar says of each tab.
+    pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
+        let title = |(place, tab): (usize, &Tab)| TabTitle {
+            text: tab.title(),
+            part: tab.running.as_ref().map(|running| running.progress.view().fraction().unwrap_or(0.0)),
+            has_failed: tab.message.is_some(),
+            is_shown: place == self.shown_tab,
+        };
+        self.tabs.iter().enumerate().map(title).collect()
+    }
+
+    /// A capture could not be opened: the message is shown, in place of an empty tab over the one before.
+    pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError) {
+        let message = match error {
+            TaskError::Cancelled => None,
+            TaskError::Failed(message) => Some((title, message)),
+        };
+        let at = if self.tabs[at].is_empty() && self.tabs.len() > 1 { self.remove_tab(at) } else { at };
+        let tab = &mut self.tabs[at];
+        match message {
+            Some(_) => tab.message = message,
+            None => "Stopped.".clone_into(&mut tab.note),
+        }
+    }
+
+    fn new_tab(&mut self) -> Tab {
+        self.tabs_opened += 1;
+        Tab::new(TabId(self.tabs_opened), &self.wake)
+    }
+
+    fn show_tab(&mut self, tab: usize) {
+        if tab == self.shown_tab || tab >= self.tabs.len() {
+            return;
+        }
+        // Answers for a picture that nobody sees are asked again when it is seen.
+        if let Some(timeline) = self.tab_mut().timeline_mut() {
+            timeline.rest();
+        }
+        self.shown_tab = tab;
+        self.picker = None;
+    }
+
+    fn close_tab(&mut self, tab: usize) {
+        if tab >= self.tabs.len() {
+            return;
+        }
+        self.tabs[tab].keep(self.options.folders.as_ref());
+        if self.tabs.len() == 1 {
+            // A window has a tab, if only an empty one.
+            self.tabs = vec![self.new_tab()];
+        } else {
+            self.remove_tab(tab);
+        }
+    }
+
+    /// Takes a tab away; returns the place of the tab that takes over from it.
+    fn remove_tab(&mut self, tab: usize) -> usize {
+        self.tabs.remove(tab);
+        let before = tab.saturating_sub(1);
+        if self.shown_tab > tab {
+            self.shown_tab -= 1;
+        } else if self.shown_tab == tab {
+            self.shown_tab = before;
+        }
+        before
+    }
+}
+
+#[cfg(test)]
+#[path = "tabs_tests.rs"]
+mod tests;
