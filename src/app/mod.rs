@@ -5,6 +5,8 @@ mod analysis;
 mod capture;
 pub mod demo;
 pub mod dialogs;
+#[cfg_attr(not(unix), path = "no_hand_over.rs")]
+pub mod hand_over;
 mod panels;
 pub mod picture;
 pub mod preferences;
@@ -35,6 +37,8 @@ pub struct AppOptions {
     pub load: LoadOptions,
     /// Whether to open a generated capture when no file is given.
     pub demo: bool,
+    /// Whether a window that is open already may take over what this one is to open, and this one what others are.
+    pub hand_over: bool,
     /// Dark or light at first.
     pub shade: Shade,
     /// How spans are coloured at first.

@@ -17,6 +17,7 @@ use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
 use crate::ui::kept::KeptTimeline;
 use crate::ui::navigation::Navigation;
+use crate::ui::preferences::SecondStart;
 
 /// Captures that were opened last and are offered again.
 pub const RECENT_MAX: usize = 12;
@@ -54,6 +55,8 @@ pub struct WindowPlace {
 pub struct Preferences {
     /// Dark or light.
     pub shade: Shade,
+    /// What another start does with its capture.
+    pub second_start: SecondStart,
     /// How spans are coloured.
     pub colors: Colors,
     /// The size of text, in percent of the normal one.
@@ -76,6 +79,7 @@ impl Default for Preferences {
     fn default() -> Self {
         Self {
             shade: Shade::default(),
+            second_start: SecondStart::default(),
             colors: Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
@@ -105,6 +109,13 @@ impl Folders {
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
         preferences.recent.truncate(RECENT_MAX);
         (preferences, note)
+    }
+
+    /// What is preferred of another start: read before there is a window that could tell of a broken file.
+    #[must_use]
+    pub fn second_start(&self) -> SecondStart {
+        let text = fs::read(self.preferences_path()).unwrap_or_default();
+        serde_json::from_slice::<Preferences>(&text).map(|kept| kept.second_start).unwrap_or_default()
     }
 
     /// Keeps the preferences.
@@ -203,13 +214,16 @@ mod tests {
         let chosen = Preferences {
             shade: Shade::Light,
             density: Density::Tall,
+            second_start: SecondStart::Window,
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
             navigation: Navigation { wheel: Wheel::Zooms, inertia: false, animation: false },
             recent: vec!["/a trace.json".to_owned()],
             window: Some(WindowPlace { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
             ..Preferences::default()
         };
+        assert_eq!(folders.second_start(), SecondStart::Tab);
         folders.keep_preferences(&chosen).unwrap();
+        assert_eq!(folders.second_start(), SecondStart::Window);
         assert_eq!(folders.preferences(), (chosen, None));
         // Of another version: what it does not know is as for a new user, what this one does not know is passed over.
         fs::write(folders.preferences_path(), r#"{"shade":"Light","unknown":[1]}"#).unwrap();

@@ -126,7 +126,7 @@ impl App {
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, sizes, colors, theme));
+            commands.extend(preferences::show(ui, sizes, colors, self.preferences.second_start, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             menu::keys(ui, theme);

@@ -57,6 +57,8 @@ pub struct App {
     pub(super) tabs: Vec<Tab>,
     pub(super) shown_tab: usize,
     pub(super) tabs_opened: u64,
+    /// Whether the window is to come to the front.
+    pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
     pub(super) picker: Option<Picker>,
     pub(super) palette: Option<Palette>,
@@ -96,6 +98,7 @@ impl App {
             tabs: vec![tab],
             shown_tab: 0,
             tabs_opened: 0,
+            wants_attention: false,
             tasks_started: 0,
             picker: None,
             palette: None,
@@ -152,6 +155,11 @@ impl App {
     /// Those of all tabs.
     fn timelines(&mut self) -> impl Iterator<Item = &mut Timeline> {
         self.tabs.iter_mut().filter_map(Tab::timeline_mut)
+    }
+
+    /// Whether the window is to come to the front; it is asked for once.
+    pub fn take_attention(&mut self) -> bool {
+        std::mem::take(&mut self.wants_attention)
     }
 
     /// Says something in the status bar.
@@ -287,6 +295,7 @@ impl App {
                 self.preferences.navigation = navigation;
                 self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
             }
+            Command::SetSecondStart(second_start) => self.preferences.second_start = second_start,
             Command::SetSizes(sizes) => {
                 self.preferences.memory_bytes = sizes.memory_bytes;
                 self.preferences.cache_bytes = sizes.cache_bytes;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use super::demo::{demo_capture, demo_folder, demo_path};
 use super::dialogs::Choice;
+use super::hand_over::HandedOver;
 use super::tab::TabId;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -47,6 +48,8 @@ pub enum TaskEvent {
     Answered(TaskId, Kind, Result<Box<Option<Answer>>, TaskError>),
     /// A folder was listed.
     Listed(PathBuf, Listing),
+    /// Another start hands its files over.
+    HandedOver(HandedOver),
     /// A dialog of the system is over.
     Chosen(Choice),
 }

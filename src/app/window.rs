@@ -8,9 +8,10 @@ use egui_winit::accesskit_winit;
 use winit::application::ApplicationHandler;
 use winit::event::{StartCause, WindowEvent};
 use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
-use winit::window::{Window, WindowId};
+use winit::window::{UserAttentionType, Window, WindowId};
 
 use super::dialogs;
+use super::hand_over::{HandOverError, Meeting};
 use super::preferences::WindowPlace;
 use super::state::{App, Effect};
 use super::tasks::{TaskEvent, Wake};
@@ -18,6 +19,7 @@ use super::{AppError, AppOptions};
 use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
+use crate::ui::preferences::SecondStart;
 
 /// What wakes the loop.
 #[derive(Debug)]
@@ -41,15 +43,25 @@ impl From<accesskit_winit::Event> for Event {
 /// # Errors
 /// [`AppError`] if there is no display, no driver, or a library of the system is missing.
 pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
+    let meeting = Meeting::of_user().filter(|_| options.hand_over);
+    let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
+    let note = match meeting.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
+        Some(meeting) => match meeting.hand_over(&sources) {
+            Ok(()) => return Ok(()),
+            Err(HandOverError::NoWindow) => String::new(),
+            Err(error) => format!("A window of its own: {error}"),
+        },
+        None => String::new(),
+    };
     // The window library panics where a library of the system is missing.
-    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, meeting.as_ref(), note))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
         Err(AppError::MissingLibrary { reason })
     })
 }
 
-fn run_loop(sources: Sources, options: AppOptions) -> Result<(), AppError> {
+fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, note: String) -> Result<(), AppError> {
     // The error begins with the place in the library's source, which helps nobody.
     let no_window = |error: &dyn std::fmt::Display| {
         let text = error.to_string();
@@ -69,13 +81,18 @@ fn run_loop(sources: Sources, options: AppOptions) -> Result<(), AppError> {
         window: None,
         sources,
         demo,
+        opening_note: String::new(),
         repaint_at: None,
         failed: None,
     };
+    // Without it, another start opens a window of its own.
+    let host = meeting.and_then(|meeting| meeting.host(&shell.wake).ok().flatten());
+    shell.opening_note = note;
     if shell.demo || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
     event_loop.run_app(&mut shell).map_err(|error| no_window(&error))?;
+    drop(host);
     shell.failed.map_or(Ok(()), Err)
 }
 
@@ -88,6 +105,8 @@ struct Shell {
     /// To be opened after the first frame.
     sources: Sources,
     demo: bool,
+    /// What is said of the start once a capture is being opened.
+    opening_note: String,
     repaint_at: Option<Instant>,
     failed: Option<AppError>,
 }
@@ -127,6 +146,9 @@ impl ApplicationHandler<Event> for Shell {
             Event::Task(event) => {
                 self.app.take(event);
                 self.request_redraw();
+                if self.app.take_attention() {
+                    self.come_to_front();
+                }
             }
             Event::Access(event) => self.access(&event),
         }
@@ -300,6 +322,7 @@ impl Shell {
         let demo = std::mem::take(&mut self.demo);
         if !sources.files().is_empty() {
             self.app.open(sources);
+            self.app.set_note(std::mem::take(&mut self.opening_note));
         } else if demo {
             self.app.open_demo();
         } else {
@@ -318,6 +341,15 @@ impl Shell {
             accesskit_winit::WindowEvent::AccessibilityDeactivated => open.egui.egui_ctx().disable_accesskit(),
         }
         open.window.request_redraw();
+    }
+
+    /// Comes to the front where the desktop lets a window do so, and else asks to be looked at.
+    fn come_to_front(&self) {
+        if let Some(open) = &self.window {
+            open.window.set_minimized(false);
+            open.window.focus_window();
+            open.window.request_user_attention(Some(UserAttentionType::Informational));
+        }
     }
 
     fn request_redraw(&self) {

@@ -43,6 +43,9 @@ pub enum Command {
 /// How captures are loaded.
 #[derive(Debug, Clone)]
 pub struct Load {
+    /// Whether nothing was said about how to load.
+    #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
+    pub is_usual: bool,
     /// The bound on the memory of a load.
     pub budget_bytes: u64,
     /// How many threads may work at once.
@@ -229,7 +232,9 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Always => ShowProgress::Log,
         LowProgress::Auto => ShowProgress::Not,
     };
+    let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
     Ok(Load {
+        is_usual,
         budget_bytes: common.memory.unwrap_or(Budget::DEFAULT_BYTES),
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },

@@ -19,7 +19,10 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 /// Opens the window and stays until it is closed.
 pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
-    Ok(app::run(sources, AppOptions { load: how.options(), demo, folders, ..AppOptions::default() })?)
+    Ok(app::run(
+        sources,
+        AppOptions { load: how.options(), demo, hand_over: how.is_usual, folders, ..AppOptions::default() },
+    )?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.

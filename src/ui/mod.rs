@@ -44,7 +44,7 @@ use std::path::{Path, PathBuf};
 
 use self::marks::RulerOrigin;
 use self::navigation::Navigation;
-use self::preferences::Sizes;
+use self::preferences::{SecondStart, Sizes};
 use self::questions::Question;
 use crate::model::{Sources, TrackIdx};
 use crate::scene::arrange::Order;
@@ -107,6 +107,8 @@ pub enum Command {
     Mark(MarkCommand),
     /// To move otherwise from now on.
     SetNavigation(Navigation),
+    /// What a second start does from now on.
+    SetSecondStart(SecondStart),
     /// To give loads other bounds from now on.
     SetSizes(Sizes),
     /// To show every command, to be chosen from.

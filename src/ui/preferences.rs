@@ -2,6 +2,7 @@
 //! kept captures may take.
 
 use egui::{DragValue, RichText, Ui};
+use serde::{Deserialize, Serialize};
 
 use super::Command;
 use super::theme::Theme;
@@ -16,15 +17,26 @@ pub struct Sizes {
     pub cache_bytes: u64,
 }
 
+/// What another start of the program does with its capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SecondStart {
+    /// Has the window that is open show it in a tab.
+    #[default]
+    Tab,
+    /// Shows it in a window of its own.
+    Window,
+}
+
 /// Shows all of it; returns what was chosen.
-pub fn show(ui: &mut Ui, sizes: Sizes, colors: Colors, theme: &Theme) -> Vec<Command> {
+pub fn show(ui: &mut Ui, sizes: Sizes, colors: Colors, second_start: SecondStart, theme: &Theme) -> Vec<Command> {
     const MIB: u64 = 1 << 20;
     const GIB: u64 = 1 << 30;
-    let (mut chosen, mut chosen_colors) = (sizes, colors);
+    let (mut chosen, mut chosen_colors, mut chosen_start) = (sizes, colors, second_start);
     // A sentence is a line, and the window as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     egui::Grid::new("sizes").num_columns(2).spacing([20.0, 8.0]).show(ui, |ui| {
         show_colors(ui, &mut chosen_colors, theme);
+        show_second_start(ui, &mut chosen_start, theme);
         let row = |ui: &mut Ui, title: &str, why: &str, bytes: &mut u64, unit: u64, suffix: &str| {
             ui.vertical(|ui| {
                 ui.label(title);
@@ -44,7 +56,8 @@ pub fn show(ui: &mut Ui, sizes: Sizes, colors: Colors, theme: &Theme) -> Vec<Com
     });
     let sizes = (chosen != sizes).then_some(Command::SetSizes(chosen));
     let colors = (chosen_colors != colors).then_some(Command::SetColors(chosen_colors));
-    sizes.into_iter().chain(colors).collect()
+    let start = (chosen_start != second_start).then_some(Command::SetSecondStart(chosen_start));
+    sizes.into_iter().chain(colors).chain(start).collect()
 }
 
 fn show_colors(ui: &mut Ui, colors: &mut Colors, theme: &Theme) {
@@ -71,6 +84,18 @@ fn show_colors(ui: &mut Ui, colors: &mut Colors, theme: &Theme) {
     ui.horizontal(|ui| {
         ui.selectable_value(&mut colors.hues, Hues::Usual, "Usual");
         ui.selectable_value(&mut colors.hues, Hues::ColorBlind, "For colour-blind eyes");
+    });
+    ui.end_row();
+}
+
+fn show_second_start(ui: &mut Ui, start: &mut SecondStart, theme: &Theme) {
+    ui.vertical(|ui| {
+        ui.label("A capture that is opened elsewhere");
+        ui.label(RichText::new("With a double click, or from the command line").small().color(theme.weak_text));
+    });
+    ui.horizontal(|ui| {
+        ui.selectable_value(start, SecondStart::Tab, "In a tab here");
+        ui.selectable_value(start, SecondStart::Window, "In a window of its own");
     });
     ui.end_row();
 }

@@ -6,4 +6,5 @@ mod moves;
 mod open;
 mod picture;
 mod rows;
+mod second;
 mod work;

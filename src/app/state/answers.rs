@@ -38,6 +38,12 @@ impl App {
                 }
             }
             TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
+            TaskEvent::HandedOver(handed) => {
+                if let Some(sources) = handed.take() {
+                    self.open(sources);
+                    self.wants_attention = true;
+                }
+            }
             TaskEvent::Chosen(Choice::Dismissed) => {}
             // Work that no tab has started.
             of_shown => self.take_in(self.shown_tab, of_shown),

@@ -1,0 +1,320 @@
+//! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder, which
+//! nobody else can enter. There is no other way in: nothing listens on a network.
+//!
+//! Whoever holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive. A
+//! message is `LSP1`, the length of what follows, and for each file its offset, the length of its path and its path; numbers
+//! are little-endian. The answer is one byte, and comes from the loop of the window: a window that hangs takes nothing over.
+
+use std::fs::{self, File, Permissions};
+use std::io::{self, Read, Write};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::mpsc::{SyncSender, sync_channel};
+use std::time::{Duration, Instant};
+
+use super::tasks::{TaskEvent, Wake, spawn};
+use crate::model::{SourceFile, Sources};
+
+/// How long a second start waits for an answer before it opens a window of its own.
+pub const PATIENCE: Duration = Duration::from_millis(500);
+
+/// How long a window may take to say that it takes files over: less, so that its answer still finds somebody.
+const ANSWER_WITHIN: Duration = Duration::from_millis(400);
+
+/// The longest message: more files than a command line holds are not handed over.
+const MESSAGE_BYTES_MAX: u32 = 64 * 1024;
+
+const MAGIC: &[u8; 4] = b"LSP1";
+const TAKEN: u8 = b'y';
+
+/// Why files were not handed over.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum HandOverError {
+    /// There is no window to take them, or none that may be asked.
+    #[error("no window takes files over")]
+    NoWindow,
+    /// There is one that does not answer in time.
+    #[error("the window that is open does not answer within {} ms", waited.as_millis())]
+    NoAnswer { waited: Duration },
+    /// They do not fit a message.
+    #[error("a message holds {most} bytes, these files need {bytes}")]
+    TooLong { bytes: usize, most: u32 },
+    /// The message is no message.
+    #[error("expected {expected}, found {found}")]
+    NotAMessage { expected: &'static str, found: String },
+    /// The system does not let it.
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// Where windows of a display meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meeting {
+    socket: PathBuf,
+    lock: PathBuf,
+}
+
+/// A window that takes over what others are started with, until it is dropped.
+#[derive(Debug)]
+pub struct Host {
+    meeting: Meeting,
+    /// Released by the system when the program ends, however it ends.
+    _lock: File,
+}
+
+impl Meeting {
+    /// That of the user's own display; `None` where the system names no folder that only the user can enter.
+    #[must_use]
+    pub fn of_user() -> Option<Self> {
+        let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
+        let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
+        Self::within(&folder, &display.unwrap_or_default())
+    }
+
+    fn within(folder: &Path, display: &str) -> Option<Self> {
+        /// Whoever else could enter could put a socket of his own there.
+        const OF_OTHERS: u32 = 0o077;
+        let mode = fs::metadata(folder).ok()?.permissions().mode();
+        // A display may be named by a path.
+        let display = display.replace(|letter: char| !letter.is_ascii_alphanumeric(), "-");
+        let file = |ending| folder.join(format!("longspan{display}.{ending}"));
+        (mode & OF_OTHERS == 0).then(|| Self { socket: file("sock"), lock: file("lock") })
+    }
+
+    /// Hands files to the window that is open. `Ok` means that it has taken them.
+    ///
+    /// # Errors
+    /// [`HandOverError`]; the caller opens a window of its own.
+    pub fn hand_over(&self, sources: &Sources) -> Result<(), HandOverError> {
+        let message = message_of(sources)?;
+        let began = Instant::now();
+        let mut stream = UnixStream::connect(&self.socket).map_err(|_| HandOverError::NoWindow)?;
+        stream.set_write_timeout(Some(PATIENCE))?;
+        stream.write_all(&message).map_err(|error| late(error, began))?;
+        stream.set_read_timeout(Some(PATIENCE.saturating_sub(began.elapsed()).max(Duration::from_millis(1))))?;
+        let mut answer = [0];
+        stream.read_exact(&mut answer).map_err(|error| late(error, began))?;
+        match answer {
+            [TAKEN] => Ok(()),
+            [other] => Err(HandOverError::NotAMessage { expected: "y", found: format!("byte {other}") }),
+        }
+    }
+
+    /// Takes over from now on what is handed to it, and brings it to the loop of the window; `None` if another window does.
+    ///
+    /// # Errors
+    /// What the system says to a socket, a lock or a thread.
+    pub fn host(&self, wake: &Wake) -> Result<Option<Host>, HandOverError> {
+        let lock = File::options().create(true).truncate(false).write(true).open(&self.lock)?;
+        if lock.try_lock().is_err() {
+            return Ok(None);
+        }
+        match fs::remove_file(&self.socket) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error.into()),
+            _ => {}
+        }
+        let listener = UnixListener::bind(&self.socket)?;
+        // The folder keeps others out already.
+        fs::set_permissions(&self.socket, Permissions::from_mode(0o600))?;
+        let wake = Arc::clone(wake);
+        spawn("take over", move || {
+            for stream in listener.incoming().flatten() {
+                // One after the other: each has half a second. What fails is told to the other side by silence.
+                answer(stream, &wake).ok();
+            }
+        })
+        .map_err(|_| HandOverError::NoWindow)?;
+        Ok(Some(Host { meeting: self.clone(), _lock: lock }))
+    }
+}
+
+impl Drop for Host {
+    fn drop(&mut self) {
+        fs::remove_file(&self.meeting.socket).ok(); // the next window removes it, too
+    }
+}
+
+/// What a window is asked to take over. It does so only while the other side still waits.
+#[derive(Debug)]
+pub struct HandedOver {
+    sources: Sources,
+    taken: SyncSender<()>,
+}
+
+impl HandedOver {
+    /// The files, unless whoever handed them over has opened a window of its own meanwhile.
+    #[must_use]
+    pub fn take(self) -> Option<Sources> {
+        self.taken.try_send(()).ok().map(|()| self.sources)
+    }
+}
+
+fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
+    stream.set_read_timeout(Some(PATIENCE))?;
+    stream.set_write_timeout(Some(PATIENCE))?;
+    let sources = read_message(&mut stream)?;
+    // Without room: what is sent is received by somebody who waits, or not at all.
+    let (taken, is_taken) = sync_channel(0);
+    wake(TaskEvent::HandedOver(HandedOver { sources, taken }));
+    if is_taken.recv_timeout(ANSWER_WITHIN).is_ok() {
+        stream.write_all(&[TAKEN])?;
+    }
+    Ok(())
+}
+
+fn message_of(sources: &Sources) -> Result<Vec<u8>, HandOverError> {
+    let mut body = Vec::new();
+    for file in sources.files() {
+        // The other window runs in another folder.
+        let path = std::path::absolute(&file.path)?;
+        let path = path.as_os_str().as_bytes();
+        body.extend(file.offset_ns.to_le_bytes());
+        body.extend((path.len() as u32).to_le_bytes());
+        body.extend(path);
+    }
+    let too_long = || HandOverError::TooLong { bytes: body.len(), most: MESSAGE_BYTES_MAX };
+    let length = u32::try_from(body.len()).ok().filter(|length| *length <= MESSAGE_BYTES_MAX).ok_or_else(too_long)?;
+    Ok([&MAGIC[..], &length.to_le_bytes(), &body].concat())
+}
+
+fn read_message(from: &mut impl Read) -> Result<Sources, HandOverError> {
+    let not_a_message = |expected, found| Err(HandOverError::NotAMessage { expected, found });
+    let (mut magic, mut length) = ([0; 4], [0; 4]);
+    from.read_exact(&mut magic)?;
+    from.read_exact(&mut length)?;
+    let length = u32::from_le_bytes(length);
+    if magic != *MAGIC {
+        return not_a_message("LSP1", format!("{magic:?}"));
+    }
+    if length > MESSAGE_BYTES_MAX {
+        return not_a_message("at most 65536 bytes", format!("{length}"));
+    }
+    let mut body = vec![0; length as usize];
+    from.read_exact(&mut body)?;
+    let mut files = Vec::new();
+    let mut rest = &body[..];
+    while !rest.is_empty() {
+        let Some(([offset, path_length], after)) = head_of(rest) else {
+            return not_a_message("an offset and a length", format!("{} bytes", rest.len()));
+        };
+        let path_bytes = u32::try_from(path_length).unwrap_or(u32::MAX) as usize;
+        let Some((path, after)) = after.split_at_checked(path_bytes) else {
+            return not_a_message("a path", format!("{} bytes of {path_bytes}", after.len()));
+        };
+        let path = PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()));
+        files.push(SourceFile { path, offset_ns: offset });
+        rest = after;
+    }
+    Ok(Sources::new(files))
+}
+
+/// The two numbers before a path, and what follows them.
+fn head_of(rest: &[u8]) -> Option<([i64; 2], &[u8])> {
+    let (offset, rest) = rest.split_first_chunk()?;
+    let (length, rest) = rest.split_first_chunk()?;
+    Some(([i64::from_le_bytes(*offset), u32::from_le_bytes(*length).into()], rest))
+}
+
+/// A timeout is no answer; all else is what the system says.
+fn late(error: io::Error, began: Instant) -> HandOverError {
+    match error.kind() {
+        io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut | io::ErrorKind::UnexpectedEof => {
+            HandOverError::NoAnswer { waited: began.elapsed() }
+        }
+        _ => error.into(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    fn files(names: &[&str]) -> Sources {
+        let file = |name: &&str| SourceFile { path: PathBuf::from(name), offset_ns: name.len() as i64 - 3 };
+        Sources::new(names.iter().map(file).collect())
+    }
+
+    fn folder() -> tempfile::TempDir {
+        let folder = tempfile::tempdir().unwrap();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o700)).unwrap();
+        folder
+    }
+
+    #[test]
+    fn messages_come_back_and_those_that_are_cut_or_too_long_are_none() {
+        let mut odd = files(&["/a b", "/"]).files().to_vec();
+        odd.push(SourceFile {
+            path: PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff])),
+            offset_ns: i64::MIN,
+        });
+        let odd = Sources::new(odd);
+        let message = message_of(&odd).unwrap();
+        assert_eq!(read_message(&mut &message[..]).unwrap(), odd);
+        for length in 0..message.len() {
+            assert!(read_message(&mut &message[..length]).is_err(), "{length}");
+            // A length that the message does not have, with all of its bytes there.
+            let mut lies = message[..length].to_vec();
+            if let Some(field) = lies.get_mut(4..8) {
+                field.copy_from_slice(&(length as u32 - 8).to_le_bytes());
+                assert!(read_message(&mut &lies[..]).map_or(true, |read| read != odd), "{length}");
+            }
+        }
+        let huge = [&MAGIC[..], &u32::MAX.to_le_bytes()].concat();
+        assert!(matches!(read_message(&mut &huge[..]), Err(HandOverError::NotAMessage { .. })));
+        let long = "x".repeat(MESSAGE_BYTES_MAX as usize);
+        assert!(matches!(message_of(&files(&[&long])), Err(HandOverError::TooLong { .. })));
+    }
+
+    #[test]
+    fn what_is_handed_over_reaches_the_one_window_that_hosts_and_nobody_when_it_is_gone() {
+        let folder = folder();
+        let meeting = Meeting::within(folder.path(), ":77/x").unwrap();
+        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
+        let (events, taken) = channel();
+        let wake: Wake = Arc::new(move |event| {
+            if let TaskEvent::HandedOver(handed) = event {
+                events.send(handed).unwrap();
+            }
+        });
+        // Left by a crash: a socket that nobody listens to.
+        drop(UnixListener::bind(&meeting.socket).unwrap());
+        let host = meeting.host(&wake).unwrap().expect("the first hosts");
+        assert!(meeting.host(&wake).unwrap().is_none(), "and the second does not");
+        assert_eq!(fs::metadata(&meeting.socket).unwrap().permissions().mode() & 0o777, 0o600);
+        let loop_of_window = std::thread::spawn(move || taken.recv().unwrap().take());
+        meeting.hand_over(&files(&["/a", "/bc"])).unwrap();
+        assert_eq!(loop_of_window.join().unwrap(), Some(files(&["/a", "/bc"])));
+        drop(host);
+        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
+        assert!(meeting.host(&wake).unwrap().is_some(), "another may host now");
+    }
+
+    #[test]
+    fn a_window_that_does_not_answer_in_time_takes_nothing_also_when_it_comes_to_itself() {
+        let folder = folder();
+        let meeting = Meeting::within(folder.path(), "").unwrap();
+        let (events, hung) = channel();
+        let wake: Wake = Arc::new(move |event| events.send(event).unwrap());
+        let _host = meeting.host(&wake).unwrap();
+        let began = Instant::now();
+        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoAnswer { .. })));
+        assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
+        match hung.recv().unwrap() {
+            TaskEvent::HandedOver(handed) => assert_eq!(handed.take(), None),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_no_place_to_meet() {
+        let folder = folder();
+        fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
+        assert_eq!(Meeting::within(folder.path(), ":0"), None);
+    }
+}

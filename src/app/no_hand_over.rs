@@ -1,0 +1,56 @@
+//! Where the system has no sockets in folders of the user's, every start opens a window of its own.
+
+use super::tasks::Wake;
+use crate::model::Sources;
+
+/// Why files were not handed over.
+#[derive(Debug, thiserror::Error)]
+pub enum HandOverError {
+    /// There is no window to take them.
+    #[error("no window takes files over")]
+    NoWindow,
+}
+
+/// Where windows would meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Meeting;
+
+/// A window that would take files over.
+#[derive(Debug)]
+pub struct Host;
+
+/// What a window would be asked to take over.
+#[derive(Debug)]
+pub struct HandedOver;
+
+impl HandedOver {
+    /// Nothing.
+    #[must_use]
+    pub fn take(self) -> Option<Sources> {
+        None
+    }
+}
+
+impl Meeting {
+    /// Nowhere.
+    #[must_use]
+    pub fn of_user() -> Option<Self> {
+        None
+    }
+
+    /// Hands over nothing.
+    ///
+    /// # Errors
+    /// Always.
+    pub fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
+        Err(HandOverError::NoWindow)
+    }
+
+    /// Takes over nothing.
+    ///
+    /// # Errors
+    /// Never.
+    pub fn host(&self, _: &Wake) -> Result<Option<Host>, HandOverError> {
+        Ok(None)
+    }
+}

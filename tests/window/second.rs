@@ -1,0 +1,79 @@
+//! A second start of the program: its capture goes to the window that is open, or to one of its own.
+
+use std::fs::{self, Permissions};
+use std::os::unix::fs::PermissionsExt;
+
+use crate::desk::{Desk, Process, Window, text};
+use crate::open::TWO_SPANS;
+use crate::picture::span_color;
+
+/// The same with other names.
+fn others() -> String {
+    TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta")
+}
+
+/// A desk whose folder, which is that for sockets too, nobody else may enter: windows meet nowhere else.
+fn private_desk() -> Desk {
+    let desk = Desk::new();
+    fs::set_permissions(desk.folder.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+    desk
+}
+
+fn signal(window: &Window<'_>, name: &str) {
+    window.desk.tool("kill", &[&format!("-{name}"), &window.process.0.id().to_string()]);
+}
+
+#[test]
+fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through() {
+    let desk = private_desk();
+    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    let window = desk.open(&[text(&one)]);
+    window.until_found("the first capture", span_color("alpha"));
+    // By a path that says nothing to the window, which runs in another folder for all that it knows.
+    let mut second = desk.command(&["two.json"]);
+    let second = second.current_dir(two.parent().expect("a folder")).spawn().expect("the program starts");
+    let mut second = Process(second);
+    let status = window.until("the second start ends", |_| second.0.try_wait().expect("a child"));
+    assert!(status.success(), "{status}");
+    window.until_title("two.json - Longspan");
+    window.until_found("the second capture", span_color("gamma"));
+    window.key("ctrl+Tab");
+    window.until_title("one.json - Longspan");
+    window.until_found("the first capture again", span_color("alpha"));
+    window.key("ctrl+w");
+    window.until_title("two.json - Longspan");
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
+    let desk = private_desk();
+    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    let window = desk.open(&[text(&one)]);
+    window.until_found("the first capture", span_color("alpha"));
+    signal(&window, "STOP");
+    let second = desk.open(&[text(&two)]);
+    second.until_title("two.json - Longspan");
+    drop(second);
+    signal(&window, "KILL");
+    drop(window);
+    // The socket of the one that was killed is still there.
+    let third = desk.open(&[text(&two)]);
+    third.until_title("two.json - Longspan");
+    let (status, said) = third.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+}
+
+#[test]
+fn where_that_is_preferred_a_second_start_opens_a_window_of_its_own() {
+    let desk = private_desk();
+    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    fs::create_dir_all(desk.folder.path().join("config/longspan")).expect("a folder");
+    desk.file("config/longspan/preferences.json", r#"{"second_start":"Window"}"#);
+    let window = desk.open(&[text(&one)]);
+    window.until_title("one.json - Longspan");
+    let second = desk.open(&[text(&two)]);
+    second.until_title("two.json - Longspan");
+    assert_eq!(window.title(), "one.json - Longspan");
+}
