@@ -1,7 +1,6 @@
 //! `longspan --install-desktop`: has the desktop of this user open captures with a double click, and undoes it again. Writes
 //! only below the user's own data folder, as freedesktop.org lays it out; needs no rights.
 
-use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -11,69 +10,14 @@ use super::{CliError, to_stdout};
 /// The picture that stands for the program.
 const ICON: &str = include_str!("../../assets/longspan.svg");
 
-/// A kind of file that is opened.
-struct MimeType {
-    name: &'static str,
-    comment: &'static str,
-    globs: &'static [&'static str],
-    /// What it is besides; a file that is recognised as that by its content keeps this type by its name.
-    parent: Option<&'static str>,
-    /// How its files begin, escaped as in C.
-    magic: Option<&'static str>,
-}
+/// The entry in the menu of programs, as packages have it: with the program found by its name.
+const ENTRY: &str = include_str!("../../assets/longspan.desktop");
 
-/// The kinds of files that belong to nobody else. Plain JSON and gzip are left to what opens them.
-const TYPES: &[MimeType] = &[
-    MimeType {
-        name: "application/vnd.longspan.trace",
-        comment: "Longspan trace",
-        globs: &["*.longspan"],
-        parent: None,
-        magic: Some("\\x89SPAN\\r\\n\\x1a"),
-    },
-    MimeType {
-        name: "application/vnd.perfetto.trace",
-        comment: "Perfetto trace",
-        globs: &["*.pftrace", "*.perfetto-trace"],
-        parent: None,
-        magic: None,
-    },
-    MimeType {
-        name: "application/vnd.chrome-trace+json",
-        comment: "Chrome trace",
-        globs: &["*.trace.json", "*.chrome.json"],
-        parent: Some("application/json"),
-        magic: None,
-    },
-    MimeType {
-        name: "application/vnd.chrome-trace+gzip",
-        comment: "Compressed Chrome trace",
-        globs: &["*.trace.json.gz", "*.chrome.json.gz"],
-        parent: Some("application/gzip"),
-        magic: None,
-    },
-    MimeType {
-        name: "application/vnd.speedscope+json",
-        comment: "Speedscope profile",
-        globs: &["*.speedscope.json"],
-        parent: Some("application/json"),
-        magic: None,
-    },
-    MimeType {
-        name: "application/vnd.v8.cpuprofile+json",
-        comment: "V8 profile",
-        globs: &["*.cpuprofile"],
-        parent: Some("application/json"),
-        magic: None,
-    },
-    MimeType {
-        name: "application/vnd.spall.trace",
-        comment: "Spall trace",
-        globs: &["*.spall"],
-        parent: None,
-        magic: None,
-    },
-];
+/// The line of [`ENTRY`] that says how the program is started.
+const START: &str = "Exec=longspan %F";
+
+/// What belongs to nobody else is known by these names, and the native format by how it begins.
+const KINDS: &str = include_str!("../../assets/longspan.xml");
 
 /// Where everything goes.
 struct Places {
@@ -105,7 +49,7 @@ pub fn install() -> Result<(), CliError> {
     let places = Places::of_user()?;
     let program = std::env::current_exe()?;
     write(&places.icon, ICON)?;
-    write(&places.mime, &mime_package())?;
+    write(&places.mime, KINDS)?;
     write(&places.desktop, &desktop_entry(&program))?;
     let without = refresh(&places, true)?;
     to_stdout(|out| {
@@ -153,13 +97,13 @@ fn write(path: &Path, text: &str) -> Result<(), CliError> {
 }
 
 fn desktop_entry(program: &Path) -> String {
-    let types = TYPES.iter().map(|kind| kind.name).collect::<Vec<_>>().join(";");
-    format!(
-        "[Desktop Entry]\nType=Application\nName=Longspan\nGenericName=Trace Viewer\n\
-         Comment=Timelines of traces with a billion spans\nExec={} %F\nIcon=longspan\nTerminal=false\n\
-         Categories=Development;Profiling;\nMimeType={types};\nStartupWMClass=longspan\n",
-        quoted(&program.to_string_lossy())
-    )
+    ENTRY.replace(START, &format!("Exec={} %F", quoted(&program.to_string_lossy())))
+}
+
+/// The kinds of files that the program opens.
+fn kinds() -> impl Iterator<Item = &'static str> {
+    let line = ENTRY.lines().find_map(|line| line.strip_prefix("MimeType="));
+    line.unwrap_or_default().split_terminator(';')
 }
 
 /// A word of a command as desktop entries want it: in quotes, with what has a meaning there escaped twice.
@@ -176,30 +120,6 @@ fn quoted(word: &str) -> String {
     quoted + "\""
 }
 
-fn mime_package() -> String {
-    let mut xml = String::from(
-        "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<mime-info xmlns=\"http://www.freedesktop.org/standards/shared-mime-info\">\n",
-    );
-    for kind in TYPES {
-        let MimeType { name, comment, globs, parent, magic } = kind;
-        // Writing into a text never fails.
-        writeln!(xml, "  <mime-type type=\"{name}\">\n    <comment>{comment}</comment>").ok();
-        if let Some(parent) = parent {
-            writeln!(xml, "    <sub-class-of type=\"{parent}\"/>").ok();
-        }
-        if let Some(magic) = magic {
-            let found = format!("<match type=\"string\" offset=\"0\" value=\"{magic}\"/>");
-            writeln!(xml, "    <magic priority=\"80\">{found}</magic>").ok();
-        }
-        for glob in *globs {
-            // Above the weight of *.json and *.gz, which these end with as well.
-            writeln!(xml, "    <glob pattern=\"{glob}\" weight=\"60\"/>").ok();
-        }
-        xml += "  </mime-type>\n";
-    }
-    xml + "</mime-info>\n"
-}
-
 /// The list of programs by type with or without this one; all else in it stays.
 fn with_program(before: &str, installed: bool) -> String {
     const PROGRAM: &str = "longspan.desktop";
@@ -214,10 +134,10 @@ fn with_program(before: &str, installed: bool) -> String {
         }
     }
     lines.retain(|line| !line.is_empty());
-    for kind in TYPES.iter().filter(|_| installed) {
-        match lines.iter_mut().find(|line| line.starts_with(&format!("{}=", kind.name))) {
+    for kind in kinds().filter(|_| installed) {
+        match lines.iter_mut().find(|line| line.starts_with(&format!("{kind}="))) {
             Some(line) => *line = line.replacen('=', &format!("={PROGRAM};"), 1),
-            None => lines.push(format!("{}={PROGRAM};", kind.name)),
+            None => lines.push(format!("{kind}={PROGRAM};")),
         }
     }
     lines.join("\n") + "\n"
@@ -245,6 +165,28 @@ mod tests {
     }
 
     #[test]
+    fn the_entry_starts_the_program_from_where_it_is_and_else_stays_as_it_is() {
+        let entry = desktop_entry(Path::new("/opt/a b/longspan"));
+        assert!(entry.contains("\nExec=\"/opt/a b/longspan\" %F\n"), "{entry}");
+        assert_eq!(entry.lines().count(), ENTRY.lines().count());
+    }
+
+    #[test]
+    fn the_entry_the_kinds_of_files_and_the_table_for_packages_name_the_same() {
+        let between = |text: &'static str, before: &'static str| {
+            let parts = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
+            parts.collect::<Vec<_>>()
+        };
+        let entry: Vec<_> = kinds().collect();
+        assert_eq!(between(KINDS, "<mime-type type=\""), entry);
+        let manifest = include_str!("../../Cargo.toml");
+        assert_eq!(between(manifest, "mime-type = \""), entry);
+        for ending in between(manifest, "extensions = [\"") {
+            assert!(KINDS.contains(&format!("<glob pattern=\"*.{ending}\"")), "{ending}");
+        }
+    }
+
+    #[test]
     fn the_package_knows_how_the_native_format_begins() {
         let magic = crate::formats::native::wire::MAGIC;
         let escaped: String = magic
@@ -256,7 +198,6 @@ mod tests {
                 other => format!("\\x{other:02x}"),
             })
             .collect();
-        assert_eq!(TYPES[0].magic, Some(escaped.as_str()));
-        assert!(mime_package().contains(&escaped));
+        assert!(KINDS.contains(&format!("value=\"{escaped}\"")), "{escaped}");
     }
 }
