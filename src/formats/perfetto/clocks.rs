@@ -30,6 +30,8 @@ pub(super) struct Clocks {
     /// Fixed by the first snapshot.
     primary: Option<usize>,
     rows: FxHashMap<ClockKey, usize>,
+    /// The clock that was asked for last: nearly always the next one too.
+    recent: Option<(ClockKey, usize)>,
     all: Vec<Clock>,
     readings: usize,
 }
@@ -214,7 +216,19 @@ impl Clocks {
         }
     }
 
+    #[inline]
     fn row(&mut self, key: ClockKey) -> usize {
+        match self.recent {
+            Some((recent, row)) if recent == key => row,
+            _ => {
+                let row = self.look_up(key);
+                self.recent = Some((key, row));
+                row
+            }
+        }
+    }
+
+    fn look_up(&mut self, key: ClockKey) -> usize {
         if self.all.len() >= CLOCKS_MAX && !self.rows.contains_key(&key) {
             return 0;
         }

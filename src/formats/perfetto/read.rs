@@ -20,7 +20,7 @@ use crate::base::progress::Progress;
 use crate::formats::args::ArgsWriter;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
-use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Loss, Losses, Place, StackIdx};
 
@@ -29,6 +29,9 @@ const SEQUENCES_MAX: usize = 1 << 18;
 
 /// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
 const BATCHES_AHEAD: usize = 4;
+
+/// Events of a batch. A writer interns its names once, and each batch has to look each of them up again.
+const BATCH_EVENTS: usize = 64 * 1024;
 
 /// Makes a reader of a Perfetto capture.
 #[must_use]
@@ -181,7 +184,10 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
-            batch: BatchBuilder::new(rest.context.grain),
+            batch: BatchBuilder::new(Grain {
+                batch_events: rest.context.grain.batch_events.or(Some(BATCH_EVENTS)),
+                ..rest.context.grain
+            }),
             tracks: Tracks::new(rest),
             args: ArgsWriter::default(),
         }

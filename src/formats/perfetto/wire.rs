@@ -34,7 +34,8 @@ impl<'a> Fields<'a> {
         self.broken
     }
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
+    #[inline(always)]
     fn step(&mut self) -> Option<Field<'a>> {
         let tag = take_varint(&mut self.bytes)?;
         // Field numbers have 29 bits.
@@ -64,7 +65,8 @@ impl<'a> Fields<'a> {
 impl<'a> Iterator for Fields<'a> {
     type Item = Field<'a>;
 
-    #[inline]
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
     fn next(&mut self) -> Option<Field<'a>> {
         if self.bytes.is_empty() {
             return None;
