@@ -249,9 +249,24 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
     })
 }
 
+/// A text as a word of a filter that means it as it stands, whatever marks are in it.
+#[must_use]
+pub fn quoted(text: &str) -> String {
+    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_quoted_text_is_found_as_it_stands() {
+        for name in ["plain", "a b", "say \"x\"", r"C:\dir\", "-dur>1ms", "/x/"] {
+            let filter = Filter::parse(&quoted(name)).unwrap();
+            assert!(matches!(&filter.terms[..], [term] if !term.negated));
+            assert!(matches!(&filter.terms[0].test, Test::Name(test) if test.holds(name) && !test.holds("other")));
+        }
+    }
 
     fn only(text: &str) -> Term {
         let filter = Filter::parse(text).unwrap_or_else(|error| panic!("{error}"));

@@ -88,6 +88,8 @@ struct Drawing<'a> {
     track: TrackIdx,
     /// The colour of the track, where tracks have colours.
     of_track: Rgba,
+    /// Whether its spans are states of a thread.
+    is_of_states: bool,
     options: FrameOptions<'a>,
 }
 
@@ -138,7 +140,9 @@ pub fn build(
             let palette = options.palette;
             let stretches = lane.columns.stretches(palette);
             let of_track = color_of_track(answers, lane.lane, palette);
-            let drawing = Drawing { names, lane, track: answers.lane(lane.lane).track, of_track, options };
+            let track = answers.lane(lane.lane).track;
+            let is_of_states = answers.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
+            let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
             match lane.kind {
                 LaneKind::Counter => {
                     let color = palette.of_text(answers.track_name(lane.lane));
@@ -195,7 +199,12 @@ fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, 
 
 impl Drawing<'_> {
     fn color_of(&self, stretch: &Stretch) -> Colored {
-        let full = self.options.palette.of_span(self.names.get(stretch.name), stretch.dur_ns, self.of_track);
+        let (palette, name) = (self.options.palette, self.names.get(stretch.name));
+        let full = if self.is_of_states {
+            palette.of_state(name.text)
+        } else {
+            palette.of_span(name, stretch.dur_ns, self.of_track)
+        };
         let shown = self.options.filtered.map_or(full, |filtered| filtered.color(stretch, self.track, full));
         Colored { full, shown }
     }

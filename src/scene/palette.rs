@@ -50,6 +50,17 @@ pub struct Palette {
     ramp: [Rgba; DURATION_STEPS],
     /// For what has no category.
     grey: Rgba,
+    states: StateColors,
+}
+
+/// The colours of what the kernel does with a thread, by what they mean: work stands out, what waits for a processor or a
+/// disk is a warning, and sleep, which is most of the time of most threads, is near the ground.
+#[derive(Debug, Clone, Copy)]
+struct StateColors {
+    running: Rgba,
+    runnable: Rgba,
+    uninterruptible: Rgba,
+    asleep: Rgba,
 }
 
 /// Durations have a colour for each quarter of a power of ten: neighbours can still be told apart, and neighbouring columns
@@ -80,7 +91,7 @@ impl Palette {
             Hues::ColorBlind => rgba(color_blind(shade)).collect(),
         };
         let grey = rgba_from_oklch(if shade == Shade::Dark { 0.66 } else { 0.76 }, 0.0, 0.0);
-        Self { by: colors.by, named, ramp: ramp(colors.hues, shade), grey }
+        Self { by: colors.by, named, ramp: ramp(colors.hues, shade), grey, states: StateColors::on(shade) }
     }
 
     /// The colour of a text.
@@ -110,6 +121,17 @@ impl Palette {
         }
     }
 
+    /// The colour of a state of a thread, by the name that it has in every format.
+    #[must_use]
+    pub fn of_state(&self, state: &str) -> Rgba {
+        match state {
+            "Running" => self.states.running,
+            state if state.starts_with("Runnable") => self.states.runnable,
+            state if state.starts_with("Uninterruptible") => self.states.uninterruptible,
+            _ => self.states.asleep,
+        }
+    }
+
     /// What gives spans their colours.
     #[must_use]
     pub fn by(&self) -> ColorBy {
@@ -126,6 +148,19 @@ impl Palette {
     #[must_use]
     pub fn durations(&self) -> &[Rgba; DURATION_STEPS] {
         &self.ramp
+    }
+}
+
+impl StateColors {
+    /// Of the hues of Okabe and Ito (2008), which hold for all eyes.
+    #[expect(clippy::unreadable_literal, reason = "colours are written so")]
+    fn on(shade: Shade) -> Self {
+        let [running, runnable, uninterruptible, asleep] = match shade {
+            Shade::Dark => [0x16a479, 0xc3b704, 0xd2691e, 0x363c46],
+            Shade::Light => [0x4fd0a0, 0xe6da34, 0xe07b3a, 0xdfe3e9],
+        };
+        let [running, runnable, uninterruptible, asleep] = [running, runnable, uninterruptible, asleep].map(rgb);
+        Self { running, runnable, uninterruptible, asleep }
     }
 }
 
@@ -206,10 +241,12 @@ fn mixed(from: Rgba, to: Rgba, part: f64) -> Rgba {
 }
 
 fn rgba(colors: &[u32]) -> impl Iterator<Item = Rgba> {
-    colors.iter().map(|color| {
-        let [_, red, green, blue] = color.to_be_bytes();
-        Rgba::opaque(red, green, blue)
-    })
+    colors.iter().copied().map(rgb)
+}
+
+fn rgb(color: u32) -> Rgba {
+    let [_, red, green, blue] = color.to_be_bytes();
+    Rgba::opaque(red, green, blue)
 }
 
 #[cfg(test)]

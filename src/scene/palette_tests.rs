@@ -83,6 +83,28 @@ fn no_colour_is_lost_in_its_ground() {
 }
 
 #[test]
+fn states_of_threads_are_told_apart_by_any_eyes_and_sleep_is_nearest_to_the_ground() {
+    const STATES: [&str; 4] = ["Sleeping", "Running", "Runnable (preempted)", "Uninterruptible sleep"];
+    for (shade, ground) in [(Shade::Dark, Rgba::opaque(0x16, 0x18, 0x1d)), (Shade::Light, Rgba::opaque(255, 255, 255))]
+    {
+        let palette = Palette::new(shade);
+        let colors = STATES.map(|state| palette.of_state(state));
+        for (index, &color) in colors.iter().enumerate() {
+            assert!(contrast(color, color.text_on()) >= 4.5, "{color:?}");
+            for (&other, blindness) in
+                colors[index + 1..].iter().flat_map(|other| ALL.map(|blindness| (other, blindness)))
+            {
+                let distance = distance(color, other, blindness);
+                assert!(distance >= 0.065, "{color:?} {other:?} {distance} {blindness:?}");
+            }
+        }
+        let contrasts = colors.map(|color| contrast(color, ground));
+        assert!(contrasts[1..].iter().all(|&of_other| of_other > contrasts[0]), "{contrasts:?}");
+        assert!(contrasts[0] > 1.2, "sleep is drawn: {contrasts:?}");
+    }
+}
+
+#[test]
 fn no_two_colours_for_colour_blind_eyes_are_near_each_other_to_any_eyes() {
     for shade in SHADES {
         let colors = palette(Hues::ColorBlind, ColorBy::Name, shade).named;

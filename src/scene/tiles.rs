@@ -13,6 +13,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::rebucket::Answer;
 use super::titles::track_title;
 use super::viewport::Viewport;
+use crate::model::TrackKind;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
@@ -22,6 +23,10 @@ pub trait LaneAnswers: Send + Sync {
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
     /// The name of the track that a lane is of.
     fn track_name(&self, lane: LaneIdx) -> &str;
+    /// Whether a lane is of states of a thread.
+    fn is_of_states(&self, _lane: LaneIdx) -> bool {
+        false
+    }
     /// What tells the track that a lane is of from others, as text: for its colour.
     fn track_text(&self, lane: LaneIdx) -> String {
         self.track_name(lane).to_owned()
@@ -39,6 +44,10 @@ impl LaneAnswers for Snapshot {
 
     fn track_name(&self, lane: LaneIdx) -> &str {
         &self.track(self.lane(lane).track).name
+    }
+
+    fn is_of_states(&self, lane: LaneIdx) -> bool {
+        self.track(self.lane(lane).track).key.kind == TrackKind::State
     }
 
     fn track_text(&self, lane: LaneIdx) -> String {

@@ -1,6 +1,7 @@
 //! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the time. A
 //! click on a bar fills the width with it; the line above leads back.
 
+use std::borrow::Cow;
 use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
@@ -11,8 +12,9 @@ use super::theme::{Theme, color32};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
+use crate::query::filter::quoted;
 use crate::query::stacks::{CallTree, NodeIdx};
-use crate::scene::labels::shown;
+use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
 
 /// The height of a bar, in points.
@@ -157,17 +159,21 @@ impl FlamePanel {
             let top = origin.y + bar.level as f32 * BAR_POINTS;
             let (left, right) = (origin.x + bar.left, origin.x + (bar.right - 1.0).max(bar.left + WIDTH_MIN));
             let rect = Rect::from_min_max(pos2(left, top), pos2(right, top + BAR_POINTS - 1.0));
-            let name = shown(snapshot.names().get(tree.nodes()[bar.node.index()].name).text);
-            let color = palette.of_name(snapshot.names().get(tree.nodes()[bar.node.index()].name));
+            let named = snapshot.names().get(tree.nodes()[bar.node.index()].name);
+            let (name, color) = (shown(named.text), palette.of_name(named));
             painter.rect_filled(rect, 1.0, color32(color));
             if response.hover_pos().is_some_and(|at| rect.contains(at)) {
                 pointed = Some(bar.node);
                 painter.rect_stroke(rect, 1.0, egui::Stroke::new(1.0, theme.selection), egui::StrokeKind::Inside);
             }
-            if rect.width() > 24.0 {
-                let inside = painter.with_clip_rect(rect.shrink(2.0).intersect(painter.clip_rect()));
+            let font = FontId::proportional(12.0);
+            let room = rect.width() - 8.0;
+            let cut = painter.fonts_mut(|fonts| {
+                shorten_middle(&name, room, |letter| fonts.glyph_width(&font, letter)).map(Cow::into_owned)
+            });
+            if let Some(text) = cut {
                 let at = pos2(rect.left() + 4.0, rect.center().y);
-                inside.text(at, Align2::LEFT_CENTER, &*name, FontId::proportional(12.0), color32(color.text_on()));
+                painter.text(at, Align2::LEFT_CENTER, text, font, color32(color.text_on()));
             }
         }
         response.widget_info(|| {
@@ -179,7 +185,7 @@ impl FlamePanel {
         }
         if response.secondary_clicked() {
             let text = snapshot.names().get(tree.nodes()[node.index()].name).text;
-            commands.push(Command::SearchFor(format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))));
+            commands.push(Command::SearchFor(quoted(text)));
         }
         response.on_hover_text_at_pointer(describe(&tree, node, self.samples, snapshot));
     }

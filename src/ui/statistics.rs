@@ -15,6 +15,7 @@ use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::aggregate::{NameTotals, Totals};
+use crate::query::filter::quoted;
 use crate::scene::labels::shown;
 
 /// The height of a row, in points.
@@ -73,7 +74,10 @@ pub struct StatisticsPanel {
     totals: Option<Arc<Totals>>,
     /// Whether counting was stopped before all spans were counted.
     is_stopped: bool,
+    /// A line for each name, as they are sorted.
     lines: Vec<Line>,
+    /// Which of the lines have the words in their name: worked out when either changes, as there may be a million.
+    shown: Vec<u32>,
     words: String,
     sorted_by: Column,
     ascending: bool,
@@ -140,7 +144,9 @@ impl StatisticsPanel {
             };
             ui.label(RichText::new(of).color(theme.weak_text));
             let field = TextEdit::singleline(&mut self.words).hint_text("Filter names").desired_width(160.0);
-            ui.add(field.background_color(theme.canvas));
+            if ui.add(field.background_color(theme.canvas)).changed() {
+                self.filter();
+            }
             self.show_progress(ui, progress, range, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
@@ -193,10 +199,22 @@ impl StatisticsPanel {
     }
 
     fn show_table(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
-        let width = ui.available_width() - 14.0;
-        let columns = columns_of(width);
+        let width = (ui.available_width() - 14.0).max(TABLE_POINTS_MIN);
+        let mut chosen = None;
+        ScrollArea::horizontal().id_salt("columns").auto_shrink(false).show(ui, |ui| {
+            self.show_heads(ui, width, theme);
+            chosen = self.show_lines(ui, width, theme);
+        });
+        if let (Some(name), Some(range)) = (chosen, self.asked) {
+            (self.chosen, self.facts) = (Some(name), None);
+            commands.push(Command::Ask(Question::Name(name, range)));
+        }
+    }
+
+    /// The heads of the columns: a click sorts by one.
+    fn show_heads(&mut self, ui: &mut Ui, width: f32, theme: &Theme) {
         let header = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click()).0;
-        for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
+        for (column, (left, right)) in Column::ALL.into_iter().zip(columns_of(width)) {
             let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
             let response = ui.interact(cell, ui.scope_id().with(column.title()), Sense::click());
             let mark = match (self.sorted_by == column, self.ascending) {
@@ -214,16 +232,19 @@ impl StatisticsPanel {
                 self.sort();
             }
         }
-        let words = self.words.to_lowercase();
-        let lines: Vec<&Line> = self.lines.iter().filter(|line| line.text.to_lowercase().contains(&words)).collect();
+    }
+
+    /// The lines in view. Returns the name that was chosen.
+    fn show_lines(&self, ui: &mut Ui, width: f32, theme: &Theme) -> Option<NameIdx> {
+        let columns = columns_of(width);
         let mut chosen = None;
         ScrollArea::vertical().id_salt("totals").auto_shrink(false).show_rows(
             ui,
             ROW_POINTS,
-            lines.len(),
+            self.shown.len(),
             |ui, rows| {
                 ui.spacing_mut().item_spacing.y = 0.0;
-                for line in lines.get(rows).unwrap_or_default() {
+                for line in self.shown.get(rows).unwrap_or_default().iter().map(|&line| &self.lines[line as usize]) {
                     let (row, response) = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click());
                     if self.chosen == Some(line.name) || response.hovered() {
                         let color = if self.chosen == Some(line.name) { theme.raised } else { theme.header };
@@ -240,10 +261,7 @@ impl StatisticsPanel {
                 }
             },
         );
-        if let (Some(name), Some(range)) = (chosen, self.asked) {
-            (self.chosen, self.facts) = (Some(name), None);
-            commands.push(Command::Ask(Question::Name(name, range)));
-        }
+        chosen
     }
 
     fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
@@ -313,14 +331,21 @@ impl StatisticsPanel {
             let order = if ascending { order } else { order.reverse() };
             order.then(a.name.cmp(&b.name))
         });
+        self.filter();
+    }
+
+    fn filter(&mut self) {
+        let words = self.words.to_lowercase();
+        let numbered = (0..).zip(&self.lines);
+        let matching = numbered.filter(|(_, line)| line.text.to_lowercase().contains(&words));
+        self.shown = matching.map(|(number, _)| number).collect();
     }
 
     /// The lines that are shown, as comma-separated text in nanoseconds.
     #[must_use]
     pub fn csv(&self) -> String {
         let mut csv = "name,category,count,total,self,mean,p50,p99,min,max\n".to_owned();
-        let words = self.words.to_lowercase();
-        for line in self.lines.iter().filter(|line| line.text.to_lowercase().contains(&words)) {
+        for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
             let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
             write!(csv, "{},{}", quote(&line.text), quote(&line.category)).ok(); // text takes everything
             for number in line.numbers {
@@ -354,15 +379,18 @@ fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
     }
 }
 
+/// The width of a column of numbers: no number may lose its first digits.
+const NUMBER_POINTS: f32 = 76.0;
+
+/// Below this the table scrolls: names of some twenty letters, and all numbers.
+const TABLE_POINTS_MIN: f32 = 140.0 + NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
+
 /// The left and right end of each column.
 fn columns_of(width: f32) -> [(f32, f32); Column::ALL.len()] {
-    const NUMBER_POINTS: f32 = 76.0;
-    let numbers = Column::ALL.len() - 1;
-    let number = NUMBER_POINTS.min(width / (numbers as f32 + 2.0));
-    let name = width - number * numbers as f32;
-    std::array::from_fn(|column| match column {
-        0 => (0.0, name),
-        _ => (name + number * (column - 1) as f32, name + number * column as f32),
+    let numbers = NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
+    std::array::from_fn(|column| {
+        let right = width - numbers + NUMBER_POINTS * column as f32;
+        (if column == 0 { 0.0 } else { right - NUMBER_POINTS }, right)
     })
 }
 
@@ -374,24 +402,4 @@ fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: egui::Colo
         _ => (inside.right_center(), Align2::RIGHT_CENTER),
     };
     painter.text(at, align, text, FontId::proportional(12.0), color);
-}
-
-/// A text as a filter takes it: as it stands.
-fn quoted(text: &str) -> String {
-    format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::query::filter::{Filter, Test};
-
-    #[test]
-    fn a_quoted_name_is_found_as_it_stands() {
-        for name in ["plain", "a b", "say \"x\"", r"C:\dir\", "-dur>1ms", "/x/"] {
-            let filter = Filter::parse(&quoted(name)).unwrap();
-            assert!(matches!(&filter.terms[..], [term] if !term.negated));
-            assert!(matches!(&filter.terms[0].test, Test::Name(test) if test.holds(name) && !test.holds("other")));
-        }
-    }
 }

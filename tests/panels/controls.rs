@@ -22,6 +22,9 @@ const PANELS: [(&str, &str); 8] = [
     ("Open by path", "Open a trace"),
 ];
 
+/// The last columns of the table of statistics: it scrolls where there is no room for all of its numbers.
+const SCROLLED: [&str; 3] = ["p99", "Min", "Max"];
+
 /// Opens a panel by the name of its command.
 fn give(desk: &mut Desk, command: &str) {
     desk.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
@@ -42,6 +45,7 @@ fn check(desk: &mut Desk, size: Vec2, what: &str) {
     let buttons = nodes.filter(|node| node.accesskit_node().role() == egui::Role::Button);
     let outside: Vec<_> = buttons
         .filter(|node| !screen.contains(node.rect().center()))
+        .filter(|node| !SCROLLED.contains(&node.accesskit_node().label().unwrap_or_default().as_str()))
         .map(|node| format!("{:?} at {}", node.accesskit_node().label(), node.rect()))
         .collect();
     assert!(outside.is_empty(), "{what}: outside of the screen:\n{}", outside.join("\n"));
