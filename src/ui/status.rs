@@ -22,6 +22,10 @@ pub struct Status<'a> {
     pub palette: Option<&'a Palette>,
 }
 
+/// The width of the key of colours, and that of a long name of an adapter.
+const KEY_POINTS: f32 = 270.0;
+const ADAPTER_POINTS: f32 = 230.0;
+
 /// Shows the line.
 pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
@@ -48,10 +52,17 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
         if !status.note.is_empty() {
             ui.label(weak(shown(status.note).into_owned()));
         }
+        // In a narrow window what says least goes first: nothing may stand on the losses.
+        let room = ui.available_width();
+        let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
+        let palette = palette.filter(|_| room >= KEY_POINTS);
+        let has_adapter = room >= ADAPTER_POINTS + if palette.is_some() { KEY_POINTS } else { 0.0 };
         ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| {
-            ui.label(weak(status.adapter.to_owned()));
-            if let Some(palette) = status.palette.filter(|palette| palette.by() == ColorBy::Duration) {
+            if has_adapter {
+                ui.label(weak(status.adapter.to_owned()));
                 ui.add_space(12.0);
+            }
+            if let Some(palette) = palette {
                 color_key::show(ui, palette, theme);
             }
         });

@@ -93,3 +93,29 @@ fn the_tabulator_leads_to_every_button_of_the_window() {
     let missed: Vec<_> = wanted.iter().filter(|button| !reached.contains(button)).collect();
     assert!(missed.is_empty(), "the tabulator does not reach {missed:?}; it reached {reached:?}");
 }
+
+#[test]
+fn nothing_in_the_line_at_the_bottom_stands_on_anything_else() {
+    for size in SIZES {
+        let mut desk = Desk::with_capture(size, 1.0);
+        desk.harness.state_mut().set_adapter("A graphics card with a name of some length".to_owned(), false);
+        give(&mut desk, "Colour by duration");
+        desk.harness.run_steps(3);
+        let nodes = desk.harness.root().children_recursive();
+        let is_of_line = |node: &Node<'_>| {
+            let role = node.accesskit_node().role();
+            [egui::Role::Label, egui::Role::Button, egui::Role::Image].contains(&role)
+                && node.rect().center().y >= size.y - 24.0
+        };
+        let parts: Vec<(String, egui::Rect)> = nodes
+            .filter(is_of_line)
+            .map(|node| (format!("{:?}", node.accesskit_node().value()), node.rect()))
+            .collect();
+        assert!(parts.len() >= 3, "{parts:?}");
+        for (index, (name, rect)) in parts.iter().enumerate() {
+            for (other, other_rect) in &parts[index + 1..] {
+                assert!(!rect.shrink(1.0).intersects(*other_rect), "{size}: {name} {rect} on {other} {other_rect}");
+            }
+        }
+    }
+}
