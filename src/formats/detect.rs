@@ -196,7 +196,7 @@ pub const FORMATS: &[Format] = &[
         name: "Chrome JSON",
         extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
-        shows: &[Spans, Instants, Counters, Flows, Arguments],
+        shows: &[Spans, Instants, Counters, Flows, Arguments, Samples],
         open: |source, _| Ok(chrome_json::read::open(source)),
     },
     Format {

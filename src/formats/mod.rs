@@ -41,6 +41,8 @@ pub mod tracy;
 mod unpack;
 
 #[cfg(test)]
+mod shown_tests;
+#[cfg(test)]
 mod spans_tests;
 #[cfg(test)]
 mod testing;
