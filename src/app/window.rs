@@ -48,7 +48,7 @@ pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     let note = match meeting.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
         Some(meeting) => match meeting.hand_over(&sources) {
             Ok(()) => return Ok(()),
-            Err(HandOverError::NoWindow) => String::new(),
+            Err(error) if matches!(error, HandOverError::NoWindow) => String::new(),
             Err(error) => format!("A window of its own: {error}"),
         },
         None => String::new(),

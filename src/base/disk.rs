@@ -4,8 +4,9 @@
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
+
+use super::files;
 
 /// Requests that can fail for want of space or for a failing medium.
 pub trait Disk: Debug + Send + Sync {
@@ -15,11 +16,17 @@ pub trait Disk: Debug + Send + Sync {
     /// What the system says, such as that the disk is full.
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
 
-    /// Makes durable what is written. Of a folder: the names in it.
+    /// Makes durable what is written.
     ///
     /// # Errors
     /// What the system says, such as that the medium fails.
     fn sync(&self, file: &File) -> io::Result<()>;
+
+    /// Makes durable the names in a folder.
+    ///
+    /// # Errors
+    /// What the system says, such as that the medium fails.
+    fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Gives a file another name, in place of the file that may have it.
     ///
@@ -34,11 +41,15 @@ pub struct SystemDisk;
 
 impl Disk for SystemDisk {
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
-        file.write_all_at(bytes, offset)
+        files::write_all_at(file, bytes, offset)
     }
 
     fn sync(&self, file: &File) -> io::Result<()> {
         file.sync_all()
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        files::sync_folder(folder)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

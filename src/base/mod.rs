@@ -1,10 +1,11 @@
-//! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, disks, mapped
-//! files. Knows nothing of traces.
+//! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, files, disks,
+//! mapped files. Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
 pub mod density;
 pub mod disk;
+pub mod files;
 pub mod mapped;
 pub mod progress;
 pub mod time;

@@ -4,12 +4,12 @@
 use std::collections::BTreeSet;
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
 
 use super::ExportError;
+use crate::base::files;
 use crate::model::Sources;
 
 /// Large enough that a disk sees few writes.
@@ -58,8 +58,7 @@ impl OutputFile {
         }
         let folder = folder_of(&target);
         let mut builder = tempfile::Builder::new();
-        // What any new file gets: the user's mask still takes away.
-        builder.prefix(".longspan-").permissions(fs::Permissions::from_mode(0o666));
+        files::as_new_file(builder.prefix(".longspan-"));
         let (file, name) = builder.tempfile_in(folder).map(NamedTempFile::into_parts).map_err(failed)?;
         Ok(Self { path: path.into(), writer: buffered(file), temporary: Some((target, name)) })
     }
@@ -81,7 +80,7 @@ impl OutputFile {
             file.sync_all().map_err(failed)?;
             name.persist(&target).map_err(|error| failed(error.error))?;
             // The name is durable once its folder is; a file system that cannot say so has done what it can.
-            File::open(folder_of(&target)).and_then(|folder| folder.sync_all()).ok();
+            files::sync_folder(folder_of(&target)).ok();
         }
         Ok(bytes)
     }
@@ -111,7 +110,7 @@ impl OutputFolder {
             return Err(ExportError::IsThere { path: path.into() });
         }
         let mut builder = tempfile::Builder::new();
-        builder.prefix(".longspan-").permissions(fs::Permissions::from_mode(0o777));
+        files::as_new_folder(builder.prefix(".longspan-"));
         let temporary = builder.tempdir_in(folder_of(path)).map_err(failed)?;
         Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
     }
@@ -138,12 +137,12 @@ impl OutputFolder {
         let failed = |source| ExportError::Io { path: self.path.clone(), source };
         let root = self.temporary.path();
         for folder in &self.folders {
-            File::open(root.join(folder)).and_then(|folder| folder.sync_all()).ok(); // as far as the system can
+            files::sync_folder(&root.join(folder)).ok(); // as far as the system can
         }
         // An empty folder of that name is replaced.
         fs::rename(root, &self.path).map_err(failed)?;
         let _renamed = self.temporary.keep();
-        File::open(folder_of(&self.path)).and_then(|folder| folder.sync_all()).ok();
+        files::sync_folder(folder_of(&self.path)).ok();
         Ok(())
     }
 }
@@ -171,9 +170,7 @@ fn buffered(file: File) -> BufWriter<Counted> {
 
 /// Whether both names are of one file: by link, by hard link, or spelled otherwise.
 fn same_file(a: &Path, b: &Path) -> bool {
-    let identity = |path: &Path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
-    let is_same = |a: Option<_>, b: Option<_>| a.is_some() && a == b;
-    is_same(identity(a), identity(b))
+    files::is_same_file(a, b)
         || a == b
         || fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
 }
@@ -194,6 +191,8 @@ fn link_target(path: &Path) -> io::Result<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::os::unix::fs::PermissionsExt as _;
+
     use super::*;
 
     fn folder() -> tempfile::TempDir {

@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::unpack::{Blocks, Packing, read_full};
 use super::{Grain, ReadContext, ReadError};
+use crate::base::files;
 use crate::base::progress::{Progress, Stage};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
@@ -161,22 +162,12 @@ struct FileReader {
 
 impl Read for FileReader {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let len = read_at(&self.file, buffer, self.offset)?;
+        let len = files::read_at(&self.file, buffer, self.offset)?;
         self.offset += len as u64;
         self.progress.add_bytes(len as u64);
         self.progress.advance(len as u64);
         Ok(len)
     }
-}
-
-#[cfg(unix)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::unix::fs::FileExt::read_at(file, buffer, offset)
-}
-
-#[cfg(windows)]
-fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
-    std::os::windows::fs::FileExt::seek_read(file, buffer, offset)
 }
 
 /// The beginning of some bytes for an error: as text where they are, else in hexadecimal.

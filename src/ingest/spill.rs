@@ -4,12 +4,12 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::base::disk::{Disk, SystemDisk};
+use crate::base::files;
 use crate::formats::native::columns;
 use crate::model::Chunk;
 
@@ -82,10 +82,11 @@ impl SpillFile {
     /// What the system says to a read; a block that is not as it was written.
     pub fn read(&self, block: SpilledBlock) -> io::Result<(Chunk, Vec<u32>)> {
         let mut bytes = vec![0; block.chunk_bytes as usize];
-        self.file.read_exact_at(&mut bytes, block.offset)?;
+        files::read_exact_at(&self.file, &mut bytes, block.offset)?;
         let chunk = columns::decode(&bytes).map_err(io::Error::other)?;
         let mut origins = vec![0u32; block.origins as usize];
-        self.file.read_exact_at(bytemuck::cast_slice_mut(&mut origins), block.offset + u64::from(block.chunk_bytes))?;
+        let origins_at = block.offset + u64::from(block.chunk_bytes);
+        files::read_exact_at(&self.file, bytemuck::cast_slice_mut(&mut origins), origins_at)?;
         Ok((chunk, origins))
     }
 }

@@ -3,9 +3,8 @@
 //! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without a
 //! lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
 
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{self, File, OpenOptions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -14,6 +13,7 @@ use std::time::SystemTime;
 use super::format::VERSION;
 use super::read::{Store, StoreError};
 use crate::base::disk::{Disk, SystemDisk};
+use crate::base::files;
 use crate::model::Sources;
 
 const STORE_EXTENSION: &str = "lsstore";
@@ -51,12 +51,10 @@ impl CacheKey {
 /// What a file is on disk.
 fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let resolved = fs::canonicalize(path)?;
-    let meta = fs::metadata(&resolved)?;
+    let stamps = files::stamps(&fs::metadata(&resolved)?);
     bytes.extend_from_slice(resolved.as_os_str().as_encoded_bytes());
     bytes.push(0);
-    let numbers = [meta.dev(), meta.ino(), meta.len(), u64::from(VERSION)];
-    let times = [meta.mtime(), meta.mtime_nsec(), meta.ctime(), meta.ctime_nsec()];
-    bytes.extend(numbers.into_iter().chain(times.map(i64::cast_unsigned)).flat_map(u64::to_le_bytes));
+    bytes.extend(stamps.into_iter().chain([u64::from(VERSION)]).flat_map(u64::to_le_bytes));
     Ok(())
 }
 
@@ -101,20 +99,7 @@ impl Cache {
         if let Some(parent) = folder.parent() {
             fs::create_dir_all(parent)?;
         }
-        match DirBuilder::new().mode(0o700).create(folder) {
-            Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
-        }
-        // A link planted in a shared folder would let its owner choose where stores go.
-        let meta = fs::symlink_metadata(folder)?;
-        if !meta.is_dir() {
-            let message = format!("{} is not a folder of its own", folder.display());
-            return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
-        }
-        if meta.mode() & 0o022 != 0 {
-            let message = format!("{} can be written by others", folder.display());
-            return Err(io::Error::new(io::ErrorKind::PermissionDenied, message));
-        }
+        files::make_private_folder(folder)?;
         Ok(Self { folder: folder.into(), disk: Arc::new(SystemDisk) })
     }
 
@@ -173,14 +158,14 @@ impl Cache {
         loop {
             let count = COUNT.fetch_add(1, Ordering::Relaxed);
             let path = self.folder.join(format!("{}-{}-{count}.{BUILDING_EXTENSION}", key.0, std::process::id()));
-            let file = match OpenOptions::new().read(true).write(true).create_new(true).mode(0o600).open(&path) {
+            let file = match files::private(OpenOptions::new().read(true).write(true).create_new(true)).open(&path) {
                 // A process of another container may have the same number.
                 Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
                 opened => opened?,
             };
             file.lock()?;
             // Between its making and its locking, another load may have taken it for abandoned and removed it.
-            if file.metadata()?.nlink() > 0 {
+            if files::has_name(&file.metadata()?) {
                 return Ok(Building { file, path, published: false });
             }
         }
@@ -194,7 +179,7 @@ impl Cache {
         let path = self.path_of(key);
         self.disk.rename(&building.path, &path)?;
         building.published = true;
-        self.disk.sync(&File::open(&self.folder)?)?;
+        self.disk.sync_folder(&self.folder)?;
         Ok(path)
     }
 

@@ -5,9 +5,9 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 
 use super::random::Random;
+use crate::base::files;
 use crate::formats::native::write::CHUNK_EVENTS;
 use crate::model::{Chunk, Event};
 
@@ -54,7 +54,7 @@ impl Shuffle {
             partition.buffer.extend_from_slice(&(blob.len() as u64).to_le_bytes());
             partition.buffer.extend_from_slice(blob);
             if partition.buffer.len() >= BUFFER_BYTES {
-                self.file.write_all_at(&partition.buffer, self.end)?;
+                files::write_all_at(&self.file, &partition.buffer, self.end)?;
                 partition.blocks.push((self.end, partition.buffer.len()));
                 self.end += partition.buffer.len() as u64;
                 partition.buffer.clear();
@@ -74,7 +74,7 @@ impl Shuffle {
             for (offset, length) in blocks {
                 let start = bytes.len();
                 bytes.resize(start + length, 0);
-                self.file.read_exact_at(&mut bytes[start..], offset)?;
+                files::read_exact_at(&self.file, &mut bytes[start..], offset)?;
             }
             bytes.extend_from_slice(&buffer);
             let mut events = parse(&bytes);

@@ -47,6 +47,10 @@ fn a_capture_that_changes_during_the_load_is_not_kept_and_noted() {
             SystemDisk.sync(file)
         }
 
+        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+            SystemDisk.sync_folder(folder)
+        }
+
         fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
             SystemDisk.rename(from, to)
         }

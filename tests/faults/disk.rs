@@ -59,6 +59,10 @@ impl Disk for Refusing {
         self.request().and_then(|()| SystemDisk.sync(file))
     }
 
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.request().and_then(|()| SystemDisk.sync_folder(folder))
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         self.request().and_then(|()| SystemDisk.rename(from, to))
     }
@@ -168,6 +172,11 @@ impl Disk for Remembering {
     fn sync(&self, file: &File) -> io::Result<()> {
         self.remember(Request::Sync);
         SystemDisk.sync(file)
+    }
+
+    fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+        self.remember(Request::Sync);
+        SystemDisk.sync_folder(folder)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {

@@ -75,6 +75,10 @@ impl Disk for Hasty {
         Ok(())
     }
 
+    fn sync_folder(&self, _folder: &Path) -> io::Result<()> {
+        Ok(())
+    }
+
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
         SystemDisk.rename(from, to)
     }

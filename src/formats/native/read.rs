@@ -4,7 +4,6 @@
 
 use std::fs::File;
 use std::io;
-use std::os::unix::fs::FileExt;
 use std::path::{Path, PathBuf};
 
 use super::columns::{self, DECODED_BYTES_MAX};
@@ -12,6 +11,7 @@ use super::recover;
 use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
+use crate::base::files;
 use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
@@ -166,7 +166,7 @@ impl CaptureFile {
     /// Fills `buffer` from `offset` on.
     pub(super) fn read_at(&self, offset: u64, buffer: &mut [u8]) -> Result<(), ReadError> {
         let io = |source| ReadError::Io { path: self.path.clone(), offset, source };
-        self.file.read_exact_at(buffer, offset).map_err(io)
+        files::read_exact_at(&self.file, buffer, offset).map_err(io)
     }
 
     /// A fixed-size record, or nothing if the file ends before its end.

@@ -1,0 +1,78 @@
+//! What Longspan asks of files that systems do each in their own way: reading and writing by position, telling files apart,
+//! who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system
+//! it runs on for the sake of a file.
+
+#[cfg(unix)]
+#[path = "files/unix.rs"]
+mod system;
+#[cfg(windows)]
+#[path = "files/windows.rs"]
+mod system;
+
+pub use system::{
+    as_new_file, as_new_folder, has_name, is_same_file, make_private_folder, private, read_at, read_exact_at, stamps,
+    sync_folder, write_all_at,
+};
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File, OpenOptions};
+    use std::io::ErrorKind;
+    use std::path::Path;
+
+    use super::*;
+
+    #[test]
+    fn what_is_written_by_position_is_read_by_position_and_not_beyond_the_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let file = OpenOptions::new().read(true).write(true).create_new(true).open(&path).unwrap();
+        write_all_at(&file, b"behind", 4).unwrap();
+        write_all_at(&file, b"head", 0).unwrap();
+        assert_eq!(fs::read(&path).unwrap(), b"headbehind");
+        let mut four = [0; 4];
+        read_exact_at(&file, &mut four, 3).unwrap();
+        assert_eq!(&four, b"dbeh");
+        assert_eq!(read_at(&file, &mut four, 8).unwrap(), 2);
+        assert_eq!(read_at(&file, &mut four, 10).unwrap(), 0);
+        assert_eq!(read_exact_at(&file, &mut four, 8).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    fn a_file_is_the_same_under_two_names_and_not_as_its_copy() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        fs::write(at("a"), "x").unwrap();
+        fs::copy(at("a"), at("copy")).unwrap();
+        fs::hard_link(at("a"), at("link")).unwrap();
+        assert!(is_same_file(&at("a"), &at("link")));
+        assert!(is_same_file(&at("a"), &folder.path().join(".").join("a")));
+        assert!(!is_same_file(&at("a"), &at("copy")));
+        assert!(!is_same_file(&at("none"), &at("none too")));
+    }
+
+    #[test]
+    fn a_file_that_changes_has_other_stamps_and_one_that_is_read_has_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("file");
+        let stamps_of = |path: &Path| stamps(&fs::metadata(path).unwrap());
+        fs::write(&path, "a").unwrap();
+        let before = stamps_of(&path);
+        assert_eq!(fs::read(&path).unwrap(), b"a");
+        assert_eq!(stamps_of(&path), before);
+        fs::write(&path, "ab").unwrap();
+        assert_ne!(stamps_of(&path), before);
+    }
+
+    #[test]
+    fn a_folder_is_made_once_and_a_file_in_its_place_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let private = folder.path().join("private");
+        make_private_folder(&private).unwrap();
+        make_private_folder(&private).unwrap();
+        sync_folder(&private).unwrap();
+        let file = folder.path().join("file");
+        File::create(&file).unwrap();
+        assert_eq!(make_private_folder(&file).unwrap_err().kind(), ErrorKind::NotADirectory);
+    }
+}

@@ -1,0 +1,101 @@
+//! Files as Unix has them.
+
+use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::Path;
+
+/// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
+///
+/// # Errors
+/// What the system says.
+pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.read_at(buffer, offset)
+}
+
+/// Fills `buffer` with what stands at `offset`.
+///
+/// # Errors
+/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
+pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+    file.read_exact_at(buffer, offset)
+}
+
+/// Writes all of `bytes` at `offset`.
+///
+/// # Errors
+/// What the system says, such as that the disk is full.
+pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+    file.write_all_at(bytes, offset)
+}
+
+/// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
+#[must_use]
+pub fn stamps(metadata: &Metadata) -> Vec<u64> {
+    let numbers = [metadata.dev(), metadata.ino(), metadata.len()];
+    let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
+    numbers.into_iter().chain(times.map(i64::cast_unsigned)).collect()
+}
+
+/// Whether an open file still has a name.
+#[must_use]
+pub fn has_name(metadata: &Metadata) -> bool {
+    metadata.nlink() > 0
+}
+
+/// Whether both names are of one file that is there. Opens neither: to open a pipe waits for its other end.
+#[must_use]
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    let numbers = |path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
+    numbers(a).is_some_and(|numbers_of_a| numbers(b) == Some(numbers_of_a))
+}
+
+/// Has temporary files get the rights that any new file gets: the user's mask still takes away.
+pub fn as_new_file(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(Permissions::from_mode(0o666));
+}
+
+/// Has temporary folders get the rights that any new folder gets.
+pub fn as_new_folder(builder: &mut tempfile::Builder<'_, '_>) {
+    builder.permissions(Permissions::from_mode(0o777));
+}
+
+/// Has a new file be for this user alone.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options.mode(0o600)
+}
+
+/// Makes a folder for this user alone, unless it is there; its parent has to be.
+///
+/// # Errors
+/// If it cannot be made, is a link or no folder, belongs to another user, or others can write to it.
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    let refused = |kind, why: String| Err(io::Error::new(kind, format!("{} {why}", path.display())));
+    // A link planted in a shared folder would let its owner choose where files go.
+    let metadata = fs::symlink_metadata(path)?;
+    if !metadata.is_dir() {
+        return refused(io::ErrorKind::NotADirectory, "is not a folder of its own".to_owned());
+    }
+    // Its owner could replace what is in it with what is then trusted.
+    let this_user = rustix::process::geteuid().as_raw();
+    if metadata.uid() != this_user {
+        let why = format!("belongs to user {}, not to user {this_user}", metadata.uid());
+        return refused(io::ErrorKind::PermissionDenied, why);
+    }
+    if metadata.mode() & 0o022 != 0 {
+        return refused(io::ErrorKind::PermissionDenied, "can be written by others".to_owned());
+    }
+    Ok(())
+}
+
+/// Makes durable the names in a folder.
+///
+/// # Errors
+/// What the system says.
+pub fn sync_folder(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
+}

@@ -1,0 +1,106 @@
+//! Files as Windows has them: checked by the compiler, never tried on a machine. Rights come with the folder there, so what
+//! is private stands below the user's own folder, which the callers see to.
+
+use std::fs::{self, File, Metadata, OpenOptions};
+use std::io;
+use std::os::windows::fs::{FileExt, MetadataExt};
+use std::path::Path;
+
+/// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
+///
+/// # Errors
+/// What the system says.
+pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+    file.seek_read(buffer, offset)
+}
+
+/// Fills `buffer` with what stands at `offset`.
+///
+/// # Errors
+/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
+pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+    while !buffer.is_empty() {
+        match file.seek_read(buffer, offset) {
+            Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
+            Ok(len) => {
+                buffer = &mut buffer[len..];
+                offset += len as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Writes all of `bytes` at `offset`.
+///
+/// # Errors
+/// What the system says, such as that the disk is full.
+pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.seek_write(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(len) => {
+                bytes = &bytes[len..];
+                offset += len as u64;
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
+#[must_use]
+pub fn stamps(metadata: &Metadata) -> Vec<u64> {
+    vec![metadata.file_size(), metadata.creation_time(), metadata.last_write_time()]
+}
+
+/// Whether an open file still has a name: that of an open one is never given away.
+#[must_use]
+pub fn has_name(_: &Metadata) -> bool {
+    true
+}
+
+/// Whether both names are of one file that is there.
+#[must_use]
+pub fn is_same_file(a: &Path, b: &Path) -> bool {
+    same_file::is_same_file(a, b).unwrap_or(false)
+}
+
+/// Has temporary files get the rights that any new file gets, which they do.
+pub fn as_new_file(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Has temporary folders get the rights that any new folder gets, which they do.
+pub fn as_new_folder(_: &mut tempfile::Builder<'_, '_>) {}
+
+/// Has a new file be for this user alone, as its folder is.
+pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+    options
+}
+
+/// Makes a folder, unless it is there; its parent has to be.
+///
+/// # Errors
+/// If it cannot be made, or is a link or no folder.
+pub fn make_private_folder(path: &Path) -> io::Result<()> {
+    match fs::create_dir(path) {
+        Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+        _ => {}
+    }
+    if !fs::symlink_metadata(path)?.is_dir() {
+        let message = format!("{} is not a folder of its own", path.display());
+        return Err(io::Error::new(io::ErrorKind::NotADirectory, message));
+    }
+    Ok(())
+}
+
+/// Nothing: the names in a folder are durable with the files, and folders cannot be opened as files are.
+///
+/// # Errors
+/// Never.
+pub fn sync_folder(_: &Path) -> io::Result<()> {
+    Ok(())
+}
