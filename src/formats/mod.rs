@@ -4,6 +4,7 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
+mod ahead;
 pub mod archive;
 mod args;
 mod batch;

@@ -3,16 +3,13 @@
 
 use rustc_hash::FxHashMap;
 
-use super::packets::{Packet, Packets, unpack};
+use super::packets::{Block, Packets, each_unpacked};
 use super::schema::Schema;
 use super::wire::{Fields, Value};
 use crate::formats::batch::text;
 use crate::formats::source::Source;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, Place};
-
-/// Packets between two looks at whether to stop.
-pub(super) const PACKETS_PER_CHECK: u64 = 4096;
 
 /// A chain of parents longer than this is a circle or an attack.
 pub(super) const PARENTS_MAX: usize = 128;
@@ -63,15 +60,12 @@ impl Descriptors {
     pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         let mut described = Self::default();
         let mut packets = Packets::of(source);
-        // What is damaged is counted by the second pass.
-        let mut ignored = Losses::default();
-        let mut count = 0u64;
-        while let Some(packet) = packets.next()? {
-            count += 1;
-            if count.is_multiple_of(PACKETS_PER_CHECK) {
-                context.cancel.check()?;
-            }
-            unpack(packet, &mut ignored, &mut |packet, _| described.take(packet));
+        let mut block = Block::default();
+        while let Some(next) = packets.next(block)? {
+            context.cancel.check()?;
+            // What is damaged is counted by the reading that this is for.
+            each_unpacked(&next, 0, &mut |packet, place| described.take(packet, place));
+            block = next;
         }
         Ok(described)
     }
@@ -80,10 +74,10 @@ impl Descriptors {
         self.by_uuid.get(&uuid)
     }
 
-    fn take(&mut self, packet: Packet<'_>) {
-        for field in Fields::of(packet.bytes) {
+    fn take(&mut self, packet: &[u8], place: Place) {
+        for field in Fields::of(packet) {
             if let Value::Bytes(bytes) = field.value {
-                self.take_field(field.number, bytes, Place::Offset(packet.offset));
+                self.take_field(field.number, bytes, place);
             }
         }
     }

@@ -2,8 +2,9 @@
 //! behind damage; holds one packet and what was read ahead of it, whatever the lengths claim.
 
 use std::io::Read as _;
+use std::num::NonZeroU32;
 
-use super::wire::{Fields, Value, take_varint};
+use super::wire::{Field, Fields, Value, take_varint};
 use crate::formats::ReadError;
 use crate::formats::source::Source;
 use crate::model::{Loss, Losses, Place};
@@ -12,13 +13,16 @@ use crate::model::{Loss, Losses, Place};
 pub(super) const PACKET_TAG: u8 = 0x0a;
 
 /// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a screenshot may have some MiB.
-const PACKET_BYTES_MAX: usize = 64 << 20;
+pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 
-/// Bytes read at once.
-const READ_BYTES: usize = 256 * 1024;
+/// Bytes read at once: what is parsed of them stays in the cache of a core until it is taken.
+const READ_BYTES: usize = 64 * 1024;
+
+/// Packets of a block: as many as are usual in what is read at once. Bounds what is parsed of packets without content.
+const BLOCK_PACKETS_MAX: usize = 4096;
 
 /// A bundle in a bundle is an accident or an attack.
-const BUNDLES_MAX: u32 = 2;
+pub(super) const BUNDLES_MAX: u32 = 2;
 
 /// Behind damage, only a packet up to this length is taken for one: else one wrong length hides what follows.
 const FOUND_PACKET_BYTES_MAX: usize = 1 << 20;
@@ -45,11 +49,47 @@ pub(super) struct Packets {
     pub(super) losses: Losses,
 }
 
-/// A packet and where it stands. Those of a bundle stand where the bundle does.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Packet<'a> {
-    pub(super) bytes: &'a [u8],
+/// Some bytes of a block.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Part {
+    start: u32,
+    /// Never 0, since a tag stands before it: an optional part then takes no more than a part.
+    end: NonZeroU32,
+}
+
+impl Part {
+    /// Where `bytes` stand, which are a part of `block`.
+    #[inline]
+    pub(super) fn of(bytes: &[u8], block: &[u8]) -> Self {
+        let start = bytes.as_ptr().addr().wrapping_sub(block.as_ptr().addr());
+        // A block is far smaller than 4 GiB; nothing is as good as nothing elsewhere.
+        let end = u32::try_from(start.wrapping_add(bytes.len())).ok().and_then(NonZeroU32::new);
+        let end = end.filter(|_| !bytes.is_empty()).unwrap_or(NonZeroU32::MIN);
+        Self { start: end.get().saturating_sub(bytes.len() as u32), end }
+    }
+
+    /// The bytes.
+    #[inline]
+    pub(super) fn in_block(self, block: &[u8]) -> &[u8] {
+        block.get(self.start as usize..self.end.get() as usize).unwrap_or_default()
+    }
+}
+
+/// Whole packets that follow each other, without what is damaged between them.
+#[derive(Debug, Default)]
+pub(super) struct Block {
+    pub(super) bytes: Vec<u8>,
+    /// Where they stand in the capture. Those of a bundle stand where the bundle does.
     pub(super) offset: u64,
+    /// What is in each packet, and where the packet begins in the bytes.
+    pub(super) packets: Vec<(u32, Part)>,
+}
+
+impl Block {
+    /// Where a packet stands that begins so many bytes into the block.
+    pub(super) fn place(&self, at: u32) -> Place {
+        Place::Offset(self.offset + u64::from(at))
+    }
 }
 
 /// What the next bytes are.
@@ -67,45 +107,65 @@ impl Packets {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, losses: Losses::default() }
     }
 
-    /// The next packet; `None` at the end.
-    pub(super) fn next(&mut self) -> Result<Option<Packet<'_>>, ReadError> {
+    /// Reads the next packets into `block`; `None` at the end.
+    pub(super) fn next(&mut self, mut block: Block) -> Result<Option<Block>, ReadError> {
+        block.packets.clear();
         loop {
-            match next_of(&self.buffer[self.start..]) {
+            let next = next_of(&self.buffer[self.start..]);
+            if let Next::Packet { head, len } = next
+                && (self.start + head + len < self.buffer.len() || self.at_end)
+                && block.packets.len() < BLOCK_PACKETS_MAX
+            {
+                let body = self.start + head;
+                let follows = self.buffer.get(body + len).copied();
+                let bytes = &self.buffer[body..body + len];
+                if follows.is_none_or(|tag| tag == PACKET_TAG) || is_whole(bytes) {
+                    // What is read ahead is far below 4 GiB.
+                    block.packets.push((self.start as u32, Part::of(bytes, &self.buffer)));
+                    self.start = body + len;
+                    continue;
+                }
+            }
+            if !block.packets.is_empty() {
+                return Ok(Some(self.hand_out(block)));
+            }
+            let may_go_on = match next {
                 // What follows tells whether the length is right.
                 Next::Packet { head, len } if self.start + head + len == self.buffer.len() && !self.at_end => {
                     self.read_more(head + len + 1)?;
+                    true
                 }
-                Next::Packet { head, len } => {
-                    let body = self.start + head;
-                    let offset = self.offset + self.start as u64;
-                    let follows = self.buffer.get(body + len).copied();
-                    if follows.is_some_and(|tag| tag != PACKET_TAG) && !is_whole(&self.buffer[body..body + len]) {
-                        // Neither what is in it nor what follows it makes sense: the length is wrong.
-                        self.find_packet()?;
-                        continue;
-                    }
-                    self.start = body + len;
-                    return Ok(Some(Packet { bytes: &self.buffer[body..body + len], offset }));
-                }
-                Next::Unfinished { need } => {
-                    if !self.read_more(need)? {
-                        if self.start < self.buffer.len() {
-                            if self.find_packet()? {
-                                continue;
-                            }
-                        } else if let Some(cut_at) = self.source.cut_at() {
-                            self.losses.add(Loss::Truncated, Place::Offset(cut_at));
-                        }
-                        return Ok(None);
-                    }
-                }
-                Next::Damaged => {
-                    if !self.find_packet()? {
-                        return Ok(None);
-                    }
-                }
+                Next::Unfinished { need } => self.read_more(need)? || self.find_last_packet()?,
+                // Where there is a packet, neither what is in it nor what follows it makes sense: the length is wrong.
+                Next::Packet { .. } | Next::Damaged => self.find_packet()?,
+            };
+            if !may_go_on {
+                return Ok(None);
             }
         }
+    }
+
+    /// Hands out the bytes of the packets that were found.
+    fn hand_out(&mut self, mut block: Block) -> Block {
+        block.bytes.clear();
+        block.bytes.extend_from_slice(&self.buffer[self.start..]);
+        std::mem::swap(&mut block.bytes, &mut self.buffer);
+        block.bytes.truncate(self.start);
+        block.offset = self.offset;
+        self.offset += self.start as u64;
+        self.start = 0;
+        block
+    }
+
+    /// Looks for a packet in what is too short for the one that it seems to begin with.
+    fn find_last_packet(&mut self) -> Result<bool, ReadError> {
+        if self.start < self.buffer.len() {
+            return self.find_packet();
+        }
+        if let Some(cut_at) = self.source.cut_at() {
+            self.losses.add(Loss::Truncated, Place::Offset(cut_at));
+        }
+        Ok(false)
     }
 
     fn place(&self) -> Place {
@@ -215,66 +275,78 @@ pub fn looks_like_perfetto(head: &[u8]) -> bool {
 }
 
 /// Packets that are compressed together.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Bundle<'a> {
-    /// The number of the field that holds them: how they are compressed.
-    number: u32,
-    bytes: &'a [u8],
-    offset: u64,
-    /// How many bundles are around it.
-    depth: u32,
+#[derive(Debug)]
+pub(super) struct Bundle {
+    /// As many of its packets as a block may have.
+    pub(super) block: Block,
+    /// What of the bytes was looked at.
+    taken: usize,
+    /// What was damaged in it.
+    pub(super) losses: Losses,
 }
 
-impl<'a> Bundle<'a> {
-    /// The bundle that a field of a packet is, if it is one.
-    pub(super) fn of_field(number: u32, bytes: &'a [u8], offset: u64, depth: u32) -> Option<Self> {
-        matches!(number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD).then_some(Self { number, bytes, offset, depth })
+impl Bundle {
+    /// Whether a field of a packet is a bundle.
+    #[inline]
+    pub(super) fn is(number: u32) -> bool {
+        matches!(number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD)
     }
-}
 
-/// Hands on a packet, or what is in it if it is a bundle.
-pub(super) fn unpack(packet: Packet<'_>, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
-    unpack_within(packet, 0, losses, take);
-}
-
-fn unpack_within(packet: Packet<'_>, depth: u32, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
-    let bundle = Fields::of(packet.bytes)
-        .find_map(|field| Bundle::of_field(field.number, field.value.bytes(), packet.offset, depth));
-    match bundle {
-        Some(bundle) => unpack_bundle(&bundle, losses, &mut |packet, losses| {
-            unpack_within(packet, depth + 1, losses, take);
-        }),
-        None => take(packet, losses),
-    }
-}
-
-/// Hands on the packets of a bundle.
-pub(super) fn unpack_bundle(bundle: &Bundle<'_>, losses: &mut Losses, take: &mut dyn FnMut(Packet<'_>, &mut Losses)) {
-    let &Bundle { number, bytes: packed, offset, depth } = bundle;
-    let place = Place::Offset(offset);
-    if depth >= BUNDLES_MAX {
-        return losses.add(Loss::DeepNesting, place);
-    }
-    let mut bytes = Vec::new();
-    let limit = PACKET_BYTES_MAX as u64;
-    let unpacked = match number {
-        COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes),
-        _ => zstd::Decoder::with_buffer(packed).and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
-    };
-    if unpacked.is_err() {
-        losses.add(Loss::BadRecord, place);
-    }
-    if bytes.len() >= PACKET_BYTES_MAX {
-        losses.add(Loss::OverLimit, place);
-    }
-    let mut fields = Fields::of(&bytes);
-    for field in fields.by_ref() {
-        match (field.number, field.value) {
-            (1, Value::Bytes(bytes)) => take(Packet { bytes, offset }, losses),
-            _ => losses.add(Loss::BadRecord, place),
+    /// Unpacks the bundle that a field of a packet is; not what is beyond `bytes_max`, which is counted.
+    pub(super) fn unpack(number: u32, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
+        let (mut losses, place) = (Losses::default(), Place::Offset(offset));
+        let mut bytes = Vec::new();
+        let limit = bytes_max as u64;
+        let unpacked = match number {
+            COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes),
+            _ => zstd::Decoder::with_buffer(packed).and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
+        };
+        if unpacked.is_err() {
+            losses.add(Loss::BadRecord, place);
         }
+        if bytes.len() >= bytes_max {
+            losses.add(Loss::OverLimit, place);
+        }
+        Self { block: Block { bytes, offset, packets: Vec::new() }, taken: 0, losses }
     }
-    if fields.is_broken() {
-        losses.add(Loss::Truncated, place);
+
+    /// Finds the next packets; false if there are no more.
+    pub(super) fn next(&mut self) -> bool {
+        let Self { block: Block { bytes, offset, packets }, taken, losses } = self;
+        let place = Place::Offset(*offset);
+        let mut fields = Fields::of(&bytes[*taken..]);
+        packets.clear();
+        while packets.len() < BLOCK_PACKETS_MAX
+            && let Some(field) = fields.next()
+        {
+            match (field.number, field.value) {
+                (1, Value::Bytes(packet)) => packets.push((0, Part::of(packet, bytes))),
+                _ => losses.add(Loss::BadRecord, place),
+            }
+        }
+        *taken = bytes.len() - fields.rest().len();
+        if fields.is_broken() {
+            losses.add(Loss::Truncated, place);
+        }
+        !packets.is_empty()
+    }
+}
+
+/// Hands on what is in each packet of a block, or in those of a bundle in it, with where it stands.
+pub(super) fn each_unpacked(block: &Block, depth: u32, take: &mut dyn FnMut(&[u8], Place)) {
+    for &(at, part) in &block.packets {
+        let (packet, place) = (part.in_block(&block.bytes), block.place(at));
+        let bundle = Fields::of(packet).find(|field| Bundle::is(field.number));
+        match bundle {
+            Some(_) if depth >= BUNDLES_MAX => {}
+            Some(Field { number, value }) => {
+                let Place::Offset(offset) = place else { continue };
+                let mut bundle = Bundle::unpack(number, value.bytes(), offset, PACKET_BYTES_MAX);
+                while bundle.next() {
+                    each_unpacked(&bundle.block, depth + 1, take);
+                }
+            }
+            None => take(packet, place),
+        }
     }
 }

@@ -1,5 +1,5 @@
-//! Packets in the order of the capture -> batches of events. One thread decodes, since each packet builds on those before
-//! it; the thread that takes the batches sorts them meanwhile.
+//! Packets in the order of the capture -> batches of events. Blocks of packets are parsed on several threads; what they say
+//! is understood on one, since each packet builds on those before it; the thread that takes the batches sorts them meanwhile.
 
 use std::thread;
 
@@ -7,16 +7,17 @@ use crossbeam_channel::bounded;
 use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, MONOTONIC, Time};
-use super::descriptors::{self, PACKETS_PER_CHECK};
+use super::descriptors;
 use super::ftrace::{Kernel, Taker};
-use super::packets::{Bundle, Packet, Packets, unpack_bundle};
+use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part};
+use super::parse::{PacketFields, Parsed, ParsedBundle, TRACK_EVENT};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
 use super::tracks::{Rest, Tracks};
-use super::wire::{Fields, Value};
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
+use crate::formats::ahead::{in_order, jobs_ahead};
 use crate::formats::args::ArgsWriter;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
@@ -29,6 +30,12 @@ const SEQUENCES_MAX: usize = 1 << 18;
 
 /// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
 const BATCHES_AHEAD: usize = 4;
+
+/// The share of the budget that blocks on their way may take: most of it is for what is being sorted.
+const READ_AHEAD_SHARE: u64 = 8;
+
+/// What a block takes with all that its packets say, usually: eight times its own bytes.
+const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
 
 /// Events of a batch. A writer interns its names once, and each batch has to look each of them up again.
 const BATCH_EVENTS: usize = 64 * 1024;
@@ -82,14 +89,33 @@ fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), R
     let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
     let mut decoder = Decoder::new(Rest { path: source.path().into(), context: quietly });
     let mut packets = Packets::of(source);
-    let mut count = 0u64;
-    while let Some(packet) = packets.next()? {
-        count += 1;
-        if count.is_multiple_of(PACKETS_PER_CHECK) {
-            context.cancel.check()?;
-        }
-        decoder.take(packet, 0, hand)?;
-    }
+    let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / BLOCK_MEMORY_BYTES;
+    let threads = context.threads;
+    let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
+    // What blocks that are done took, to be filled again.
+    let (spare, spares) = bounded(ahead);
+    let next = || {
+        let (block, fields) = spares.try_recv().unwrap_or_default();
+        let next = match context.cancel.check() {
+            Ok(()) => packets.next(block).transpose()?,
+            Err(cancelled) => Err(cancelled.into()),
+        };
+        Some((next, fields))
+    };
+    let parse = |(block, fields): (Result<Block, ReadError>, Vec<PacketFields>)| {
+        block.map(|block| {
+            let parsed = Parsed::of(block, fields);
+            let charge = context.budget.charge(parsed.memory_bytes());
+            (parsed, charge)
+        })
+    };
+    in_order((threads, ahead), next, parse, |parsed| -> Result<(), ReadError> {
+        let (mut parsed, _charge) = parsed?;
+        decoder.take_block(&mut parsed, hand)?;
+        // There may be enough already.
+        spare.try_send((parsed.block, parsed.packets)).ok();
+        Ok(())
+    })?;
     decoder.finish(hand, &packets.losses)
 }
 
@@ -135,49 +161,6 @@ struct Decoder {
     args: ArgsWriter,
 }
 
-/// The fields of a packet that say how to read it, and what it is.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
-struct PacketFields<'a> {
-    timestamp: Option<u64>,
-    clock: Option<u64>,
-    sequence: u32,
-    is_cleared: bool,
-    needs_state: bool,
-    was_dropped: bool,
-    interned: Option<&'a [u8]>,
-    defaults: Option<&'a [u8]>,
-    /// The number of the field that says what it is, and its bytes.
-    data: Option<(u32, &'a [u8])>,
-    is_broken: bool,
-}
-
-impl<'a> PacketFields<'a> {
-    fn read(bytes: &'a [u8]) -> Self {
-        let mut packet = Self::default();
-        let mut fields = Fields::of(bytes);
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (8, value) => packet.timestamp = Some(value.number()),
-                (10, value) => packet.sequence = value.number() as u32,
-                (12, Value::Bytes(bytes)) => packet.interned = Some(bytes),
-                (13, value) => {
-                    packet.is_cleared |= value.number() & 1 != 0;
-                    packet.needs_state |= value.number() & 2 != 0;
-                }
-                (41, value) => packet.is_cleared |= value.number() != 0,
-                (42, value) => packet.was_dropped = value.number() != 0,
-                (58, value) => packet.clock = Some(value.number()),
-                (59, Value::Bytes(bytes)) => packet.defaults = Some(bytes),
-                (number, Value::Bytes(bytes)) => packet.data = Some((number, bytes)),
-                _ => {}
-            }
-        }
-        packet.is_broken = fields.is_broken();
-        packet
-    }
-}
-
 impl Decoder {
     fn new(rest: Rest) -> Self {
         Self {
@@ -193,35 +176,60 @@ impl Decoder {
         }
     }
 
-    /// Takes a packet, or those in it if it is a bundle. Hands the batch on whenever it is full.
-    fn take(&mut self, packet: Packet<'_>, depth: u32, hand: Hand<'_>) -> Result<(), ReadError> {
-        let fields = PacketFields::read(packet.bytes);
-        if let Some((number, bytes)) = fields.data
-            && let Some(bundle) = Bundle::of_field(number, bytes, packet.offset, depth)
-        {
-            let (mut losses, mut taken) = (Losses::default(), Ok(()));
-            unpack_bundle(&bundle, &mut losses, &mut |packet, _| {
-                if taken.is_ok() {
-                    taken = self.take(packet, depth + 1, hand);
-                }
-            });
-            self.batch.batch.losses.merge(&losses);
-            return taken;
+    fn take_block(&mut self, parsed: &mut Parsed, hand: Hand<'_>) -> Result<(), ReadError> {
+        let mut bundles = std::mem::take(&mut parsed.bundles).into_iter().peekable();
+        for (row, fields) in parsed.packets.iter().enumerate() {
+            if Bundle::is(fields.kind) {
+                let unpacked = bundles.next_if(|&(of, _)| of == row).map(|(_, bundle)| bundle);
+                let unpacked = unpacked.unwrap_or_else(|| ParsedBundle::of(fields, &parsed.block, PACKET_BYTES_MAX));
+                self.bundle(unpacked, 1, hand)?;
+            } else {
+                self.take(fields, &parsed.block, hand)?;
+            }
         }
-        self.packet(&fields, Place::Offset(packet.offset));
+        Ok(())
+    }
+
+    /// Takes the packets of a bundle, which are within so many bundles.
+    fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, hand: Hand<'_>) -> Result<(), ReadError> {
+        loop {
+            let block = &unpacked.bundle.block;
+            for fields in &unpacked.packets {
+                if !Bundle::is(fields.kind) {
+                    self.take(fields, block, hand)?;
+                } else if depth < BUNDLES_MAX {
+                    self.bundle(ParsedBundle::of(fields, block, PACKET_BYTES_MAX), depth + 1, hand)?;
+                } else {
+                    self.batch.lose(Loss::DeepNesting, block.place(fields.at));
+                }
+            }
+            if !unpacked.next() {
+                break;
+            }
+        }
+        self.batch.batch.losses.merge(&unpacked.bundle.losses);
+        Ok(())
+    }
+
+    /// Takes a packet that is no bundle. Hands the batch on if it is full.
+    fn take(&mut self, fields: &PacketFields, block: &Block, hand: Hand<'_>) -> Result<(), ReadError> {
+        self.packet(fields, block);
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
         if self.batch.is_full() { hand(self.batch.take()) } else { Ok(()) }
     }
 
-    fn packet(&mut self, fields: &PacketFields<'_>, place: Place) {
+    fn packet(&mut self, fields: &PacketFields, block: &Block) {
+        let place = block.place(fields.at);
+        let in_block = |part: Part| part.in_block(&block.bytes);
+        let data = fields.data.map_or(&[][..], in_block);
         if fields.is_broken {
             self.batch.lose(Loss::BadRecord, place);
         }
         // Descriptions build on nothing before them.
-        if let Some((number @ (2 | 43 | 44 | 45 | 60 | 72), bytes)) = fields.data {
-            self.tracks.describe(number, bytes, place, &mut self.batch);
+        if matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
+            self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
         let Some(row) = self.sequences.row_of(fields.sequence) else {
             return self.batch.lose(Loss::OverLimit, place);
@@ -238,43 +246,45 @@ impl Decoder {
         }
         sequence.is_known = true;
         if let Some(interned) = fields.interned
-            && !sequence.intern(interned)
+            && !sequence.intern(in_block(interned))
         {
             self.batch.lose(Loss::BadRecord, place);
         }
         if let Some(defaults) = fields.defaults {
-            sequence.set_defaults(defaults);
+            sequence.set_defaults(in_block(defaults));
         }
         if fields.needs_state && !sequence.is_valid {
             return self.batch.lose(Loss::MissingState, place);
         }
-        if let Some((6, snapshot)) = fields.data {
-            return self.clocks.snapshot(fields.sequence, snapshot, place, &mut self.batch.batch.losses);
+        if fields.kind == 6 {
+            return self.clocks.snapshot(fields.sequence, data, place, &mut self.batch.batch.losses);
         }
-        let clock = fields.clock.or(sequence.defaults.clock);
+        let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
         // Asked of every packet with a time: the next one of its clock may be a distance from it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
-        match fields.data {
-            Some((11, event)) => self.track_event(event, time, (fields.sequence, row), place),
-            Some((66, sample)) => self.perf_sample(sample, time, row, place),
-            Some((54, samples)) => self.streamed_samples(samples, (fields.sequence, row), place),
-            Some((1, bundle)) => self.kernel_taker(fields.sequence, place).bundle(bundle),
-            Some((44, descriptor)) => {
-                if let Some(thread) = descriptors::thread(descriptor) {
+        match fields.kind {
+            TRACK_EVENT => {
+                let event = TrackEvent::new(data, &fields.event, &block.bytes);
+                self.track_event(&event, time, (fields.sequence, row), place);
+            }
+            66 => self.perf_sample(data, time, row, place),
+            54 => self.streamed_samples(data, (fields.sequence, row), place),
+            1 => self.kernel_taker(fields.sequence, place).bundle(data),
+            44 => {
+                if let Some(thread) = descriptors::thread(data) {
                     let sequence = &mut self.sequences.all[row];
                     sequence.thread = Some((thread.pid, thread.tid));
                     sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
                     sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
                 }
             }
-            Some((number, _)) if is_about_the_recording(number) => {}
-            Some(_) => self.batch.lose(Loss::IgnoredPacket, place),
-            None => {}
+            0 => {}
+            kind if is_about_the_recording(kind) => {}
+            _ => self.batch.lose(Loss::IgnoredPacket, place),
         }
     }
 
-    fn track_event(&mut self, bytes: &[u8], time: Option<Time>, (id, row): (u32, usize), place: Place) {
-        let event = TrackEvent::read(bytes);
+    fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), place: Place) {
         let time = time.or_else(|| {
             let ns = event.own_us(&mut self.sequences.all[row])?.checked_mul(1000)?;
             Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns)))
@@ -282,7 +292,7 @@ impl Decoder {
         let Some(ts_ns) = self.told(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
-        Maker { sequence, tracks, batch, args, place }.take(&event, ts_ns);
+        Maker { sequence, tracks, batch, args, place }.take(event, ts_ns);
     }
 
     /// A time that can be used; counts one that cannot.

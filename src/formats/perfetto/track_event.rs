@@ -1,7 +1,11 @@
 //! Track events -> events: one for the span, instant or counter that it is, and one for each flow and each further
 //! counter that it carries.
 
+use std::ops::Deref;
+
 use super::legacy::Legacy;
+use super::packets::Part;
+use super::parse::{EventFields, Number, OwnTime};
 use super::schema::TypedWriter;
 use super::sequence::Sequence;
 use super::tracks::{TrackNumber, Tracks};
@@ -20,35 +24,21 @@ pub(super) struct Maker<'m> {
     pub(super) place: Place,
 }
 
-/// Fields of a track event; what is repeated is read again from `bytes` where it is used.
-#[derive(Debug, Clone, Copy, Default)]
-#[expect(clippy::struct_excessive_bools, reason = "one for each repeated field that is read again where it is used")]
+/// A track event; what is repeated in it is read again from `bytes` where it is used.
+#[derive(Debug)]
 pub(super) struct TrackEvent<'a> {
     pub(super) bytes: &'a [u8],
-    kind: u64,
     pub(super) name: Option<&'a [u8]>,
-    pub(super) name_iid: u64,
-    category_iid: u64,
-    categories: u32,
-    has_inline_category: bool,
-    track: Option<u64>,
-    counter: Option<Number>,
-    has_counters: bool,
-    has_flows: bool,
-    has_args: bool,
     pub(super) legacy: Option<Legacy<'a>>,
-    ts_delta_us: Option<i64>,
-    ts_absolute_us: Option<i64>,
-    thread_delta_us: Option<i64>,
-    thread_absolute_us: Option<i64>,
-    is_broken: bool,
+    fields: &'a EventFields,
 }
 
-/// A counter's value as the capture has it.
-#[derive(Debug, Clone, Copy)]
-enum Number {
-    Whole(i64),
-    Double(f64),
+impl Deref for TrackEvent<'_> {
+    type Target = EventFields;
+
+    fn deref(&self) -> &EventFields {
+        self.fields
+    }
 }
 
 const SLICE_BEGIN: u64 = 1;
@@ -57,48 +47,23 @@ const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
 impl<'a> TrackEvent<'a> {
-    pub(super) fn read(bytes: &'a [u8]) -> Self {
-        let mut event = Self { bytes, ..Self::default() };
-        let mut fields = Fields::of(bytes);
-        for field in fields.by_ref() {
-            let value = field.value;
-            match field.number {
-                1 => event.ts_delta_us = Some(value.signed()),
-                2 => event.thread_delta_us = Some(value.signed()),
-                3 => {
-                    for iid in value.numbers(false) {
-                        event.category_iid = iid;
-                        event.categories += 1;
-                    }
-                }
-                6 => event.legacy = Some(Legacy::read(value.bytes())),
-                9 => event.kind = value.number(),
-                10 => event.name_iid = value.number(),
-                11 => event.track = Some(value.number()),
-                12 | 46 => event.has_counters = true,
-                16 => event.ts_absolute_us = Some(value.signed()),
-                17 => event.thread_absolute_us = Some(value.signed()),
-                22 => event.has_inline_category = true,
-                23 => event.name = Some(value.bytes()),
-                30 => event.counter = Some(Number::Whole(value.signed())),
-                44 => event.counter = Some(Number::Double(value.double())),
-                36 | 42 | 47 | 48 => event.has_flows = true,
-                8 | 20 | 31 | 45 => {}
-                // Annotations, and all that is an argument.
-                _ => event.has_args = true,
-            }
-        }
-        event.is_broken = fields.is_broken();
-        event
+    /// The event of these bytes, whose parts are of `block`.
+    #[inline]
+    pub(super) fn new(bytes: &'a [u8], fields: &'a EventFields, block: &'a [u8]) -> Self {
+        let in_block = |part: Part| part.in_block(block);
+        let legacy = fields.legacy.map(|part| Legacy::read(in_block(part)));
+        Self { bytes, name: fields.name.map(in_block), legacy, fields }
     }
 
     /// The time in the oldest captures, which is told within the event.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
-        if let Some(absolute_us) = self.ts_absolute_us {
-            return Some(absolute_us);
+        match self.own_time? {
+            OwnTime::Absolute(us) => Some(us),
+            OwnTime::Later(us) => {
+                sequence.newest_us = sequence.newest_us.checked_add(us)?;
+                Some(sequence.newest_us)
+            }
         }
-        sequence.newest_us = sequence.newest_us.checked_add(self.ts_delta_us?)?;
-        Some(sequence.newest_us)
     }
 }
 
@@ -119,8 +84,8 @@ impl Maker<'_> {
                 return;
             }
             _ => {
-                if let Some(legacy) = event.legacy {
-                    return self.legacy(event, &legacy, ts_ns);
+                if let Some(legacy) = &event.legacy {
+                    return self.legacy(event, legacy, ts_ns);
                 }
                 self.further_counters(event, ts_ns);
                 return self.batch.lose(Loss::UnknownPhase, self.place);
@@ -142,14 +107,14 @@ impl Maker<'_> {
         if kind != EventKind::End {
             self.flows(event, &made);
         }
-        if let Some(legacy) = event.legacy {
-            self.bound_flow(&legacy, &made);
+        if let Some(legacy) = &event.legacy {
+            self.bound_flow(legacy, &made);
         }
     }
 
     /// The row of the event's name and categories. Several categories are one, with commas.
     pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
-        let name_iid = match event.legacy {
+        let name_iid = match &event.legacy {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
@@ -301,14 +266,13 @@ impl Maker<'_> {
     /// The thread's own time at the event, by either way of telling it.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let by_counter = self.further_counters(event, ts_ns);
-        let us = match (event.thread_absolute_us, event.thread_delta_us) {
-            (Some(absolute_us), _) => Some(absolute_us),
-            (None, Some(delta_us)) => {
-                self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(delta_us);
-                Some(self.sequence.newest_thread_us)
+        let us = event.own_thread_time.map(|time| match time {
+            OwnTime::Absolute(us) => us,
+            OwnTime::Later(us) => {
+                self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(us);
+                self.sequence.newest_thread_us
             }
-            (None, None) => None,
-        };
+        });
         by_counter.or_else(|| us?.checked_mul(1000))
     }
 

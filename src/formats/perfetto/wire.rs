@@ -29,6 +29,11 @@ impl<'a> Fields<'a> {
         Self { bytes, broken: false }
     }
 
+    /// What follows the fields so far.
+    pub(in crate::formats) fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// Whether the walk ended before the end of the message.
     pub(in crate::formats) fn is_broken(&self) -> bool {
         self.broken

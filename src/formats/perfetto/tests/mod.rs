@@ -7,6 +7,7 @@ mod kernel;
 mod profile;
 mod properties;
 mod real;
+mod threads;
 mod typed;
 
 use crate::formats::testing::{Reading, data, read_bytes, read_cut, read_path};

@@ -1,0 +1,102 @@
+//! Work on what follows in a capture that depends on nothing before it: done by several threads, a few jobs ahead, and
+//! taken in order. What is taken is the same for any number of threads.
+
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+
+/// Jobs that wait for a worker, or done for their turn, for each thread: none waits for the others' worst job.
+const AHEAD_OF_THREAD: usize = 2;
+
+/// How many jobs may be on their way with so many threads.
+pub(super) fn jobs_ahead(threads: usize) -> usize {
+    AHEAD_OF_THREAD * threads + 1
+}
+
+/// Takes the jobs that `next` gives, each done by `work`, in their order, at most `ahead` of them on their way at once.
+///
+/// `next` runs on a thread of its own, and `work` on `threads` of them; with less than two, all is done here.
+///
+/// # Errors
+/// The first that `take` returns; no more jobs are begun then.
+pub(super) fn in_order<J: Send, D: Send, E>(
+    (threads, ahead): (usize, usize),
+    mut next: impl FnMut() -> Option<J> + Send,
+    work: impl Fn(J) -> D + Sync,
+    mut take: impl FnMut(D) -> Result<(), E>,
+) -> Result<(), E> {
+    if threads < 2 {
+        while let Some(job) = next() {
+            take(work(job))?;
+        }
+        return Ok(());
+    }
+    thread::scope(|scope| {
+        let (tickets, in_order) = bounded(ahead);
+        let (jobs, waiting) = unbounded::<(J, Sender<D>)>();
+        for _ in 0..threads {
+            let (waiting, work) = (waiting.clone(), &work);
+            // Nobody waits once the taking has failed.
+            scope.spawn(move || waiting.iter().for_each(|(job, reply)| drop(reply.send(work(job)))));
+        }
+        scope.spawn(move || {
+            while let Some(job) = next() {
+                let (reply, done) = bounded(1);
+                // The ticket first: its place bounds what is on its way.
+                if tickets.send(done).is_err() || jobs.send((job, reply)).is_err() {
+                    return;
+                }
+            }
+        });
+        take_each(&in_order, &mut take)
+    })
+}
+
+fn take_each<D, E>(in_order: &Receiver<Receiver<D>>, take: &mut impl FnMut(D) -> Result<(), E>) -> Result<(), E> {
+    for ticket in in_order {
+        // A worker answers unless it panicked, and then the scope passes that on.
+        if let Ok(done) = ticket.recv() {
+            take(done)?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::{AtomicUsize, Ordering};
+
+    use super::*;
+
+    #[test]
+    fn what_is_done_is_taken_in_order_and_no_more_is_begun_than_may_be() {
+        for threads in [1, 2, 5] {
+            let (begun, taken) = (AtomicUsize::new(0), AtomicUsize::new(0));
+            let next = || {
+                let job = begun.fetch_add(1, Ordering::SeqCst);
+                // One more is made before it finds no place, and one is done while its place is given on.
+                assert!(job <= taken.load(Ordering::SeqCst) + jobs_ahead(threads) + 1);
+                (job < 1000).then_some(job)
+            };
+            let work = |job: usize| {
+                if job.is_multiple_of(7) {
+                    thread::yield_now();
+                }
+                job * 3
+            };
+            let all = in_order((threads, jobs_ahead(threads)), next, work, |done| {
+                assert_eq!(done, 3 * taken.fetch_add(1, Ordering::SeqCst));
+                Ok::<_, ()>(())
+            });
+            assert_eq!((all, taken.into_inner()), (Ok(()), 1000));
+        }
+    }
+
+    #[test]
+    fn a_failure_to_take_ends_an_endless_capture() {
+        for threads in [1, 3] {
+            let failed = in_order((threads, 2), || Some(()), |()| (), |()| Err("full"));
+            assert_eq!(failed, Err("full"));
+        }
+    }
+}

@@ -1,0 +1,107 @@
+//! The batches are the same for any number of threads and however the capture is cut: a batch ends where the events say so.
+
+use std::io::{Read as _, Write as _};
+
+use super::encode::{capture, event, message};
+use super::*;
+use crate::base::cancel::Cancel;
+use crate::formats::testing::file_of;
+use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
+use crate::model::Batch;
+
+const INSTANT: u64 = 3;
+
+#[derive(Default)]
+struct Batches(Vec<Batch>);
+
+impl BatchSink for Batches {
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        self.0.push(batch);
+        Ok(())
+    }
+}
+
+fn batches(bytes: &[u8], threads: usize, block_bytes: Option<usize>) -> Vec<Batch> {
+    let grain = Grain { block_bytes, batch_events: Some(3000) };
+    let context = ReadContext { threads, grain, ..ReadContext::default() };
+    let mut batches = Batches::default();
+    let file = file_of(bytes);
+    let Reader::Stream(mut reader) = detect::open(file.path(), &context).expect("a capture") else {
+        panic!("a stream")
+    };
+    reader.read(&mut batches, &context).expect("a capture");
+    batches.0
+}
+
+fn assert_same_for_any_threads(bytes: &[u8], what: &str) {
+    let expected = batches(bytes, 1, None);
+    for (threads, block_bytes) in [(1, Some(777)), (2, None), (2, Some(777)), (4, None), (4, Some(100_000))] {
+        let found = batches(bytes, threads, block_bytes);
+        let how = format!("{what}, {threads} threads, blocks of {block_bytes:?}");
+        assert_eq!(found.len(), expected.len(), "{how}");
+        for (found, expected) in found.iter().zip(&expected) {
+            assert!(found.chunk == expected.chunk, "{how}");
+            assert!(found.names == expected.names && found.tracks == expected.tracks, "{how}");
+            assert_eq!(format!("{:?}", found.stacks), format!("{:?}", expected.stacks), "{how}");
+            assert_eq!((&found.metadata, &found.losses), (&expected.metadata, &expected.losses), "{how}");
+        }
+    }
+}
+
+fn chromium() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let file = std::fs::File::open(data("chromium.pftrace.gz")).expect("a file");
+    flate2::read::GzDecoder::new(file).read_to_end(&mut bytes).expect("bytes");
+    bytes
+}
+
+fn deflated(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::ZlibEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("memory");
+    encoder.finish().expect("memory")
+}
+
+#[test]
+fn a_real_capture_reads_the_same_on_any_threads() {
+    assert_same_for_any_threads(&chromium(), "as it is");
+}
+
+#[test]
+fn a_damaged_capture_reads_the_same_on_any_threads() {
+    let mut bytes = chromium();
+    bytes.truncate(bytes.len() * 2 / 3);
+    for place in (50_000..bytes.len() - 50).step_by(200_000) {
+        bytes[place..place + 40].fill(0xa5);
+    }
+    assert!(batches(&bytes, 1, None).iter().any(|batch| batch.losses.count(Loss::BadRecord) > 0));
+    assert_same_for_any_threads(&bytes, "damaged");
+}
+
+#[test]
+fn bundles_read_the_same_on_any_threads_and_unpacked_ahead_or_not() {
+    let plain = chromium();
+    let around = || (0..2000).map(|k| event(k, INSTANT, 0, "between"));
+    let small = deflated(&capture(around()));
+    let large = deflated(&[&plain[..], &plain[..]].concat());
+    let bundle = |bytes: &[u8]| message().bytes(50, bytes);
+    let nested = deflated(&capture([bundle(&small), bundle(&deflated(&capture([bundle(&small)])))]));
+    let packets = [bundle(&small), bundle(&large), bundle(&nested), bundle(&large[..large.len() / 2])];
+    let bytes = capture(around().chain(packets).chain(around()));
+    let losses: Vec<_> = batches(&bytes, 2, None).into_iter().map(|batch| batch.losses).collect();
+    assert_eq!(losses.iter().map(|losses| losses.count(Loss::DeepNesting)).sum::<u64>(), 1);
+    assert_same_for_any_threads(&bytes, "bundles");
+}
+
+#[test]
+fn a_request_to_stop_ends_the_reading_on_any_threads() {
+    let bytes = chromium();
+    let file = file_of(&bytes);
+    for threads in [1, 2, 4] {
+        let context = ReadContext { threads, cancel: Cancel::default(), ..ReadContext::default() };
+        let opened = detect::open(file.path(), &context).expect("a capture");
+        let Reader::Stream(mut reader) = opened else { panic!("a stream") };
+        context.cancel.cancel();
+        let stopped = reader.read(&mut Batches::default(), &context);
+        assert!(matches!(stopped, Err(ReadError::Cancelled(_))), "{threads} threads");
+    }
+}
