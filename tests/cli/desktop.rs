@@ -11,6 +11,11 @@ fn run(home: &Path, program: &str, words: &[&str]) -> Output {
     command.output().unwrap_or_else(|error| panic!("{program}: {error}; `.ci/setup` installs it"))
 }
 
+/// The program that opens files of a kind, as the desktops' common tool tells it.
+fn default_for(home: &Path, kind: &str) -> String {
+    said(&run(home, "xdg-mime", &["query", "default", kind])).trim_end().to_owned()
+}
+
 fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
@@ -37,6 +42,7 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
         if kind.contains("vnd") {
             let program = said(&run(home.path(), "gio", &["mime", kind]));
             assert!(program.contains("longspan.desktop"), "{kind}: {program}");
+            assert_eq!(default_for(home.path(), kind), "longspan.desktop", "{kind}");
         }
     }
     // A capture without an ending is known by how it begins.
@@ -46,9 +52,12 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
     assert!(written.status.success(), "{}", String::from_utf8_lossy(&written.stderr));
     let info = said(&run(home.path(), "gio", &["info", "-a", "standard::content-type", &unnamed.to_string_lossy()]));
     assert!(info.contains("application/vnd.longspan.trace"), "{info}");
+    let told = said(&run(home.path(), "xdg-mime", &["query", "filetype", &unnamed.to_string_lossy()]));
+    assert_eq!(told.trim_end(), "application/vnd.longspan.trace");
     let undone = run(home.path(), longspan, &["--uninstall-desktop"]);
     assert!(undone.status.success(), "{}", String::from_utf8_lossy(&undone.stderr));
     let program = said(&run(home.path(), "gio", &["mime", "application/vnd.longspan.trace"]));
     assert!(!program.contains("longspan.desktop"), "{program}");
+    assert_eq!(default_for(home.path(), "application/vnd.longspan.trace"), "");
     assert!(!home.path().join("data/applications/longspan.desktop").exists());
 }
