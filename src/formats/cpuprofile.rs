@@ -3,14 +3,13 @@
 
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
-use serde_json::value::RawValue;
 
-use super::batch::{BatchBuilder, bare};
-use super::document::{Document, Unit};
+use super::batch::BatchBuilder;
+use super::document::{Document, Element, Extent, Kept, Unit};
 use super::frames::Frames;
 use super::source::Source;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
 
 /// Whether this is JSON with the nodes of a profile.
 #[must_use]
@@ -28,18 +27,6 @@ pub fn open(source: Source) -> Reader {
 
 struct CpuProfile {
     source: Option<Source>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct File<'a> {
-    nodes: Vec<Node>,
-    #[serde(borrow)]
-    start_time: &'a RawValue,
-    #[serde(default)]
-    samples: Vec<u64>,
-    #[serde(borrow, default)]
-    time_deltas: Vec<&'a RawValue>,
 }
 
 /// A node of the tree of calls. Of `parent` and `children` a profile has one.
@@ -87,6 +74,12 @@ pub(super) struct Calls {
 }
 
 impl Calls {
+    /// Bytes of a node in memory, beside its title: tables of hashes are half full at worst.
+    const NODE_BYTES: usize = Frames::ROW_BYTES + Frames::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
+
+    /// Bytes of a call from one node to another, until both have come.
+    const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>();
+
     /// Adds a node.
     pub(super) fn add(&mut self, node: &Node) {
         let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
@@ -132,40 +125,71 @@ impl Calls {
 impl StreamReader for CpuProfile {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::read(source, context)?;
-        let file: File<'_> = document.parse()?;
-        let mut calls = Calls::default();
-        file.nodes.iter().for_each(|node| calls.add(node));
-        calls.join();
+        let document = Document::open(source, context)?;
+        let keys = ["nodes", "startTime", "samples", "timeDeltas"];
+        let [nodes, start, samples, deltas] = document.pick(document.whole(), keys)?;
+        if nodes.is_none() {
+            return Err(document.without("the JSON of a profile with nodes"));
+        }
         let mut batch = BatchBuilder::new(context.grain);
+        let mut kept = document.kept();
+        let mut calls = calls(&document, nodes, &mut kept, &mut batch)?;
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
-        let mut now_ns = Unit::Microseconds.nanos(file.start_time).unwrap_or_else(|_| {
+        let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
+        let mut now_ns = Unit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
             batch.lose(Loss::BadTime, Place::Time(0));
             0
         });
-        let unequal = file.samples.len().abs_diff(file.time_deltas.len()) as u64;
-        batch.batch.losses.add_many(Loss::BadRecord, Place::Time(now_ns), unequal);
-        for (&node, delta) in file.samples.iter().zip(&file.time_deltas) {
-            let next_ns = Unit::Microseconds.nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta));
+        let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas));
+        loop {
+            let (sample, delta) = match (samples.next()?, deltas.next()?) {
+                (Some(sample), Some(delta)) => (sample, delta),
+                (None, None) => break,
+                (Some(Element { offset, .. }), None) | (None, Some(Element { offset, .. })) => {
+                    batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    continue;
+                }
+            };
+            let next_ns = Unit::Microseconds.nanos_of(delta.text).ok().and_then(|delta| now_ns.checked_add(delta));
             match next_ns {
                 Some(next_ns) => now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, Place::Time(now_ns)),
             }
+            let Some(node) = sample.parse(&mut batch.batch.losses) else { continue };
             let place = Place::Time(now_ns);
             let Some(stack) = calls.stack(node, &mut batch, place) else {
                 batch.lose(Loss::MissingText, place);
                 continue;
             };
             let track = batch.track_with(&key);
-            let value = u64::from(stack.0);
-            batch.push(Event { value, ..bare(now_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+            batch.push_sample(now_ns, track, stack, 0);
             batch.flush_if_full(sink, context)?;
         }
+        document.count_cut(&mut batch.batch.losses);
         batch.flush(sink)
     }
+}
+
+/// The tree of calls.
+fn calls(
+    document: &Document,
+    nodes: Option<Extent>,
+    kept: &mut Kept<'_>,
+    batch: &mut BatchBuilder,
+) -> Result<Calls, ReadError> {
+    let mut calls = Calls::default();
+    let mut nodes = document.elements(nodes);
+    while let Some(element) = nodes.next()? {
+        let Some(node) = element.parse::<Node>(&mut batch.batch.losses) else { continue };
+        let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
+        kept.add(kept_bytes, element.offset)?;
+        calls.add(&node);
+    }
+    calls.join();
+    Ok(calls)
 }
 
 #[cfg(test)]
@@ -206,10 +230,19 @@ mod tests {
     }
 
     #[test]
-    fn a_profile_that_is_cut_anywhere_is_refused_with_the_place() {
+    fn a_profile_that_is_cut_anywhere_keeps_the_samples_before_the_cut() {
         for len in 200..PROFILE.len() {
-            let error = read_bytes(&PROFILE.as_bytes()[..len]).expect_err("refused").to_string();
-            assert!(error.contains("expected the JSON of a profile, found the end"), "{error}");
+            let reading = read_bytes(&PROFILE.as_bytes()[..len]).expect("a part");
+            assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
+            // In the order of the capture.
+            let expected = [105_000, 115_000, 110_000, 130_000];
+            let times = reading.events.iter().map(|event| event.ts_ns).collect::<Vec<_>>();
+            let mut expected = expected[..times.len()].to_vec();
+            expected.sort_unstable();
+            assert_eq!(times, expected, "{len}");
+            // A sample without its time is counted, and so is one whose node is not there.
+            let is_in_samples = len > PROFILE.find("samples").expect("there") + 11;
+            assert!(!is_in_samples || !reading.events.is_empty() || reading.losses.count(Loss::BadRecord) > 0, "{len}");
         }
     }
 }

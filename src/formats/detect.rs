@@ -169,7 +169,7 @@ pub const FORMATS: &[Format] = &[
         extensions: &["jsonl", "json", "jsonl.gz"],
         sniff: otlp::json::looks_like_otlp,
         shows: &[Spans, Instants, Flows, Arguments],
-        open: |source, _| Ok(otlp::json::open(source)),
+        open: otlp::json::open,
     },
     Format {
         name: "Firefox profile",

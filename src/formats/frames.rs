@@ -10,21 +10,41 @@ const FRAMES_MAX: usize = 1 << 16;
 #[derive(Debug, Default)]
 pub(super) struct Frames {
     rows: Vec<Frame>,
+    titles: Vec<Box<[u8]>>,
     path: Vec<u32>,
 }
 
 #[derive(Debug)]
 struct Frame {
     caller: Option<u32>,
-    name: Box<[u8]>,
+    /// Which of the titles is its name; the empty one beyond them.
+    title: u32,
     /// The row in the batch of this number.
     found: (u32, StackIdx),
 }
 
 impl Frames {
+    /// Bytes of a row in memory.
+    pub(super) const ROW_BYTES: usize = size_of::<Frame>();
+
+    /// Bytes of a title in memory, beside its text.
+    pub(super) const TITLE_BYTES: usize = size_of::<Box<[u8]>>();
+
     /// Adds the next row.
     pub(super) fn push(&mut self, caller: Option<u32>, name: &[u8]) {
-        self.rows.push(Frame { caller, name: name.into(), found: (0, StackIdx::EMPTY) });
+        let title = self.push_title(name);
+        self.push_titled(caller, title);
+    }
+
+    /// Adds a title that many rows share.
+    pub(super) fn push_title(&mut self, name: &[u8]) -> u32 {
+        self.titles.push(name.into());
+        u32::try_from(self.titles.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Adds the next row, with one of the titles.
+    pub(super) fn push_titled(&mut self, caller: Option<u32>, title: u32) {
+        self.rows.push(Frame { caller, title, found: (0, StackIdx::EMPTY) });
     }
 
     /// Says what called a frame, where that is known later.
@@ -62,7 +82,8 @@ impl Frames {
         }
         while let Some(frame) = self.path.pop() {
             let row = &mut self.rows[frame as usize];
-            let name: NameIdx = batch.name(&row.name, None, place);
+            let title = self.titles.get(row.title as usize).map_or(&b""[..], |title| title);
+            let name: NameIdx = batch.name(title, None, place);
             stack = batch.batch.stacks.intern(stack, name);
             row.found = (batch.number, stack);
         }

@@ -3,14 +3,19 @@
 //! speedscope does it in order of time, so they become spans and not samples. Weights that are no times are drawn 1 ms each,
 //! bytes 1 ns each.
 
+use std::borrow::Cow;
+
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use super::batch::{BatchBuilder, bare};
-use super::document::{Document, Unit};
+use super::document::{Document, Element, Extent, Kept, Unit};
 use super::source::Source;
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackIdx, TrackKey, TrackKind};
+
+/// Bytes of a frame beside its title.
+const FRAME_BYTES: usize = size_of::<Box<str>>();
 
 /// Whether this is JSON that names speedscope.
 #[must_use]
@@ -30,89 +35,118 @@ struct Speedscope {
 }
 
 #[derive(Deserialize)]
-struct File<'a> {
-    name: Option<String>,
-    shared: Shared,
-    #[serde(borrow)]
-    profiles: Vec<Profile<'a>>,
-}
-
-#[derive(Deserialize)]
-struct Shared {
-    frames: Vec<Frame>,
-}
-
-#[derive(Deserialize)]
-struct Frame {
+struct Frame<'a> {
+    #[serde(default)]
     name: String,
     file: Option<String>,
-    line: Option<u64>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Profile<'a> {
-    #[serde(rename = "type")]
-    kind: String,
-    name: Option<String>,
-    unit: Option<String>,
     #[serde(borrow)]
-    start_value: Option<&'a RawValue>,
-    #[serde(borrow, default)]
-    events: Vec<FrameEvent<'a>>,
-    #[serde(default)]
-    samples: Vec<Vec<u32>>,
-    #[serde(borrow, default)]
-    weights: Vec<&'a RawValue>,
+    line: Option<&'a RawValue>,
 }
 
 #[derive(Deserialize)]
 struct FrameEvent<'a> {
-    #[serde(rename = "type")]
-    kind: String,
+    #[serde(borrow, rename = "type", default)]
+    kind: Cow<'a, str>,
     #[serde(borrow)]
-    at: &'a RawValue,
-    frame: u32,
+    at: Option<&'a RawValue>,
+    frame: Option<u32>,
 }
 
 impl StreamReader for Speedscope {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::read(source, context)?;
-        let file: File<'_> = document.parse()?;
-        let mut batch = BatchBuilder::new(context.grain);
-        if let Some(name) = file.name {
-            batch.batch.metadata.push(Metadata::ProcessName { pid: Id::None, name: name.into() });
+        let document = Document::open(source, context)?;
+        let [name, shared, profiles] = document.pick(document.whole(), ["name", "shared", "profiles"])?;
+        if profiles.is_none() {
+            return Err(document.without("the JSON of profiles"));
         }
-        let frames: Vec<String> = file.shared.frames.into_iter().map(Frame::title).collect();
-        for (number, profile) in (1i64..).zip(&file.profiles) {
+        let mut batch = BatchBuilder::new(context.grain);
+        let name: Option<String> = document.value(name, &mut batch.batch.losses)?;
+        batch.batch.metadata.extend(name.map(|name| Metadata::ProcessName { pid: Id::None, name: name.into() }));
+        let mut kept = document.kept();
+        let frames = frames(&document, shared, &mut kept, &mut batch)?;
+        let mut profiles = document.items(profiles);
+        let mut number = 0;
+        while let Some(extent) = profiles.next()? {
+            number += 1;
             let tid = Id::Number(number);
+            let profile = Profile::of(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
             let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
-            let mut maker = Maker { frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
+            let document = &document;
+            let mut maker = Maker { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
             match &*profile.kind {
-                "evented" => maker.events(profile)?,
-                "sampled" => maker.samples(profile)?,
-                _ => maker.batch.lose(Loss::UnknownPhase, Place::Offset(0)),
+                "evented" => maker.events(&profile)?,
+                "sampled" => maker.samples(&profile)?,
+                // Counted as cut.
+                "" if document.is_cut() => {}
+                _ => maker.batch.lose(Loss::UnknownPhase, extent.place()),
             }
         }
+        document.count_cut(&mut batch.batch.losses);
         batch.flush(sink)
     }
 }
 
-impl Frame {
+/// The titles of the frames that all profiles share.
+fn frames(
+    document: &Document,
+    shared: Option<Extent>,
+    kept: &mut Kept<'_>,
+    batch: &mut BatchBuilder,
+) -> Result<Vec<Box<str>>, ReadError> {
+    let mut titles = Vec::new();
+    let [table] = shared.map_or(Ok([None]), |shared| document.pick(shared, ["frames"]))?;
+    let mut frames = document.elements(table);
+    while let Some(frame) = frames.next()? {
+        let title = frame.parse(&mut batch.batch.losses).map(Frame::title).unwrap_or_default();
+        kept.add(FRAME_BYTES + title.len(), frame.offset)?;
+        titles.push(title.into());
+    }
+    Ok(titles)
+}
+
+impl Frame<'_> {
     fn title(self) -> String {
         let Some(file) = self.file else { return self.name };
         let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
-        match self.line {
+        match self.line.and_then(|line| line.get().parse::<u64>().ok()) {
             Some(line) => format!("{} ({file}:{line})", self.name),
             None => format!("{} ({file})", self.name),
         }
     }
 }
 
-impl Profile<'_> {
+/// A profile: what is small of it, and where the rest is.
+#[derive(Default)]
+struct Profile {
+    kind: String,
+    name: Option<String>,
+    unit: Option<String>,
+    start: Vec<u8>,
+    events: Option<Extent>,
+    samples: Option<Extent>,
+    weights: Option<Extent>,
+}
+
+impl Profile {
+    fn of(document: &Document, extent: Extent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
+        let keys = ["type", "name", "unit", "startValue", "events", "samples", "weights"];
+        let [kind, name, unit, start, events, samples, weights] = document.pick(extent, keys)?;
+        let losses = &mut batch.batch.losses;
+        let kind: Option<String> = document.value(kind, losses)?;
+        Ok(Self {
+            kind: kind.unwrap_or_default(),
+            name: document.value(name, losses)?,
+            unit: document.value(unit, losses)?,
+            start: start.map_or(Ok(Vec::new()), |start| document.text(start))?,
+            events,
+            samples,
+            weights,
+        })
+    }
+
     /// Its unit, and whether that is one of time.
     fn unit(&self) -> (Unit, bool) {
         match self.unit.as_deref() {
@@ -136,7 +170,8 @@ impl Profile<'_> {
 }
 
 struct Maker<'a> {
-    frames: &'a [String],
+    document: &'a Document,
+    frames: &'a [Box<str>],
     key: TrackKey,
     batch: &'a mut BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -145,57 +180,72 @@ struct Maker<'a> {
 
 impl Maker<'_> {
     /// The track and the name of a frame. A frame that the table does not have is counted, and has no name.
-    fn rows(&mut self, frame: u32, place: Place) -> (TrackIdx, NameIdx) {
+    fn rows(&mut self, frame: Option<u32>, place: Place) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
-        let Some(name) = self.frames.get(frame as usize) else {
+        let Some(name) = frame.and_then(|frame| self.frames.get(frame as usize)) else {
             self.batch.lose(Loss::MissingText, place);
             return (track, NameIdx::EMPTY);
         };
         (track, self.batch.name(name.as_bytes(), None, place))
     }
 
-    fn events(&mut self, profile: &Profile<'_>) -> Result<(), ReadError> {
+    fn events(&mut self, profile: &Profile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
+        let mut events = self.document.elements(profile.events);
         let mut last_ns = 0;
-        for event in &profile.events {
-            let Ok(ts_ns) = unit.nanos(event.at) else {
+        while let Some(event) = events.next()? {
+            let Some(event) = event.parse::<FrameEvent<'_>>(&mut self.batch.batch.losses) else { continue };
+            let Some(ts_ns) = event.at.and_then(|at| unit.nanos(at).ok()) else {
                 self.batch.lose(Loss::BadTime, Place::Time(last_ns));
                 continue;
             };
             last_ns = ts_ns;
+            let place = Place::Time(ts_ns);
             let kind = match &*event.kind {
                 "O" => EventKind::Begin,
                 "C" => EventKind::End,
                 _ => {
-                    self.batch.lose(Loss::UnknownPhase, Place::Time(ts_ns));
+                    self.batch.lose(Loss::UnknownPhase, place);
                     continue;
                 }
             };
-            let (track, name) = self.rows(event.frame, Place::Time(ts_ns));
+            let (track, name) = self.rows(event.frame, place);
             self.batch.push(bare(ts_ns, kind, track, name));
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())
     }
 
-    /// A frame goes on while the stacks that follow have it at the same depth, below the same frames.
-    fn samples(&mut self, profile: &Profile<'_>) -> Result<(), ReadError> {
+    /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and weights
+    /// are read side by side; those without a partner are counted.
+    fn samples(&mut self, profile: &Profile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
-        let mut now_ns = profile.start_value.map_or(Ok(0), |start| unit.nanos(start)).unwrap_or_else(|_| {
-            self.batch.lose(Loss::BadTime, Place::Time(0));
-            0
-        });
-        if profile.samples.len() != profile.weights.len() {
-            let count = profile.samples.len().abs_diff(profile.weights.len()) as u64;
-            self.batch.batch.losses.add_many(Loss::BadRecord, Place::Time(now_ns), count);
+        let mut now_ns = 0;
+        if !profile.start.is_empty() {
+            now_ns = unit.nanos_of(&profile.start).unwrap_or_else(|_| {
+                self.batch.lose(Loss::BadTime, Place::Time(0));
+                0
+            });
         }
+        let (mut samples, mut weights) =
+            (self.document.elements(profile.samples), self.document.elements(profile.weights));
         let mut open: Vec<(u32, i64)> = Vec::new();
-        for (stack, weight) in profile.samples.iter().zip(&profile.weights) {
-            let same = open.iter().zip(stack).take_while(|((open, _), frame)| open == *frame).count();
+        loop {
+            let (sample, weight) = match (samples.next()?, weights.next()?) {
+                (Some(sample), Some(weight)) => (sample, weight),
+                (None, None) => break,
+                (Some(Element { offset, .. }), None) | (None, Some(Element { offset, .. })) => {
+                    self.batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    continue;
+                }
+            };
+            // One that cannot be read takes its time all the same.
+            let stack: Vec<u32> = sample.parse(&mut self.batch.batch.losses).unwrap_or_default();
+            let same = open.iter().zip(&stack).take_while(|((open, _), frame)| open == *frame).count();
             self.close(&mut open, same, now_ns)?;
             open.extend(stack[same..].iter().map(|&frame| (frame, now_ns)));
-            let next_ns = unit.nanos(weight).ok().filter(|&ns| ns >= 0).and_then(|ns| now_ns.checked_add(ns));
-            match next_ns {
+            let dur_ns = unit.nanos_of(weight.text).ok().filter(|&ns| ns >= 0);
+            match dur_ns.and_then(|dur_ns| now_ns.checked_add(dur_ns)) {
                 Some(next_ns) => now_ns = next_ns,
                 None => self.batch.lose(Loss::BadNumber, Place::Time(now_ns)),
             }
@@ -207,7 +257,7 @@ impl Maker<'_> {
     fn close(&mut self, open: &mut Vec<(u32, i64)>, depth: usize, now_ns: i64) -> Result<(), ReadError> {
         // Outermost first, so that of frames with the same times the outer one comes first.
         for &(frame, start_ns) in &open[depth..] {
-            let (track, name) = self.rows(frame, Place::Time(start_ns));
+            let (track, name) = self.rows(Some(frame), Place::Time(start_ns));
             let value = now_ns.abs_diff(start_ns);
             self.batch.push(Event { value, ..bare(start_ns, EventKind::Complete, track, name) });
         }
@@ -285,18 +335,96 @@ mod tests {
         assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::UnknownPhase, 1), (Loss::MissingText, 2)]);
     }
 
-    #[test]
-    fn a_file_that_is_cut_anywhere_is_refused_with_the_place() {
-        let whole = file(r#"{"type":"sampled","unit":"none","samples":[[0]],"weights":[2]}"#);
-        assert_eq!(read(&whole).short(), [(0, 2_000_000, "a")]);
-        let enough = whole.find("profiles").expect("there");
-        for len in enough..whole.len() {
-            let error = read_bytes(&whole.as_bytes()[..len]).expect_err("refused").to_string();
-            assert!(error.contains(&format!("byte {len}: expected the JSON of a profile, found the end")), "{error}");
+    /// What a reader that holds the whole document would say of an evented profile: each event with its frame's name.
+    fn naive(text: &str) -> Vec<(i64, EventKind, String)> {
+        let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
+        let mut all = Vec::new();
+        for profile in json["profiles"].as_array().expect("profiles") {
+            for event in profile["events"].as_array().expect("events") {
+                let kind = if event["type"] == "O" { EventKind::Begin } else { EventKind::End };
+                let ts_ns = (event["at"].as_f64().expect("a time") * 1000.0) as i64;
+                let name = &json["shared"]["frames"][event["frame"].as_u64().expect("a frame") as usize]["name"];
+                all.push((ts_ns, kind, name.as_str().expect("a name").to_owned()));
+            }
         }
-        let damaged = whole.replace("\"weights\"", "weights");
-        let error = read_bytes(damaged.as_bytes()).expect_err("refused").to_string();
-        let at = damaged.find("weights").expect("there");
-        assert!(error.contains(&format!("byte {}", at + 1)) || error.contains(&format!("byte {at}")), "{error}");
+        all.sort_by_key(|event| event.0);
+        all
+    }
+
+    fn evented(events: &[(bool, u8, u16)], is_shared_first: bool) -> String {
+        let events: Vec<String> = events
+            .iter()
+            .map(|(is_open, frame, at)| {
+                format!(r#"{{"type":"{}","frame":{},"at":{at}}}"#, if *is_open { "O" } else { "C" }, frame % 3)
+            })
+            .collect();
+        let profile = |part: &[String]| {
+            format!(
+                r#"{{"type":"evented","name":"p","unit":"microseconds","startValue":0,"endValue":9,"events":[{}]}}"#,
+                part.join(",")
+            )
+        };
+        let (one, two) = events.split_at(events.len() / 2);
+        let shared = r#""shared":{"frames":[{"name":"a"},{"name":"b{}[]"},{"name":"\"c\","}]}"#;
+        let profiles = format!(r#""profiles":[{},{}]"#, profile(one), profile(two));
+        let (first, second) = if is_shared_first { (shared, &*profiles) } else { (&*profiles, shared) };
+        format!(r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json",{first},{second},"exporter":"x"}}"#)
+    }
+
+    proptest! {
+        #[test]
+        fn events_are_those_of_the_document_read_whole_wherever_its_frames_are(
+            events in proptest::collection::vec((any::<bool>(), 0u8..3, 0u16..2000), 0..30),
+            is_shared_first in any::<bool>(), block_bytes in 1usize..300,
+        ) {
+            let text = evented(&events, is_shared_first);
+            let reading = crate::formats::testing::read_cut(text.as_bytes(), block_bytes, 3).expect("a capture");
+            prop_assert_eq!(reading.lost(), []);
+            let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.kind, event.name.clone())).collect();
+            prop_assert_eq!(found, naive(&text));
+        }
+    }
+
+    #[test]
+    fn a_file_that_is_cut_anywhere_keeps_the_events_before_the_cut() {
+        let events: Vec<_> = (0..8).map(|k| (k % 2 == 0, k as u8 / 2, k)).collect();
+        let text = evented(&events, true);
+        let whole = naive(&text);
+        for len in text.find("profiles").expect("there") + 10..text.len() {
+            let reading = read_bytes(&text.as_bytes()[..len]).expect("a part");
+            assert_eq!(reading.lost(), [(Loss::Truncated, 1)], "{len}");
+            let found: Vec<_> =
+                reading.events.iter().map(|event| (event.ts_ns, event.kind, event.name.clone())).collect();
+            let ends = text[..len].matches("},{").count() + text[..len].matches("}]}").count();
+            assert!(whole.starts_with(&found) && found.len() + 2 >= ends.saturating_sub(4), "{len}: {found:?}");
+        }
+        let error = read_bytes(&text.as_bytes()[..90]).expect_err("refused").to_string();
+        assert!(error.contains("byte 90: expected the JSON of profiles, found the end of the file"), "{error}");
+    }
+
+    #[test]
+    fn damage_in_the_middle_is_counted_and_all_around_it_is_kept() {
+        let events: Vec<_> = (0..8).map(|k| (k % 2 == 0, k as u8 / 2, k)).collect();
+        for is_shared_first in [true, false] {
+            let text = evented(&events, is_shared_first);
+            let whole = naive(&text);
+            let victim = r#"{"type":"C","frame":0,"at":1}"#;
+            let at = text.find(victim).expect("there");
+            for offset in 0..victim.len() {
+                for byte in [b'\0', b'"', b'x', b'}', b'{', b','] {
+                    let mut bytes = text.clone().into_bytes();
+                    bytes[at + offset] = byte;
+                    let reading = read_bytes(&bytes).expect("most of it");
+                    let kept =
+                        whole.iter().filter(|event| reading.kinds().contains(&(event.0, event.1, &event.2))).count();
+                    let is_same = text.as_bytes()[at + offset] == byte;
+                    // A brace of its own kind where another was may end the element that follows, and the profile.
+                    let spared =
+                        if matches!(byte, b'{' | b'}') || offset == 0 || offset + 1 == victim.len() { 4 } else { 7 };
+                    assert!(kept >= spared, "{offset} {}: {kept} {:?}", byte as char, reading.kinds());
+                    assert!(is_same || kept == 8 || reading.losses.total() > 0, "{offset} {}", byte as char);
+                }
+            }
+        }
     }
 }

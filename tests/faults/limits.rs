@@ -2,6 +2,7 @@
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::time::Duration;
 
 use longspan::formats::native::write::NativeWriter;
@@ -59,13 +60,26 @@ fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
 
 /// The most of something that a process had at any moment it was looked at.
 #[derive(Debug, Default)]
-struct Peaks {
-    resident_kib: u64,
+pub struct Peaks {
+    pub resident_kib: u64,
     maps: usize,
     files: usize,
 }
 
 impl Peaks {
+    /// Those of a command that prints JSON, and what it printed.
+    pub fn of(mut command: Command) -> (Self, serde_json::Value) {
+        let mut child = command.spawn().expect("the program starts");
+        let mut peaks = Self::default();
+        while child.try_wait().expect("a child").is_none() {
+            peaks.look_at(child.id());
+            std::thread::sleep(Duration::from_millis(2));
+        }
+        let output = child.wait_with_output().expect("a child");
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        (peaks, serde_json::from_slice(&output.stdout).expect("JSON"))
+    }
+
     fn look_at(&mut self, process: u32) {
         let folder = PathBuf::from(format!("/proc/{process}"));
         let status = fs::read_to_string(folder.join("status")).unwrap_or_default();
@@ -84,14 +98,7 @@ fn eighty_thousand_threads_take_few_maps_few_files_and_bounded_memory() {
     let folder = folder();
     let capture = many_threads(folder.path(), MANY_THREADS, 3);
     let words = ["info", "--json", "--no-cache", capture.to_str().expect("text")];
-    let mut child = longspan(&words).spawn().expect("the program starts");
-    let mut peaks = Peaks::default();
-    while child.try_wait().expect("a child").is_none() {
-        peaks.look_at(child.id());
-        std::thread::sleep(Duration::from_millis(2));
-    }
-    let output = child.wait_with_output().expect("a child");
-    let info: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    let (peaks, info) = Peaks::of(longspan(&words));
     assert_eq!((&info["spans"], &info["threads"]), (&(MANY_THREADS * 6).into(), &MANY_THREADS.into()));
     let lanes = info["lanes"].as_u64().expect("a number");
     assert!(peaks.maps < 1000 && peaks.files < 64, "{peaks:?}");

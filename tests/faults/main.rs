@@ -8,4 +8,5 @@ mod disk;
 mod harness;
 mod headers;
 mod limits;
+mod profiles;
 mod sources;

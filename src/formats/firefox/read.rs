@@ -1,16 +1,18 @@
 //! A profile -> samples, markers and counters.
 
+use std::rc::Rc;
+
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::thread::Stacks;
-use super::wire::{Category, Counter, Profile, Tables, Thread};
+use super::thread::{Stacks, Texts};
+use super::wire::{Category, Library, Members, Table, Tables};
 use crate::formats::batch::{BatchBuilder, bare};
-use crate::formats::document::{Document, Unit, id};
+use crate::formats::document::{Document, Extent, Unit, id};
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
 
 /// A process starts processes, but not for ever.
 const PROCESSES_DEEP_MAX: u32 = 16;
@@ -41,44 +43,20 @@ struct Firefox {
 impl StreamReader for Firefox {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let path = source.path().to_owned();
-        let document = Document::read(source, context)?;
-        let profile: Profile<'_> = document.parse()?;
-        let start_ns = profile.meta.start_time.and_then(|start| Unit::Milliseconds.nanos(start).ok());
-        let mut maker = Maker { batch: BatchBuilder::new(context.grain), sink, context, start_ns, offset_ns: 0 };
-        maker.profile(&profile, 0).map_err(|error| match error {
-            Failed::Read(error) => error,
-            Failed::Table(error) => ReadError::Malformed {
-                path,
-                offset: 0,
-                expected: "tables of a profile".to_owned(),
-                found: error.to_string(),
-            },
-        })?;
+        let document = Document::open(source, context)?;
+        let batch = BatchBuilder::new(context.grain);
+        let mut maker = Maker { document: &document, batch, sink, context, start_ns: None, offset_ns: 0, threads: 0 };
+        maker.profile(document.whole(), 0)?;
+        if maker.threads == 0 {
+            return Err(document.without("the JSON of a profile with threads"));
+        }
+        document.count_cut(&mut maker.batch.batch.losses);
         maker.batch.flush(maker.sink)
     }
 }
 
-/// Why a profile cannot be read on.
-enum Failed {
-    Read(ReadError),
-    /// A table is JSON, but no table.
-    Table(serde_json::Error),
-}
-
-impl From<ReadError> for Failed {
-    fn from(error: ReadError) -> Self {
-        Self::Read(error)
-    }
-}
-
-impl From<serde_json::Error> for Failed {
-    fn from(error: serde_json::Error) -> Self {
-        Self::Table(error)
-    }
-}
-
-struct Maker<'a> {
+struct Maker<'d, 'a> {
+    document: &'d Document,
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
@@ -86,26 +64,68 @@ struct Maker<'a> {
     start_ns: Option<i64>,
     /// How much later this process started.
     offset_ns: i64,
+    /// How many threads there were so far.
+    threads: u64,
 }
 
-impl Maker<'_> {
-    fn profile(&mut self, profile: &Profile<'_>, depth: u32) -> Result<(), Failed> {
-        let start_ns = profile.meta.start_time.and_then(|start| Unit::Milliseconds.nanos(start).ok());
+/// What the threads of a process share.
+struct Shared<'d> {
+    libs: Vec<Library>,
+    categories: Vec<Category>,
+    tables: Tables,
+    texts: Option<Rc<Texts<'d>>>,
+    /// Those of threads that have no tables of their own.
+    stacks: Option<Stacks<'d>>,
+}
+
+/// A thread: where its tables are, and what its events are on.
+struct Thread {
+    key: TrackKey,
+    samples: Option<Extent>,
+    markers: Option<Extent>,
+}
+
+impl<'d> Maker<'d, '_> {
+    fn profile(&mut self, profile: Extent, depth: u32) -> Result<(), ReadError> {
+        let document = self.document;
+        let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
+        let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
+        let [start, categories] =
+            meta.map_or(Ok([None; 2]), |meta| document.pick(meta, ["startTime", "categories"]))?;
+        let start = start.map(|start| document.text(start)).transpose()?;
+        let start_ns = start.and_then(|start| Unit::Milliseconds.nanos_of(&start).ok());
+        self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
         self.offset_ns = match (start_ns, self.start_ns) {
             (Some(this), Some(first)) => this.saturating_sub(first),
             _ => 0,
         };
-        for (position, thread) in (0i64..).zip(&profile.threads) {
-            self.context.cancel.check().map_err(ReadError::from)?;
-            let (thread, tables) = (serde_json::from_str(thread.get())?, serde_json::from_str(thread.get())?);
-            self.thread(&thread, &tables, profile, position)?;
+        let losses = &mut self.batch.batch.losses;
+        let tables = Tables::among(&Members::of(document, shared)?);
+        let mut shared = Shared {
+            libs: document.value(libs, losses)?.unwrap_or_default(),
+            categories: document.value(categories, losses)?.unwrap_or_default(),
+            tables,
+            texts: tables.texts.map(|texts| Texts::read(document, Some(texts), losses)).transpose()?,
+            stacks: None,
+        };
+        let mut threads = document.items(threads);
+        let mut process = Id::None;
+        for position in 0i64.. {
+            let Some(thread) = threads.next()? else { break };
+            self.context.cancel.check()?;
+            self.threads += 1;
+            let pid = self.thread(thread, &mut shared, position)?;
+            process = if process == Id::None { pid } else { process };
         }
-        for counter in &profile.counters {
-            self.counter(counter)?;
+        let mut counters = document.items(counters);
+        while let Some(counter) = counters.next()? {
+            self.counter(counter, &process)?;
         }
-        for process in &profile.processes {
+        drop(shared);
+        let mut processes = document.items(processes);
+        while let Some(process) = processes.next()? {
             if depth >= PROCESSES_DEEP_MAX {
-                self.batch.lose(Loss::DeepNesting, Place::Time(self.offset_ns));
+                self.batch.lose(Loss::DeepNesting, process.place());
                 break;
             }
             self.profile(process, depth + 1)?;
@@ -113,71 +133,86 @@ impl Maker<'_> {
         Ok(())
     }
 
-    fn time(&mut self, time: Option<&RawValue>) -> Option<i64> {
-        Unit::Milliseconds.nanos(time?).ok()?.checked_add(self.offset_ns)
+    fn time(&self, time: Option<&[u8]>) -> Option<i64> {
+        Unit::Milliseconds.nanos_of(time?).ok()?.checked_add(self.offset_ns)
     }
 
-    fn thread(
-        &mut self,
-        thread: &Thread<'_>,
-        tables: &Tables<'_>,
-        profile: &Profile<'_>,
-        position: i64,
-    ) -> Result<(), Failed> {
-        let pid = id(thread.pid);
+    /// The time of a row that tells it, or how long it is after the one before.
+    fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
+        match delta {
+            Some(delta) => Unit::Milliseconds.nanos_of(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
+            None => self.time(time),
+        }
+    }
+
+    /// Returns the id of the process.
+    fn thread(&mut self, thread: Extent, shared: &mut Shared<'d>, position: i64) -> Result<Id, ReadError> {
+        let document = self.document;
+        let members = Members::of(document, Some(thread))?;
+        let text = |key| members.get(key).map(|value| document.text(value)).transpose();
+        let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
         // Without an id of its own it is at least another thread than the others.
-        let tid = if thread.tid.is_some() { id(thread.tid) } else { Id::Number(position) };
-        let metadata = &mut self.batch.batch.metadata;
-        if let Some(name) = &thread.process_name {
-            metadata.push(Metadata::ProcessName { pid: pid.clone(), name: name.as_str().into() });
+        let tid = if tid.is_some() { id(tid.as_deref()) } else { Id::Number(position) };
+        let Batch { metadata, losses, .. } = &mut self.batch.batch;
+        if let Some(name) = document.value::<String>(members.get("processName"), losses)? {
+            metadata.push(Metadata::ProcessName { pid: pid.clone(), name: name.into() });
         }
-        if !thread.name.is_empty() {
-            let (pid, tid, name) = (pid.clone(), tid.clone(), thread.name.as_str().into());
-            metadata.push(Metadata::ThreadName { pid, tid, name });
+        if let Some(name) = document.value::<String>(members.get("name"), losses)?.filter(|name| !name.is_empty()) {
+            let (pid, tid) = (pid.clone(), tid.clone());
+            metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
         }
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
-        let mut stacks = Stacks::of(tables, profile.shared.as_ref(), &profile.libs)?;
-        self.samples(thread, &key, &mut stacks)?;
-        self.markers(thread, &key, &stacks, &profile.meta.categories)
+        let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Box::default(), slot: 0 };
+        let thread = Thread { key, samples: members.get("samples"), markers: members.get("markers") };
+        let own = Tables::among(&members);
+        let texts = match (own.texts, &shared.texts) {
+            (None, Some(texts)) => Rc::clone(texts),
+            (own, _) => Texts::read(document, own, losses)?,
+        };
+        if own != Tables::default() {
+            let mut stacks = Stacks::read(document, &own.or(shared.tables), texts, &shared.libs, losses)?;
+            self.events(&thread, &mut stacks, &shared.categories)?;
+            return Ok(pid);
+        }
+        let stacks = match shared.stacks.take() {
+            Some(stacks) => stacks,
+            None => Stacks::read(document, &shared.tables, texts, &shared.libs, losses)?,
+        };
+        let stacks = shared.stacks.insert(stacks);
+        self.events(&thread, stacks, &shared.categories)?;
+        Ok(pid)
     }
 
-    fn samples(&mut self, thread: &Thread<'_>, key: &TrackKey, stacks: &mut Stacks<'_>) -> Result<(), Failed> {
-        let Some(samples) = &thread.samples else { return Ok(()) };
-        let samples = samples.columns(&["stack", "time", "timeDeltas"])?;
+    fn events(&mut self, thread: &Thread, stacks: &mut Stacks<'_>, categories: &[Category]) -> Result<(), ReadError> {
+        self.samples(thread, stacks)?;
+        self.markers(thread, stacks, categories)
+    }
+
+    fn samples(&mut self, thread: &Thread, stacks: &mut Stacks<'_>) -> Result<(), ReadError> {
+        let losses = &mut self.batch.batch.losses;
+        let mut rows = Table::open(self.document, thread.samples, ["stack", "time", "timeDeltas"], losses)?;
         let mut now_ns = self.offset_ns;
-        for row in 0..samples.len {
-            let ts_ns = match samples.get(2, row) {
-                Some(delta) => Unit::Milliseconds.nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
-                None => self.time(samples.get(1, row)),
-            };
-            let Some(ts_ns) = ts_ns else {
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
                 self.batch.lose(Loss::BadTime, Place::Time(now_ns));
                 continue;
             };
             now_ns = ts_ns;
             let place = Place::Time(ts_ns);
-            let stack = samples.index(0, row).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
-            let track = self.batch.track_with(key);
-            let value = u64::from(stack.unwrap_or_default().0);
-            self.batch.push(Event { value, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+            let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
+            let track = self.batch.track_with(&thread.key);
+            self.batch.push_sample(ts_ns, track, stack.unwrap_or_default(), 0);
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())
     }
 
-    fn markers(
-        &mut self,
-        thread: &Thread<'_>,
-        key: &TrackKey,
-        stacks: &Stacks<'_>,
-        categories: &[Category],
-    ) -> Result<(), Failed> {
-        let Some(markers) = &thread.markers else { return Ok(()) };
-        let markers = markers.columns(&["name", "startTime", "endTime", "phase", "category", "data"])?;
-        for row in 0..markers.len {
-            let (start_ns, end_ns) = (self.time(markers.get(1, row)), self.time(markers.get(2, row)));
+    fn markers(&mut self, thread: &Thread, stacks: &Stacks<'_>, categories: &[Category]) -> Result<(), ReadError> {
+        let names = ["name", "startTime", "endTime", "phase", "category", "data"];
+        let mut rows = Table::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
             let place = Place::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
-            let (kind, ts_ns) = match markers.index(3, row) {
+            let (kind, ts_ns) = match row.index(3) {
                 Some(1) => (EventKind::Complete, start_ns),
                 Some(2) => (EventKind::AsyncBegin, start_ns),
                 Some(3) => (EventKind::AsyncEnd, end_ns),
@@ -187,10 +222,10 @@ impl Maker<'_> {
                 self.batch.lose(Loss::BadTime, place);
                 continue;
             };
-            let name = markers.index(0, row).map_or("", |name| stacks.text(name));
-            let category = markers.index(4, row).and_then(|category| categories.get(category as usize));
+            let name = row.index(0).map_or("", |name| stacks.texts.get(name));
+            let category = row.index(4).and_then(|category| categories.get(category as usize));
             let category = category.map(|category| category.name.as_bytes());
-            let mut event = bare(ts_ns, kind, self.batch.track_with(key), NameIdx::EMPTY);
+            let mut event = bare(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
             event.name = self.batch.name(name.as_bytes(), category, place);
             match kind {
                 EventKind::Complete => match end_ns.map(|end_ns| end_ns.checked_sub(ts_ns)) {
@@ -200,49 +235,65 @@ impl Maker<'_> {
                 },
                 EventKind::AsyncBegin | EventKind::AsyncEnd => {
                     // Begins and ends are matched by their name on their thread, and need not nest.
-                    let group = TrackKey { kind: TrackKind::Async, ..key.clone() };
+                    let group = TrackKey { kind: TrackKind::Async, ..thread.key.clone() };
                     event.track = self.batch.track_with(&group);
-                    event.value = xxh3_64(format!("{:?} {name}", (&key.pid, &key.tid)).as_bytes());
+                    event.value = xxh3_64(format!("{:?} {name}", (&thread.key.pid, &thread.key.tid)).as_bytes());
                 }
                 _ => {}
             }
-            if let Some(data) = markers.get(5, row).map(RawValue::get)
-                && data.starts_with('{')
-            {
-                let detail = Detail { args_json: data, ..Detail::default() };
-                event.detail = self.batch.batch.chunk.details.push(&detail);
-            }
+            event.detail = self.arguments(row.get(5), place);
             self.batch.push(event);
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())
     }
 
-    /// Values are changes; of memory, what they sum up to is what a person asks for.
-    fn counter(&mut self, counter: &Counter<'_>) -> Result<(), Failed> {
-        let Some(samples) = &counter.samples else { return Ok(()) };
-        let samples = samples.columns(&["time", "timeDeltas", "count"])?;
-        let name: Box<str> = match (&*counter.category, &*counter.name) {
-            ("", name) => name.into(),
-            (category, name) => format!("{category} {name}").into(),
+    /// The data of a marker; 0 for none, and for what is no object.
+    fn arguments(&mut self, data: Option<&[u8]>, place: Place) -> u32 {
+        let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
+        let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
+            self.batch.lose(Loss::BadRecord, place);
+            return 0;
         };
-        let key = TrackKey { kind: TrackKind::Counter, pid: id(counter.pid), tid: Id::None, name, slot: 0 };
+        self.batch.batch.chunk.details.push(&Detail { args_json: data.get(), ..Detail::default() })
+    }
+
+    /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is one of
+    /// the process that it is told with.
+    fn counter(&mut self, counter: Extent, process: &Id) -> Result<(), ReadError> {
+        let document = self.document;
+        let members = Members::of(document, Some(counter))?;
+        let losses = &mut self.batch.batch.losses;
+        let category: String = document.value(members.get("category"), losses)?.unwrap_or_default();
+        let name: String = document.value(members.get("name"), losses)?.unwrap_or_default();
+        let title = if category.is_empty() { name } else { format!("{category} {name}") };
+        let pid = members.get("pid").map(|pid| document.text(pid)).transpose()?;
+        let pid = pid.map_or_else(|| process.clone(), |pid| id(Some(&pid)));
+        let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: title.into(), slot: 0 };
+        let samples = match members.get("samples") {
+            Some(samples) => Some(samples),
+            // Older profiles have groups of samples, of which there was ever one.
+            None => match document.items(members.get("sampleGroups").or(members.get("sample_groups"))).next()? {
+                Some(group) => document.pick(group, ["samples"])?[0],
+                None => None,
+            },
+        };
+        let mut rows = Table::open(document, samples, ["time", "timeDeltas", "count"], losses)?;
         let (mut now_ns, mut sum) = (self.offset_ns, 0.0);
-        for row in 0..samples.len {
-            let ts_ns = match samples.get(1, row) {
-                Some(delta) => Unit::Milliseconds.nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
-                None => self.time(samples.get(0, row)),
-            };
-            let change = samples.get(2, row).and_then(|count| count.get().parse::<f64>().ok());
-            let (Some(ts_ns), Some(change)) = (ts_ns, change) else {
-                let loss = if ts_ns.is_none() { Loss::BadTime } else { Loss::BadCounter };
-                self.batch.lose(loss, Place::Time(now_ns));
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let Some(ts_ns) = self.next_time(now_ns, row.get(0), row.get(1)) else {
+                self.batch.lose(Loss::BadTime, Place::Time(now_ns));
                 continue;
             };
             now_ns = ts_ns;
-            sum = if counter.category == "Memory" { sum + change } else { change };
-            let (track, name) =
-                (self.batch.track_with(&key), self.batch.name(key.name.as_bytes(), None, Place::Time(ts_ns)));
+            let place = Place::Time(ts_ns);
+            let change = row.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse::<f64>().ok());
+            let Some(change) = change.filter(|change| change.is_finite()) else {
+                self.batch.lose(Loss::BadCounter, place);
+                continue;
+            };
+            sum = if category == "Memory" { sum + change } else { change };
+            let (track, name) = (self.batch.track_with(&key), self.batch.name(key.name.as_bytes(), None, place));
             self.batch.push(Event { value: f64::to_bits(sum), ..bare(ts_ns, EventKind::Counter, track, name) });
             self.batch.flush_if_full(self.sink, self.context)?;
         }

@@ -122,11 +122,38 @@ fn a_real_profile_has_all_samples_and_markers_of_its_threads() {
 }
 
 #[test]
-fn a_profile_that_is_cut_anywhere_is_refused_with_the_place_and_odd_tables_too() {
-    for len in 200..GECKO.len() {
-        let error = read_bytes(&GECKO.as_bytes()[..len]).expect_err("refused").to_string();
-        assert!(error.contains("expected the JSON of a profile, found the end"), "{len}: {error}");
+fn a_profile_that_is_cut_anywhere_keeps_what_is_before_the_cut() {
+    for text in [GECKO, PROCESSED] {
+        let whole = read(text);
+        let is_of = |event: &crate::formats::testing::Seen| (event.ts_ns, event.kind, event.track.tid.clone());
+        let all: Vec<_> = whole.events.iter().map(is_of).collect();
+        for len in text.find("stack\"").expect("there") + 7..text.len() - 1 {
+            let reading = read_bytes(&text.as_bytes()[..len]).expect("a part");
+            assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
+            assert!(reading.events.iter().all(|event| all.contains(&is_of(event))), "{len}");
+        }
     }
+    let error = read_bytes(&GECKO.as_bytes()[..60]).expect_err("refused").to_string();
+    assert!(
+        error.contains("byte 60: expected the JSON of a profile with threads, found the end of the file"),
+        "{error}"
+    );
+}
+
+#[test]
+fn odd_tables_cost_their_stacks_and_nothing_else() {
     let odd = GECKO.replace(r#""data":[[null,0],[0,1]]"#, r#""data":[7]"#);
-    assert!(read_bytes(odd.as_bytes()).expect_err("refused").to_string().contains("tables of a profile"));
+    let (odd, whole) = (read(&odd), read(GECKO));
+    assert_eq!(odd.events.len(), whole.events.len());
+    assert_eq!(odd.losses.count(Loss::BadRecord), 1);
+}
+
+#[test]
+fn older_counters_in_groups_and_those_of_the_gecko_form_are_of_their_process() {
+    let counter = r#","counters":[{"name":"RSS","category":"","sample_groups":[{"id":0,
+        "samples":{"schema":{"time":0,"count":1},"data":[[1.5,7],[2,8]]}}]}],"processes""#;
+    let reading = read(&GECKO.replacen(",\n\"processes\"", counter, 1));
+    let counters = reading.events.iter().filter(|event| event.kind == EventKind::Counter);
+    let counters: Vec<_> = counters.map(|event| (event.ts_ns, f64::from_bits(event.value), &event.track.pid)).collect();
+    assert_eq!(counters, [(1_500_000, 7.0, &Id::Number(7)), (2_000_000, 8.0, &Id::Number(7))]);
 }

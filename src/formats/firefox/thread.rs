@@ -1,76 +1,108 @@
 //! One shape for the stacks of both forms: frames below frames, with the names that a person sees.
 
-use super::wire::{Library, Tables};
+use std::rc::Rc;
+
+use super::wire::{Library, Table, Tables};
+use crate::formats::ReadError;
+use crate::formats::document::{Document, Extent, Kept};
 use crate::formats::frames::Frames;
+use crate::model::Losses;
 
-/// The stacks of a thread, and the texts that its markers point into.
-#[derive(Default)]
-pub(super) struct Stacks<'a> {
-    pub(super) frames: Frames,
-    texts: Option<&'a [Option<String>]>,
+/// Texts by number, and the memory that they take.
+pub(super) struct Texts<'d> {
+    texts: Vec<Box<str>>,
+    _kept: Kept<'d>,
 }
 
-/// Finds a table among a thread's own and the shared ones.
-macro_rules! table {
-    ($tables:expr, $name:ident) => {
-        $tables.iter().find_map(|tables| tables.$name.as_ref())
-    };
-}
-
-impl<'a> Stacks<'a> {
-    /// Takes the tables of a thread, or where it has none those that all share.
-    pub(super) fn of(
-        own: &'a Tables<'_>,
-        shared: Option<&'a Tables<'_>>,
-        libs: &[Library],
-    ) -> serde_json::Result<Self> {
-        let tables: Vec<&Tables<'_>> = std::iter::once(own).chain(shared).collect();
-        let texts = tables.iter().find_map(|tables| tables.string_array.as_ref().or(tables.string_table.as_ref()));
-        let mut stacks = Self { frames: Frames::default(), texts: texts.map(Vec::as_slice) };
-        let (Some(stack_table), Some(frame_table)) = (table!(tables, stack_table), table!(tables, frame_table)) else {
-            return Ok(stacks);
-        };
-        let frames = frame_table.columns(&["func", "location", "line"])?;
-        let functions = table!(tables, func_table);
-        let functions = functions.map(|table| table.columns(&["name", "fileName", "resource"])).transpose()?;
-        let resources = table!(tables, resource_table);
-        let resources = resources.map(|table| table.columns(&["lib", "name"])).transpose()?;
-        let titles: Vec<String> = (0..frames.len)
-            .map(|frame| {
-                if let Some(location) = frames.index(1, frame) {
-                    return stacks.text(location).to_owned();
-                }
-                let Some(functions) = &functions else { return String::new() };
-                let Some(function) = frames.index(0, frame).map(|function| function as usize) else {
-                    return String::new();
-                };
-                let name = functions.index(0, function).map_or("", |name| stacks.text(name));
-                let file = functions.index(1, function).map_or("", |name| stacks.text(name));
-                let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
-                let resource = functions.index(2, function).map(|resource| resource as usize);
-                let library = resource.zip(resources.as_ref()).and_then(|(resource, resources)| {
-                    let library = resources.index(0, resource).and_then(|library| libs.get(library as usize));
-                    library.map(|library| library.name.as_str())
-                });
-                match (frames.index(2, frame), file, library) {
-                    (Some(line), file, _) if !file.is_empty() => format!("{name} ({file}:{line})"),
-                    (None, file, _) if !file.is_empty() => format!("{name} ({file})"),
-                    // An address says nothing without its library.
-                    (_, _, Some(library)) if name.starts_with("0x") => format!("{name} ({library})"),
-                    _ => name.to_owned(),
-                }
-            })
-            .collect();
-        let rows = stack_table.columns(&["prefix", "frame"])?;
-        for row in 0..rows.len {
-            let title = rows.index(1, row).and_then(|frame| titles.get(frame as usize));
-            stacks.frames.push(rows.index(0, row), title.map_or(&b""[..], |title| title.as_bytes()));
+impl<'d> Texts<'d> {
+    pub(super) fn read(
+        document: &'d Document,
+        table: Option<Extent>,
+        losses: &mut Losses,
+    ) -> Result<Rc<Self>, ReadError> {
+        let (mut texts, mut kept) = (Vec::new(), document.kept());
+        let mut elements = document.elements(table);
+        while let Some(element) = elements.next()? {
+            let text: Option<String> = element.parse::<Option<String>>(losses).flatten();
+            let text: Box<str> = text.unwrap_or_default().into();
+            kept.add(size_of::<Box<str>>() + text.len(), element.offset)?;
+            texts.push(text);
         }
-        Ok(stacks)
+        Ok(Rc::new(Self { texts, _kept: kept }))
     }
 
     /// A text of the table; empty for one that is not there.
-    pub(super) fn text(&self, index: u32) -> &'a str {
-        self.texts.and_then(|texts| texts.get(index as usize)?.as_deref()).unwrap_or_default()
+    pub(super) fn get(&self, index: u32) -> &str {
+        self.texts.get(index as usize).map_or("", |text| text)
+    }
+}
+
+/// The stacks of a thread, or of all, and the texts that its markers point into.
+pub(super) struct Stacks<'d> {
+    pub(super) frames: Frames,
+    pub(super) texts: Rc<Texts<'d>>,
+    _kept: Kept<'d>,
+}
+
+/// A row of the table of functions: rows of other tables.
+struct Function {
+    name: Option<u32>,
+    file: Option<u32>,
+    resource: Option<u32>,
+}
+
+impl<'d> Stacks<'d> {
+    pub(super) fn read(
+        document: &'d Document,
+        tables: &Tables,
+        texts: Rc<Texts<'d>>,
+        libs: &[Library],
+        losses: &mut Losses,
+    ) -> Result<Self, ReadError> {
+        let (mut frames, mut kept) = (Frames::default(), document.kept());
+        let mut resources: Vec<Option<&Library>> = Vec::new();
+        let mut rows = Table::open(document, tables.resources, ["lib"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            kept.add(size_of::<Option<&Library>>(), row.offset)?;
+            resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
+        }
+        let mut functions: Vec<Function> = Vec::new();
+        let mut rows = Table::open(document, tables.functions, ["name", "fileName", "resource"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            kept.add(size_of::<Function>(), row.offset)?;
+            functions.push(Function { name: row.index(0), file: row.index(1), resource: row.index(2) });
+        }
+        let mut rows = Table::open(document, tables.frames, ["func", "location", "line"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            let function = row.index(0).and_then(|function| functions.get(function as usize));
+            let title = match (row.index(1), function) {
+                (Some(location), _) => texts.get(location).to_owned(),
+                (None, Some(function)) => function.title(row.index(2), &texts, &resources),
+                (None, None) => String::new(),
+            };
+            kept.add(Frames::TITLE_BYTES + title.len(), row.offset)?;
+            frames.push_title(title.as_bytes());
+        }
+        let mut rows = Table::open(document, tables.stacks, ["prefix", "frame"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            kept.add(Frames::ROW_BYTES, row.offset)?;
+            frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
+        }
+        Ok(Self { frames, texts, _kept: kept })
+    }
+}
+
+impl Function {
+    fn title(&self, line: Option<u32>, texts: &Texts<'_>, resources: &[Option<&Library>]) -> String {
+        let name = self.name.map_or("", |name| texts.get(name));
+        let file = self.file.map_or("", |file| texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
+        let library = self.resource.and_then(|resource| *resources.get(resource as usize)?);
+        match (line, file, library) {
+            (Some(line), file, _) if !file.is_empty() => format!("{name} ({file}:{line})"),
+            (None, file, _) if !file.is_empty() => format!("{name} ({file})"),
+            // An address says nothing without its library.
+            (_, _, Some(library)) if name.starts_with("0x") => format!("{name} ({})", library.name),
+            _ => name.to_owned(),
+        }
     }
 }

@@ -1,42 +1,21 @@
-//! The JSON of profiles, as far as it is shown. Numbers stay text, so that times are read exactly.
+//! The JSON of profiles, as far as it is shown. Tables are read row by row where they stand: as columns side by side, or as
+//! rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-/// A profile of either form.
-#[derive(Deserialize)]
-pub(super) struct Profile<'a> {
-    #[serde(borrow)]
-    pub(super) meta: Meta<'a>,
-    /// Each is a [`Thread`] and a [`Tables`], to be taken apart one at a time.
-    #[serde(borrow, default)]
-    pub(super) threads: Vec<&'a RawValue>,
-    /// Gecko form: the other processes.
-    #[serde(borrow, default)]
-    pub(super) processes: Vec<Profile<'a>>,
-    #[serde(default)]
-    pub(super) libs: Vec<Library>,
-    /// Processed form of late: tables that all threads share.
-    #[serde(borrow)]
-    pub(super) shared: Option<Tables<'a>>,
-    #[serde(borrow, default)]
-    pub(super) counters: Vec<Counter<'a>>,
-}
+use crate::formats::ReadError;
+use crate::formats::document::{Document, Elements, Extent};
+use crate::model::Losses;
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Meta<'a> {
-    /// Milliseconds since 1970.
-    #[serde(borrow)]
-    pub(super) start_time: Option<&'a RawValue>,
-    #[serde(default)]
-    pub(super) categories: Vec<Category>,
-}
+/// Objects have some ten members; more are those of a damaged one.
+const MEMBERS_MAX: usize = 1024;
 
 #[derive(Deserialize)]
 pub(super) struct Category {
+    #[serde(default)]
     pub(super) name: String,
 }
 
@@ -46,97 +25,126 @@ pub(super) struct Library {
     pub(super) name: String,
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Thread<'a> {
-    #[serde(default)]
-    pub(super) name: String,
-    pub(super) process_name: Option<String>,
-    #[serde(borrow)]
-    pub(super) pid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) tid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) samples: Option<Table<'a>>,
-    #[serde(borrow)]
-    pub(super) markers: Option<Table<'a>>,
+/// Where the tables are that stacks point into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tables {
+    pub(super) stacks: Option<Extent>,
+    pub(super) frames: Option<Extent>,
+    pub(super) functions: Option<Extent>,
+    pub(super) resources: Option<Extent>,
+    pub(super) texts: Option<Extent>,
 }
 
-/// The tables that stacks point into.
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-pub(super) struct Tables<'a> {
-    #[serde(borrow)]
-    pub(super) stack_table: Option<Table<'a>>,
-    #[serde(borrow)]
-    pub(super) frame_table: Option<Table<'a>>,
-    #[serde(borrow)]
-    pub(super) func_table: Option<Table<'a>>,
-    #[serde(borrow)]
-    pub(super) resource_table: Option<Table<'a>>,
-    pub(super) string_array: Option<Vec<Option<String>>>,
-    /// The Gecko form calls it so.
-    pub(super) string_table: Option<Vec<Option<String>>>,
-}
+impl Tables {
+    /// Among the members of an object.
+    pub(super) fn among(members: &Members) -> Self {
+        Self {
+            stacks: members.get("stackTable"),
+            frames: members.get("frameTable"),
+            functions: members.get("funcTable"),
+            resources: members.get("resourceTable"),
+            // The Gecko form calls it by the second name.
+            texts: members.get("stringArray").or_else(|| members.get("stringTable")),
+        }
+    }
 
-#[derive(Deserialize)]
-pub(super) struct Counter<'a> {
-    #[serde(default)]
-    pub(super) name: String,
-    #[serde(default)]
-    pub(super) category: String,
-    #[serde(borrow)]
-    pub(super) pid: Option<&'a RawValue>,
-    #[serde(borrow)]
-    pub(super) samples: Option<Table<'a>>,
-}
-
-/// A table: columns by name, or rows and where in them each column is. Other members are passed over.
-#[derive(Deserialize)]
-#[serde(transparent)]
-pub(super) struct Table<'a> {
-    #[serde(borrow)]
-    members: BTreeMap<String, &'a RawValue>,
-}
-
-/// Some columns of a table, side by side.
-pub(super) struct Columns<'a> {
-    columns: Vec<Vec<&'a RawValue>>,
-    pub(super) len: usize,
-}
-
-impl<'a> Table<'a> {
-    /// Takes columns out of a table; one that is missing has no values.
-    pub(super) fn columns(&self, names: &[&str]) -> serde_json::Result<Columns<'a>> {
-        let columns = if let (Some(schema), Some(data)) = (self.members.get("schema"), self.members.get("data")) {
-            let schema: BTreeMap<String, usize> = serde_json::from_str(schema.get())?;
-            let rows: Vec<Vec<&'a RawValue>> = serde_json::from_str(data.get())?;
-            let column = |name: &&str| {
-                let position = schema.get(*name).copied().unwrap_or(usize::MAX);
-                // Rows leave out what is null at their end.
-                rows.iter().map(|row| row.get(position).copied().unwrap_or(RawValue::NULL)).collect()
-            };
-            names.iter().map(column).collect()
-        } else {
-            let column = |name: &&str| match self.members.get(*name) {
-                Some(column) if column.get().starts_with('[') => serde_json::from_str(column.get()),
-                _ => Ok(Vec::new()),
-            };
-            names.iter().map(column).collect::<serde_json::Result<Vec<Vec<_>>>>()?
-        };
-        let len = columns.iter().map(Vec::len).max().unwrap_or(0);
-        Ok(Columns { columns, len })
+    /// With those of `shared` for what is not there.
+    pub(super) fn or(self, shared: Self) -> Self {
+        Self {
+            stacks: self.stacks.or(shared.stacks),
+            frames: self.frames.or(shared.frames),
+            functions: self.functions.or(shared.functions),
+            resources: self.resources.or(shared.resources),
+            texts: self.texts.or(shared.texts),
+        }
     }
 }
 
-impl<'a> Columns<'a> {
-    /// A value; `None` for null and for what is not there.
-    pub(super) fn get(&self, column: usize, row: usize) -> Option<&'a RawValue> {
-        self.columns[column].get(row).copied().filter(|value| value.get() != "null")
+/// The members of an object, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Members(Vec<(Vec<u8>, Extent)>);
+
+impl Members {
+    pub(super) fn of(document: &Document, object: Option<Extent>) -> Result<Self, ReadError> {
+        let mut found = Self::default();
+        let Some(object) = object else { return Ok(found) };
+        let mut members = document.members(object);
+        while let Some(member) = members.next()?
+            && found.0.len() < MEMBERS_MAX
+        {
+            found.0.push(member);
+        }
+        Ok(found)
+    }
+
+    /// Where a member is; of several, the first.
+    pub(super) fn get(&self, key: &str) -> Option<Extent> {
+        self.0.iter().find(|(name, _)| name == key.as_bytes()).map(|&(_, value)| value)
+    }
+}
+
+/// Some columns of a table, row by row. Other members of it are passed over.
+pub(super) enum Table<'d, const N: usize> {
+    Columns([Elements<'d>; N]),
+    /// Rows, and where in them each column is. They leave out what is null at their end.
+    Rows(Elements<'d>, [usize; N]),
+}
+
+/// A row: the texts of its values, without those that are null or not there.
+pub(super) struct Row<'a, const N: usize> {
+    values: [Option<&'a [u8]>; N],
+    pub(super) offset: u64,
+}
+
+impl<'d, const N: usize> Table<'d, N> {
+    /// Columns that a table has; one that is missing has no values.
+    pub(super) fn open(
+        document: &'d Document,
+        table: Option<Extent>,
+        names: [&str; N],
+        losses: &mut Losses,
+    ) -> Result<Self, ReadError> {
+        let members = Members::of(document, table)?;
+        let (Some(schema), Some(rows)) = (members.get("schema"), members.get("data")) else {
+            return Ok(Self::Columns(names.map(|name| document.elements(members.get(name)))));
+        };
+        let schema: BTreeMap<String, usize> = document.value(Some(schema), losses)?.unwrap_or_default();
+        let places = names.map(|name| schema.get(name).copied().unwrap_or(usize::MAX));
+        Ok(Self::Rows(document.elements(Some(rows)), places))
+    }
+
+    /// The next row. A table has as many as its longest column.
+    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<Row<'_, N>>, ReadError> {
+        let mut values = [None; N];
+        let mut offset = None;
+        match self {
+            Self::Columns(columns) => {
+                for (value, column) in values.iter_mut().zip(columns) {
+                    let Some(element) = column.next()? else { continue };
+                    offset.get_or_insert(element.offset);
+                    *value = Some(element.text);
+                }
+            }
+            Self::Rows(rows, places) => {
+                let Some(element) = rows.next()? else { return Ok(None) };
+                offset = Some(element.offset);
+                let row: Vec<&RawValue> = element.parse(losses).unwrap_or_default();
+                values = places.map(|place| row.get(place).map(|value| value.get().as_bytes()));
+            }
+        }
+        let values = values.map(|value| value.filter(|text| *text != b"null"));
+        Ok(offset.map(|offset| Row { values, offset }))
+    }
+}
+
+impl<'a, const N: usize> Row<'a, N> {
+    /// The text of a value.
+    pub(super) fn get(&self, column: usize) -> Option<&'a [u8]> {
+        self.values[column]
     }
 
     /// A value that points into a table.
-    pub(super) fn index(&self, column: usize, row: usize) -> Option<u32> {
-        self.get(column, row)?.get().parse().ok()
+    pub(super) fn index(&self, column: usize) -> Option<u32> {
+        std::str::from_utf8(self.get(column)?).ok()?.parse().ok()
     }
 }

@@ -8,7 +8,7 @@ use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_dou
 use super::layout::{Layout, Point, Span, span_id};
 use crate::formats::args::push_quoted;
 use crate::formats::batch::BatchBuilder;
-use crate::formats::document::{Document, Unit};
+use crate::formats::document::{Document, Extent, Unit};
 use crate::formats::lines::{Line, LineParser, Output};
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -23,17 +23,30 @@ pub fn looks_like_otlp(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of requests.
-#[must_use]
-pub fn open(source: Source) -> Reader {
+///
+/// # Errors
+/// What the system says.
+pub fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let first = source.head().trim_ascii_start();
-    let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default().trim_ascii_end();
+    let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     // The first line of a document that is laid out for people is not a whole request.
-    if line.len() == first.len() || line.ends_with(b"}") {
-        crate::formats::lines::open(source, Requests::default())
+    let is_by_line = if line.len() < first.len() {
+        line.trim_ascii_end().ends_with(b"}")
     } else {
-        Reader::Stream(Box::new(OneRequest { source: Some(source) }))
+        let mut block = vec![0; LINE_BYTES_USUAL];
+        let len = source.fill(&mut block)?;
+        let is_by_line = len < LINE_BYTES_USUAL || block.contains(&b'\n');
+        source = Source::open(source.path(), context)?;
+        is_by_line
+    };
+    if is_by_line {
+        return Ok(crate::formats::lines::open(source, Requests::default()));
     }
+    Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
 }
+
+/// A first line that is longer is the only one: collectors write requests of some MiB at most.
+const LINE_BYTES_USUAL: usize = 4 << 20;
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
@@ -225,7 +238,7 @@ impl LineParser for Requests {
     }
 }
 
-/// A capture that is one request.
+/// A capture that is one request, of any size.
 struct OneRequest {
     source: Option<Source>,
 }
@@ -233,10 +246,11 @@ struct OneRequest {
 impl StreamReader for OneRequest {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let document = Document::read(source, context)?;
+        let document = Document::open(source, context)?;
         let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new(context.grain));
-        taker.take(&document.parse()?, Place::Offset(0), &mut batch);
+        taker.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
         taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        document.count_cut(&mut batch.batch.losses);
         batch.flush(sink)
     }
 }
@@ -251,10 +265,7 @@ struct Taker {
 impl Taker {
     fn take(&mut self, request: &Request<'_>, place: Place, batch: &mut BatchBuilder) {
         for of_resource in &request.resource_spans {
-            let attributes = of_resource.resource.as_ref().map_or(&[][..], |resource| &resource.attributes);
-            let named = attributes.iter().find(|attribute| attribute.key == "service.name");
-            let name = named.and_then(|attribute| attribute.value.as_ref()?.string_value.as_deref());
-            let service = self.layout.service(name.unwrap_or("unknown service"), batch);
+            let service = self.service(of_resource.resource.as_ref(), batch);
             for of_scope in &of_resource.scope_spans {
                 let scope = of_scope.scope.as_ref().map_or("", |scope| &scope.name);
                 for span in &of_scope.spans {
@@ -262,6 +273,52 @@ impl Taker {
                 }
             }
         }
+    }
+
+    /// The same of a request of any size, span by span.
+    fn take_document(&mut self, document: &Document, out: &mut Output<'_>) -> Result<(), ReadError> {
+        // Of several documents behind each other, too.
+        let mut members = document.members(document.whole());
+        while let Some((key, value)) = members.next()? {
+            if matches!(&*key, b"resourceSpans" | b"resource_spans") {
+                self.take_resources(document, value, out)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn take_resources(&mut self, document: &Document, all: Extent, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let mut resources = document.items(Some(all));
+        while let Some(of_resource) = resources.next()? {
+            let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];
+            let [resource, scopes, also, formerly] = document.pick(of_resource, keys)?;
+            let resource = resource.map(|resource| document.text(resource)).transpose()?.unwrap_or_default();
+            let resource = serde_json::from_slice::<Option<Resource<'_>>>(&resource).ok().flatten();
+            let service = self.service(resource.as_ref(), out.batch);
+            let mut scopes = document.items(scopes.or(also).or(formerly));
+            while let Some(of_scope) = scopes.next()? {
+                let [scope, also, spans] = document.pick(of_scope, ["scope", "instrumentationLibrary", "spans"])?;
+                let scope: Option<Scope> = document.value(scope.or(also), &mut out.batch.batch.losses)?;
+                let scope = scope.map(|scope| scope.name).unwrap_or_default();
+                let mut spans = document.elements(spans);
+                while let Some(span) = spans.next()? {
+                    let place = Place::Offset(span.offset);
+                    let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
+                    self.span(&span, service, &scope, place, out.batch);
+                    if self.layout.is_full(out.budget_bytes()) {
+                        self.layout.flush(out)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn service(&mut self, resource: Option<&Resource<'_>>, batch: &mut BatchBuilder) -> u32 {
+        let attributes = resource.map_or(&[][..], |resource| &resource.attributes);
+        let named = attributes.iter().find(|attribute| attribute.key == "service.name");
+        let name = named.and_then(|attribute| attribute.value.as_ref()?.string_value.as_deref());
+        self.layout.service(name.unwrap_or("unknown service"), batch)
     }
 
     fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {

@@ -1,0 +1,155 @@
+//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that are open and nothing else.
+//!
+//! Damage inside of the value is found by whoever reads it. Here it must not reach further than it has to, so two rules set
+//! the search right after it, and neither shows in a value that is whole: a quote that nothing follows which may follow a text
+//! begins a text, whatever it would have been; a bracket closes the innermost bracket with the braces that are open inside of
+//! it, and a brace nothing but a brace. So an object that has lost one of its braces does not end what it is in.
+
+/// Brackets deeper than this are counted without their kind.
+const DEPTH_MAX: usize = 128;
+
+/// A search for the end of one value, over any number of blocks of bytes.
+#[derive(Debug, Default)]
+pub(super) struct Skim {
+    /// Whether each open bracket is one of an object, outermost first.
+    open: Vec<bool>,
+    /// How many more are open.
+    deeper: u64,
+    state: State,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+enum State {
+    /// Outside of texts.
+    #[default]
+    Between,
+    Text,
+    /// Behind a backslash.
+    Escape,
+    /// Behind a quote that ends a text, if what may follow one follows.
+    AfterText,
+}
+
+impl Skim {
+    /// Takes the next bytes. How many of them still belong to the value, if it ends in them: behind its bracket, or where
+    /// what follows a text or a number begins.
+    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut position = 0;
+        while let Some(&byte) = bytes.get(position) {
+            match (self.state, byte) {
+                (State::Text, _) => {
+                    let found = memchr::memchr2(b'"', b'\\', &bytes[position..])?;
+                    position += found;
+                    self.state = if bytes[position] == b'"' { State::AfterText } else { State::Escape };
+                }
+                (State::Escape, _) | (State::Between, b'"') => self.state = State::Text,
+                (State::AfterText, b' ' | b'\t' | b'\r' | b'\n') => {}
+                (State::AfterText, b',' | b':' | b'}' | b']') => {
+                    self.state = State::Between;
+                    // To be looked at again, as what it is.
+                    continue;
+                }
+                (State::AfterText, _) => {
+                    self.state = State::Text;
+                    continue;
+                }
+                (State::Between, b'{' | b'[') => self.open(byte == b'{'),
+                (State::Between, b'}' | b']' | b',') if self.open.is_empty() => return Some(position),
+                (State::Between, b'}' | b']') => {
+                    self.close(byte == b'}');
+                    if self.open.is_empty() {
+                        return Some(position + 1);
+                    }
+                }
+                (State::Between, _) => {}
+            }
+            position += 1;
+        }
+        None
+    }
+
+    fn open(&mut self, is_object: bool) {
+        if self.open.len() < DEPTH_MAX {
+            self.open.push(is_object);
+        } else {
+            self.deeper += 1;
+        }
+    }
+
+    fn close(&mut self, is_object: bool) {
+        if self.deeper > 0 {
+            self.deeper -= 1;
+        } else if is_object {
+            self.open.pop_if(|innermost| *innermost);
+        } else if let Some(innermost) = self.open.iter().rposition(|&is_object| !is_object) {
+            self.open.truncate(innermost);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn end_of(text: &str) -> Option<usize> {
+        Skim::default().take(text.as_bytes())
+    }
+
+    /// Any JSON, with texts that look like it.
+    fn json() -> impl Strategy<Value = serde_json::Value> {
+        let text = r#"[a\[\]{}",:\\ ]{0,6}"#;
+        let leaf =
+            prop_oneof![Just(serde_json::Value::Null), any::<i32>().prop_map(Into::into), text.prop_map(Into::into)];
+        leaf.prop_recursive(5, 40, 6, move |inner| {
+            prop_oneof![
+                prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+                prop::collection::vec((text, inner), 0..6)
+                    .prop_map(|members| serde_json::Value::Object(members.into_iter().collect())),
+            ]
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn a_value_ends_where_it_was_written_to_end_however_it_is_cut(
+            value in json(), spaces in "[ \n]{0,2}", is_pretty in any::<bool>(), block_bytes in 1usize..9,
+        ) {
+            let written = if is_pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
+            let written = written.expect("JSON");
+            let text = format!("{written}{spaces},1]");
+            let is_nested = value.is_array() || value.is_object();
+            let expected = written.len() + if is_nested { 0 } else { spaces.len() };
+            prop_assert_eq!(end_of(&text), Some(expected));
+            let mut skim = Skim::default();
+            let mut before = 0;
+            let found = text.as_bytes().chunks(block_bytes).find_map(|block| {
+                let found = skim.take(block).map(|position| before + position);
+                before += block.len();
+                found
+            });
+            prop_assert_eq!(found, Some(expected));
+        }
+    }
+
+    #[test]
+    fn damage_inside_of_a_value_does_not_move_its_end() {
+        let whole = r#"[{"type":"O","at":1},{"type":"C","at":2}]"#;
+        for (found, damaged) in [
+            ("a quote is missing", r#"[{"type:"O","at":1},{"type":"C","at":2}]"#),
+            ("another is missing", r#"[{"type":"O,"at":1},{"type":"C","at":2}]"#),
+            ("a quote is too many", r#"[{"ty"pe":"O","at":1},{"type":"C","at":2}]"#),
+            ("a brace is missing", r#"[{"type":"O","at":1,{"type":"C","at":2}]"#),
+            ("its other brace is missing", r#"[{"type":"O","at":1},"type":"C","at":2}]"#),
+            ("a bracket is too many", r#"[{"type":"O","at":1]},{"type":"C","at":2}]"#),
+            ("zeros", "[{\"type\":\"O\",\0\0\0\0\0\0\0},{\"type\":\"C\",\"at\":2}]"),
+        ] {
+            let text = format!("{damaged},{whole}]");
+            let expected =
+                if found == "a bracket is too many" { damaged.find(']').map(|at| at + 1) } else { Some(damaged.len()) };
+            assert_eq!(end_of(&text), expected, "{found}");
+        }
+        assert_eq!(end_of(&"[".repeat(1000)), None);
+        assert_eq!(end_of(&format!("{}{},", "[".repeat(1000), "]".repeat(1000))), Some(2000));
+    }
+}

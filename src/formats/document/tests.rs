@@ -1,0 +1,136 @@
+//! Documents beside `serde_json`, which reads them whole: the same values at the same places, however they are cut.
+
+use proptest::prelude::*;
+use serde_json::Value;
+
+use super::*;
+use crate::base::budget::Budget;
+use crate::formats::Grain;
+use crate::formats::testing::file_of;
+
+fn open(bytes: &[u8], block_bytes: usize) -> Document {
+    let file = file_of(bytes);
+    let context =
+        ReadContext { grain: Grain { block_bytes: Some(block_bytes), ..Grain::default() }, ..ReadContext::default() };
+    Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document")
+}
+
+/// The texts of the elements of an array that is a member of the document, and how many are damaged.
+fn elements(bytes: &[u8], block_bytes: usize) -> (Vec<String>, u64, bool) {
+    let document = open(bytes, block_bytes);
+    let [array] = document.pick(document.whole(), ["a"]).expect("read");
+    let (mut found, mut losses) = (Vec::new(), Losses::default());
+    let mut elements = document.elements(array);
+    while let Some(element) = elements.next().expect("read") {
+        found.extend(element.parse::<Value>(&mut losses).map(|value| value.to_string()));
+    }
+    (found, losses.total(), document.is_cut.get())
+}
+
+/// Any JSON, with texts that look like it.
+fn json() -> impl Strategy<Value = Value> {
+    let text = r#"[a\[\]{}",:\\ é]{0,6}"#;
+    let leaf = prop_oneof![Just(Value::Null), any::<f64>().prop_map(Into::into), text.prop_map(Into::into)];
+    leaf.prop_recursive(4, 30, 6, move |inner| {
+        prop_oneof![
+            prop::collection::vec(inner.clone(), 0..6).prop_map(Into::into),
+            prop::collection::btree_map(text, inner, 0..6)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
+        ]
+    })
+}
+
+proptest! {
+    #[test]
+    fn members_and_elements_are_those_of_reading_it_whole(
+        members in prop::collection::btree_map("[a-c]|[a{},:]{1,3}", json(), 0..6), is_pretty in any::<bool>(), block_bytes in 1usize..40,
+    ) {
+        let whole = Value::Object(members.clone().into_iter().collect());
+        let text = if is_pretty { serde_json::to_string_pretty(&whole) } else { serde_json::to_string(&whole) }.expect("JSON");
+        let document = open(text.as_bytes(), block_bytes);
+        let mut found = document.members(document.whole());
+        let mut seen = std::collections::BTreeMap::new();
+        while let Some((key, value)) = found.next().expect("read") {
+            let parsed: Value = serde_json::from_slice(&document.text(value).expect("read")).expect("JSON");
+            let items = {
+                let (mut items, mut all) = (document.items(Some(value)), Vec::new());
+                while let Some(item) = items.next().expect("read") {
+                    all.push(serde_json::from_slice::<Value>(&document.text(item).expect("read")).expect("JSON"));
+                }
+                all
+            };
+            let mut elements = document.elements(Some(value));
+            let mut all = Vec::new();
+            while let Some(element) = elements.next().expect("read") {
+                all.push(element.parse::<Value>(&mut Losses::default()).expect("JSON"));
+            }
+            prop_assert_eq!(&items[..], parsed.as_array().map_or(&[][..], |items| items));
+            prop_assert_eq!(all, items);
+            seen.insert(String::from_utf8(key).expect("UTF-8"), parsed);
+        }
+        prop_assert_eq!(seen, members);
+        prop_assert!(!document.is_cut.get());
+    }
+
+    #[test]
+    fn a_document_that_is_cut_has_the_elements_before_the_cut(count in 1usize..6, cut in 7usize..60, block_bytes in 1usize..40) {
+        let all: Vec<String> = (0..count).map(|k| format!(r#"{{"k":[{k}]}}"#)).collect();
+        let text = format!(r#"{{"a":[{}],"b":1}}"#, all.join(","));
+        let cut = cut.min(text.len() - 1);
+        let (found, lost, is_cut) = elements(&text.as_bytes()[..cut], block_bytes);
+        prop_assert!(is_cut);
+        prop_assert_eq!(lost, 0);
+        prop_assert_eq!(&found[..], &all[..found.len()]);
+        // Those that are whole before the cut, each with its separator.
+        prop_assert_eq!(found.len(), all.iter().scan(6, |end, text| { *end += text.len(); let fits = *end <= cut; *end += 1; Some(fits) }).filter(|&fits| fits).count());
+    }
+}
+
+#[test]
+fn damage_costs_the_element_that_it_is_in() {
+    let good = [r#"{"k":1}"#, r#"{"k":{"x":"},{"}}"#, r#"{"k":3}"#, r#"{"k":4}"#];
+    for damaged in [
+        r#"{"k:2}"#,
+        r#"{k":2}"#,
+        r#"{"k":2"#,
+        r#"{"k"2}"#,
+        "{\"k\":\0\0}",
+        r#"{"k":tru}"#,
+        r#"{"k":"a"b"}"#,
+        r#"{"k":[2}"#,
+    ] {
+        let text = format!(r#"{{"a":[{},{},{damaged},{},{}],"b":1}}"#, good[0], good[1], good[2], good[3]);
+        for block_bytes in [1, 7, 1000] {
+            let (found, lost, is_cut) = elements(text.as_bytes(), block_bytes);
+            // A bracket that is missing is that of the array, as far as can be told.
+            let is_in_doubt = damaged == r#"{"k":[2}"#;
+            assert_eq!(
+                (&found[..], lost, is_cut),
+                (&good.map(str::to_owned)[..], 1, is_in_doubt),
+                "{damaged} {block_bytes}"
+            );
+            // What stands behind the array is found.
+            let document = open(text.as_bytes(), block_bytes);
+            let [after] = document.pick(document.whole(), ["b"]).expect("read");
+            assert!(after.is_some() || is_in_doubt, "{damaged}");
+        }
+    }
+}
+
+#[test]
+fn tables_beyond_their_share_of_the_budget_are_refused_and_what_is_dropped_makes_room() {
+    let file = file_of(b"{}");
+    let context = ReadContext { budget: Budget::new(16 << 20), ..ReadContext::default() };
+    let document = Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document");
+    for _ in 0..3 {
+        let mut kept = document.kept();
+        for _ in 0..3 {
+            kept.add(1 << 20, 7).expect("room");
+        }
+    }
+    assert_eq!(context.budget.peak_bytes(), 3 << 20);
+    let (mut one, mut other) = (document.kept(), document.kept());
+    one.add(3 << 20, 7).expect("room");
+    let error = other.add(2 << 20, 7).expect_err("too much").to_string();
+    assert!(error.contains("byte 7: expected tables of at most 4194304 bytes"), "{error}");
+}

@@ -1,0 +1,184 @@
+//! A part of a document's file that moves from its front to its end. Holds what was not taken yet of the blocks that it read.
+
+use super::skim::Skim;
+use super::{Document, Extent};
+use crate::base::files::read_at;
+use crate::formats::ReadError;
+
+pub(super) struct Window<'d> {
+    document: &'d Document,
+    bytes: Vec<u8>,
+    /// What of the bytes is taken.
+    taken: usize,
+    /// Where the bytes begin in the file.
+    offset: u64,
+    end: u64,
+}
+
+impl<'d> Window<'d> {
+    pub(super) fn new(document: &'d Document, extent: Extent) -> Self {
+        Self { document, bytes: Vec::new(), taken: 0, offset: extent.start, end: extent.end }
+    }
+
+    /// What is read and not taken.
+    pub(super) fn unread(&self) -> &[u8] {
+        &self.bytes[self.taken..]
+    }
+
+    /// Where the next byte stands in the file.
+    pub(super) fn offset(&self) -> u64 {
+        self.offset + self.taken as u64
+    }
+
+    /// Steps over bytes that are read.
+    pub(super) fn advance(&mut self, len: usize) {
+        self.taken = self.taken.saturating_add(len).min(self.bytes.len());
+    }
+
+    /// Whether nothing stands behind what is read.
+    pub(super) fn is_at_end_of_file(&self) -> bool {
+        self.offset + self.bytes.len() as u64 >= self.document.len
+    }
+
+    /// Reads on behind what is not taken, so much again at least. Whether there was more.
+    pub(super) fn fill(&mut self) -> Result<bool, ReadError> {
+        self.document.context.cancel.check()?;
+        self.bytes.drain(..self.taken);
+        self.offset += self.taken as u64;
+        self.taken = 0;
+        let kept = self.bytes.len();
+        let from = self.offset + kept as u64;
+        let left = usize::try_from(self.end.saturating_sub(from)).unwrap_or(usize::MAX);
+        let wanted = self.document.block_bytes.max(kept).min(left);
+        self.bytes.resize(kept + wanted, 0);
+        let mut filled = kept;
+        while filled < self.bytes.len() {
+            match read_at(&self.document.file, &mut self.bytes[filled..], self.offset + filled as u64) {
+                // The file has become shorter.
+                Ok(0) => break,
+                Ok(len) => filled += len,
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
+                Err(source) => {
+                    let path = self.document.path.clone();
+                    return Err(ReadError::Io { path, offset: self.offset + filled as u64, source });
+                }
+            }
+        }
+        self.bytes.truncate(filled);
+        Ok(filled > kept)
+    }
+
+    /// The same, for what is read last: its bytes are the progress.
+    pub(super) fn fill_and_tell(&mut self) -> Result<bool, ReadError> {
+        let before = self.unread().len();
+        let has_more = self.fill()?;
+        if self.document.is_plain {
+            let read = (self.unread().len() - before) as u64;
+            self.document.context.progress.add_bytes(read);
+            self.document.context.progress.advance(read);
+        }
+        Ok(has_more)
+    }
+
+    /// The next byte that is not white space, without taking it.
+    pub(super) fn peek(&mut self) -> Result<Option<u8>, ReadError> {
+        loop {
+            let blank = self.unread().iter().take_while(|byte| byte.is_ascii_whitespace()).count();
+            self.advance(blank);
+            if let Some(&byte) = self.unread().first() {
+                return Ok(Some(byte));
+            }
+            if !self.fill()? {
+                return Ok(None);
+            }
+        }
+    }
+
+    /// Steps to behind the colon of the next key; anything else before it is no part of an object, and stepped over. The key
+    /// is as it stands between its quotes: none that is known has escapes.
+    pub(super) fn key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        // An object that is whole has its bracket behind its last member.
+        let mut is_closed = false;
+        loop {
+            let unread = self.unread();
+            let quote = memchr::memchr(b'"', unread);
+            let between = quote.unwrap_or(unread.len());
+            is_closed |= unread[..between].contains(&b'}');
+            self.advance(between);
+            if quote.is_none() {
+                if self.fill()? {
+                    continue;
+                }
+                self.note_end(is_closed);
+                return Ok(None);
+            }
+            self.advance(1);
+            if let Some(key) = self.rest_of_key(len_max)? {
+                return Ok(Some(key));
+            }
+        }
+    }
+
+    /// `None`, with nothing taken, for what is no key.
+    fn rest_of_key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
+        let mut searched = 0;
+        let len = loop {
+            let unread = self.unread();
+            if let Some(found) = memchr::memchr(b'"', &unread[searched..]) {
+                let quote = searched + found;
+                let is_escaped = unread[..quote].iter().rev().take_while(|&&byte| byte == b'\\').count() % 2 == 1;
+                if !is_escaped {
+                    break quote;
+                }
+                searched = quote + 1;
+            } else {
+                searched = unread.len();
+                if searched > len_max || !self.fill()? {
+                    return Ok(None);
+                }
+            }
+        };
+        let mut colon = len + 1;
+        while colon <= 2 * len_max {
+            match self.unread().get(colon).copied() {
+                Some(b' ' | b'\t' | b'\r' | b'\n') => colon += 1,
+                Some(b':') if len <= len_max => {
+                    let key = self.unread()[..len].to_vec();
+                    self.advance(colon + 1);
+                    return Ok(Some(key));
+                }
+                None if self.fill()? => {}
+                _ => break,
+            }
+        }
+        Ok(None)
+    }
+
+    /// Steps over a value.
+    pub(super) fn skim(&mut self) -> Result<Extent, ReadError> {
+        self.peek()?;
+        let start = self.offset();
+        let mut skim = Skim::default();
+        loop {
+            let len = self.unread().len();
+            match skim.take(self.unread()) {
+                Some(len) => {
+                    self.advance(len);
+                    return Ok(Extent { start, end: self.offset() });
+                }
+                None => self.advance(len),
+            }
+            if !self.fill()? {
+                self.note_end(false);
+                return Ok(Extent { start, end: self.offset() });
+            }
+        }
+    }
+
+    /// Takes note of a value that goes on where the file ends.
+    pub(super) fn note_end(&self, is_whole: bool) {
+        if !is_whole && self.is_at_end_of_file() {
+            self.document.is_cut.set(true);
+        }
+    }
+}
