@@ -11,8 +11,26 @@ use crate::model::{
 /// Events of a batch: its tables are then small beside them.
 const BATCH_EVENTS: usize = 20_000;
 
+/// The most events that a batch has room for before there are any: 2 MiB.
+const RESERVED_EVENTS_MAX: usize = 1 << 16;
+
+/// Rows of names, and bytes of their texts, from which a batch begins a new table of them: a program has some thousand, and
+/// a capture that names every span anew does not fill the memory.
+const NAMES_MAX: usize = 1 << 16;
+const NAME_BYTES_MAX: usize = 8 << 20;
+
 /// Bytes of details of a batch, whatever the number of events.
 const BATCH_DETAIL_BYTES: usize = 8 << 20;
+
+/// The names that the batches so far have told, those of the one in the making with them.
+#[derive(Debug)]
+struct NameTable {
+    /// Counts the tables, so that rows can be remembered together with the table that they are of.
+    number: u32,
+    rows: Vec<NameRow<Box<str>>>,
+    known: FxHashMap<Box<[u8]>, NameIdx>,
+    text_bytes: usize,
+}
 
 /// A batch in the making.
 #[derive(Debug)]
@@ -20,26 +38,55 @@ pub(super) struct BatchBuilder {
     pub(super) batch: Batch,
     /// Counts the batches, so that rows can be remembered together with the batch that they are of.
     pub(super) number: u32,
-    name_rows: FxHashMap<Box<[u8]>, NameIdx>,
+    names: NameTable,
     track_rows: FxHashMap<TrackKey, TrackIdx>,
     /// By number of track: its row, and the batch that it is of.
     numbered_rows: Vec<(u32, TrackIdx)>,
     key: Vec<u8>,
     events_max: usize,
+    /// Whether each batch goes on from the names of the one before.
+    tells_names_once: bool,
+}
+
+impl NameTable {
+    /// Row 0 is the empty name.
+    fn new(number: u32) -> Self {
+        Self { number, rows: vec![NameRow::default()], known: FxHashMap::default(), text_bytes: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= NAMES_MAX || self.text_bytes >= NAME_BYTES_MAX
+    }
+
+    fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> NameIdx {
+        let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        self.text_bytes += key.len();
+        self.rows.push(row);
+        self.known.insert(key.into(), index);
+        index
+    }
 }
 
 impl BatchBuilder {
     /// Begins the first batch.
     pub(super) fn new(grain: Grain) -> Self {
+        let events_max = grain.batch_events.unwrap_or(BATCH_EVENTS).max(1);
+        let names = NameTable::new(1);
         Self {
-            batch: empty_batch(),
+            batch: empty_batch(&names, events_max),
             number: 1,
-            name_rows: FxHashMap::default(),
+            names,
             track_rows: FxHashMap::default(),
             numbered_rows: Vec::new(),
             key: Vec::new(),
-            events_max: grain.batch_events.unwrap_or(BATCH_EVENTS).max(1),
+            events_max,
+            tells_names_once: false,
         }
+    }
+
+    /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches.
+    pub(super) fn telling_names_once(grain: Grain) -> Self {
+        Self { tells_names_once: true, ..Self::new(grain) }
     }
 
     /// Counts what could not be taken.
@@ -48,6 +95,7 @@ impl BatchBuilder {
     }
 
     /// Adds an event without arguments and returns it, to be changed.
+    #[inline]
     pub(super) fn push(&mut self, event: Event) {
         self.batch.chunk.events.push(event);
     }
@@ -70,16 +118,25 @@ impl BatchBuilder {
             self.key.push(b',');
             self.key.extend_from_slice(category);
         }
-        if let Some(&known) = self.name_rows.get(&self.key[..]) {
+        if let Some(&known) = self.names.known.get(&self.key[..]) {
             return known;
         }
         let losses = &mut self.batch.losses;
         let row =
             NameRow { text: text(name, place, losses), category: category.map(|bytes| text(bytes, place, losses)) };
-        let index = NameIdx(u32::try_from(self.batch.names.len()).unwrap_or(0));
-        self.batch.names.push(row);
-        self.name_rows.insert(self.key.as_slice().into(), index);
-        index
+        self.batch.names.push(row.clone());
+        self.names.push(row, &self.key)
+    }
+
+    /// The number of the table that names are rows of: changes when a batch begins a new one.
+    #[inline]
+    pub(super) fn names_number(&self) -> u32 {
+        self.names.number
+    }
+
+    /// The text and category of a row of names.
+    pub(super) fn name_row(&self, name: NameIdx) -> Option<&NameRow<Box<str>>> {
+        self.names.rows.get(name.index())
     }
 
     /// The row of the track with this key.
@@ -141,16 +198,23 @@ impl BatchBuilder {
     /// The batch as it is, unsorted; begins the next.
     pub(super) fn take(&mut self) -> Batch {
         self.number += 1;
-        self.name_rows.clear();
         self.track_rows.clear();
-        std::mem::replace(&mut self.batch, empty_batch())
+        if !self.tells_names_once || self.names.is_full() {
+            self.names = NameTable::new(self.names.number + 1);
+        }
+        std::mem::replace(&mut self.batch, empty_batch(&self.names, self.events_max))
     }
 }
 
-/// Row 0 of the names is the empty one.
-fn empty_batch() -> Batch {
-    let mut batch = Batch { names: vec![NameRow::default()], ..Batch::default() };
-    batch.chunk.events.reserve(BATCH_EVENTS + BATCH_EVENTS / 8);
+/// A batch whose names go on from those that are known.
+fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
+    let mut batch = match names.rows.len() {
+        // Nothing but the empty name: as good as a table of its own.
+        1 => Batch { names: names.rows.clone(), ..Batch::default() },
+        known => Batch { names_before: u32::try_from(known).unwrap_or(u32::MAX), ..Batch::default() },
+    };
+    let usual = events_max.min(RESERVED_EVENTS_MAX);
+    batch.chunk.events.reserve(usual + usual / 8);
     batch
 }
 

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
-use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, StackIdx, TrackKey};
+use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, NameRow, StackIdx, TrackKey};
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -53,11 +53,21 @@ impl Reading {
     }
 }
 
-impl BatchSink for Reading {
+/// A reading in the making, with the names that its batches go on from.
+#[derive(Default)]
+struct Taker {
+    reading: Reading,
+    names: Vec<NameRow<Box<str>>>,
+}
+
+impl BatchSink for Taker {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        let Self { reading, names } = self;
+        names.truncate(batch.names_before as usize);
+        names.extend(batch.names);
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
         for event in &batch.chunk.events {
-            let name = &batch.names[event.name.index()];
+            let name = &names[event.name.index()];
             let detail = Detail::decode(batch.chunk.details.blob(event.detail));
             if !detail.args_json.is_empty() {
                 let args: Result<serde_json::Value, _> = serde_json::from_str(detail.args_json);
@@ -68,9 +78,9 @@ impl BatchSink for Reading {
             }
             let is_sample = event.kind == EventKind::Sample;
             let frames = batch.stacks.frames(StackIdx::of_value(if is_sample { event.value } else { 0 }));
-            let mut stack: Vec<String> = frames.map(|name| batch.names[name.index()].text.to_string()).collect();
+            let mut stack: Vec<String> = frames.map(|name| names[name.index()].text.to_string()).collect();
             stack.reverse();
-            self.events.push(Seen {
+            reading.events.push(Seen {
                 ts_ns: event.ts_ns,
                 kind: event.kind,
                 name: name.text.to_string(),
@@ -85,9 +95,9 @@ impl BatchSink for Reading {
                 stack,
             });
         }
-        self.events.sort_by_key(|event| event.ts_ns);
-        self.metadata.extend(batch.metadata);
-        self.losses.merge(&batch.losses);
+        reading.events.sort_by_key(|event| event.ts_ns);
+        reading.metadata.extend(batch.metadata);
+        reading.losses.merge(&batch.losses);
         Ok(())
     }
 }
@@ -108,12 +118,12 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
 }
 
 fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
-    let mut reading = Reading::default();
+    let mut taker = Taker::default();
     match detect::open(path, context)? {
-        Reader::Stream(mut reader) => reader.read(&mut reading, context)?,
+        Reader::Stream(mut reader) => reader.read(&mut taker, context)?,
         Reader::Chunks(_) => panic!("not a stream"),
     }
-    Ok(reading)
+    Ok(taker.reading)
 }
 
 /// Reads bytes as a file.

@@ -21,6 +21,8 @@ pub struct Assembler<'a> {
     pub losses: Losses,
     /// All chunks so far.
     pub chunks: KeptChunks,
+    /// By row of the reader's names: those that it tells once for many batches.
+    known_names: Vec<NameIdx>,
     progress: &'a Progress,
 }
 
@@ -34,6 +36,7 @@ impl<'a> Assembler<'a> {
             registry: Registry::default(),
             losses: Losses::default(),
             chunks,
+            known_names: Vec::new(),
             progress,
         }
     }
@@ -41,9 +44,10 @@ impl<'a> Assembler<'a> {
 
 impl BatchSink for Assembler<'_> {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
-        let Batch { mut chunk, names, stacks, tracks, metadata, losses } = batch;
-        let names: Vec<NameIdx> =
-            names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())).collect();
+        let Batch { mut chunk, names, names_before, stacks, tracks, metadata, losses } = batch;
+        self.known_names.truncate(names_before as usize);
+        self.known_names.extend(names.iter().map(|row| self.names.intern(&row.text, row.category.as_deref())));
+        let names = &self.known_names;
         let tracks: Vec<TrackIdx> = tracks.iter().map(|key| self.registry.track(key)).collect();
         let name_of = |name: NameIdx| names.get(name.index()).copied().unwrap_or(NameIdx::EMPTY);
         let stacks = self.stacks.absorb(&stacks, name_of);

@@ -60,6 +60,7 @@ impl<'a> BatchBuilder<'a> {
         let batch = Batch {
             chunk,
             names: self.tables.names,
+            names_before: 0,
             stacks: self.stacks.stacks,
             tracks: self.tables.tracks,
             metadata: self.metadata,

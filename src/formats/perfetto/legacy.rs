@@ -149,7 +149,7 @@ impl Maker<'_> {
             return self.legacy_span(event, legacy, ts_ns, EventKind::Instant);
         };
         let name = self.name(event);
-        let row = self.batch.batch.names.get(name.index()).cloned().unwrap_or_default();
+        let row = self.batch.name_row(name).cloned().unwrap_or_default();
         let category = row.category.unwrap_or_default();
         let scope = legacy.id_scope.unwrap_or(category.as_bytes());
         let pid = self.process_of(event, legacy);
@@ -171,7 +171,7 @@ impl Maker<'_> {
         let id = legacy.id.map(|id| id.number).or(legacy.bind_id);
         let Some(id) = id else { return self.batch.lose(Loss::BadFlow, self.place) };
         let name = self.name(event);
-        let row = self.batch.batch.names.get(name.index()).cloned().unwrap_or_default();
+        let row = self.batch.name_row(name).cloned().unwrap_or_default();
         let category = row.category.unwrap_or_default();
         let value = hash(b's', &[category.as_bytes(), row.text.as_bytes()], id, None);
         let track = self.legacy_track(event, legacy);
@@ -186,7 +186,7 @@ impl Maker<'_> {
     fn legacy_counter(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
         let pid = self.process_of(event, legacy);
         let row = self.name(event);
-        let name = self.batch.batch.names.get(row.index()).map(|row| row.text.to_string()).unwrap_or_default();
+        let name = self.batch.name_row(row).map(|row| row.text.to_string()).unwrap_or_default();
         let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
         let mut has_series = false;
         for field in Fields::of(event.bytes).filter(|field| field.number == 4) {
@@ -207,7 +207,7 @@ impl Maker<'_> {
 
     fn legacy_metadata(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) {
         let row = self.name(event);
-        let what = self.batch.batch.names.get(row.index()).map(|row| row.text.clone()).unwrap_or_default();
+        let what = self.batch.name_row(row).map(|row| row.text.clone()).unwrap_or_default();
         let said = Fields::of(event.bytes)
             .filter(|field| field.number == 4)
             .find_map(|field| annotation_text(field.value.bytes()));

@@ -2,7 +2,7 @@
 //! are parsed at once, on several threads; what the numbers mean is told by `read`, in the order of the capture.
 
 use super::packets::{Block, Bundle, Part};
-use super::wire::{Fields, Value};
+use super::wire::{Field, Fields, Value, bytes_tag, varint_tag};
 
 /// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond is
 /// unpacked when its turn comes.
@@ -141,71 +141,120 @@ fn read_packets(block: &Block, packets: &mut Vec<PacketFields>) {
 impl PacketFields {
     #[inline]
     fn read(at: u32, part: Part, block: &[u8]) -> Self {
+        const TIMESTAMP: u64 = varint_tag(8);
+        const SEQUENCE: u64 = varint_tag(10);
+        const FLAGS: u64 = varint_tag(13);
+        const EVENT: u64 = bytes_tag(TRACK_EVENT);
         let mut packet = Self { at, ..Self::default() };
         let mut fields = Fields::of(part.in_block(block));
-        for field in fields.by_ref() {
-            match (field.number, field.value) {
-                (8, value) => packet.timestamp = Some(value.number()),
-                (10, value) => packet.sequence = value.number() as u32,
-                (12, Value::Bytes(bytes)) => packet.interned = Some(Part::of(bytes, block)),
-                (13, value) => {
-                    packet.is_cleared |= value.number() & 1 != 0;
-                    packet.needs_state |= value.number() & 2 != 0;
-                }
-                (41, value) => packet.is_cleared |= value.number() != 0,
-                (42, value) => packet.was_dropped = value.number() != 0,
-                (58, value) => packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX)),
-                (59, Value::Bytes(bytes)) => packet.defaults = Some(Part::of(bytes, block)),
-                (number, Value::Bytes(bytes)) => {
-                    packet.kind = number;
-                    packet.data = Some(Part::of(bytes, block));
-                    if number == TRACK_EVENT {
+        while let Some(tag) = fields.tag() {
+            match tag {
+                // Those of nearly all packets, told apart at one step.
+                TIMESTAMP => packet.timestamp = Some(fields.varint()),
+                SEQUENCE => packet.sequence = fields.varint() as u32,
+                FLAGS => packet.take_flags(fields.varint()),
+                EVENT => {
+                    if let Some(bytes) = fields.bytes() {
+                        packet.kind = TRACK_EVENT;
+                        packet.data = Some(Part::of(bytes, block));
                         packet.event = EventFields::read(bytes, block);
                     }
                 }
-                _ => {}
+                _ => {
+                    if let Some(field) = fields.value(tag) {
+                        packet.take_field(field, block);
+                    }
+                }
             }
         }
         packet.is_broken = fields.is_broken();
         packet
+    }
+
+    fn take_field(&mut self, field: Field<'_>, block: &[u8]) {
+        match (field.number, field.value) {
+            (8, value) => self.timestamp = Some(value.number()),
+            (10, value) => self.sequence = value.number() as u32,
+            (12, Value::Bytes(bytes)) => self.interned = Some(Part::of(bytes, block)),
+            (13, value) => self.take_flags(value.number()),
+            (41, value) => self.is_cleared |= value.number() != 0,
+            (42, value) => self.was_dropped = value.number() != 0,
+            (58, value) => self.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX)),
+            (59, Value::Bytes(bytes)) => self.defaults = Some(Part::of(bytes, block)),
+            (number, Value::Bytes(bytes)) => {
+                self.kind = number;
+                self.data = Some(Part::of(bytes, block));
+            }
+            _ => {}
+        }
+    }
+
+    fn take_flags(&mut self, flags: u64) {
+        self.is_cleared |= flags & 1 != 0;
+        self.needs_state |= flags & 2 != 0;
     }
 }
 
 impl EventFields {
     #[inline]
     fn read(bytes: &[u8], block: &[u8]) -> Self {
+        const CATEGORY: u64 = varint_tag(3);
+        const KIND: u64 = varint_tag(9);
+        const NAME: u64 = varint_tag(10);
+        const TRACK: u64 = varint_tag(11);
         let mut event = Self::default();
         let mut fields = Fields::of(bytes);
-        for field in fields.by_ref() {
-            let value = field.value;
-            match field.number {
-                1 => later(&mut event.own_time, value.signed()),
-                2 => later(&mut event.own_thread_time, value.signed()),
-                3 => {
-                    for iid in value.numbers(false) {
-                        event.category_iid = iid;
-                        event.categories += 1;
+        while let Some(tag) = fields.tag() {
+            match tag {
+                // Those of nearly all events, told apart at one step.
+                KIND => event.kind = fields.varint(),
+                TRACK => event.track = Some(fields.varint()),
+                NAME => event.name_iid = fields.varint(),
+                CATEGORY => event.take_category(fields.varint()),
+                _ => {
+                    if let Some(field) = fields.value(tag) {
+                        event.take_field(field, block);
                     }
                 }
-                6 => event.legacy = Some(Part::of(value.bytes(), block)),
-                9 => event.kind = value.number(),
-                10 => event.name_iid = value.number(),
-                11 => event.track = Some(value.number()),
-                12 | 46 => event.has_counters = true,
-                16 => event.own_time = Some(OwnTime::Absolute(value.signed())),
-                17 => event.own_thread_time = Some(OwnTime::Absolute(value.signed())),
-                22 => event.has_inline_category = true,
-                23 => event.name = Some(Part::of(value.bytes(), block)),
-                30 => event.counter = Some(Number::Whole(value.signed())),
-                44 => event.counter = Some(Number::Double(value.double())),
-                36 | 42 | 47 | 48 => event.has_flows = true,
-                8 | 20 | 31 | 45 => {}
-                // Annotations, and all that is an argument.
-                _ => event.has_args = true,
             }
         }
         event.is_broken = fields.is_broken();
         event
+    }
+
+    fn take_field(&mut self, field: Field<'_>, block: &[u8]) {
+        let value = field.value;
+        match field.number {
+            1 => later(&mut self.own_time, value.signed()),
+            2 => later(&mut self.own_thread_time, value.signed()),
+            3 => value.numbers(false).for_each(|iid| self.take_category(iid)),
+            6 => self.legacy = Some(Part::of(value.bytes(), block)),
+            9 => self.kind = value.number(),
+            10 => self.name_iid = value.number(),
+            11 => self.track = Some(value.number()),
+            12 | 46 => self.has_counters = true,
+            16 => self.own_time = Some(OwnTime::Absolute(value.signed())),
+            17 => self.own_thread_time = Some(OwnTime::Absolute(value.signed())),
+            22 => self.has_inline_category = true,
+            23 => self.name = Some(Part::of(value.bytes(), block)),
+            30 => self.counter = Some(Number::Whole(value.signed())),
+            44 => self.counter = Some(Number::Double(value.double())),
+            36 | 42 | 47 | 48 => self.has_flows = true,
+            8 | 20 | 31 | 45 => {}
+            // Annotations, and all that is an argument.
+            _ => self.has_args = true,
+        }
+    }
+
+    /// Whether it has neither name nor category, as most ends of spans.
+    #[inline]
+    pub(super) fn is_unnamed(&self) -> bool {
+        self.name.is_none() && self.name_iid == 0 && self.categories == 0 && !self.has_inline_category
+    }
+
+    fn take_category(&mut self, iid: u64) {
+        self.category_iid = iid;
+        self.categories += 1;
     }
 }
 

@@ -32,9 +32,9 @@ pub(super) struct Sequence {
     pub(super) thread: Option<(i64, i64)>,
     pub(super) newest_us: i64,
     pub(super) newest_thread_us: i64,
-    /// Rows of a batch for pairs of name and category: valid for the batch of that number.
+    /// Rows for pairs of name and category, in the table of names of that number.
     known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
-    /// The same for names of small numbers: batch, category, row. A name has one category nearly always.
+    /// The same for names of small numbers: table, category, row. A name has one category nearly always.
     recent_names: Vec<(u32, u64, NameIdx)>,
     /// The track of the uuid that was asked for last.
     pub(super) recent_track: Option<(u64, TrackNumber)>,
@@ -181,30 +181,30 @@ impl Sequence {
         self.defaults = defaults;
     }
 
-    /// The row of a pair in the batch of a number, if it has one.
+    /// The row of a pair in the table of names of a number, if it has one.
     #[inline]
-    pub(super) fn known_name(&self, batch: u32, name: u64, category: u64) -> Option<NameIdx> {
+    pub(super) fn known_name(&self, table: u32, name: u64, category: u64) -> Option<NameIdx> {
         match self.recent_names.get(name as usize) {
-            Some(&(of_batch, of_category, row)) if (of_batch, of_category) == (batch, category) => Some(row),
+            Some(&(of_table, of_category, row)) if (of_table, of_category) == (table, category) => Some(row),
             _ => {
-                let &(of_batch, row) = self.known_names.get(&(name, category))?;
-                (of_batch == batch).then_some(row)
+                let &(of_table, row) = self.known_names.get(&(name, category))?;
+                (of_table == table).then_some(row)
             }
         }
     }
 
-    pub(super) fn remember_name(&mut self, batch: u32, name: u64, category: u64, row: NameIdx) {
+    pub(super) fn remember_name(&mut self, table: u32, name: u64, category: u64, row: NameIdx) {
         if self.known_names.len() >= KNOWN_NAMES_MAX {
             self.known_names.clear();
             self.recent_names.clear();
         }
-        self.known_names.insert((name, category), (batch, row));
+        self.known_names.insert((name, category), (table, row));
         if name < RECENT_NAMES_MAX {
             let position = name as usize;
             if self.recent_names.len() <= position {
                 self.recent_names.resize(position + 1, (0, 0, NameIdx::EMPTY));
             }
-            self.recent_names[position] = (batch, category, row);
+            self.recent_names[position] = (table, category, row);
         }
     }
 }

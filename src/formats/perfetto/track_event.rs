@@ -98,13 +98,23 @@ impl Maker<'_> {
         let is_unnamed = kind == EventKind::End && name == NameIdx::EMPTY;
         let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
         let detail = self.detail(event, thread_ts_ns, None);
-        let made = Event { detail, flags, ..bare(ts_ns, kind, track, name) };
+        let made = || Event { detail, flags, ..bare(ts_ns, kind, track, name) };
+        if event.has_flows || event.legacy.is_some() {
+            self.push_with_flows(event, made());
+        } else {
+            // Made in its place: to make it here and move it there costs as much as all the rest.
+            self.batch.push(made());
+        }
+    }
+
+    #[inline(never)]
+    fn push_with_flows(&mut self, event: &TrackEvent<'_>, made: Event) {
         // A flow binds to the span that is open: one that ends here still is.
-        if kind == EventKind::End {
+        if made.kind == EventKind::End {
             self.flows(event, &made);
         }
         self.batch.push(made);
-        if kind != EventKind::End {
+        if made.kind != EventKind::End {
             self.flows(event, &made);
         }
         if let Some(legacy) = &event.legacy {
@@ -114,6 +124,9 @@ impl Maker<'_> {
 
     /// The row of the event's name and categories. Several categories are one, with commas.
     pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
+        if event.is_unnamed() && event.legacy.is_none() {
+            return NameIdx::EMPTY;
+        }
         let name_iid = match &event.legacy {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
@@ -121,7 +134,9 @@ impl Maker<'_> {
         // The number 0 stands for no category among the known names, and for a missing one in an event.
         let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
         let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
-        if is_simple && let Some(known) = self.sequence.known_name(self.batch.number, name_iid, event.category_iid) {
+        if is_simple
+            && let Some(known) = self.sequence.known_name(self.batch.names_number(), name_iid, event.category_iid)
+        {
             return known;
         }
         let texts = &self.sequence.texts;
@@ -160,7 +175,7 @@ impl Maker<'_> {
         if is_missing {
             self.batch.lose(Loss::MissingText, self.place);
         } else if is_simple {
-            self.sequence.remember_name(self.batch.number, name_iid, event.category_iid, row);
+            self.sequence.remember_name(self.batch.names_number(), name_iid, event.category_iid, row);
         }
         row
     }
@@ -265,7 +280,7 @@ impl Maker<'_> {
 
     /// The thread's own time at the event, by either way of telling it.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
-        let by_counter = self.further_counters(event, ts_ns);
+        let by_counter = if event.has_counters { self.further_counters(event, ts_ns) } else { None };
         let us = event.own_thread_time.map(|time| match time {
             OwnTime::Absolute(us) => us,
             OwnTime::Later(us) => {
@@ -302,12 +317,21 @@ impl Maker<'_> {
     }
 
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    #[inline]
     pub(super) fn detail(
         &mut self,
         event: &TrackEvent<'_>,
         thread_ts_ns: Option<i64>,
         thread_dur_ns: Option<i64>,
     ) -> u32 {
+        if !event.has_args && thread_ts_ns.is_none() && thread_dur_ns.is_none() {
+            return 0;
+        }
+        self.keep_detail(event, thread_ts_ns, thread_dur_ns)
+    }
+
+    #[inline(never)]
+    fn keep_detail(&mut self, event: &TrackEvent<'_>, thread_ts_ns: Option<i64>, thread_dur_ns: Option<i64>) -> u32 {
         self.args.clear();
         if event.has_args {
             self.write_args(event);

@@ -39,32 +39,76 @@ impl<'a> Fields<'a> {
         self.broken
     }
 
+    /// The next tag, for readers with little time: which field, and how it is written, in one number to tell apart. Then
+    /// take its value by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
     #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
     #[inline(always)]
-    fn step(&mut self) -> Option<Field<'a>> {
-        let tag = take_varint(&mut self.bytes)?;
-        // Field numbers have 29 bits.
-        let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number))?;
-        let value = match tag & 7 {
-            0 => Value::Varint(take_varint(&mut self.bytes)?),
-            1 => Value::Fixed64(u64::from_le_bytes(*self.take_chunk()?)),
-            2 => {
-                let len = usize::try_from(take_varint(&mut self.bytes)?).ok()?;
-                let (bytes, rest) = self.bytes.split_at_checked(len)?;
-                self.bytes = rest;
-                Value::Bytes(bytes)
-            }
-            5 => Value::Fixed32(u32::from_le_bytes(*self.take_chunk()?)),
-            _ => return None,
-        };
-        Some(Field { number, value })
+    pub(in crate::formats) fn tag(&mut self) -> Option<u64> {
+        if self.bytes.is_empty() { None } else { self.whole(take_varint) }
     }
 
-    fn take_chunk<const LEN: usize>(&mut self) -> Option<&'a [u8; LEN]> {
-        let (chunk, rest) = self.bytes.split_first_chunk()?;
-        self.bytes = rest;
-        Some(chunk)
+    /// The value behind a [`varint_tag`]; 0 if it is not whole.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(in crate::formats) fn varint(&mut self) -> u64 {
+        self.whole(take_varint).unwrap_or(0)
     }
+
+    /// The value behind a [`bytes_tag`]; `None` if it is not whole.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(in crate::formats) fn bytes(&mut self) -> Option<&'a [u8]> {
+        self.whole(|bytes| {
+            let len = usize::try_from(take_varint(bytes)?).ok()?;
+            let (value, rest) = bytes.split_at_checked(len)?;
+            *bytes = rest;
+            Some(value)
+        })
+    }
+
+    /// The field behind any tag.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(in crate::formats) fn value(&mut self, tag: u64) -> Option<Field<'a>> {
+        // Field numbers have 29 bits.
+        let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number));
+        let value = match tag & 7 {
+            0 => self.whole(take_varint).map(Value::Varint),
+            1 => self.whole(take_chunk).map(|chunk| Value::Fixed64(u64::from_le_bytes(*chunk))),
+            2 => self.bytes().map(Value::Bytes),
+            5 => self.whole(take_chunk).map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))),
+            _ => None,
+        };
+        self.whole(|_| Some(Field { number: number?, value: value? }))
+    }
+
+    /// Takes something; where it is not whole, the walk ends.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn whole<T>(&mut self, take: impl FnOnce(&mut &'a [u8]) -> Option<T>) -> Option<T> {
+        let taken = take(&mut self.bytes);
+        if taken.is_none() {
+            self.broken = true;
+            self.bytes = &[];
+        }
+        taken
+    }
+}
+
+fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN]> {
+    let (chunk, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(chunk)
+}
+
+/// The tag of a field that is a varint.
+pub(in crate::formats) const fn varint_tag(number: u32) -> u64 {
+    (number as u64) << 3
+}
+
+/// The tag of a field that is a text or a message.
+pub(in crate::formats) const fn bytes_tag(number: u32) -> u64 {
+    (number as u64) << 3 | 2
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -73,15 +117,8 @@ impl<'a> Iterator for Fields<'a> {
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
     fn next(&mut self) -> Option<Field<'a>> {
-        if self.bytes.is_empty() {
-            return None;
-        }
-        let field = self.step();
-        if field.is_none() {
-            self.broken = true;
-            self.bytes = &[];
-        }
-        field
+        let tag = self.tag()?;
+        self.value(tag)
     }
 }
 

@@ -9,7 +9,9 @@ use longspan::formats::detect::{self, FORMATS, Format};
 use longspan::formats::source::Source;
 use longspan::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
 use longspan::model::args::Detail;
-use longspan::model::{Batch, Chunk, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, StackIdx, TrackKey};
+use longspan::model::{
+    Batch, Chunk, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
+};
 
 /// No format says an event in less than half a byte; beyond this, something is read again and again.
 const EVENTS_PER_BYTE_MAX: usize = 2;
@@ -75,28 +77,41 @@ impl Reading {
     }
 }
 
-impl BatchSink for Reading {
+/// A reading in the making, with the names that its batches go on from.
+#[derive(Default)]
+struct Taker {
+    reading: Reading,
+    names: Vec<NameRow<Box<str>>>,
+}
+
+impl BatchSink for Taker {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
+        let Self { reading, names } = self;
+        names.truncate(batch.names_before as usize);
+        names.extend(batch.names);
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
         let name = |name: NameIdx| {
-            let row = &batch.names[name.index()];
+            let row = &names[name.index()];
             (&*row.text, row.category.as_deref())
         };
         let stack = |stack| batch.stacks.frames(stack).map(|frame| name(frame).0.to_owned()).collect();
-        self.take(&batch.chunk, name, |track| batch.tracks[track].clone(), stack);
-        self.metadata.extend(batch.metadata);
-        self.losses.merge(&batch.losses);
+        reading.take(&batch.chunk, name, |track| batch.tracks[track].clone(), stack);
+        reading.metadata.extend(batch.metadata);
+        reading.losses.merge(&batch.losses);
         Ok(())
     }
 }
 
 /// Everything that a reader reads, however it does.
 pub fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
-    let mut reading = Reading::default();
-    match reader {
-        Reader::Stream(mut stream) => stream.read(&mut reading, context)?,
-        Reader::Chunks(capture) => reading = read_chunks(&capture),
-    }
+    let mut reading = match reader {
+        Reader::Stream(mut stream) => {
+            let mut taker = Taker::default();
+            stream.read(&mut taker, context)?;
+            taker.reading
+        }
+        Reader::Chunks(capture) => read_chunks(&capture),
+    };
     reading.events.sort_by_key(|event| event.ts_ns);
     Ok(reading)
 }
