@@ -1,14 +1,11 @@
 //! The panels that ask questions: search, statistics, flame graph. Shows them beside the timeline, has their questions
 //! answered, and keeps the filter of the search on the picture.
 
-use std::sync::Arc;
-
 use egui::Ui;
 
 use super::analysis::Analysis;
 use super::tasks::{TaskError, TaskId, Wake};
 use crate::query::Snapshot;
-use crate::scene::filtered::Filtered;
 use crate::store::lane::RowIdx;
 use crate::ui::flame::FlamePanel;
 use crate::ui::questions::{Answer, Kind, Question};
@@ -149,15 +146,14 @@ impl Panels {
                 }
                 if kind == Kind::Pixels {
                     // Not asked again and again.
-                    timeline.set_filtered(None);
+                    timeline.set_hits(None);
                 }
                 return None;
             }
         };
         match &answer {
             Answer::Hits(hits) => {
-                let matcher = Arc::new(hits.matcher().clone());
-                timeline.set_filtered(Some(Arc::new(Filtered::new(matcher))));
+                timeline.set_hits(Some(hits));
                 self.search.take(answer)
             }
             Answer::Page(..) | Answer::Neighbour(_) => self.search.take(answer),
@@ -180,7 +176,7 @@ impl Panels {
         for kind in [Kind::Search, Kind::Page, Kind::Neighbour, Kind::Pixels] {
             self.analysis.stop(kind);
         }
-        timeline.set_filtered(None);
+        timeline.set_hits(None);
     }
 
     fn ask(&mut self, question: Question, snapshot: &Snapshot, wake: &Wake) {

@@ -6,12 +6,16 @@
 //!
 //! The slow answer: all rows of the capture that pass every term, sorted by start, lane and row.
 
+mod ticks;
+
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 use std::ops::Range;
 use std::sync::Arc;
 
 use rayon::prelude::*;
+
+pub use ticks::{PARTS, Ticks};
 
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan, Scope};
@@ -68,6 +72,7 @@ struct Inner {
     /// Lanes with a hit.
     lanes: Vec<LaneHits>,
     total: u64,
+    ticks: Ticks,
 }
 
 #[derive(Debug)]
@@ -122,10 +127,12 @@ pub fn search(
         Ok(LaneHits { lane: scan.index, rows: scan.rows.clone(), extents, total })
     });
     let lanes = counted.collect::<Result<Vec<_>, Cancelled>>()?;
+    let found: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| lane.total > 0).collect();
+    let ticks = Ticks::of(snapshot, &found, cancel)?;
+    drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
     let total = lanes.iter().map(|lane| lane.total).sum();
-    drop(scans);
-    Ok(Hits(Arc::new(Inner { snapshot: snapshot.clone(), matcher, lanes, total })))
+    Ok(Hits(Arc::new(Inner { snapshot: snapshot.clone(), matcher, lanes, total, ticks })))
 }
 
 impl Hits {
@@ -133,6 +140,12 @@ impl Hits {
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.total
+    }
+
+    /// Where in the capture they start.
+    #[must_use]
+    pub fn ticks(&self) -> &Ticks {
+        &self.0.ticks
     }
 
     /// The filter.

@@ -1,5 +1,7 @@
 //! Filters, searches and filtered pixels beside their oracles: scans over all rows.
 
+use std::collections::BTreeSet;
+
 use proptest::prelude::*;
 
 use super::filter::{Filter, Test};
@@ -7,7 +9,7 @@ use super::filtered;
 use super::matcher::Matcher;
 use super::rows::SortedRows;
 use super::scan::Scope;
-use super::search::{Hit, search};
+use super::search::{Hit, PARTS, search};
 use super::{Buckets, Snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::disk::SystemDisk;
@@ -131,6 +133,9 @@ fn every_filter_finds_what_a_scan_finds_page_by_page_and_in_both_directions() {
             let hits = search(&snapshot, matcher, &whole(range), &Cancel::default(), &Progress::default()).unwrap();
             assert_eq!(hits.total(), expected.len() as u64, "{text}");
             assert!(hits.from(i64::MIN).eq(expected.iter().copied()), "{text}: the whole list");
+            let part_of = |hit: &Hit| (hit.start_ns as usize * PARTS / end_ns as usize).min(PARTS - 1);
+            let parts: BTreeSet<usize> = expected.iter().map(part_of).collect();
+            assert!(hits.ticks().parts().eq(parts), "{text}: where they are");
             let count = expected.len();
             for first in [0, 1, count / 3, count / 2, count.saturating_sub(2), count, count + 5] {
                 let page = hits.page(first as u64, 10);

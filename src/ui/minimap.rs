@@ -1,11 +1,12 @@
-//! The map of the whole capture above the ruler: how densely its time is filled, where something was lost, and the view as a
-//! window that can be dragged.
+//! The map of the whole capture above the ruler: how densely its time is filled, where something was found or lost, and the
+//! view as a window that can be dragged.
 
 use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
 use super::places::Places;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
+use crate::query::search::{PARTS, Ticks};
 use crate::scene::minimap::{Grip, Minimap};
 
 /// A column of the density in points: narrower ones blur on a screen without scaling.
@@ -69,6 +70,9 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
             painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
+    if let Some(hits) = &timeline.hits {
+        paint_hits(hits.ticks(), &painter, place, theme);
+    }
     let (x0, x1) = map.window(&timeline.view);
     let (left, right) = (place.left() + as_f32(x0), place.left() + as_f32(x1));
     for dimmed in [place.left()..=left, right..=place.right()] {
@@ -77,4 +81,18 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
     let window = Rect::from_x_y_ranges(left..=right, place.top() + 1.5..=place.bottom() - 1.5);
     painter.rect_stroke(window, 3.0, Stroke::new(1.5, theme.accent), StrokeKind::Inside);
     painter.hline(place.x_range(), place.bottom() - 0.5, Stroke::new(1.0, theme.line));
+}
+
+/// Marks above the columns where hits start; neighbours are one mark.
+fn paint_hits(ticks: &Ticks, painter: &egui::Painter, place: Rect, theme: &Theme) {
+    const HEIGHT_POINTS: f32 = 6.0;
+    const WIDTH_POINTS_MIN: f32 = 2.0;
+    let x_of = |part: usize| place.left() + place.width() * part as f32 / PARTS as f32;
+    let parts: Vec<usize> = ticks.parts().collect();
+    for run in parts.chunk_by(|a, b| a + 1 == *b) {
+        let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+        let right = x_of(last + 1).max(x_of(first) + WIDTH_POINTS_MIN);
+        let y_range = place.top() + 2.0..=place.top() + 2.0 + HEIGHT_POINTS;
+        painter.rect_filled(Rect::from_x_y_ranges(x_of(first)..=right, y_range), 0.0, theme.text);
+    }
 }

@@ -4,7 +4,7 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, TextEdit, Ui, vec2};
+use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, TextEdit, Ui, vec2};
 
 use super::Command;
 use super::bars::Bars;
@@ -20,6 +20,9 @@ use crate::scene::labels::shown;
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
+
+/// The room of the arrow at the column that lines are sorted by, in points.
+const ARROW_POINTS: f32 = 11.0;
 
 /// A column of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -217,14 +220,14 @@ impl StatisticsPanel {
         for (column, (left, right)) in Column::ALL.into_iter().zip(columns_of(width)) {
             let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
             let response = ui.interact(cell, ui.scope_id().with(column.title()), Sense::click());
-            let mark = match (self.sorted_by == column, self.ascending) {
-                (true, true) => " ^",
-                (true, false) => " v",
-                _ => "",
-            };
-            let text = format!("{}{mark}", column.title());
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, column.title()));
-            paint_cell(ui, cell, column, &text, if response.hovered() { theme.text } else { theme.weak_text });
+            let color = if response.hovered() { theme.text } else { theme.weak_text };
+            let is_sorted = self.sorted_by == column;
+            let text = cell.with_max_x(cell.right() - if is_sorted { ARROW_POINTS } else { 0.0 });
+            let painted = paint_cell(ui, text, column, column.title(), color);
+            if is_sorted {
+                ui.painter().add(arrow(painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0), self.ascending, color));
+            }
             if response.clicked() {
                 // Names from the first, numbers from the largest.
                 self.ascending = if self.sorted_by == column { !self.ascending } else { column == Column::Name };
@@ -394,12 +397,20 @@ fn columns_of(width: f32) -> [(f32, f32); Column::ALL.len()] {
     })
 }
 
-fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: egui::Color32) {
+/// Points up where the smallest stands first, down where the largest does.
+fn arrow(middle: Pos2, points_up: bool, color: Color32) -> Shape {
+    let tip = if points_up { -2.5 } else { 2.5 };
+    let corners = [(-4.0, -tip), (4.0, -tip), (0.0, tip)].map(|(x, y)| middle + vec2(x, y));
+    Shape::convex_polygon(corners.to_vec(), color, Stroke::NONE)
+}
+
+/// Returns where the text stands.
+fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: Color32) -> Rect {
     let inside = cell.shrink2(vec2(4.0, 0.0));
     let painter = ui.painter().with_clip_rect(inside.intersect(ui.clip_rect()));
     let (at, align) = match column {
         Column::Name => (inside.left_center(), Align2::LEFT_CENTER),
         _ => (inside.right_center(), Align2::RIGHT_CENTER),
     };
-    painter.text(at, align, text, FontId::proportional(12.0), color);
+    painter.text(at, align, text, FontId::proportional(12.0), color)
 }

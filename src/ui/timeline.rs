@@ -18,6 +18,7 @@ use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
+use crate::query::search::Hits;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
@@ -101,6 +102,8 @@ pub struct Timeline {
     budget: RectBudget,
     /// What is shown in full colour, while the rest is dimmed.
     filtered: Option<Arc<Filtered>>,
+    /// What a search has found, for the map.
+    pub(super) hits: Option<Hits>,
 }
 
 impl Timeline {
@@ -155,6 +158,7 @@ impl Timeline {
             gutter_points: GUTTER_POINTS,
             budget,
             filtered: None,
+            hits: None,
         }
     }
 
@@ -166,8 +170,17 @@ impl Timeline {
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
         let earlier = self.snapshot.clone();
         let selected = self.selected.and_then(|row| snapshot.row_since(&earlier, row));
-        let mut more =
-            Self { snapshot, view, selected, hovered: None, survey: None, filtered: None, flows: None, ..self };
+        let mut more = Self {
+            snapshot,
+            view,
+            selected,
+            hovered: None,
+            survey: None,
+            filtered: None,
+            hits: None,
+            flows: None,
+            ..self
+        };
         more.rows.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
         more.lay_out();
@@ -187,8 +200,13 @@ impl Timeline {
         self.pinned.ask_with(&self.snapshot, None);
     }
 
-    /// Shows what matches a filter in full colour and dims the rest; `None`: shows everything.
-    pub fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
+    /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows everything.
+    pub fn set_hits(&mut self, hits: Option<&Hits>) {
+        self.hits = hits.cloned();
+        self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
+    }
+
+    fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
         self.filtered = filtered;
         self.rows.redraw();
         self.pinned.redraw();

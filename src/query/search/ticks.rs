@@ -1,0 +1,90 @@
+//! Where in a capture the hits of a search start, as marks on a map of all of its time. Follows from the counts of the
+//! search: of an extent that lies in one part of the map no row is read, nor of one whose parts are marked already. So at
+//! most as many extents of a lane are read as the map has parts, and few of them where there are many hits.
+//!
+//! The slow answer: the part of each hit.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use rayon::prelude::*;
+
+use super::{LaneHits, LaneScan};
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::query::snapshot::Snapshot;
+use crate::store::block::BLOCK_ROWS;
+use crate::store::details::DetailReader;
+
+/// The parts of the map: one for each pixel or two of a screen.
+pub const PARTS: usize = 2048;
+
+/// The parts of a capture's time, all of one length, in which a hit starts.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ticks {
+    words: Vec<u64>,
+}
+
+impl Ticks {
+    /// The parts in which a hit starts, in order; each is below [`PARTS`].
+    pub fn parts(&self) -> impl Iterator<Item = usize> + '_ {
+        (0..PARTS).filter(|part| self.words[part / 64] >> (part % 64) & 1 != 0)
+    }
+
+    /// Marks where the hits of some lanes start.
+    pub(super) fn of(
+        snapshot: &Snapshot,
+        lanes: &[(&LaneScan<'_>, &LaneHits)],
+        cancel: &Cancel,
+    ) -> Result<Self, Cancelled> {
+        let map = Map::of(snapshot);
+        lanes.par_iter().try_for_each(|(scan, hits)| {
+            let records = scan.lane().extents();
+            let mut reader = DetailReader::default();
+            for &(extent, _) in &hits.extents {
+                cancel.check()?;
+                let first = map.part_of(records[extent].first_start_ns);
+                // All of an extent starts before the next does.
+                let last = records.get(extent + 1).map_or(PARTS - 1, |next| map.part_of(next.first_start_ns));
+                if first == last {
+                    map.mark(first);
+                } else if (first..=last).any(|part| !map.is_marked(part)) {
+                    for (_, found) in scan.blocks(extent, 0, &mut reader) {
+                        let mut starts = [0; BLOCK_ROWS];
+                        found.block.starts(&mut starts);
+                        found.slots().for_each(|slot| map.mark(map.part_of(starts[slot])));
+                    }
+                }
+            }
+            Ok(())
+        })?;
+        Ok(Self { words: map.words.into_iter().map(AtomicU64::into_inner).collect() })
+    }
+}
+
+/// What all threads mark.
+struct Map {
+    start_ns: i64,
+    dur_ns: u64,
+    words: Vec<AtomicU64>,
+}
+
+impl Map {
+    fn of(snapshot: &Snapshot) -> Self {
+        let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
+        let words = (0..PARTS / 64).map(|_| AtomicU64::new(0)).collect();
+        Self { start_ns, dur_ns: end_ns.abs_diff(start_ns).max(1), words }
+    }
+
+    fn part_of(&self, ts_ns: i64) -> usize {
+        let since_ns = ts_ns.saturating_sub(self.start_ns).max(0).cast_unsigned();
+        let part = u128::from(since_ns) * PARTS as u128 / u128::from(self.dur_ns);
+        usize::try_from(part).unwrap_or(usize::MAX).min(PARTS - 1)
+    }
+
+    fn mark(&self, part: usize) {
+        self.words[part / 64].fetch_or(1 << (part % 64), Ordering::Relaxed);
+    }
+
+    fn is_marked(&self, part: usize) -> bool {
+        self.words[part / 64].load(Ordering::Relaxed) >> (part % 64) & 1 != 0
+    }
+}
