@@ -48,8 +48,11 @@ pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     let note = match meeting.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
         Some(meeting) => match meeting.hand_over(&sources) {
             Ok(()) => return Ok(()),
-            Err(error) if matches!(error, HandOverError::NoWindow) => String::new(),
-            Err(error) => format!("A window of its own: {error}"),
+            Err(error) => {
+                // Not as an arm: where no window ever takes over, it would be the only one.
+                let is_first = matches!(error, HandOverError::NoWindow);
+                if is_first { String::new() } else { format!("A window of its own: {error}") }
+            }
         },
         None => String::new(),
     };
