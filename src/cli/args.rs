@@ -9,7 +9,7 @@ use regex::Regex;
 use super::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowColorBy, LowCommand, LowCommon, LowExport,
-    LowExportFormat, LowFilter, LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowSpans, LowStats, LowSynth,
+    LowExportFormat, LowFilter, LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRows, LowSpans, LowSynth,
     LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
@@ -143,20 +143,14 @@ impl Command {
             Some(LowCommand::Info(info)) => {
                 Self::Info { sources: capture(info.capture)?, json: info.json, load: load(info.common)? }
             }
-            Some(LowCommand::Spans(low)) => {
-                let LowSpans { capture: files, range, filter, limit, format, common } = low;
-                let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-                let sources = capture(files)?;
-                let spans = Spans { sources, range, filter, limit: limit.unwrap_or(u64::MAX), format: format.rows() };
-                Self::Spans { spans, load: load(common)? }
+            Some(LowCommand::Spans(LowSpans { rows, limit })) => {
+                let (Stats { sources, range, filter, format }, load) = stats(rows)?;
+                let spans = Spans { sources, range, filter, limit: limit.unwrap_or(u64::MAX), format };
+                Self::Spans { spans, load }
             }
-            Some(LowCommand::Stats(low)) => {
-                let LowStats { capture: files, range, filter, format, common } = low;
-                let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-                Self::Stats {
-                    stats: Stats { sources: capture(files)?, range, filter, format: format.rows() },
-                    load: load(common)?,
-                }
+            Some(LowCommand::Stats(rows)) => {
+                let (stats, load) = stats(rows)?;
+                Self::Stats { stats, load }
             }
             Some(LowCommand::Export(low)) => {
                 let LowExport { capture: files, output, format, range, track, by_process, common } = low;
@@ -197,6 +191,14 @@ impl TimeRange {
     pub fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
         (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
     }
+}
+
+/// Which rows of a capture, and how to load it.
+fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
+    let LowRows { capture: files, range, filter, format, common } = low;
+    let (range, filter) = (time_range(&range)?, filter_of(filter)?);
+    let stats = Stats { sources: capture(files)?, range, filter, format: format.rows() };
+    Ok((stats, load(common)?))
 }
 
 fn capture(low: LowCapture) -> Result<Sources, CliError> {

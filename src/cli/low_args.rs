@@ -119,7 +119,7 @@ pub enum LowCommand {
     /// Print the spans of a capture, sorted by time, then depth
     Spans(LowSpans),
     /// Print the spans of a capture added up by name, those with the most time first
-    Stats(LowStats),
+    Stats(LowRows),
     /// Write a capture back, sorted
     Export(LowExport),
     /// Draw a capture into a PNG file, the same picture as the window's
@@ -162,17 +162,15 @@ pub struct LowFilter {
     pub filter: Option<String>,
 }
 
+/// Rows of a capture, and how they are written.
 #[derive(Debug, Args)]
-pub struct LowSpans {
+pub struct LowRows {
     #[command(flatten)]
     pub capture: LowCapture,
     #[command(flatten)]
     pub range: LowRange,
     #[command(flatten)]
     pub filter: LowFilter,
-    /// At most so many spans
-    #[arg(long, value_name = "N")]
-    pub limit: Option<u64>,
     /// How to write them
     #[arg(long, default_value = "csv")]
     pub format: LowRowFormat,
@@ -181,18 +179,12 @@ pub struct LowSpans {
 }
 
 #[derive(Debug, Args)]
-pub struct LowStats {
+pub struct LowSpans {
     #[command(flatten)]
-    pub capture: LowCapture,
-    #[command(flatten)]
-    pub range: LowRange,
-    #[command(flatten)]
-    pub filter: LowFilter,
-    /// How to write them
-    #[arg(long, default_value = "csv")]
-    pub format: LowRowFormat,
-    #[command(flatten)]
-    pub common: LowCommon,
+    pub rows: LowRows,
+    /// At most so many spans
+    #[arg(long, value_name = "N")]
+    pub limit: Option<u64>,
 }
 
 /// How rows are written.

@@ -86,6 +86,7 @@ macro_rules! tests {
 }
 
 tests! {
-    chrome_json collapsed cpuprofile filter firefox ftrace fxt load native ninja otlp_json otlp_proto packed perf_data
-    perf_script perfetto spall speedscope store strace tar tracy zip
+    chrome_json filter load native packed store
+    collapsed cpuprofile firefox ftrace fxt ninja otlp_json otlp_proto perf_data perf_script perfetto spall speedscope strace
+    tar tracy zip
 }

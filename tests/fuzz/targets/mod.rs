@@ -21,34 +21,41 @@ pub struct Target {
 }
 
 macro_rules! targets {
-    ($($name:ident: $check:expr;)*) => {
+    (parts { $($part:ident: $check:expr;)* } readers { $($reader:ident: $format:literal;)* }) => {
         /// All targets.
-        pub const TARGETS: &[Target] = &[$(Target { name: stringify!($name), check: $check },)*];
+        pub const TARGETS: &[Target] = &[
+            $(Target { name: stringify!($part), check: $check },)*
+            $(Target { name: stringify!($reader), check: |bytes| reading::check($format, bytes) },)*
+        ];
     };
 }
 
 targets! {
-    chrome_json: chrome_json::check;
-    collapsed: |bytes| reading::check("Collapsed stacks", bytes);
-    cpuprofile: |bytes| reading::check("V8 CPU profile", bytes);
-    filter: filter::check;
-    firefox: |bytes| reading::check("Firefox profile", bytes);
-    ftrace: |bytes| reading::check("ftrace", bytes);
-    fxt: |bytes| reading::check("Fuchsia trace", bytes);
-    load: load::check;
-    native: native::check;
-    ninja: |bytes| reading::check("Ninja log", bytes);
-    otlp_json: |bytes| reading::check("OpenTelemetry JSON", bytes);
-    otlp_proto: |bytes| reading::check("OpenTelemetry protobuf", bytes);
-    packed: packed::check;
-    perf_data: |bytes| reading::check("perf.data", bytes);
-    perf_script: |bytes| reading::check("perf script", bytes);
-    perfetto: |bytes| reading::check("Perfetto", bytes);
-    spall: |bytes| reading::check("Spall", bytes);
-    speedscope: |bytes| reading::check("speedscope", bytes);
-    store: store::check;
-    strace: |bytes| reading::check("strace", bytes);
-    tar: |bytes| reading::check("tar archive", bytes);
-    tracy: |bytes| reading::check("Tracy zones", bytes);
-    zip: |bytes| reading::check("zip archive", bytes);
+    parts {
+        chrome_json: chrome_json::check;
+        filter: filter::check;
+        load: load::check;
+        native: native::check;
+        packed: packed::check;
+        store: store::check;
+    }
+    readers {
+        collapsed: "Collapsed stacks";
+        cpuprofile: "V8 CPU profile";
+        firefox: "Firefox profile";
+        ftrace: "ftrace";
+        fxt: "Fuchsia trace";
+        ninja: "Ninja log";
+        otlp_json: "OpenTelemetry JSON";
+        otlp_proto: "OpenTelemetry protobuf";
+        perf_data: "perf.data";
+        perf_script: "perf script";
+        perfetto: "Perfetto";
+        spall: "Spall";
+        speedscope: "speedscope";
+        strace: "strace";
+        tar: "tar archive";
+        tracy: "Tracy zones";
+        zip: "zip archive";
+    }
 }
