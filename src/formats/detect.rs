@@ -147,7 +147,7 @@ pub const FORMATS: &[Format] = &[
         name: "perf.data",
         extensions: &["data", "perf"],
         sniff: perf_data::read::looks_like_perf_data,
-        shows: &[Instants, Arguments, Scheduling, Samples],
+        shows: &[Spans, Instants, Arguments, Scheduling, Samples],
         open: |source, _| perf_data::read::open(source),
     },
     Format {
@@ -262,6 +262,8 @@ mod tests {
         ("ninja_log.txt", "Ninja log"),
         ("otlp.jsonl.gz", "OpenTelemetry JSON"),
         ("perf.data.gz", "perf.data"),
+        ("perf_calls.data.gz", "perf.data"),
+        ("perf_calls_script.txt.gz", "perf script"),
         ("perf_sched_script.txt.gz", "perf script"),
         ("perf_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),

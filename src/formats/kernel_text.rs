@@ -102,9 +102,7 @@ impl KernelText {
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let name = event.name;
-        let call = name.strip_prefix(b"syscalls:sys_enter_").map(|call| (EventKind::Begin, call));
-        let call = call.or_else(|| name.strip_prefix(b"syscalls:sys_exit_").map(|call| (EventKind::End, call)));
-        let (kind, name) = match (call, name.starts_with(b"sys_")) {
+        let (kind, name) = match (call_of(name), name.starts_with(b"sys_")) {
             (Some(call), _) => call,
             // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
             (None, true) if event.fields.starts_with(b"-> ") => (EventKind::End, name),
@@ -128,6 +126,12 @@ impl KernelText {
         let (track, name) = (batch.track_with(&self.thread(event.tid)), batch.name(name, None, event.place));
         batch.push(Event { detail, ..bare(event.ts_ns, kind, track, name) });
     }
+}
+
+/// The system call that a tracepoint of perf begins or ends.
+pub(super) fn call_of(name: &[u8]) -> Option<(EventKind, &[u8])> {
+    let begun = name.strip_prefix(b"syscalls:sys_enter_").map(|call| (EventKind::Begin, call));
+    begun.or_else(|| Some((EventKind::End, name.strip_prefix(b"syscalls:sys_exit_")?)))
 }
 
 /// A whole number.

@@ -10,13 +10,8 @@ use crate::formats::source::Source;
 use crate::model::{EventKind, TrackKind};
 
 /// What the tests of a format hold with captures that they make themselves, for want of kept ones.
-const MADE: [(&str, Shown); 5] = [
-    ("OpenTelemetry protobuf", Shown::Instants),
-    ("Perfetto", Shown::Samples),
-    ("Perfetto", Shown::Scheduling),
-    ("Spall", Shown::Arguments),
-    ("perf script", Shown::Spans),
-];
+const MADE: [(&str, Shown); 3] =
+    [("Perfetto", Shown::Samples), ("Perfetto", Shown::Scheduling), ("Spall", Shown::Arguments)];
 
 fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
     let what = match event.kind {

@@ -149,6 +149,35 @@ fn key_value(bytes: &[u8], depth: u32) -> (&[u8], AnyValue<'_>) {
     (key, AnyValue { bytes: value, depth })
 }
 
+/// A span that another one is linked to: its ids, and what is said of the link.
+struct Link<'a>(&'a [u8]);
+
+struct Links<'a>(Vec<Link<'a>>);
+
+impl WriteJson for Link<'_> {
+    fn write_json(&self, json: &mut String) {
+        let id = |number| {
+            Fields::of(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
+        };
+        json.push_str("{\"trace_id\":");
+        push_quoted(json, &id(1));
+        json.push_str(",\"span_id\":");
+        push_quoted(json, &id(2));
+        json.push_str(",\"attributes\":");
+        let members: Vec<_> = Fields::of(self.0).filter(|field| field.number == 4).collect();
+        let members: Vec<_> = members.iter().map(|member| key_value(member.value.bytes(), 0)).collect();
+        let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
+        write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
+        json.push('}');
+    }
+}
+
+impl WriteJson for Links<'_> {
+    fn write_json(&self, json: &mut String) {
+        write_list(self.0.iter().map(|link| Link(link.0)), json);
+    }
+}
+
 fn hex(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     bytes.iter().fold(String::new(), |mut hex, byte| {
@@ -238,8 +267,11 @@ impl Taker {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);
         }
-        let links = Fields::of(bytes).filter(|field| field.number == 13).count() as u64;
-        batch.batch.losses.add_many(Loss::IgnoredArguments, place, links);
+        let links: Vec<_> = Fields::of(bytes).filter(|field| field.number == 13).collect();
+        if !links.is_empty() {
+            let links = links.iter().map(|link| Link(link.value.bytes())).collect();
+            self.attributes.value(b"links", &Links(links));
+        }
         let args = self.attributes.finish();
         let mut points = Vec::new();
         for event in Fields::of(bytes).filter(|field| field.number == 11) {

@@ -192,3 +192,36 @@ fn damage_costs_its_line_and_a_cut_what_is_behind_it() {
         assert!(reading.losses.total() > 0 || placed(&reading).len() == 2, "{len} bytes");
     }
 }
+
+#[test]
+fn a_real_request_of_bytes_has_its_spans_events_and_links() {
+    // `run`, and twelve times `item` with three spans in it, the third of which fails four times.
+    let reading = read_path(&data("otlp_python.binpb")).expect("a capture");
+    assert_eq!(reading.lost(), []);
+    let of = |kind, name: &str| {
+        reading.events.iter().filter(|event| event.kind == kind && event.name == name).collect::<Vec<_>>()
+    };
+    for (kind, name, count) in [
+        (EventKind::Complete, "run", 1),
+        (EventKind::Complete, "item", 12),
+        (EventKind::Complete, "compress", 12),
+        (EventKind::Complete, "hash", 12),
+        (EventKind::Complete, "parse", 12),
+        (EventKind::Instant, "compressed", 12),
+        (EventKind::Instant, "given up", 4),
+    ] {
+        assert_eq!(of(kind, name).len(), count, "{name}");
+    }
+    let within = |inner: &crate::formats::testing::Seen, outer: &crate::formats::testing::Seen| {
+        let end = |event: &crate::formats::testing::Seen| event.ts_ns + event.value as i64;
+        outer.ts_ns <= inner.ts_ns && end(inner) <= end(outer)
+    };
+    for (item, hash) in of(EventKind::Complete, "item").into_iter().zip(of(EventKind::Complete, "hash")) {
+        assert!(within(hash, item));
+        let [item, hash] =
+            [item, hash].map(|event| serde_json::from_str::<serde_json::Value>(&event.args).expect("JSON"));
+        let link = &hash["links"][0];
+        assert_eq!((&link["span_id"], &link["trace_id"]), (&item["span_id"], &item["trace_id"]));
+        assert_eq!(link["attributes"], serde_json::json!({"why": "input"}));
+    }
+}

@@ -1,17 +1,19 @@
 //! Records in their order -> events.
 
-use super::header::Header;
+use super::fields::Tracepoint;
+use super::header::{Header, TRACEPOINT};
 use super::maps::Maps;
 use super::rounds::{Record, lost};
 use super::wire::{Attr, Front, Sample, kind};
 use crate::formats::args::ArgsWriter;
 use crate::formats::batch::{BatchBuilder, bare};
 use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
+use crate::formats::kernel_text::call_of;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, StackIdx, TrackKey, TrackKind};
 
-/// Attributes of this kind are tracepoints of the kernel.
-const TRACEPOINT: u32 = 2;
+/// The flag of a record that the kernel has given a function up.
+const FUNCTION_GONE: u32 = 1;
 
 /// The flag of a record that a thread's name came with a new program.
 const EXEC: u16 = 1 << 13;
@@ -37,12 +39,16 @@ impl Maker {
     pub(super) fn take(&mut self, header: &Header, record: Record<'_>, batch: &mut BatchBuilder) {
         let place = Place::Offset(record.offset);
         let taken = match record.kind {
-            kind::SAMPLE => header.attr_of(record.body).and_then(|attr| self.sample(attr, record, place, batch)),
+            kind::SAMPLE => {
+                let attr = header.attr_of(record.body);
+                attr.and_then(|attr| self.sample(attr, header.tracepoints.get(attr.config), record, place, batch))
+            }
             kind::MMAP => self.map(record.body, 0, place, batch),
             // Device, inode, generation, protection and flags stand between.
             kind::MMAP2 => self.map(record.body, 32, place, batch),
             kind::COMM => self.name(record, place, batch),
             kind::FORK => self.fork(record.body, place, batch),
+            kind::KSYMBOL => self.function(record.body, place, batch),
             kind => {
                 if let Some((loss, count)) = lost(kind, record.body) {
                     batch.batch.losses.add_many(loss, place, count);
@@ -88,7 +94,26 @@ impl Maker {
         Some(())
     }
 
-    fn sample(&mut self, attr: &Attr, record: Record<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+    /// A function that the kernel made or gave up.
+    fn function(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
+        if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
+            self.maps.remove_function(start);
+        } else if !self.maps.add_function(start, len.into(), front.text()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    fn sample(
+        &mut self,
+        attr: &Attr,
+        tracepoint: Option<&Tracepoint>,
+        record: Record<'_>,
+        place: Place,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
         let sample = Sample::read(attr, record.body)?;
         let ts_ns = record.time_ns;
         if sample.tid > 0 {
@@ -103,9 +128,15 @@ impl Maker {
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();
-        let is_instant = attr.kind == TRACEPOINT;
-        if !is_instant {
+        let tracepoint = tracepoint.filter(|_| attr.kind == TRACEPOINT);
+        let is_tracepoint = attr.kind == TRACEPOINT;
+        if !is_tracepoint {
             self.args.text("event", attr.name.as_bytes());
+        }
+        match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
+            None if is_tracepoint => batch.lose(Loss::IgnoredArguments, place),
+            Some(None) => batch.lose(Loss::BadRecord, place),
+            None | Some(Some(())) => {}
         }
         if let Some(period) = sample.period {
             self.args.number("period", period);
@@ -117,13 +148,13 @@ impl Maker {
         let detail = batch.batch.chunk.details.push(&detail);
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
-        if is_instant {
-            // What its fields are is told in a part of the capture that is not read.
-            batch.lose(Loss::IgnoredArguments, place);
-            let name = batch.name(attr.name.as_bytes(), None, place);
-            batch.push(Event { detail, ..bare(ts_ns, EventKind::Instant, track, name) });
+        if is_tracepoint {
+            let call = call_of(attr.name.as_bytes());
+            let (kind, name) = call.unwrap_or((EventKind::Instant, attr.name.as_bytes()));
+            let name = batch.name(name, None, place);
+            batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
         }
-        if !is_instant || stack != StackIdx::EMPTY && sample.addresses().count() > 1 {
+        if !is_tracepoint || stack != StackIdx::EMPTY && sample.addresses().count() > 1 {
             let value = u64::from(stack.0);
             batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
         }

@@ -1,17 +1,24 @@
-//! What stands before the records, and of what stands behind them the names of events.
+//! What stands before the records, and of what stands behind them the names of events and the fields of tracepoints.
 
 use rustc_hash::FxHashMap;
 
+use super::fields::Tracepoints;
 use super::wire::{Attr, Front, MAGIC};
 use crate::formats::feed::Feed;
 use crate::formats::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
 
 /// Ids and attributes take some KiB; a header that claims more is damaged.
-const HEADER_BYTES_MAX: u64 = 16 << 20;
+pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
+
+/// The number of the feature that describes tracepoints.
+const TRACING_DATA: u64 = 1;
 
 /// The number of the feature that names events.
 pub(super) const EVENT_DESC: u64 = 12;
+
+/// Attributes of this kind are tracepoints of the kernel.
+pub(super) const TRACEPOINT: u32 = 2;
 
 /// Bits that say which features are behind the records.
 const FEATURE_BITS: u64 = 256;
@@ -21,6 +28,7 @@ const FEATURE_BITS: u64 = 256;
 pub(super) struct Header {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
+    pub(super) tracepoints: Tracepoints,
     /// `None` through a pipe: up to the end.
     pub(super) data_bytes: Option<u64>,
 }
@@ -71,7 +79,14 @@ impl Header {
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
             header.add(attr, ids);
         }
-        header.names_behind(&path, data_at.saturating_add(data_bytes), &head, context)?;
+        let sections_at = data_at.saturating_add(data_bytes);
+        if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
+            header.describe_tracepoints(&bytes);
+        }
+        if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
+            // A damaged one names events up to the damage.
+            let _ = header.describe(&bytes);
+        }
         feed.skip(data_at)?;
         Ok(header)
     }
@@ -110,35 +125,45 @@ impl Header {
         Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 
-    /// The table of what is behind the records, in order of its bits: offset and length of each.
-    fn names_behind(
-        &mut self,
-        path: &std::path::Path,
-        at: u64,
-        head: &[u8],
-        context: &ReadContext,
-    ) -> Result<(), ReadError> {
-        let has = |bit: u64| head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0);
-        if !has(EVENT_DESC) {
-            return Ok(());
+    /// Takes the descriptions of tracepoints, which name those that nothing else names. `None` where they are damaged.
+    pub(super) fn describe_tracepoints(&mut self, bytes: &[u8]) -> Option<()> {
+        let whole = self.tracepoints.read(bytes);
+        for attr in self.attrs.iter_mut().filter(|attr| attr.kind == TRACEPOINT) {
+            if let Some(tracepoint) = self.tracepoints.get(attr.config) {
+                attr.name.clone_from(&tracepoint.name);
+            }
         }
-        let before = (0..EVENT_DESC).filter(|&bit| has(bit)).count() as u64;
-        debug_assert!(before < FEATURE_BITS);
-        let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
-        let mut feed = Feed::new(Source::open(path, &quietly)?);
-        // A capture that is cut short has none; its events then have their usual names.
-        if !feed.skip(at.saturating_add(before * 16))? {
-            return Ok(());
-        }
-        let mut section = Front(feed.peek(16)?);
-        let Some((offset, len)) = section.u64().zip(section.u64()) else { return Ok(()) };
-        let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(()) };
-        if len <= HEADER_BYTES_MAX && feed.skip(distance)? {
-            // A damaged one names events up to the damage.
-            let _ = self.describe(feed.peek(len as usize)?);
-        }
-        Ok(())
+        whole
     }
+}
+
+/// A section of what is behind the records. Their table begins at `at`, in order of their bits: offset and length of each.
+/// A capture that is cut short has none; its events then have their usual names, and no fields.
+fn section(
+    path: &std::path::Path,
+    at: u64,
+    head: &[u8],
+    bit: u64,
+    context: &ReadContext,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    let has = |bit: u64| head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0);
+    if !has(bit) {
+        return Ok(None);
+    }
+    let before = (0..bit).filter(|&bit| has(bit)).count() as u64;
+    debug_assert!(before < FEATURE_BITS);
+    let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
+    let mut feed = Feed::new(Source::open(path, &quietly)?);
+    if !feed.skip(at.saturating_add(before * 16))? {
+        return Ok(None);
+    }
+    let mut place = Front(feed.peek(16)?);
+    let Some((offset, len)) = place.u64().zip(place.u64()) else { return Ok(None) };
+    let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(None) };
+    if len > HEADER_BYTES_MAX || !feed.skip(distance)? {
+        return Ok(None);
+    }
+    Ok(Some(feed.peek(len as usize)?.to_vec()))
 }
 
 /// Whether a capture begins as those of perf do, of any machine.

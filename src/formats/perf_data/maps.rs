@@ -11,6 +11,9 @@ const MAPS_MAX: usize = 1 << 20;
 /// Whose mappings those of the kernel are.
 pub(super) const KERNEL: i64 = -1;
 
+/// Whose mappings the functions are that the kernel makes as it runs, such as programs of BPF.
+const KERNEL_FUNCTIONS: i64 = -2;
+
 /// Mappings by process and start.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
@@ -33,11 +36,28 @@ impl Maps {
         }
         let file = String::from_utf8_lossy(file);
         let name = file.rsplit('/').next().unwrap_or_default();
-        // The kernel is one file and its address says all, whatever the symbol that it was found by.
-        let name = if name.starts_with("[kernel.kallsyms]") { "[kernel.kallsyms]" } else { name };
+        // Whatever the symbol that it was found by.
+        let is_kernel = |kernel: &&str| name.starts_with(kernel);
+        let name = ["[kernel.kallsyms]", "[guest.kernel.kallsyms]"].into_iter().find(is_kernel).unwrap_or(name);
         let map = Map { end: start.saturating_add(len), offset, file: name.into() };
         self.count += usize::from(self.of.entry(pid).or_default().insert(start, map).is_none());
         true
+    }
+
+    /// The kernel makes a function. `false` if there are too many.
+    pub(super) fn add_function(&mut self, start: u64, len: u64, name: &[u8]) -> bool {
+        if self.count >= MAPS_MAX {
+            return false;
+        }
+        let map = Map { end: start.saturating_add(len), offset: 0, file: String::from_utf8_lossy(name).into() };
+        self.count += usize::from(self.of.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
+        true
+    }
+
+    /// The kernel gives a function up.
+    pub(super) fn remove_function(&mut self, start: u64) {
+        let removed = self.of.get_mut(&KERNEL_FUNCTIONS).and_then(|functions| functions.remove(&start));
+        self.count -= usize::from(removed.is_some());
     }
 
     /// A process begins as a copy of another. `false` if that are too many.
@@ -66,13 +86,17 @@ impl Maps {
             let (start, map) = self.of.get(&pid)?.range(..=address).next_back()?;
             (address < map.end).then_some((start, map))
         };
-        match (found(pid), found(KERNEL)) {
-            (Some((start, map)), _) => {
+        if let Some((_, function)) = found(KERNEL_FUNCTIONS) {
+            return function.file.to_string();
+        }
+        match found(pid).or_else(|| found(KERNEL)) {
+            // The kernel is one file and its address says all; its modules are files of their own.
+            Some((_, map)) if map.file.ends_with("[kernel.kallsyms]") => format!("{}+{address:#x}", map.file),
+            Some((start, map)) => {
                 let offset = (address - start).wrapping_add(map.offset);
                 format!("{}+{offset:#x}", map.file)
             }
-            (None, Some((_, map))) => format!("{}+{address:#x}", map.file),
-            (None, None) => format!("{address:#x}"),
+            None => format!("{address:#x}"),
         }
     }
 }
@@ -89,6 +113,13 @@ mod tests {
         assert_eq!(maps.name(7, 0x1010), "libc.so.6+0x50");
         assert_eq!(maps.name(7, 0x1100), "0x1100");
         assert_eq!(maps.name(7, 0xffff_0008), "[kernel.kallsyms]+0xffff0008");
+        maps.add(KERNEL, 0xffff_8000, 0x1000, 0, b"/lib/modules/6.1/kernel/fs/ext4.ko");
+        assert_eq!(maps.name(7, 0xffff_8010), "ext4.ko+0x10");
+        maps.add_function(0xffff_0100, 0x10, b"bpf_prog_0123_count");
+        assert_eq!(maps.name(7, 0xffff_0108), "bpf_prog_0123_count");
+        assert_eq!(maps.name(7, 0xffff_0110), "[kernel.kallsyms]+0xffff0110");
+        maps.remove_function(0xffff_0100);
+        assert_eq!(maps.name(7, 0xffff_0108), "[kernel.kallsyms]+0xffff0108");
         maps.fork(7, 8);
         maps.forget(7);
         assert_eq!((maps.name(7, 0x1010), maps.name(8, 0x1010)), ("0x1010".to_owned(), "libc.so.6+0x50".to_owned()));

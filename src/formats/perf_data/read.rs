@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::events::Maker;
-use super::header::{EVENT_DESC, Header, begins, is_big_endian};
+use super::header::{EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
 use super::rounds::{Record, Rounds};
 use super::wire::{Front, RECORD_HEADER_BYTES, kind};
 use crate::formats::batch::BatchBuilder;
@@ -116,6 +116,10 @@ impl Walk<'_> {
             let body = record[RECORD_HEADER_BYTES..].to_vec();
             feed.skip(len as u64)?;
             let behind = self.record(kind, misc, &body, offset)?;
+            if kind == kind::TRACING_DATA && behind <= HEADER_BYTES_MAX {
+                let described = self.header.describe_tracepoints(feed.peek(behind as usize)?);
+                self.batch.batch.losses.add_many(Loss::BadRecord, place, u64::from(described.is_none()));
+            }
             if behind > 0 && !feed.skip(behind)? {
                 self.batch.lose(Loss::Truncated, place);
             }

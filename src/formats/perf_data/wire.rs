@@ -17,6 +17,7 @@ pub(super) mod kind {
     pub(in super::super) const LOST_SAMPLES: u32 = 13;
     pub(in super::super) const SWITCH: u32 = 14;
     pub(in super::super) const SWITCH_CPU_WIDE: u32 = 15;
+    pub(in super::super) const KSYMBOL: u32 = 17;
     pub(in super::super) const ATTR: u32 = 64;
     pub(in super::super) const TRACING_DATA: u32 = 66;
     pub(in super::super) const FINISHED_ROUND: u32 = 68;
@@ -62,6 +63,12 @@ impl<'a> Front<'a> {
         Some(u32::from_le_bytes(*bytes))
     }
 
+    pub(super) fn u8(&mut self) -> Option<u8> {
+        let (byte, rest) = self.0.split_first()?;
+        self.0 = rest;
+        Some(*byte)
+    }
+
     pub(super) fn i32(&mut self) -> Option<i32> {
         self.u32().map(u32::cast_signed)
     }
@@ -82,6 +89,8 @@ impl<'a> Front<'a> {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attr {
     pub(super) kind: u32,
+    /// Which event of its kind; of a tracepoint, its number.
+    pub(super) config: u64,
     pub(super) sample_type: u64,
     pub(super) read_format: u64,
     /// Whether records that are no samples also say when and where.
@@ -95,7 +104,7 @@ impl Attr {
         let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
-        Some(Self { kind, sample_type, read_format, has_sample_id: flags >> 18 & 1 != 0, name })
+        Some(Self { kind, config, sample_type, read_format, has_sample_id: flags >> 18 & 1 != 0, name })
     }
 
     /// When a record happened, in nanoseconds; `None` if it does not say.
