@@ -14,9 +14,9 @@ use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
 /// Whether this is JSON with the nodes of a profile.
 #[must_use]
 pub fn looks_like_cpuprofile(head: &[u8]) -> bool {
-    let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
-    let is_profile = has("\"nodes\"") && has("\"callFrame\"") && has("\"functionName\"");
-    super::detect::looks_like_json(head) && is_profile && !has("\"traceEvents\"") && !has("\"ph\"")
+    let has = |key| super::detect::has_key(head, key);
+    let is_profile = has("nodes") && has("callFrame") && has("functionName");
+    super::detect::looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
 }
 
 /// Makes a reader of a profile.

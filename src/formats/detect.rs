@@ -243,6 +243,13 @@ fn open_native(source: Source, context: &ReadContext) -> Result<Reader, ReadErro
     super::native::read::open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
 }
 
+/// Whether there is a key of this name: a text with a colon behind it. The same text may be a name in any document.
+pub(super) fn has_key(head: &[u8], key: &str) -> bool {
+    let quoted = format!("\"{key}\"");
+    let mut found = memchr::memmem::find_iter(head, quoted.as_bytes());
+    found.any(|at| head[at + quoted.len()..].trim_ascii_start().starts_with(b":"))
+}
+
 /// An array or object, after a byte order mark and white space perhaps.
 pub(super) fn looks_like_json(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head);
@@ -285,6 +292,18 @@ mod tests {
             fits.retain(|format| *format != json || *expected == json);
             assert_eq!(fits.len(), 1, "{file}: {fits:?}");
         }
+    }
+
+    #[test]
+    fn names_that_are_keys_of_other_formats_mislead_nobody() {
+        let profile = r#"{"nodes":[{"id":1,"callFrame":{"functionName":"ph"}},{"id":2,"callFrame":{"functionName":"traceEvents"}}]"#;
+        assert_eq!(format_of(profile.as_bytes()), Some("V8 CPU profile"));
+        let trace = r#"[{"name":"speedscope","ph":"B"},{"name":"\"nodes\" \"callFrame\" \"functionName\""}]"#;
+        assert_eq!(format_of(trace.as_bytes()), Some("Chrome JSON"));
+        let profiles = r#"{"exporter":"speedscope@1.2","name":"\"ph\" \"traceEvents\"","profiles":[{"name":"ph"}"#;
+        assert_eq!(format_of(profiles.as_bytes()), Some("speedscope"));
+        let firefox = r#"{"meta":{"interval":1,"startTime":0},"threads":[{"name":"traceEvents"}"#;
+        assert_eq!(format_of(firefox.as_bytes()), Some("Firefox profile"));
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub mod tracy;
 mod unpack;
 
 #[cfg(test)]
+mod samples_tests;
+#[cfg(test)]
 mod shown_tests;
 #[cfg(test)]
 mod spans_tests;

@@ -20,8 +20,9 @@ const FRAME_BYTES: usize = size_of::<Box<str>>();
 /// Whether this is JSON that names speedscope.
 #[must_use]
 pub fn looks_like_speedscope(head: &[u8]) -> bool {
-    let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
-    super::detect::looks_like_json(head) && has("speedscope") && !has("\"traceEvents\"")
+    let has = |key| super::detect::has_key(head, key);
+    let names_it = memchr::memmem::find(head, b"speedscope").is_some() && (has("$schema") || has("exporter"));
+    super::detect::looks_like_json(head) && names_it && !has("traceEvents") && !has("ph")
 }
 
 /// Makes a reader of a speedscope file.

@@ -20,14 +20,12 @@ const PROCESSES_DEEP_MAX: u32 = 16;
 /// Whether this is JSON whose first key is that of a profile.
 #[must_use]
 pub fn looks_like_firefox(head: &[u8]) -> bool {
-    let has = |text: &str| memchr::memmem::find(head, text.as_bytes()).is_some();
+    let has = |key| crate::formats::detect::has_key(head, key);
     let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let begins =
         [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\""].iter().any(|first| key.starts_with(first));
-    begins
-        && !has("\"traceEvents\"")
-        && (has("\"preprocessedProfileVersion\"") || has("\"interval\"") || has("\"stackwalk\""))
+    begins && !has("traceEvents") && (has("preprocessedProfileVersion") || has("interval") || has("stackwalk"))
 }
 
 /// Makes a reader of a profile.

@@ -1,0 +1,187 @@
+//! The writers: short, naive, and sharing nothing with the readers.
+
+use std::fmt::Write as _;
+
+use super::{Meant, STRACE_EPOCH_S};
+
+pub(super) fn fxt(spans: &[Meant]) -> Vec<u8> {
+    let mut words = vec![0x0016_5478_4604_0010u64];
+    for thread in 0..4 {
+        words.extend([3 | 3 << 4 | (thread + 1) << 16, 100, 101 + thread]);
+    }
+    for span in spans {
+        let mut name = span.name.clone().into_bytes();
+        let inline = 0x8000 | name.len() as u64;
+        name.resize(name.len().next_multiple_of(8), 0);
+        // the header, two times, and the name
+        let len = 3 + name.len() as u64 / 8;
+        words.extend([4 | len << 4 | 4 << 16 | (u64::from(span.thread) + 1) << 24 | inline << 48, span.start.into()]);
+        words.extend(name.chunks_exact(8).map(|word| u64::from_le_bytes(word.try_into().expect("eight bytes"))));
+        words.push(u64::from(span.start) + u64::from(span.dur));
+    }
+    words.iter().flat_map(|word| word.to_le_bytes()).collect()
+}
+
+pub(super) fn tracy(spans: &[Meant]) -> Vec<u8> {
+    let mut text = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n".to_owned();
+    for Meant { start, dur, thread, name } in spans {
+        writeln!(text, "{name},a.cpp,7,{start},{dur},{thread},").expect("into memory");
+    }
+    text.into_bytes()
+}
+
+/// A line for each command when it ends; the hash tells commands apart.
+pub(super) fn ninja(spans: &[Meant]) -> Vec<u8> {
+    let mut text = "# ninja log v5\n".to_owned();
+    for (number, Meant { start, dur, name, .. }) in spans.iter().enumerate() {
+        let end = u64::from(*start) + u64::from(*dur);
+        writeln!(text, "{start}\t{end}\t1\t{name}\t{number:x}").expect("into memory");
+    }
+    text.into_bytes()
+}
+
+pub(super) fn strace(spans: &[Meant]) -> Vec<u8> {
+    let mut text = String::new();
+    for Meant { start, dur, thread, name } in spans {
+        let (start, dur) = (seconds(STRACE_EPOCH_S, (*start).into()), seconds(0, (*dur).into()));
+        writeln!(text, "{} {start} {name}(3, \"x\") = 0 <{dur}>", 100 + u32::from(*thread)).expect("into memory");
+    }
+    text.into_bytes()
+}
+
+/// Seconds with six digits, of microseconds since a second.
+pub(super) fn seconds(from_s: u64, us: u64) -> String {
+    format!("{}.{:06}", from_s + us / 1_000_000, us % 1_000_000)
+}
+
+/// Each begin and each end of the spans with its time and the number of its span, in order of time.
+fn begins_and_ends(spans: &[Meant]) -> Vec<(u64, bool, usize)> {
+    let mut points = Vec::new();
+    for (number, span) in spans.iter().enumerate() {
+        let start = u64::from(span.start);
+        points.extend([(start, true, number), (start + u64::from(span.dur), false, number)]);
+    }
+    points.sort_by_key(|&(time, ..)| time);
+    points
+}
+
+/// Markers of asynchronous spans, each with a cookie of its own: those of threads could not overlap.
+pub(super) fn ftrace(spans: &[Meant]) -> Vec<u8> {
+    let mut text = "# tracer: nop\n".to_owned();
+    for (us, is_begin, number) in begins_and_ends(spans) {
+        let (Meant { thread, name, .. }, letter) = (&spans[number], if is_begin { 'S' } else { 'F' });
+        let (tid, time) = (100 + u32::from(*thread), seconds(0, us));
+        writeln!(
+            text,
+            "prog-{tid} (  100) [00{thread}] .... {time}: tracing_mark_write: {letter}|100|{name}|{number:04}"
+        )
+        .expect("into memory");
+    }
+    text.into_bytes()
+}
+
+/// Calls of the system, each on a thread of its own: a thread is in one at a time.
+pub(super) fn perf_script(spans: &[Meant]) -> Vec<u8> {
+    let mut text = String::new();
+    for (us, is_begin, number) in begins_and_ends(spans) {
+        let (Meant { thread, name, .. }, time) = (&spans[number], seconds(0, us));
+        let (kind, fields) = if is_begin { ("enter", "fd: 0x00000003") } else { ("exit", "0x0") };
+        writeln!(text, "prog 100/{} [00{thread}] {time}: syscalls:sys_{kind}_{name}: {fields}", 1000 + number)
+            .expect("into memory");
+    }
+    text.into_bytes()
+}
+
+/// Markers as columns; the texts of a thread behind all that points into them.
+pub(super) fn firefox(spans: &[Meant]) -> Vec<u8> {
+    let millis = |us: u64| format!("{}.{:03}", us / 1000, us % 1000);
+    let threads = (0..4u8).map(|thread| {
+        let own: Vec<&Meant> = spans.iter().filter(|span| span.thread == thread).collect();
+        let column =
+            |value: &dyn Fn(&Meant) -> String| own.iter().map(|span| value(span)).collect::<Vec<_>>().join(",");
+        let names = (0..own.len()).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
+        let starts = column(&|span| millis(span.start.into()));
+        let ends = column(&|span| millis(u64::from(span.start) + u64::from(span.dur)));
+        let (phases, texts) = (column(&|_| "1".to_owned()), column(&|span| format!("{:?}", span.name)));
+        format!(
+            r#"{{"name":"t","pid":1,"tid":{thread},"markers":{{"length":{},"name":[{names}],"startTime":[{starts}],
+            "endTime":[{ends}],"phase":[{phases}]}},"stringArray":[{texts}]}}"#,
+            own.len()
+        )
+    });
+    let threads = threads.collect::<Vec<_>>().join(",");
+    format!(
+        r#"{{"meta":{{"interval":1,"startTime":0,"preprocessedProfileVersion":49}},"libs":[],"threads":[{threads}]}}"#
+    )
+    .into_bytes()
+}
+
+/// Evented profiles, one for each span: those of one profile must nest.
+pub(super) fn speedscope(spans: &[Meant]) -> Vec<u8> {
+    let profiles = spans.iter().enumerate().map(|(frame, span)| {
+        let (start, end) = (span.start, u64::from(span.start) + u64::from(span.dur));
+        format!(
+            r#"{{"type":"evented","name":"p","unit":"microseconds","startValue":{start},"endValue":{end},"events":[
+            {{"type":"O","frame":{frame},"at":{start}}},{{"type":"C","frame":{frame},"at":{end}}}]}}"#
+        )
+    });
+    let frames = spans.iter().map(|span| format!(r#"{{"name":{:?}}}"#, span.name));
+    let (profiles, frames) = (profiles.collect::<Vec<_>>().join(","), frames.collect::<Vec<_>>().join(","));
+    format!(
+        r#"{{"$schema":"https://www.speedscope.app/file-format-schema.json","shared":{{"frames":[{frames}]}},
+        "profiles":[{profiles}]}}"#
+    )
+    .into_bytes()
+}
+
+/// A field of a message that is bytes.
+fn field(number: u8, bytes: &[u8]) -> Vec<u8> {
+    let mut field = vec![number << 3 | 2];
+    let mut len = bytes.len();
+    while len >= 128 {
+        field.push(len as u8 | 128);
+        len >>= 7;
+    }
+    field.push(len as u8);
+    field.extend_from_slice(bytes);
+    field
+}
+
+/// A time, which is a fixed field of eight bytes.
+fn time_field(number: u8, ns: u64) -> Vec<u8> {
+    [&[number << 3 | 1][..], &ns.to_le_bytes()].concat()
+}
+
+/// A resource for each span, with a service for each thread.
+pub(super) fn otlp_proto(spans: &[Meant]) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for (number, span) in spans.iter().enumerate() {
+        let service = field(1, format!("service {}", span.thread).as_bytes());
+        let attribute = [field(1, b"service.name"), field(2, &service)].concat();
+        let (start, id) = (u64::from(span.start), number as u64 + 1);
+        let span = [
+            field(1, &[7; 16]),
+            field(2, &id.to_be_bytes()),
+            field(5, span.name.as_bytes()),
+            time_field(7, start),
+            time_field(8, start + u64::from(span.dur)),
+        ];
+        let scope_spans = field(2, &field(2, &span.concat()));
+        bytes.extend(field(1, &[field(1, &field(1, &attribute)), scope_spans].concat()));
+    }
+    bytes
+}
+
+/// A line for each span.
+pub(super) fn otlp_json(spans: &[Meant]) -> Vec<u8> {
+    let mut text = String::new();
+    for (number, Meant { start, dur, thread, name }) in spans.iter().enumerate() {
+        let end = u64::from(*start) + u64::from(*dur);
+        writeln!(
+            text,
+            r#"{{"resourceSpans":[{{"resource":{{"attributes":[{{"key":"service.name","value":{{"stringValue":"{thread}"}}}}]}},"scopeSpans":[{{"spans":[{{"traceId":"0{number:031x}","spanId":"{number:016x}","name":"{name}","startTimeUnixNano":"{start}","endTimeUnixNano":"{end}"}}]}}]}}]}}"#
+        )
+        .expect("into memory");
+    }
+    text.into_bytes()
+}
