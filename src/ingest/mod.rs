@@ -3,8 +3,8 @@
 //! [`pipeline`] puts the parts together: a reader's batches are mapped to common tables by [`assemble`] and kept by
 //! [`kept`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
 //! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
-//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]), lays samples out as a chart ([`flame`]) and writes them to the store, whose [`place`] is the cache
-//! wherever that can be written.
+//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]), lays samples out as a chart ([`flame`]) and writes them to the store, behind [`rows`], whose
+//! [`place`] is the cache wherever that can be written.
 
 pub mod assemble;
 pub mod asyncs;
@@ -17,6 +17,7 @@ pub mod nest;
 pub mod pipeline;
 pub mod place;
 pub mod prefetch;
+pub mod rows;
 pub mod spill;
 pub mod ties;
 

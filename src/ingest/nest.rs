@@ -14,17 +14,18 @@ use super::asyncs::{AsyncTrees, TreeId};
 use super::flame::{FlameChart, FlameSpan};
 use super::heads::Stretch;
 use super::lanes::OpenLanes;
+use super::rows::RowSink;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, StrIdx, TrackIdx, TrackKey,
     TrackKind, TrackTables,
 };
-use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
 /// Takes sorted events and writes lanes.
 pub struct Nester<'a> {
-    writer: &'a mut StoreWriter,
+    writer: RowSink<'a>,
     names: &'a Arc<Names>,
     stacks: &'a Arc<Stacks>,
     registry: Registry,
@@ -35,6 +36,7 @@ pub struct Nester<'a> {
     flame_spans: Vec<FlameSpan>,
     tied: Vec<Tied>,
     tied_blobs: Vec<u8>,
+    tied_of_track: Vec<Tied>,
     losses: Losses,
     summary: Summary,
 }
@@ -105,7 +107,7 @@ struct Entered {
 impl<'a> Nester<'a> {
     /// Starts on an empty store.
     pub fn new(
-        writer: &'a mut StoreWriter,
+        writer: impl Into<RowSink<'a>>,
         names: &'a Arc<Names>,
         stacks: &'a Arc<Stacks>,
         registry: Registry,
@@ -119,7 +121,7 @@ impl<'a> Nester<'a> {
         Self {
             roles: registry.tables().tracks.iter().map(|track| role(&track.key)).collect(),
             flame_spans: Vec::new(),
-            writer,
+            writer: writer.into(),
             names,
             stacks,
             registry,
@@ -127,6 +129,7 @@ impl<'a> Nester<'a> {
             asyncs: AsyncTrees::default(),
             tied: Vec::new(),
             tied_blobs: Vec::new(),
+            tied_of_track: Vec::new(),
             losses: Losses::default(),
             summary: Summary { start_ns: i64::MAX, end_ns: i64::MIN, ..Summary::default() },
         }
@@ -183,6 +186,7 @@ impl<'a> Nester<'a> {
             }
             self.finish_track(TrackIdx(track as u32))?;
         }
+        self.writer.finish()?;
         if self.summary.start_ns > self.summary.end_ns {
             (self.summary.start_ns, self.summary.end_ns) = (0, 0);
         }
@@ -213,7 +217,7 @@ impl<'a> Nester<'a> {
             tied.sort_by_key(|tied| tied.event.track);
         }
         let mut rest = tied.drain(..).peekable();
-        let mut of_track = Vec::new();
+        let mut of_track = std::mem::take(&mut self.tied_of_track);
         while let Some(first) = rest.next() {
             let track = first.event.track;
             of_track.push(first);
@@ -228,6 +232,7 @@ impl<'a> Nester<'a> {
         drop(rest);
         // Keeps what was allocated.
         self.tied = tied;
+        self.tied_of_track = of_track;
         self.tied_blobs = blobs;
         self.tied_blobs.clear();
         Ok(())
@@ -351,19 +356,19 @@ impl<'a> Nester<'a> {
     /// Closes the innermost open begin, or the innermost of the name that the end gives.
     fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
         let text = (!event.flags.has(EventFlags::UNNAMED)).then(|| self.names.text_index(event.name));
-        let open = &self.track(track).open;
+        let open = &mut self.track(track).open;
         let innermost = open.innermost_where(|begin| !begin.endless);
-        let Some(mut closed) = innermost else {
+        let Some(innermost) = innermost else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
-        if let Some(text) = text
-            && open.get(closed).text != text
-        {
-            closed = open.innermost_where(|begin| !begin.endless && begin.text == text).unwrap_or(closed);
-            self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
+        if text.is_none_or(|text| open.get(innermost).text == text) {
+            let (lane, begin) = open.take(innermost);
+            return self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop);
         }
-        self.close(track, closed, event.ts_ns, &Detail::decode(blob))
+        let named = open.innermost_where(|begin| !begin.endless && Some(begin.text) == text);
+        self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
+        self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
     }
 
     /// Closes the open begin at `position`, and those inside of it, at `ts_ns`.

@@ -12,6 +12,7 @@ use super::kept::KeptChunks;
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
 use super::place::{StoreFile, StorePlace};
+use super::rows::write_behind;
 use super::spill::SpillFile;
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -296,26 +297,32 @@ fn sort_into(
     // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
     let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
     let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
-    let mut nester = Nester::new(&mut writer, &capture.names, &capture.stacks, capture.registry.clone());
-    let mut unreported = 0;
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
-    let stats = merge(&*capture.source, heads, &merge_context, |stretch| {
-        unreported += stretch.events.len() as u64;
-        if unreported >= REPORT_EVENTS {
-            context.progress.advance(unreported);
-            context.progress.add_events(unreported);
-            unreported = 0;
-            if previews.are_due()
-                && let Some(first) = stretch.events.first()
-            {
-                previews.send(|| nester.preview(first.ts_ns, last_ns))?;
+    let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
+        let mut nester = Nester::new(rows, &capture.names, &capture.stacks, capture.registry.clone());
+        let mut unreported = 0;
+        let stats = merge(&*capture.source, heads, &merge_context, |stretch| {
+            unreported += stretch.events.len() as u64;
+            if unreported >= REPORT_EVENTS {
+                context.progress.advance(unreported);
+                context.progress.add_events(unreported);
+                unreported = 0;
+                if previews.are_due()
+                    && let Some(first) = stretch.events.first()
+                {
+                    previews.send(|| nester.preview(first.ts_ns, last_ns))?;
+                }
             }
-        }
-        nester.take(stretch)
-    })?;
-    let nested = nester.finish().map_err(MergeError::Sink)?;
-    context.progress.advance(unreported);
+            nester.take(stretch)
+        })?;
+        let nested = nester.finish().map_err(MergeError::Sink)?;
+        context.progress.advance(unreported);
+        Ok((stats, nested))
+    });
+    // Where the writing has failed, the nesting only knows that it has.
+    written.map_err(MergeError::Sink)?;
+    let (stats, nested) = sorted?;
     let mut losses = capture.losses.clone();
     losses.merge(&stats.losses);
     losses.merge(&nested.losses);

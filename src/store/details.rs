@@ -19,6 +19,9 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// they are kept. A larger claim is damage.
 const BLOCK_BYTES_MAX: usize = 256 << 20;
 
+/// What stands before each blob: its length.
+const LENGTH_BYTES: usize = size_of::<u32>();
+
 /// zstd's fastest regular level: arguments are written once for every span, and read for few.
 const ZSTD_LEVEL: i32 = 1;
 
@@ -52,12 +55,31 @@ impl DetailBlock {
     }
 }
 
+/// Where blobs stand in the stream of all blobs, in the order in which they are kept.
+#[derive(Debug, Default)]
+pub struct DetailPositions {
+    end: u64,
+}
+
+impl DetailPositions {
+    /// The place of the next blob; an empty one needs none.
+    pub fn next(&mut self, blob: &[u8]) -> DetailRef {
+        if blob.is_empty() {
+            return DetailRef(0);
+        }
+        let reference = DetailRef(self.end + 1);
+        self.end += LENGTH_BYTES as u64 + blob.len() as u64;
+        reference
+    }
+}
+
 /// Gathers blobs into blocks.
 #[derive(Debug, Default)]
 pub struct DetailWriter {
     blocks: Vec<DetailBlock>,
     raw: Vec<u8>,
     stream_start: u64,
+    positions: DetailPositions,
 }
 
 impl DetailWriter {
@@ -69,13 +91,12 @@ impl DetailWriter {
         if blob.is_empty() {
             return Ok(DetailRef(0));
         }
-        if self.raw.len() + blob.len() + 4 > BLOCK_BYTES {
+        if self.raw.len() + blob.len() + LENGTH_BYTES > BLOCK_BYTES {
             self.flush(file)?;
         }
-        let reference = DetailRef(self.stream_start + self.raw.len() as u64 + 1);
         self.raw.extend_from_slice(&u32::try_from(blob.len()).unwrap_or(u32::MAX).to_le_bytes());
         self.raw.extend_from_slice(blob);
-        Ok(reference)
+        Ok(self.positions.next(blob))
     }
 
     /// Writes the block that is being gathered.

@@ -23,6 +23,7 @@ pub mod verified;
 pub mod writer;
 
 pub use block::Row;
+pub use details::DetailPositions;
 pub use format::{LoadStats, Meta, Summary};
 pub use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
 pub use read::{Lane, Store, StoreError};

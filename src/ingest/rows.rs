@@ -1,0 +1,292 @@
+//! Rows on their way from the nesting to the store, which is packed and written on a thread of its own: it takes as long as
+//! the nesting does. Never nests; the store is the same either way.
+
+use std::io;
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::model::TrackIdx;
+use crate::store::{DetailPositions, DetailRef, LaneIdx, LaneKind, Meta, Row, Store, StoreWriter};
+
+/// Steps that are handed over at once: some 100 KiB, which stay in the cache of a core.
+const STEPS: usize = 2048;
+
+/// Bytes of details from which fewer steps are handed over.
+const BLOB_BYTES: usize = 256 << 10;
+
+/// Parcels that wait for the writer, so that it can write a full buffer while the nesting goes on.
+const PARCELS_AHEAD: usize = 8;
+
+/// Where rows go.
+pub struct RowSink<'a>(Way<'a>);
+
+enum Way<'a> {
+    Here(&'a mut StoreWriter),
+    Elsewhere(Queue),
+}
+
+/// Hands steps to the thread that writes them.
+struct Queue {
+    parcel: Parcel,
+    messages: Sender<Message>,
+    /// Parcels that were written, to be filled again.
+    spares: Receiver<Parcel>,
+    /// By lane: whether its values are durations, and its last end.
+    lanes: Vec<(bool, i64)>,
+    details: DetailPositions,
+}
+
+/// Steps in their order, with the details that they keep end to end.
+#[derive(Default)]
+struct Parcel {
+    steps: Vec<Step>,
+    blobs: Vec<u8>,
+}
+
+enum Step {
+    Lane { track: TrackIdx, kind: LaneKind, depth: u16 },
+    Row { lane: LaneIdx, row: Row },
+    Detail { bytes: usize },
+    Unfinished { lane: LaneIdx },
+}
+
+enum Message {
+    Write(Parcel),
+    Preview(Box<Meta>, Sender<io::Result<Store>>),
+}
+
+impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
+    fn from(writer: &'a mut StoreWriter) -> Self {
+        Self(Way::Here(writer))
+    }
+}
+
+/// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns once all
+/// that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the system said to a write.
+pub fn write_behind<R>(
+    writer: &mut StoreWriter,
+    threads: usize,
+    nest: impl FnOnce(RowSink<'_>) -> R,
+) -> (R, io::Result<()>) {
+    if threads < 2 {
+        return (nest(RowSink::from(writer)), Ok(()));
+    }
+    thread::scope(|scope| {
+        let (messages, waiting) = bounded(PARCELS_AHEAD);
+        let (spare, spares) = bounded(PARCELS_AHEAD);
+        let writing = scope.spawn(move || write(writer, &waiting, &spare));
+        let (parcel, lanes, details) = (Parcel::default(), Vec::new(), DetailPositions::default());
+        let nested = nest(RowSink(Way::Elsewhere(Queue { parcel, messages, spares, lanes, details })));
+        match writing.join() {
+            Ok(written) => (nested, written),
+            Err(panic) => std::panic::resume_unwind(panic),
+        }
+    })
+}
+
+fn write(writer: &mut StoreWriter, waiting: &Receiver<Message>, spare: &Sender<Parcel>) -> io::Result<()> {
+    for message in waiting {
+        match message {
+            Message::Write(mut parcel) => {
+                parcel.write(writer)?;
+                // There may be enough already.
+                spare.try_send(parcel).ok();
+            }
+            // Who asked waits for the answer, or has failed meanwhile.
+            Message::Preview(meta, reply) => drop(reply.send(writer.preview(*meta))),
+        }
+    }
+    Ok(())
+}
+
+impl Parcel {
+    fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
+        let mut blobs = &self.blobs[..];
+        for step in self.steps.drain(..) {
+            match step {
+                Step::Row { lane, row } => writer.push(lane, row)?,
+                Step::Detail { bytes } => {
+                    let (blob, rest) = blobs.split_at(bytes);
+                    writer.push_detail(blob)?;
+                    blobs = rest;
+                }
+                Step::Lane { track, kind, depth } => drop(writer.add_lane(track, kind, depth)),
+                Step::Unfinished { lane } => writer.mark_unfinished(lane),
+            }
+        }
+        self.blobs.clear();
+        Ok(())
+    }
+}
+
+impl RowSink<'_> {
+    /// As [`StoreWriter::add_lane`].
+    pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
+        match &mut self.0 {
+            Way::Here(writer) => writer.add_lane(track, kind, depth),
+            Way::Elsewhere(queue) => {
+                let lane = LaneIdx(u32::try_from(queue.lanes.len()).unwrap_or(u32::MAX));
+                queue.lanes.push((kind == LaneKind::Spans, i64::MIN));
+                queue.parcel.steps.push(Step::Lane { track, kind, depth });
+                lane
+            }
+        }
+    }
+
+    /// As [`StoreWriter::lane_end_ns`], of a lane of spans.
+    #[must_use]
+    pub fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
+        match &self.0 {
+            Way::Here(writer) => writer.lane_end_ns(lane),
+            Way::Elsewhere(queue) => queue.lanes[lane.index()].1,
+        }
+    }
+
+    /// As [`StoreWriter::push`].
+    ///
+    /// # Errors
+    /// What the system says to a write; from another thread only that there is something, which [`write_behind`] tells.
+    pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
+        match &mut self.0 {
+            Way::Here(writer) => writer.push(lane, row),
+            Way::Elsewhere(queue) => {
+                let (has_durations, end_ns) = &mut queue.lanes[lane.index()];
+                if *has_durations {
+                    *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
+                }
+                queue.parcel.steps.push(Step::Row { lane, row });
+                if queue.parcel.steps.len() >= STEPS { queue.hand_over() } else { Ok(()) }
+            }
+        }
+    }
+
+    /// As [`StoreWriter::push_detail`].
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
+        match &mut self.0 {
+            Way::Here(writer) => writer.push_detail(blob),
+            Way::Elsewhere(_) if blob.is_empty() => Ok(DetailRef(0)),
+            Way::Elsewhere(queue) => {
+                queue.parcel.blobs.extend_from_slice(blob);
+                queue.parcel.steps.push(Step::Detail { bytes: blob.len() });
+                if queue.parcel.blobs.len() >= BLOB_BYTES {
+                    queue.hand_over()?;
+                }
+                Ok(queue.details.next(blob))
+            }
+        }
+    }
+
+    /// As [`StoreWriter::mark_unfinished`].
+    pub fn mark_unfinished(&mut self, lane: LaneIdx) {
+        match &mut self.0 {
+            Way::Here(writer) => writer.mark_unfinished(lane),
+            Way::Elsewhere(queue) => queue.parcel.steps.push(Step::Unfinished { lane }),
+        }
+    }
+
+    /// As [`StoreWriter::preview`], of all rows pushed so far.
+    ///
+    /// # Errors
+    /// As [`Self::push`], or what the system says to another map.
+    pub fn preview(&mut self, meta: Meta) -> io::Result<Store> {
+        match &mut self.0 {
+            Way::Here(writer) => writer.preview(meta),
+            Way::Elsewhere(queue) => {
+                queue.hand_over()?;
+                let (reply, preview) = bounded(1);
+                queue.messages.send(Message::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
+                preview.recv().map_err(|_| stopped())?
+            }
+        }
+    }
+
+    /// Hands over what is left.
+    ///
+    /// # Errors
+    /// As [`Self::push`].
+    pub fn finish(self) -> io::Result<()> {
+        match self.0 {
+            Way::Here(_) => Ok(()),
+            Way::Elsewhere(mut queue) => queue.hand_over(),
+        }
+    }
+}
+
+impl Queue {
+    fn hand_over(&mut self) -> io::Result<()> {
+        let parcel = std::mem::replace(&mut self.parcel, self.spares.try_recv().unwrap_or_default());
+        self.messages.send(Message::Write(parcel)).map_err(|_| stopped())
+    }
+}
+
+/// The thread that writes has failed, and says itself how.
+fn stopped() -> io::Error {
+    io::Error::other("the store is no longer written")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Read as _;
+
+    use super::*;
+    use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
+
+    /// Two lanes of spans, one that ends early and one that goes on, with details, some of them large.
+    fn fill(mut sink: RowSink<'_>) -> io::Result<Vec<u64>> {
+        let mut seen = Vec::new();
+        let lanes = [0, 1].map(|depth| sink.add_lane(TrackIdx(0), LaneKind::Spans, depth));
+        for row in 0..20_000u32 {
+            let lane = lanes[usize::from(row % 3 == 0)];
+            let blob = vec![row as u8; if row % 4000 == 1 { 100_000 } else { row as usize % 3 }];
+            let DetailRef(detail) = sink.push_detail(&blob)?;
+            let start_ns = i64::from(row) * 10;
+            sink.push(lane, Row { start_ns, value: u64::from(row % 10), detail, name: row % 5 })?;
+            seen.extend([detail, sink.lane_end_ns(lane).cast_unsigned()]);
+        }
+        sink.mark_unfinished(lanes[1]);
+        sink.finish()?;
+        Ok(seen)
+    }
+
+    fn store(threads: usize) -> (Vec<u64>, Vec<u8>) {
+        let mut file = tempfile::NamedTempFile::new().unwrap();
+        let mut writer = StoreWriter::new(file.reopen().unwrap(), 1 << 20).unwrap();
+        let (seen, written) = write_behind(&mut writer, threads, fill);
+        written.unwrap();
+        writer.finish(&Meta::default()).unwrap();
+        let mut bytes = Vec::new();
+        file.read_to_end(&mut bytes).unwrap();
+        (seen.unwrap(), bytes)
+    }
+
+    #[test]
+    fn the_store_is_the_same_from_another_thread() {
+        let (here, elsewhere) = (store(1), store(2));
+        assert_eq!(here.0, elsewhere.0, "details and ends of lanes");
+        assert!(here.1 == elsewhere.1, "all bytes");
+    }
+
+    #[test]
+    fn a_preview_has_all_rows_that_were_pushed_before_it() {
+        let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+        let mut tracks = Registry::default();
+        let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
+        tracks.track(&TrackKey { kind, pid, tid, name: Box::default(), slot: 0 });
+        let meta = Meta { tracks: tracks.tables().clone(), ..Meta::default() };
+        let (rows, written) = write_behind(&mut writer, 2, |mut sink| {
+            let lane = sink.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+            let count = STEPS as i64 + 7;
+            for start_ns in 0..count {
+                sink.push(lane, Row { start_ns, name: NameIdx::EMPTY.0, ..Row::default() }).unwrap();
+            }
+            let store = sink.preview(meta).unwrap();
+            (store.lane(LaneIdx(0)).rows(), count)
+        });
+        written.unwrap();
+        assert_eq!(rows.0, rows.1.cast_unsigned());
+    }
+}
