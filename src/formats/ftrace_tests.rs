@@ -142,3 +142,26 @@ fn every_line_of_a_real_trace_is_an_event_or_a_part_of_one() {
     }
     assert_eq!(reading.lost(), [(Loss::MismatchedEnd, odd)]);
 }
+
+#[test]
+fn functions_of_a_graph_are_spans_that_nest() {
+    let reading = read(
+        "cpus=2\n\
+         a-7     [001]     1.000001: funcgraph_entry:                   |  do_work() {\n\
+         a-7     [001]     1.000002: funcgraph_entry:        0.250 us   |    leaf();\n\
+         a-7     [001]     1.000003: funcgraph_entry:      + 12.500 us  |    slow [mod]();\n\
+         a-7     [001]     1.000020: funcgraph_exit:       ! 119.000 us |  }\n\
+         a-7     [001]     1.000030: funcgraph_entry:        ?? us      |  odd();\n",
+    );
+    let found: Vec<_> =
+        reading.events.iter().map(|event| (event.ts_ns, event.kind, event.value, &*event.name)).collect();
+    let expected = [
+        (1_000_001_000, EventKind::Begin, 0, "do_work"),
+        (1_000_002_000, EventKind::Complete, 250, "leaf"),
+        (1_000_003_000, EventKind::Complete, 12_500, "slow [mod]"),
+        (1_000_020_000, EventKind::End, 0, ""),
+        (1_000_030_000, EventKind::Complete, 0, "odd"),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(reading.lost(), [(Loss::BadNumber, 1)]);
+}

@@ -1,13 +1,14 @@
 //! The events of a kernel as text, common to `ftrace` and `perf script`: `name: key=value key=value`. Those of the scheduler
-//! and of CPU clocks mean what they say; system calls are spans; markers of programs are what they ask for; all others are
+//! and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers of programs are what they ask for; all others are
 //! instants of their thread with their text.
 
 use super::args::ArgsWriter;
 use super::batch::{BatchBuilder, bare};
+use super::decimal::nanos_from_micros;
 use super::kernel::{Scheduler, Switch, Task, TaskState};
 use super::markers::{Written, marker};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
 
 /// An event, taken out of its line.
 #[derive(Debug, Clone, Copy)]
@@ -72,8 +73,38 @@ impl KernelText {
                 };
                 marker(&mut self.scheduler, batch, Written { ts_ns, tid, place }, text);
             }
+            b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ => self.other(batch, event),
         }
+    }
+
+    /// A function of the kernel, as its graph is drawn: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` at once.
+    fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let place = event.place;
+        let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, place) };
+        let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
+        let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        let (kind, name) = match event.name {
+            b"funcgraph_exit" => (EventKind::End, &b""[..]),
+            _ if code.ends_with(b"{") => (EventKind::Begin, name),
+            _ => (EventKind::Complete, name),
+        };
+        let mut shown = bare(event.ts_ns, kind, batch.track_with(&self.thread(event.tid)), NameIdx::EMPTY);
+        if kind == EventKind::End {
+            shown.flags = EventFlags::UNNAMED;
+        } else {
+            shown.name = batch.name(name, None, place);
+        }
+        if kind == EventKind::Complete {
+            // `+ 12.5 us`: a mark before it says that this is long.
+            let micros = drawn.strip_suffix(b"us").map(<[u8]>::trim_ascii_end);
+            let micros = micros.and_then(|text| text.rsplit(|&byte| byte == b' ').next());
+            match micros.and_then(|micros| nanos_from_micros(micros).ok()).map(u64::try_from) {
+                Some(Ok(dur_ns)) => shown.value = dur_ns,
+                _ => batch.lose(Loss::BadNumber, place),
+            }
+        }
+        batch.push(shown);
     }
 
     /// The end of the capture.

@@ -1,6 +1,6 @@
 //! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack, innermost
-//! frame first, and an empty line. An event with a stack, or with a period and no fields, is a sample of its thread; events
-//! of the kernel's scheduler are scheduling; others are instants. Names stay as `perf` found them: an address that it could
+//! frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a stack; beside that,
+//! events of the kernel's scheduler are scheduling, system calls are spans, others are instants. Names stay as `perf` found them: an address that it could
 //! not name is shown as its file.
 
 use super::args::ArgsWriter;
@@ -44,6 +44,8 @@ struct Pending {
     period: Option<u64>,
     event: Box<[u8]>,
     place: Place,
+    /// Whether the event is shown already, and is a sample only with a stack.
+    is_told: bool,
 }
 
 /// The first line of an event, taken apart.
@@ -157,10 +159,12 @@ impl LineParser for PerfScript {
         if fields.is_empty() || frame.is_some() {
             self.kernel.name_task(batch, &told);
             self.frames.extend(frame);
-            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place });
+            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: false });
             return;
         }
         self.kernel.take(batch, &told);
+        // A tracepoint may have been recorded with its stack.
+        self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: true });
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -174,6 +178,9 @@ impl PerfScript {
     /// Hands on the sample whose stack is whole.
     fn sample(&mut self, batch: &mut BatchBuilder) {
         let Some(pending) = self.pending.take() else { return };
+        if pending.is_told && self.frames.is_empty() {
+            return;
+        }
         let mut stack = StackIdx::EMPTY;
         while let Some(name) = self.frames.pop() {
             let name = batch.name(&name, None, pending.place);

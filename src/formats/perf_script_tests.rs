@@ -99,3 +99,27 @@ fn damage_costs_its_line_and_a_cut_the_last_one() {
         assert!(is_whole || reading.events.len() == 2 || lost == u64::from(len > enough), "{len} bytes");
     }
 }
+
+#[test]
+fn tracepoints_with_stacks_are_instants_and_samples() {
+    let reading = read(
+        "a b 7/8 [001] 5.000001: kmem:kfree: call_site=x ptr=0x1\n\tffff1 kfree+0x1 ([kernel.kallsyms])\n\t55 main+0x2 (/bin/a)\n\n\
+         a b 7/8 [001] 5.000002: kmem:kfree: call_site=y ptr=0x2\n\
+         a b 7/8 [001] 5.000003: syscalls:sys_enter_read: fd: 0x3\n\t77 read+0x9 (/lib/libc.so.6)\n",
+    );
+    assert_eq!(reading.lost(), []);
+    let found: Vec<_> = reading
+        .events
+        .iter()
+        .map(|event| (event.ts_ns, event.kind, event.stack.iter().map(String::as_str).collect::<Vec<_>>()))
+        .collect();
+    let (instant, sample) = (EventKind::Instant, EventKind::Sample);
+    let expected = [
+        (5_000_001_000, instant, vec![]),
+        (5_000_001_000, sample, vec!["main", "kfree"]),
+        (5_000_002_000, instant, vec![]),
+        (5_000_003_000, EventKind::Begin, vec![]),
+        (5_000_003_000, sample, vec!["read"]),
+    ];
+    assert_eq!(found, expected);
+}

@@ -277,6 +277,10 @@ impl Maker {
             let mut thread = || Some(Task { tid: record.words.word()?.cast_signed(), ..Task::default() });
             let previous = thread()?;
             let next = if kind == 1 { thread()? } else { previous };
+            // The weights that the scheduler gave them, which nothing shows.
+            let weights = record.bits(16, 4);
+            self.arguments(weights, record)?;
+            record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.place, weights);
             (record.bits(20, 16), record.bits(36, 4), previous, next)
         };
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };

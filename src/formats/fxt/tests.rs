@@ -157,6 +157,18 @@ fn switches_wakings_and_names_of_threads() {
 }
 
 #[test]
+fn switches_that_tell_weights_are_shown_and_what_they_tell_is_counted() {
+    let weight = arg(2, "incoming_weight", 7, &[]);
+    let switch = |ts: u64, from: u64, to: u64| {
+        record(8 | 1 << 16 | 2 << 20 | 3 << 36 | 1 << 60, &[words(&[ts, from, to]), weight.clone()])
+    };
+    let reading = read(&[switch(10, 0, 101), switch(30, 101, 0)]);
+    let cpu: Vec<_> = reading.events.iter().filter(|event| event.track.kind == TrackKind::Cpu).collect();
+    assert_eq!((cpu.len(), cpu[0].ts_ns, cpu[0].value), (1, 10, 20));
+    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 2)]);
+}
+
+#[test]
 fn what_the_recorder_lost_and_blobs_are_counted() {
     let reading = read(&[
         record(3 << 16 | 1 << 20, &[]),
