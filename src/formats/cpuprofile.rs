@@ -86,7 +86,7 @@ impl Calls {
         let row = if is_root {
             None
         } else {
-            self.frames.push(None, node.call_frame.title().as_bytes());
+            self.frames.push(node.call_frame.title().as_bytes());
             u32::try_from(self.frames.len() - 1).ok()
         };
         self.rows.insert(node.id, row);
@@ -94,20 +94,22 @@ impl Calls {
         self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
     }
 
-    /// Joins nodes that came since with their callers.
-    pub(super) fn join(&mut self) {
+    /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others or not.
+    pub(super) fn join(&mut self) -> u64 {
         let rows = &self.rows;
         let frames = &mut self.frames;
+        let mut refused = 0;
         // Kept are those one of whose ends has not come.
         self.callers.retain(|child, caller| match (rows.get(child), rows.get(caller)) {
             (Some(&child), Some(&caller)) => {
                 if let (Some(child), Some(caller)) = (child, caller) {
-                    frames.set_caller(child, caller);
+                    refused += u64::from(!frames.set_caller(child, caller));
                 }
                 false
             }
             _ => true,
         });
+        refused
     }
 
     /// The stack that ends with a node; `None` for a node that does not exist.
@@ -181,6 +183,7 @@ fn calls(
     batch: &mut BatchBuilder,
 ) -> Result<Calls, ReadError> {
     let mut calls = Calls::default();
+    let place = nodes.map_or(Place::Offset(0), Extent::place);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
         let Some(node) = element.parse::<Node>(&mut batch.batch.losses) else { continue };
@@ -188,7 +191,7 @@ fn calls(
         kept.add(kept_bytes, element.offset)?;
         calls.add(&node);
     }
-    calls.join();
+    batch.batch.losses.add_many(Loss::BadRecord, place, calls.join());
     Ok(calls)
 }
 

@@ -102,7 +102,7 @@ impl Profile {
     fn take(&mut self, data: &Data<'_>, place: Place, batch: &mut BatchBuilder) {
         let Tree { nodes, samples } = &data.cpu_profile;
         nodes.iter().for_each(|node| self.calls.add(node));
-        self.calls.join();
+        batch.batch.losses.add_many(Loss::BadRecord, place, self.calls.join());
         let unequal = samples.len().abs_diff(data.time_deltas.len()) as u64;
         batch.batch.losses.add_many(Loss::BadRecord, place, unequal);
         for (&node, delta) in samples.iter().zip(&data.time_deltas) {

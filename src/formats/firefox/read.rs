@@ -1,12 +1,14 @@
 //! A profile -> samples, markers and counters.
 
+use std::borrow::Cow;
 use std::rc::Rc;
 
+use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::thread::{Stacks, Texts};
-use super::wire::{Category, Library, Members, Table, Tables};
+use super::wire::{Category, Library, MarkerSchema, Members, SampleUnits, Table, Tables};
 use crate::formats::batch::{BatchBuilder, bare};
 use crate::formats::document::{Document, Extent, Unit, id};
 use crate::formats::source::Source;
@@ -43,7 +45,16 @@ impl StreamReader for Firefox {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
         let batch = BatchBuilder::new(context.grain);
-        let mut maker = Maker { document: &document, batch, sink, context, start_ns: None, offset_ns: 0, threads: 0 };
+        let mut maker = Maker {
+            document: &document,
+            batch,
+            sink,
+            context,
+            start_ns: None,
+            offset_ns: 0,
+            unit: Unit::Milliseconds,
+            threads: 0,
+        };
         maker.profile(document.whole(), 0)?;
         if maker.threads == 0 {
             return Err(document.without("the JSON of a profile with threads"));
@@ -62,6 +73,8 @@ struct Maker<'d, 'a> {
     start_ns: Option<i64>,
     /// How much later this process started.
     offset_ns: i64,
+    /// That of the times of this process.
+    unit: Unit,
     /// How many threads there were so far.
     threads: u64,
 }
@@ -69,11 +82,25 @@ struct Maker<'d, 'a> {
 /// What the threads of a process share.
 struct Shared<'d> {
     libs: Vec<Library>,
-    categories: Vec<Category>,
+    markers: Markers,
     tables: Tables,
     texts: Option<Rc<Texts<'d>>>,
     /// Those of threads that have no tables of their own.
     stacks: Option<Stacks<'d>>,
+}
+
+/// The data of a marker, as far as they say what the others are.
+#[derive(serde::Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+}
+
+/// What the rows of markers point into.
+struct Markers {
+    categories: Vec<Category>,
+    /// By type: which of its data are numbers of texts.
+    texts: FxHashMap<String, Vec<String>>,
 }
 
 /// A thread: where its tables are, and what its events are on.
@@ -88,8 +115,8 @@ impl<'d> Maker<'d, '_> {
         let document = self.document;
         let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
-        let [start, categories] =
-            meta.map_or(Ok([None; 2]), |meta| document.pick(meta, ["startTime", "categories"]))?;
+        let keys = ["startTime", "categories", "sampleUnits", "markerSchema"];
+        let [start, categories, units, schema] = meta.map_or(Ok([None; 4]), |meta| document.pick(meta, keys))?;
         let start = start.map(|start| document.text(start)).transpose()?;
         let start_ns = start.and_then(|start| Unit::Milliseconds.nanos_of(&start).ok());
         self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
@@ -98,10 +125,21 @@ impl<'d> Maker<'d, '_> {
             _ => 0,
         };
         let losses = &mut self.batch.batch.losses;
+        let units: Option<SampleUnits> = document.value(units, losses)?;
+        self.unit = match units.and_then(|units| units.time).as_deref() {
+            // Profiles of sizes: a byte is drawn 1 ns wide.
+            Some("ns" | "bytes") => Unit::Nanoseconds,
+            _ => Unit::Milliseconds,
+        };
+        let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
+        let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
         let tables = Tables::among(&Members::of(document, shared)?);
         let mut shared = Shared {
             libs: document.value(libs, losses)?.unwrap_or_default(),
-            categories: document.value(categories, losses)?.unwrap_or_default(),
+            markers: Markers {
+                categories: document.value(categories, losses)?.unwrap_or_default(),
+                texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
+            },
             tables,
             texts: tables.texts.map(|texts| Texts::read(document, Some(texts), losses)).transpose()?,
             stacks: None,
@@ -132,13 +170,13 @@ impl<'d> Maker<'d, '_> {
     }
 
     fn time(&self, time: Option<&[u8]>) -> Option<i64> {
-        Unit::Milliseconds.nanos_of(time?).ok()?.checked_add(self.offset_ns)
+        self.unit.nanos_of(time?).ok()?.checked_add(self.offset_ns)
     }
 
     /// The time of a row that tells it, or how long it is after the one before.
     fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
         match delta {
-            Some(delta) => Unit::Milliseconds.nanos_of(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
+            Some(delta) => self.unit.nanos_of(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
             None => self.time(time),
         }
     }
@@ -162,27 +200,30 @@ impl<'d> Maker<'d, '_> {
         let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Box::default(), slot: 0 };
         let thread = Thread { key, samples: members.get("samples"), markers: members.get("markers") };
         let own = Tables::among(&members);
+        // Before version 41 each thread had its own.
+        let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
+        let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),
             (own, _) => Texts::read(document, own, losses)?,
         };
         if own != Tables::default() {
-            let mut stacks = Stacks::read(document, &own.or(shared.tables), texts, &shared.libs, losses)?;
-            self.events(&thread, &mut stacks, &shared.categories)?;
+            let mut stacks = Stacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
+            self.events(&thread, &mut stacks, &shared.markers)?;
             return Ok(pid);
         }
         let stacks = match shared.stacks.take() {
             Some(stacks) => stacks,
-            None => Stacks::read(document, &shared.tables, texts, &shared.libs, losses)?,
+            None => Stacks::read(document, &shared.tables, texts, libs, losses)?,
         };
         let stacks = shared.stacks.insert(stacks);
-        self.events(&thread, stacks, &shared.categories)?;
+        self.events(&thread, stacks, &shared.markers)?;
         Ok(pid)
     }
 
-    fn events(&mut self, thread: &Thread, stacks: &mut Stacks<'_>, categories: &[Category]) -> Result<(), ReadError> {
+    fn events(&mut self, thread: &Thread, stacks: &mut Stacks<'_>, markers: &Markers) -> Result<(), ReadError> {
         self.samples(thread, stacks)?;
-        self.markers(thread, stacks, categories)
+        self.markers(thread, &stacks.texts, markers)
     }
 
     fn samples(&mut self, thread: &Thread, stacks: &mut Stacks<'_>) -> Result<(), ReadError> {
@@ -204,7 +245,7 @@ impl<'d> Maker<'d, '_> {
         Ok(())
     }
 
-    fn markers(&mut self, thread: &Thread, stacks: &Stacks<'_>, categories: &[Category]) -> Result<(), ReadError> {
+    fn markers(&mut self, thread: &Thread, texts: &Texts<'_>, markers: &Markers) -> Result<(), ReadError> {
         let names = ["name", "startTime", "endTime", "phase", "category", "data"];
         let mut rows = Table::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
@@ -220,8 +261,8 @@ impl<'d> Maker<'d, '_> {
                 self.batch.lose(Loss::BadTime, place);
                 continue;
             };
-            let name = row.index(0).map_or("", |name| stacks.texts.get(name));
-            let category = row.index(4).and_then(|category| categories.get(category as usize));
+            let name = row.index(0).map_or("", |name| texts.get(name));
+            let category = row.index(4).and_then(|category| markers.categories.get(category as usize));
             let category = category.map(|category| category.name.as_bytes());
             let mut event = bare(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
             event.name = self.batch.name(name.as_bytes(), category, place);
@@ -239,21 +280,38 @@ impl<'d> Maker<'d, '_> {
                 }
                 _ => {}
             }
-            event.detail = self.arguments(row.get(5), place);
+            event.detail = self.arguments(row.get(5), texts, markers, place);
             self.batch.push(event);
             self.batch.flush_if_full(self.sink, self.context)?;
         }
         Ok(())
     }
 
-    /// The data of a marker; 0 for none, and for what is no object.
-    fn arguments(&mut self, data: Option<&[u8]>, place: Place) -> u32 {
+    /// The data of a marker, with texts for their numbers; 0 for none, and for what is no object.
+    fn arguments(&mut self, data: Option<&[u8]>, texts: &Texts<'_>, markers: &Markers, place: Place) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
             self.batch.lose(Loss::BadRecord, place);
             return 0;
         };
-        self.batch.batch.chunk.details.push(&Detail { args_json: data.get(), ..Detail::default() })
+        let mut told = None;
+        if !markers.texts.is_empty()
+            && let Ok(Typed { kind: Some(kind) }) = serde_json::from_str(data.get())
+            && let Some(keys) = markers.texts.get(&*kind)
+            && let Ok(mut object) = serde_json::from_str::<serde_json::Map<_, _>>(data.get())
+        {
+            for key in keys {
+                let Some(value) = object.get_mut(key) else { continue };
+                let Some(text) = value.as_u64().and_then(|number| texts.known(number)) else {
+                    self.batch.batch.losses.add_many(Loss::MissingText, place, u64::from(value.is_number()));
+                    continue;
+                };
+                *value = text.into();
+            }
+            told = serde_json::to_string(&object).ok();
+        }
+        let args_json = told.as_deref().unwrap_or_else(|| data.get());
+        self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 
     /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is one of

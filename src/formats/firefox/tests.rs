@@ -157,3 +157,43 @@ fn older_counters_in_groups_and_those_of_the_gecko_form_are_of_their_process() {
     let counters: Vec<_> = counters.map(|event| (event.ts_ns, f64::from_bits(event.value), &event.track.pid)).collect();
     assert_eq!(counters, [(1_500_000, 7.0, &Id::Number(7)), (2_000_000, 8.0, &Id::Number(7))]);
 }
+
+#[test]
+fn files_of_version_58_stand_in_a_table_of_sources_and_libraries_before_41_in_their_thread() {
+    let sources = r#""libs":[],"shared":{"sources":{"length":2,"id":[null,null],"filename":[0,2]}}"#;
+    let late = PROCESSED
+        .replace(r#""libs":[{"name":"libc.so.6"}]"#, sources)
+        .replace(r#""fileName":[null,2]"#, r#""source":[null,1]"#)
+        .replace(r#""name":"main","pid":7"#, r#""name":"main","libs":[{"name":"libc.so.6"}],"pid":7"#);
+    assert_eq!(read(&late), read(PROCESSED));
+}
+
+#[test]
+fn data_of_markers_that_are_numbers_of_texts_are_shown_as_these() {
+    let schema = r#""markerSchema":[{"name":"Text","fields":[{"key":"name","format":"unique-string"},{"key":"n","format":"integer"}]},
+        {"name":"old","data":[{"label":"no key"},{"key":"f","format":"flow-id"},{"key":"t","format":{"type":"table"}}]}],"#;
+    let markers = r#""markers":{"length":4,"name":[1,1,1,1],"startTime":[1,2,3,4],"endTime":[null,null,null,null],"phase":[0,0,0,0],
+        "data":[{"type":"Text","name":1,"n":1},{"type":"old","f":2},{"type":"Text","name":99},{"type":"other","name":1}]}"#;
+    let text =
+        PROCESSED.replace("\"meta\":{", &format!("\"meta\":{{{schema}")).replace(r#""markers":{"length":0}"#, markers);
+    let reading = read(&text);
+    let args: Vec<&str> =
+        reading.events.iter().filter(|event| event.kind == EventKind::Instant).map(|event| &*event.args).collect();
+    let expected = [
+        r#"{"type":"Text","name":"g","n":1}"#,
+        r#"{"type":"old","f":"/src/g.c"}"#,
+        r#"{"type":"Text","name":99}"#,
+        r#"{"type":"other","name":1}"#,
+    ];
+    assert_eq!(args, expected);
+    assert_eq!(reading.losses.count(Loss::MissingText), 1);
+}
+
+#[test]
+fn profiles_of_sizes_draw_a_byte_as_a_nanosecond() {
+    let sizes = PROCESSED
+        .replace("\"meta\":{", r#""meta":{"sampleUnits":{"time":"bytes"},"#)
+        .replace("[1.5,1,1]", "[100,20,3]");
+    let times: Vec<i64> = samples(&read(&sizes)).iter().map(|sample| sample.0).collect();
+    assert_eq!(times, [100, 120, 123]);
+}

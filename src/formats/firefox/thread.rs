@@ -6,7 +6,7 @@ use super::wire::{Library, Table, Tables};
 use crate::formats::ReadError;
 use crate::formats::document::{Document, Extent, Kept};
 use crate::formats::frames::Frames;
-use crate::model::Losses;
+use crate::model::{Loss, Losses, Place};
 
 /// Texts by number, and the memory that they take.
 pub(super) struct Texts<'d> {
@@ -33,7 +33,12 @@ impl<'d> Texts<'d> {
 
     /// A text of the table; empty for one that is not there.
     pub(super) fn get(&self, index: u32) -> &str {
-        self.texts.get(index as usize).map_or("", |text| text)
+        self.known(index.into()).unwrap_or_default()
+    }
+
+    /// A text of the table.
+    pub(super) fn known(&self, index: u64) -> Option<&str> {
+        self.texts.get(usize::try_from(index).ok()?).map(|text| &**text)
     }
 }
 
@@ -66,11 +71,18 @@ impl<'d> Stacks<'d> {
             kept.add(size_of::<Option<&Library>>(), row.offset)?;
             resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
         }
+        let mut sources: Vec<Option<u32>> = Vec::new();
+        let mut rows = Table::open(document, tables.sources, ["filename"], losses)?;
+        while let Some(row) = rows.next(losses)? {
+            kept.add(size_of::<Option<u32>>(), row.offset)?;
+            sources.push(row.index(0));
+        }
         let mut functions: Vec<Function> = Vec::new();
-        let mut rows = Table::open(document, tables.functions, ["name", "fileName", "resource"], losses)?;
+        let mut rows = Table::open(document, tables.functions, ["name", "fileName", "resource", "source"], losses)?;
         while let Some(row) = rows.next(losses)? {
             kept.add(size_of::<Function>(), row.offset)?;
-            functions.push(Function { name: row.index(0), file: row.index(1), resource: row.index(2) });
+            let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
+            functions.push(Function { name: row.index(0), file: row.index(1).or(source), resource: row.index(2) });
         }
         let mut rows = Table::open(document, tables.frames, ["func", "location", "line"], losses)?;
         while let Some(row) = rows.next(losses)? {
@@ -86,7 +98,8 @@ impl<'d> Stacks<'d> {
         let mut rows = Table::open(document, tables.stacks, ["prefix", "frame"], losses)?;
         while let Some(row) = rows.next(losses)? {
             kept.add(Frames::ROW_BYTES, row.offset)?;
-            frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
+            let is_taken = frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
+            losses.add_many(Loss::BadRecord, Place::Offset(row.offset), u64::from(!is_taken));
         }
         Ok(Self { frames, texts, _kept: kept })
     }

@@ -25,6 +25,40 @@ pub(super) struct Library {
     pub(super) name: String,
 }
 
+/// The unit of times, where a profile has another than milliseconds.
+#[derive(Deserialize)]
+pub(super) struct SampleUnits {
+    pub(super) time: Option<String>,
+}
+
+/// What the data of a type of markers are.
+#[derive(Deserialize)]
+pub(super) struct MarkerSchema {
+    #[serde(default)]
+    name: String,
+    fields: Option<Vec<MarkerField>>,
+    /// As it was called before version 55.
+    data: Option<Vec<MarkerField>>,
+}
+
+#[derive(Deserialize)]
+struct MarkerField {
+    key: Option<String>,
+    /// A text, or an object for tables.
+    format: Option<serde_json::Value>,
+}
+
+impl MarkerSchema {
+    /// The type, and which of its data are numbers of texts.
+    pub(super) fn texts(self) -> (String, Vec<String>) {
+        let fields = self.fields.into_iter().chain(self.data).flatten();
+        let is_text = |format: &str| matches!(format, "unique-string" | "flow-id" | "terminating-flow-id");
+        let texts =
+            fields.filter(|field| field.format.as_ref().and_then(serde_json::Value::as_str).is_some_and(is_text));
+        (self.name, texts.filter_map(|field| field.key).collect())
+    }
+}
+
 /// Where the tables are that stacks point into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct Tables {
@@ -32,6 +66,8 @@ pub(super) struct Tables {
     pub(super) frames: Option<Extent>,
     pub(super) functions: Option<Extent>,
     pub(super) resources: Option<Extent>,
+    /// Of late, where functions say which file they are of.
+    pub(super) sources: Option<Extent>,
     pub(super) texts: Option<Extent>,
 }
 
@@ -43,6 +79,7 @@ impl Tables {
             frames: members.get("frameTable"),
             functions: members.get("funcTable"),
             resources: members.get("resourceTable"),
+            sources: members.get("sources"),
             // The Gecko form calls it by the second name.
             texts: members.get("stringArray").or_else(|| members.get("stringTable")),
         }
@@ -55,6 +92,7 @@ impl Tables {
             frames: self.frames.or(shared.frames),
             functions: self.functions.or(shared.functions),
             resources: self.resources.or(shared.resources),
+            sources: self.sources.or(shared.sources),
             texts: self.texts.or(shared.texts),
         }
     }
