@@ -17,11 +17,13 @@ pub mod nest;
 pub mod pipeline;
 pub mod place;
 pub mod prefetch;
+mod previews;
 pub mod rows;
 pub mod spill;
 pub mod ties;
 
-pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, PreviewSink, open, open_with_previews};
+pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, open, open_with_previews};
+pub use previews::PreviewSink;
 
 #[cfg(test)]
 mod merge_tests;

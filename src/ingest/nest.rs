@@ -162,8 +162,8 @@ impl<'a> Nester<'a> {
     /// the last time of the whole capture, as far as that is known, so that what is to come has its place.
     ///
     /// # Errors
-    /// What the system says to a write of the store.
-    pub fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<Store> {
+    /// As [`RowSink::preview`].
+    pub fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
         let end_ns = self.summary.end_ns.max(last_ns);
         let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
         let tracks = self.registry.tables().clone();

@@ -5,13 +5,14 @@ use std::fs;
 use std::io;
 use std::path::PathBuf;
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use super::assemble::Assembler;
 use super::kept::KeptChunks;
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
 use super::place::{StoreFile, StorePlace};
+use super::previews::{PreviewSink, Previews};
 use super::rows::write_behind;
 use super::spill::SpillFile;
 use crate::base::budget::Budget;
@@ -118,9 +119,6 @@ pub fn open(
     open_with_previews(&sources.into(), options, cancel, progress, None)
 }
 
-/// Takes what is sorted so far, to be looked at while the rest is sorted.
-pub type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
-
 /// The same as [`open`], handing `previews` what is sorted so far, every now and then.
 ///
 /// # Errors
@@ -150,37 +148,6 @@ pub fn open_with_previews(
     let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
     let report = LoadReport { cached, seconds: started.elapsed().as_secs_f64(), note };
     Ok(Loaded { store: Arc::new(store), report })
-}
-
-/// When to show what is sorted so far.
-struct Previews<'a> {
-    sink: Option<PreviewSink<'a>>,
-    due: Instant,
-}
-
-impl<'a> Previews<'a> {
-    /// The first comes as soon as there is something to see.
-    const FIRST_AFTER: Duration = Duration::from_millis(150);
-    /// A preview takes time from the sort: at most this part of it, so that lanes without number slow nothing down.
-    const COST_SHARE: u32 = 40;
-    /// More often than this a person sees no difference.
-    const INTERVAL_MIN: Duration = Duration::from_millis(500);
-
-    fn new(sink: Option<PreviewSink<'a>>) -> Self {
-        Self { sink, due: Instant::now() + Self::FIRST_AFTER }
-    }
-
-    fn are_due(&self) -> bool {
-        self.sink.is_some() && Instant::now() >= self.due
-    }
-
-    fn send(&mut self, preview: impl FnOnce() -> io::Result<Store>) -> io::Result<()> {
-        let Some(sink) = &mut self.sink else { return Ok(()) };
-        let started = Instant::now();
-        sink(Arc::new(preview()?));
-        self.due = Instant::now() + Self::INTERVAL_MIN.max(started.elapsed() * Self::COST_SHARE);
-        Ok(())
-    }
 }
 
 /// A store that only lacks its tables.
@@ -226,6 +193,7 @@ fn load(
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 writer.finish(&meta).map_err(|error| place.write_error(error))?;
                 let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
+                place.notes.extend(previews.note());
                 return Ok(Store::of_file(&file, &path)?);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {

@@ -94,7 +94,10 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<Message>, spare: &Sender<P
                 spare.try_send(parcel).ok();
             }
             // Who asked waits for the answer, or has failed meanwhile.
-            Message::Preview(meta, reply) => drop(reply.send(writer.preview(*meta))),
+            Message::Preview(meta, reply) => {
+                writer.flush()?;
+                drop(reply.send(writer.preview(*meta)));
+            }
         }
     }
     Ok(())
@@ -191,15 +194,18 @@ impl RowSink<'_> {
     /// As [`StoreWriter::preview`], of all rows pushed so far.
     ///
     /// # Errors
-    /// As [`Self::push`], or what the system says to another map.
-    pub fn preview(&mut self, meta: Meta) -> io::Result<Store> {
+    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and the store goes on growing.
+    pub fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
-            Way::Here(writer) => writer.preview(meta),
+            Way::Here(writer) => {
+                writer.flush()?;
+                Ok(writer.preview(meta))
+            }
             Way::Elsewhere(queue) => {
                 queue.hand_over()?;
                 let (reply, preview) = bounded(1);
                 queue.messages.send(Message::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
-                preview.recv().map_err(|_| stopped())?
+                preview.recv().map_err(|_| stopped())
             }
         }
     }
@@ -283,7 +289,7 @@ mod tests {
             for start_ns in 0..count {
                 sink.push(lane, Row { start_ns, name: NameIdx::EMPTY.0, ..Row::default() }).unwrap();
             }
-            let store = sink.preview(meta).unwrap();
+            let store = sink.preview(meta).unwrap().unwrap();
             (store.lane(LaneIdx(0)).rows(), count)
         });
         written.unwrap();

@@ -256,6 +256,7 @@ fn a_preview_shows_all_rows_so_far_and_stays_as_it_is_while_more_come() {
     for (k, row) in rows.iter().enumerate() {
         writer.push(lane, *row).unwrap();
         if k % 1777 == 5 {
+            writer.flush().unwrap();
             previews.push((k + 1, Snapshot::new(Arc::new(writer.preview(meta()).unwrap()))));
         }
     }

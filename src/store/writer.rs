@@ -184,17 +184,24 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// What is written so far as a store that can be asked, while more is to come. Lanes may get other indices later.
-    ///
-    /// Everything that waits is written first, so all rows pushed so far are in it. Its cost goes with the lanes and
-    /// extents, not with the rows.
+    /// Writes everything, so that all rows pushed so far are in a [`StoreWriter::preview`].
     ///
     /// # Errors
-    /// What the system says to a write or to another map.
-    pub fn preview(&mut self, meta: Meta) -> io::Result<Store> {
+    /// What the system says to a write, such as a full disk.
+    pub fn flush(&mut self) -> io::Result<()> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        self.file.flush()?;
+        self.file.flush()
+    }
+
+    /// What is written so far as a store that can be asked, while more is to come. Lanes may get other indices later.
+    ///
+    /// All rows pushed before the last [`StoreWriter::flush`] are in it. Its cost goes with the lanes and extents, not
+    /// with the rows.
+    ///
+    /// # Errors
+    /// What the system says to another map; the store goes on growing all the same.
+    pub fn preview(&self, meta: Meta) -> io::Result<Store> {
         let map = Mapped::of_store(self.file.file())?;
         let mut lanes: Vec<&LaneBuilder> = self.lanes.iter().collect();
         lanes.sort_by_key(|lane| lane.order());

@@ -1,0 +1,94 @@
+//! When what is sorted so far is handed on to be looked at. A preview that cannot be made is no reason to stop the sort: it
+//! is left out, and why is kept.
+
+use std::io;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use crate::store::Store;
+
+/// Takes what is sorted so far, to be looked at while the rest is sorted.
+pub type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
+
+/// When to show what is sorted so far.
+pub(super) struct Previews<'a> {
+    sink: Option<PreviewSink<'a>>,
+    due: Instant,
+    /// Those that could not be made, and what the system said of the last.
+    failed: Option<(u64, io::Error)>,
+}
+
+impl<'a> Previews<'a> {
+    /// The first comes as soon as there is something to see.
+    const FIRST_AFTER: Duration = Duration::from_millis(150);
+    /// A preview takes time from the sort: at most this part of it, so that lanes without number slow nothing down.
+    const COST_SHARE: u32 = 40;
+    /// More often than this a person sees no difference.
+    const INTERVAL_MIN: Duration = Duration::from_millis(500);
+
+    pub fn new(sink: Option<PreviewSink<'a>>) -> Self {
+        Self { sink, due: Instant::now() + Self::FIRST_AFTER, failed: None }
+    }
+
+    pub fn are_due(&self) -> bool {
+        self.sink.is_some() && Instant::now() >= self.due
+    }
+
+    /// Hands on a preview, or keeps why there is none; the next is due as late as after one that could be made.
+    ///
+    /// # Errors
+    /// What the system says to a write of the store, which would be missing from it: that is more than no preview.
+    pub fn send(&mut self, preview: impl FnOnce() -> io::Result<io::Result<Store>>) -> io::Result<()> {
+        let Some(sink) = &mut self.sink else { return Ok(()) };
+        let started = Instant::now();
+        match preview()? {
+            Ok(store) => sink(Arc::new(store)),
+            Err(error) => {
+                let before = self.failed.take().map_or(0, |(count, _)| count);
+                self.failed = Some((before + 1, error));
+            }
+        }
+        self.due = Instant::now() + Self::INTERVAL_MIN.max(started.elapsed() * Self::COST_SHARE);
+        Ok(())
+    }
+
+    /// A sentence about those that could not be made.
+    pub fn note(&self) -> Option<String> {
+        self.failed.as_ref().map(|(count, error)| match count {
+            1 => format!("Once it could not be shown while it was sorted: {error}."),
+            count => format!("{count} times it could not be shown while it was sorted: {error}."),
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_preview_that_cannot_be_made_is_counted_and_the_next_one_is_tried_later() {
+        let mut shown = 0;
+        let mut sink = |_| shown += 1;
+        let mut previews = Previews::new(Some(&mut sink));
+        assert_eq!(previews.note(), None);
+        for (count, said) in [(1, "Once it could"), (2, "2 times it could")] {
+            let before = Instant::now();
+            previews.send(|| Ok(Err(io::Error::other("no map is left")))).unwrap();
+            assert!(!previews.are_due() && previews.due >= before + Previews::INTERVAL_MIN, "{count}");
+            let note = previews.note().unwrap();
+            assert!(note.starts_with(said) && note.contains("no map is left"), "{note}");
+        }
+        // What cannot be written is missing from the store too.
+        assert!(previews.send(|| Err(io::Error::other("the disk is full"))).is_err());
+        assert_eq!(shown, 0);
+    }
+
+    #[test]
+    fn where_nobody_looks_no_preview_is_made() {
+        let mut previews = Previews::new(None);
+        previews.due = Instant::now();
+        assert!(!previews.are_due());
+        previews.send(|| panic!("nobody asked for it")).unwrap();
+        assert_eq!(previews.note(), None);
+    }
+}
