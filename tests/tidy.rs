@@ -34,8 +34,10 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("egui_wgpu", &["src/render/", "src/app/"]),
     ("egui", &["src/ui/", "src/render/", "src/app/"]),
     ("egui_winit", &["src/app/"]),
+    ("egui_system_font_provider", &["src/app/fonts.rs"]),
     ("winit", &["src/app/"]),
     ("rfd", &["src/app/"]),
+    ("zbus", &["src/app/"]),
     ("clap", &["src/cli/"]),
 ];
 

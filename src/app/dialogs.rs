@@ -38,18 +38,14 @@ pub fn choose(
         return;
     }
     let failed = Arc::clone(&wake);
-    let mut dialog = rfd::AsyncFileDialog::new().set_parent(window);
+    let mut dialog = rfd::AsyncFileDialog::new().set_parent(window).set_title(purpose.title());
     if let Some(folder) = folder {
         dialog = dialog.set_directory(folder);
     }
     let spawned = match purpose {
-        Purpose::Open => wait(dialog.set_title("Open a trace, or several on one timeline").pick_files(), purpose, wake),
-        Purpose::Export(_) => {
-            let file = dialog.set_title("Export the sorted trace").set_file_name(suggested_name).save_file();
-            wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
-        }
-        Purpose::Table => {
-            let file = dialog.set_title("Save the statistics").set_file_name(suggested_name).save_file();
+        Purpose::Open => wait(dialog.pick_files(), purpose, wake),
+        Purpose::Export(_) | Purpose::Table | Purpose::Picture(_) => {
+            let file = dialog.set_file_name(suggested_name).save_file();
             wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
     };

@@ -4,12 +4,17 @@
 mod analysis;
 mod capture;
 pub mod demo;
+pub mod desktop;
 pub mod dialogs;
+mod fonts;
 #[cfg_attr(not(unix), path = "no_hand_over.rs")]
 pub mod hand_over;
+#[cfg(test)]
+mod moving_tests;
 mod panels;
 pub mod picture;
 pub mod preferences;
+pub mod recent;
 mod show;
 pub mod state;
 mod tab;
@@ -19,8 +24,7 @@ pub mod tasks;
 mod tests;
 pub mod window;
 
-use std::path::PathBuf;
-
+use crate::export::ExportError;
 use crate::ingest::LoadOptions;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
@@ -43,8 +47,8 @@ pub struct AppOptions {
     pub shade: Shade,
     /// How spans are coloured at first.
     pub colors: Colors,
-    /// How the user wants to move.
-    pub navigation: Navigation,
+    /// How the user wants to move; `None`: as the desktop is asked to.
+    pub navigation: Option<Navigation>,
     /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.
     pub folders: Option<Folders>,
 }
@@ -65,6 +69,6 @@ pub enum AppError {
     )]
     MissingLibrary { reason: String },
     /// The picture cannot be written.
-    #[error("{}: cannot write the picture: {source}", path.display())]
-    Write { path: PathBuf, source: std::io::Error },
+    #[error(transparent)]
+    Write(#[from] ExportError),
 }

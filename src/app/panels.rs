@@ -119,6 +119,12 @@ impl Panels {
         }
     }
 
+    /// Whether the table of statistics is shown.
+    #[must_use]
+    pub fn shows_statistics(&self) -> bool {
+        self.statistics.is_open()
+    }
+
     /// The table of statistics as it is shown, as comma-separated text.
     #[must_use]
     pub fn statistics_csv(&self) -> String {

@@ -1,13 +1,15 @@
 //! The window's picture with no window: the same panels, the same shaders, onto memory and into a PNG.
 
-use std::fs::File;
-use std::io::BufWriter;
+use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+use super::fonts::Fonts;
 use super::state::App;
 use super::{AppError, AppOptions};
 use crate::base::cancel::Cancel;
+use crate::export::ExportError;
+use crate::export::output::OutputFile;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
@@ -15,7 +17,10 @@ use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::survey::Survey;
+use crate::ui::PictureSize;
 use crate::ui::navigation::Navigation;
+use crate::ui::theme::Theme;
+use crate::ui::timeline::Timeline;
 
 /// What to draw.
 #[derive(Debug, Clone)]
@@ -50,13 +55,18 @@ impl Default for PictureOptions {
     }
 }
 
-/// Draws a capture as the window would show it, and writes a PNG.
+/// Draws a capture as the window would show it, and writes a PNG, in place of what was there only when it is whole, and
+/// never over one of `sources`.
 ///
 /// # Errors
 /// [`AppError::Gpu`] if nothing can draw, [`AppError::Write`] if the file cannot be written.
-pub fn render_png(snapshot: Snapshot, options: &PictureOptions, path: &Path) -> Result<(), AppError> {
-    let pixels = render(snapshot, options)?;
-    write_png(&pixels, path).map_err(|source| AppError::Write { path: path.to_owned(), source })
+pub fn render_png(
+    snapshot: Snapshot,
+    options: &PictureOptions,
+    sources: &Sources,
+    path: &Path,
+) -> Result<(), AppError> {
+    Ok(write_png(&render(snapshot, options)?, path, sources)?)
 }
 
 /// Draws a capture as the window would show it.
@@ -66,11 +76,12 @@ pub fn render_png(snapshot: Snapshot, options: &PictureOptions, path: &Path) -> 
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);
-    let navigation = Navigation::STILL;
+    let navigation = Some(Navigation::STILL);
     let app_options = AppOptions { shade: options.shade, colors: options.colors, navigation, ..AppOptions::default() };
     let mut app = App::new(app_options, Arc::new(|_| {}));
     // Without the adapter's name: a picture is of the capture, and the same wherever it is drawn.
     app.set_adapter(String::new(), gpu.is_software());
+    app.wait_for_fonts();
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
     let survey = Survey::of(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
@@ -81,17 +92,70 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
         }
     }
     let mut headless = Headless::new(&gpu, options.size_px, options.scale);
+    let background = app.theme().canvas;
+    let mut show = |app: &mut App| {
+        headless.pass(&gpu, &mut painter, background, |ui| {
+            app.show(ui);
+        })
+    };
     // The first pass lays out; only then the view has the width that the range is for.
-    headless.pass(&mut app, &gpu, &mut painter);
+    show(&mut app);
     if let Some(timeline) = app.timeline_mut().filter(|_| options.from_ns.is_some() || options.to_ns.is_some()) {
         timeline.show_exactly(range.0, range.1);
     }
-    headless.pass(&mut app, &gpu, &mut painter);
-    let picture = headless.pass(&mut app, &gpu, &mut painter);
+    show(&mut app);
+    let picture = show(&mut app);
     paint_offscreen(&gpu, &mut painter, options.size_px, picture)
 }
 
-/// The panels without a window.
+/// A picture of a timeline as the window shows it, to be drawn in the background.
+pub struct TimelinePicture {
+    timeline: Timeline,
+    theme: Theme,
+    size_px: [u32; 2],
+    scale: f32,
+}
+
+impl TimelinePicture {
+    /// Of a timeline as it is now.
+    #[must_use]
+    pub fn of(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
+        let times: u8 = match size {
+            PictureSize::AsShown => 1,
+            PictureSize::Doubled => 2,
+        };
+        let (points, scale) = timeline.shown_size();
+        let scale = scale * f32::from(times);
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the size of a window")]
+        let size_px = [points.x, points.y].map(|points| (points * scale).round() as u32);
+        Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale }
+    }
+
+    /// Draws it, however long that takes.
+    ///
+    /// # Errors
+    /// What is missing to draw.
+    pub fn draw(self) -> Result<Pixels, GpuError> {
+        let Self { mut timeline, theme, size_px, scale } = self;
+        let gpu = Gpu::headless()?;
+        let mut painter = Painter::new(&gpu, readback::FORMAT);
+        let mut headless = Headless::new(&gpu, size_px, scale);
+        theme.apply(&headless.context);
+        headless.context.set_font_providers(vec![Arc::new(Fonts::at_once())]);
+        let mut show = || {
+            headless.pass(&gpu, &mut painter, theme.canvas, |ui| {
+                egui::CentralPanel::no_frame().show(ui, |ui| timeline.show_still(ui, &theme));
+            })
+        };
+        // The first pass lays out and asks what matches the filter.
+        show();
+        show();
+        let picture = show();
+        paint_offscreen(&gpu, &mut painter, size_px, picture)
+    }
+}
+
+/// What draws without a window.
 struct Headless {
     context: egui::Context,
     input: egui::RawInput,
@@ -112,31 +176,49 @@ impl Headless {
         Self { context: egui::Context::default(), input, passes: 0 }
     }
 
-    fn pass(&mut self, app: &mut App, gpu: &Gpu, painter: &mut Painter) -> Picture {
+    fn pass(
+        &mut self,
+        gpu: &Gpu,
+        painter: &mut Painter,
+        background: egui::Color32,
+        mut show: impl FnMut(&mut egui::Ui),
+    ) -> Picture {
         // A clock of its own: fades and bars are where they end, and every run is like the other.
         self.passes += 1;
         let input = egui::RawInput { time: Some(f64::from(self.passes)), ..self.input.clone() };
-        let output = self.context.run_ui(input, |ui| {
-            app.show(ui);
-        });
+        let output = self.context.run_ui(input, |ui| show(ui));
         let mut textures = output.textures_delta;
         painter.take_textures(gpu, &mut textures);
         Picture {
             primitives: self.context.tessellate(output.shapes, output.pixels_per_point),
             textures,
             pixels_per_point: output.pixels_per_point,
-            background: app.theme().canvas,
+            background,
         }
     }
 }
 
-fn write_png(pixels: &Pixels, path: &Path) -> std::io::Result<()> {
-    let mut encoder = png::Encoder::new(BufWriter::new(File::create(path)?), pixels.width, pixels.height);
+/// Writes pixels as a PNG, in place of what was there only when it is whole, and never over one of `sources`.
+///
+/// # Errors
+/// What the system says.
+pub fn write_png(pixels: &Pixels, path: &Path, sources: &Sources) -> Result<(), ExportError> {
+    let mut file = OutputFile::create(path, sources)?;
+    encode_png(pixels, file.writer()).map_err(|source| ExportError::Io { path: path.to_owned(), source })?;
+    file.publish().map(drop)
+}
+
+fn encode_png(pixels: &Pixels, out: &mut dyn Write) -> std::io::Result<()> {
+    let mut encoder = png::Encoder::new(out, pixels.width, pixels.height);
     encoder.set_color(png::ColorType::Rgba);
     encoder.set_depth(png::BitDepth::Eight);
-    let mut writer = encoder.write_header().map_err(std::io::Error::other)?;
-    writer.write_image_data(&pixels.rgba).map_err(std::io::Error::other)?;
-    writer.finish().map_err(std::io::Error::other)
+    let failed = |error| match error {
+        png::EncodingError::IoError(error) => error,
+        other => std::io::Error::other(other),
+    };
+    let mut writer = encoder.write_header().map_err(failed)?;
+    writer.write_image_data(&pixels.rgba).map_err(failed)?;
+    writer.finish().map_err(failed)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 //! Pictures of the window, drawn without one, have what they are to show where it belongs.
 
 use super::*;
-use crate::app::tests::{TWO_SPANS, snapshot};
+use crate::app::tests::{Driven, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
+use crate::ui::{Command, Step};
 
 /// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
 #[track_caller]
@@ -54,6 +55,84 @@ fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
 #[test]
 fn a_picture_is_the_same_every_time() {
     assert!(picture(TWO_SPANS, &options(1.0)) == picture(TWO_SPANS, &options(1.0)));
+}
+
+/// The timeline of the two spans as a window of 1000 x 600 points shows it, with `change` made to it.
+fn timeline_picture(change: impl FnOnce(&mut Driven), size: PictureSize) -> Pixels {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.frame(Vec::new());
+    change(&mut driven);
+    (0..4).for_each(|_| driven.frame(Vec::new()));
+    let theme = driven.app.theme().clone();
+    let timeline = driven.app.timeline_mut().unwrap();
+    let (points, _) = timeline.shown_size();
+    let pixels = TimelinePicture::of(timeline, theme, size).draw().unwrap();
+    let times = if size == PictureSize::Doubled { 2.0 } else { 1.0 };
+    assert_eq!([pixels.width, pixels.height], [points.x, points.y].map(|points| (points * times) as u32));
+    pixels
+}
+
+#[test]
+fn a_picture_of_the_timeline_is_what_the_window_shows_of_it_and_no_more() {
+    let whole = timeline_picture(|_| {}, PictureSize::AsShown);
+    let (alpha, omega) = (columns_of(&whole, "alpha"), columns_of(&whole, "omega"));
+    let expected = 770.0 * 0.9 * 0.4;
+    for (first, end) in [alpha, omega] {
+        let width = f64::from(end - first);
+        assert!((width - expected).abs() <= 4.0, "{width} is not {expected}");
+    }
+    // The menu above it and the line below are not of the timeline.
+    assert!(whole.height < 600 - 40, "{}", whole.height);
+    let double = timeline_picture(|_| {}, PictureSize::Doubled);
+    let doubled = columns_of(&double, "omega");
+    assert!(doubled.0.abs_diff(2 * omega.0) <= 2 && doubled.1.abs_diff(2 * omega.1) <= 2, "{doubled:?} {omega:?}");
+}
+
+#[test]
+fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
+    let zoomed = |driven: &mut Driven| {
+        let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
+        driven.app.act(Command::Select(Some(row)));
+        driven.app.act(Command::Step(Step::Selection));
+        (0..10).for_each(|_| driven.frame(Vec::new()));
+    };
+    let pixels = timeline_picture(zoomed, PictureSize::AsShown);
+    let (first, end) = columns_of(&pixels, "omega");
+    assert!(end - first > 600, "the view is filled with the span: {first} to {end}");
+    let count = |pixels: &Pixels, color: [u8; 4]| {
+        (0..pixels.height)
+            .flat_map(|y| (0..pixels.width).map(move |x| pixels.at(x, y)))
+            .filter(|at| *at == color)
+            .count()
+    };
+    let selection = [255; 4];
+    assert!(count(&pixels, selection) > 1000, "the outline of the selected span");
+    let plain = timeline_picture(|_| {}, PictureSize::AsShown);
+    assert!(count(&plain, selection) < 10);
+    let light = timeline_picture(|driven| drop(driven.app.act(Command::SetShade(Shade::Light))), PictureSize::AsShown);
+    assert!(count(&light, selection) > 100_000, "a white canvas");
+}
+
+#[test]
+fn a_filter_dims_in_a_picture_of_the_timeline_what_it_dims_in_the_window() {
+    let filtered = |driven: &mut Driven| {
+        driven.app.act(Command::SearchFor("omega".to_owned()));
+        driven.until("the hits", |driven| {
+            driven
+                .app
+                .timeline_mut()
+                .unwrap()
+                .last_frame()
+                .is_some_and(|frame| frame.rects.iter().any(|rect| rect.color.0[3] < u8::MAX))
+        });
+    };
+    let pixels = timeline_picture(filtered, PictureSize::AsShown);
+    let alpha = Palette::new(Shade::Dark).of_text("alpha").0;
+    let rows = 62..pixels.height;
+    assert!(rows.clone().all(|y| (0..pixels.width).all(|x| pixels.at(x, y) != alpha)), "what does not match is dimmed");
+    let (first, end) = columns_of(&pixels, "omega");
+    assert!(end - first > 100, "what matches is not");
 }
 
 #[test]

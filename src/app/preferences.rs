@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
+use super::recent::Recent;
 use crate::base::budget::Budget;
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
@@ -18,9 +19,6 @@ use crate::store::cache::CacheKey;
 use crate::ui::kept::KeptTimeline;
 use crate::ui::navigation::Navigation;
 use crate::ui::preferences::SecondStart;
-
-/// Captures that were opened last and are offered again.
-pub const RECENT_MAX: usize = 12;
 
 /// Captures of which something is kept; of those opened longest ago it goes first.
 const KEPT_MAX: usize = 300;
@@ -61,16 +59,16 @@ pub struct Preferences {
     pub colors: Colors,
     /// The size of text, in percent of the normal one.
     pub text_percent: u16,
-    /// How the user wants to move.
-    pub navigation: Navigation,
+    /// How the user wants to move; `None`: nothing was chosen, so as the desktop is asked to.
+    pub navigation: Option<Navigation>,
     /// The height of rows.
     pub density: Density,
     /// The most memory that a load holds.
     pub memory_bytes: u64,
     /// The most that kept captures take.
     pub cache_bytes: u64,
-    /// Captures that were opened last, the last one first.
-    pub recent: Vec<String>,
+    /// Captures that were opened last.
+    pub recent: Recent,
     /// The place of the window.
     pub window: Option<WindowPlace>,
 }
@@ -82,11 +80,11 @@ impl Default for Preferences {
             second_start: SecondStart::default(),
             colors: Colors::default(),
             text_percent: 100,
-            navigation: Navigation::default(),
+            navigation: None,
             density: Density::default(),
             memory_bytes: Budget::DEFAULT_BYTES,
             cache_bytes: LoadOptions::CACHE_BYTES_MAX,
-            recent: Vec::new(),
+            recent: Recent::default(),
             window: None,
         }
     }
@@ -107,7 +105,6 @@ impl Folders {
         let mut preferences = kept.unwrap_or_default();
         // A text of 0 percent could not be put right, because it could not be read.
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
-        preferences.recent.truncate(RECENT_MAX);
         (preferences, note)
     }
 
@@ -211,13 +208,15 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         assert_eq!(folders.preferences(), (Preferences::default(), None));
+        let mut recent = Recent::default();
+        recent.note(&Sources::from("/a trace.json"));
         let chosen = Preferences {
             shade: Shade::Light,
             density: Density::Tall,
             second_start: SecondStart::Window,
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
-            navigation: Navigation { wheel: Wheel::Zooms, inertia: false, animation: false },
-            recent: vec!["/a trace.json".to_owned()],
+            navigation: Some(Navigation { wheel: Wheel::Zooms, inertia: false, animation: false }),
+            recent,
             window: Some(WindowPlace { x: -5.0, y: 7.5, width: 900.0, height: 700.0, maximized: true }),
             ..Preferences::default()
         };

@@ -1,12 +1,11 @@
 //! What the window shows of the application's state: the menu, the timeline, the panels and the dialogs over them.
 
-use std::path::PathBuf;
+use std::sync::Arc;
 
 use egui::Ui;
 
 use super::capture::OpenCapture;
 use super::state::{App, Effect};
-use super::tasks::file_name;
 use crate::model::Sources;
 use crate::scene::palette::Colors;
 use crate::ui::commands::{Menu, UiState, pressed};
@@ -23,6 +22,7 @@ impl App {
     pub fn show(&mut self, ui: &mut Ui) -> Vec<Effect> {
         if !self.themed {
             self.theme.apply(ui.ctx());
+            ui.ctx().set_font_providers(vec![Arc::new(self.fonts.clone())]);
             ui.ctx().set_zoom_factor(f32::from(self.preferences.text_percent) / 100.0);
             self.themed = true;
         }
@@ -32,7 +32,8 @@ impl App {
         let state = self.ui_state();
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands.extend(menu::show(ui, &state, |ui, menu| recent_menu(ui, menu, &self.preferences.recent)));
+            commands
+                .extend(menu::show(ui, &state, |ui, menu| recent_menu(ui, menu, self.preferences.recent.captures())));
         });
         if self.tabs.len() > 1 {
             let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
@@ -77,7 +78,7 @@ impl App {
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
             if tab.running.is_none() && !tab.awaits_capture {
-                commands.extend(welcome::show(ui, &self.preferences.recent, theme));
+                commands.extend(welcome::show(ui, self.preferences.recent.captures(), theme));
             }
         });
         self.show_windows(ui, &mut commands);
@@ -92,6 +93,7 @@ impl App {
             }
         }
         self.take_dropped(ui);
+        commands.iter().for_each(|command| self.copy(command, ui.ctx()));
         let effects = commands.into_iter().filter_map(|command| self.act(command)).collect();
         self.keep_preferences();
         effects
@@ -101,7 +103,7 @@ impl App {
         let ctx = ui.ctx().clone();
         let colors = self.colors();
         let theme = &self.theme;
-        let tab = &self.tabs[self.shown_tab];
+        let tab = &mut self.tabs[self.shown_tab];
         if let Some(running) = &tab.running {
             // Beside the picture once there is one, in the middle before.
             let (align, offset) = match &tab.capture {
@@ -122,6 +124,12 @@ impl App {
         if let Some(capture) = &tab.capture {
             in_the_middle("Marks", &ctx).open(&mut self.shown.marks).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(marks::list(ui, &capture.timeline, theme));
+            });
+        }
+        if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {
+            in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(460.0).show(&ctx, |ui| {
+                let losses = capture.timeline.snapshot().losses();
+                commands.extend(tab.sources.show(ui, &capture.sources, losses, theme));
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
@@ -169,16 +177,18 @@ impl App {
         let arrangement = timeline.map(Timeline::arrangement);
         UiState {
             tabs: self.tabs.len(),
+            files: tab.capture.as_ref().map_or(0, |capture| capture.sources.files().len()),
             has_capture: timeline.is_some(),
             can_export: tab.capture.as_ref().is_some_and(OpenCapture::is_whole) && tab.running.is_none(),
             is_busy: tab.running.is_some(),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
+            has_table: tab.panels.shows_statistics(),
             has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
             shade: self.theme.shade,
             colors: self.colors(),
             text_percent: self.preferences.text_percent,
-            navigation: self.preferences.navigation,
+            navigation: self.navigation(),
             order: arrangement.map(|arrangement| arrangement.order).unwrap_or_default(),
             density: self.preferences.density,
             marks: timeline.map_or(0, |timeline| timeline.marks().all().len()),
@@ -194,17 +204,16 @@ fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'stat
 }
 
 /// The captures that were opened last, at the end of the menu of files.
-fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[String]) -> Option<Command> {
+fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[Sources]) -> Option<Command> {
     if menu != Menu::File || recent.is_empty() {
         return None;
     }
     let mut chosen = None;
     ui.separator();
     ui.menu_button("Open recent", |ui| {
-        for path in recent {
-            let path = PathBuf::from(path);
-            if ui.button(file_name(&path)).on_hover_text(path.display().to_string()).clicked() {
-                chosen = Some(Command::Open(Sources::from(&path)));
+        for sources in recent {
+            if ui.button(sources.title()).on_hover_text(sources.to_string()).clicked() {
+                chosen = Some(Command::Open(sources.clone()));
                 ui.close();
             }
         }

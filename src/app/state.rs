@@ -2,24 +2,29 @@
 //! no system window, so that it outlives both and a test can drive it.
 
 mod answers;
+mod copied;
 mod mend;
+mod written;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use super::AppOptions;
 use super::capture::OpenCapture;
-use super::preferences::{Preferences, RECENT_MAX, WindowPlace};
+use super::desktop::Wishes;
+use super::fonts::Fonts;
+use super::preferences::{Preferences, WindowPlace};
 use super::tab::{Tab, TabId};
 use super::tasks::{self, Source, TaskId, Wake, file_name};
 use crate::base::budget::Budget;
 use crate::model::Sources;
 use crate::scene::frame::RectBudget;
+use crate::ui::navigation::Navigation;
 use crate::ui::palette::Palette;
 use crate::ui::picker::{Picker, Purpose};
 use crate::ui::rows::Arranging;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, ExportFormat, Panel, RowCommand};
+use crate::ui::{Command, Panel, RowCommand};
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +38,8 @@ pub enum Effect {
         /// The folder that is offered.
         folder: Option<PathBuf>,
     },
+    /// To read what was copied elsewhere, for [`App::paste`].
+    Paste,
     /// To close the window.
     Quit,
 }
@@ -43,6 +50,7 @@ pub(super) struct ShownPanels {
     pub(super) details: bool,
     pub(super) losses: bool,
     pub(super) marks: bool,
+    pub(super) sources: bool,
     pub(super) preferences: bool,
     pub(super) keys: bool,
 }
@@ -66,6 +74,10 @@ pub struct App {
     pub(super) preferences: Preferences,
     /// As they are in the file.
     pub(super) kept_preferences: Preferences,
+    /// For letters that the fonts of the window lack.
+    pub(super) fonts: Fonts,
+    /// What is asked of the desktop.
+    pub(super) wishes: Wishes,
     pub(super) adapter: String,
     pub(super) budget: RectBudget,
     pub(super) folder: Option<PathBuf>,
@@ -88,6 +100,7 @@ impl App {
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade);
         let kept_preferences = preferences.clone();
+        let fonts = Fonts::in_background(&wake);
         let mut tab = Tab::new(TabId(0), &wake);
         tab.note = note.unwrap_or_default();
         Self {
@@ -102,9 +115,18 @@ impl App {
             tasks_started: 0,
             picker: None,
             palette: None,
-            shown: ShownPanels { details: true, losses: false, marks: false, preferences: false, keys: false },
+            shown: ShownPanels {
+                details: true,
+                losses: false,
+                marks: false,
+                sources: false,
+                preferences: false,
+                keys: false,
+            },
             preferences,
             kept_preferences,
+            fonts,
+            wishes: Wishes::default(),
             adapter: String::new(),
             budget: RectBudget::HARDWARE,
             folder: None,
@@ -143,6 +165,12 @@ impl App {
         self.tab_mut().timeline_mut()
     }
 
+    /// The files of the capture that is open; none while nothing is.
+    #[must_use]
+    pub fn shown_sources(&self) -> Sources {
+        self.tab().capture.as_ref().map(|capture| capture.sources.clone()).unwrap_or_default()
+    }
+
     /// Takes what draws from now on: another card means another bound on rectangles, and widgets styled anew.
     pub fn set_adapter(&mut self, name: String, is_software: bool) {
         self.adapter = name;
@@ -150,6 +178,20 @@ impl App {
         self.themed = false;
         let budget = self.budget;
         self.timelines().for_each(|timeline| timeline.set_budget(budget));
+    }
+
+    /// How the user wants to move: as was chosen here, or else as the desktop is asked to.
+    pub(super) fn navigation(&self) -> Navigation {
+        let Wishes { reduces_motion, .. } = self.wishes;
+        let of_desktop = if reduces_motion { Navigation::STILL } else { Navigation::default() };
+        self.preferences.navigation.unwrap_or(of_desktop)
+    }
+
+    /// Takes what is asked of the desktop.
+    pub(super) fn set_wishes(&mut self, wishes: Wishes) {
+        self.wishes = wishes;
+        let navigation = self.navigation();
+        self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
     }
 
     /// Those of all tabs.
@@ -160,6 +202,11 @@ impl App {
     /// Whether the window is to come to the front; it is asked for once.
     pub fn take_attention(&mut self) -> bool {
         std::mem::take(&mut self.wants_attention)
+    }
+
+    /// From now on letters wait for a font that has them: for pictures.
+    pub(super) fn wait_for_fonts(&mut self) {
+        self.fonts = Fonts::at_once();
     }
 
     /// Says something in the status bar.
@@ -225,50 +272,21 @@ impl App {
         }
     }
 
-    /// Takes note of a capture that was opened, to offer it again.
-    fn note_recent(&mut self, path: &Path) {
-        let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        // A name that is no text cannot be kept in JSON.
-        if let Some(path) = absolute.to_str() {
-            let recent = &mut self.preferences.recent;
-            recent.retain(|known| known != path);
-            recent.insert(0, path.to_owned());
-            recent.truncate(RECENT_MAX);
-        }
-    }
-
     /// Does what the user asked for; returns what only the window can do.
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
-            Command::ChooseCapture => {
-                return Some(Effect::Dialog {
-                    purpose: Purpose::Open,
-                    suggested_name: String::new(),
-                    folder: self.folder.clone(),
-                });
-            }
-            Command::ChooseExport(format) => {
-                let purpose = Purpose::Export(format);
+            Command::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
                 return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
             }
-            Command::ChooseTable => {
-                let suggested_name = self.suggested_name(Purpose::Table);
-                return Some(Effect::Dialog { purpose: Purpose::Table, suggested_name, folder: self.folder.clone() });
-            }
-            Command::WriteTable(path) => {
-                self.picker = None;
-                let tab = self.tab();
-                tasks::write_text(path, tab.panels.statistics_csv(), &tab.wake);
-            }
+            Command::Write(purpose, path) => self.write(purpose, path),
+            Command::Paste => return Some(Effect::Paste),
+            Command::OpenPasted(text) => self.paste(&text),
             Command::Quit => return Some(Effect::Quit),
             Command::Open(sources) => self.open(sources),
+            Command::MoveFiles(sources) => self.move_files(sources),
             Command::OpenDemo => self.open_demo(),
             Command::ShowPicker => self.show_picker(Purpose::Open),
-            Command::Export(format, path) => {
-                self.picker = None;
-                self.export(format, path);
-            }
             Command::List(folder) => tasks::list(folder, &self.wake),
             Command::ClosePicker => self.picker = None,
             Command::Cancel => {
@@ -292,7 +310,7 @@ impl App {
                 }
             }
             Command::SetNavigation(navigation) => {
-                self.preferences.navigation = navigation;
+                self.preferences.navigation = Some(navigation);
                 self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
             }
             Command::SetSecondStart(second_start) => self.preferences.second_start = second_start,
@@ -316,6 +334,7 @@ impl App {
             Command::Toggle(Panel::Details) => self.shown.details = !self.shown.details,
             Command::Toggle(Panel::Losses) => self.shown.losses = !self.shown.losses,
             Command::Toggle(Panel::Marks) => self.shown.marks = !self.shown.marks,
+            Command::Toggle(Panel::Sources) => self.shown.sources = !self.shown.sources,
             Command::Toggle(Panel::Preferences) => self.shown.preferences = !self.shown.preferences,
             Command::Toggle(Panel::Keys) => self.shown.keys = !self.shown.keys,
             other => self.act_on_timeline(self.shown_tab, other),
@@ -336,29 +355,24 @@ impl App {
     pub(super) fn load(&mut self, source: Source) {
         self.tab().keep(self.options.folders.as_ref());
         if let Source::Files(sources) = &source {
-            // The first of them is on top.
-            for file in sources.files().iter().rev() {
-                self.note_recent(&file.path);
-                self.folder = file.path.parent().map(PathBuf::from);
-            }
+            self.preferences.recent.note(sources);
+            self.folder = sources.files().first().and_then(|file| file.path.parent()).map(PathBuf::from);
         }
         let id = self.next_task();
         let tab = &mut self.tabs[self.shown_tab];
         tab.message = None;
+        tab.moved_from = None;
         tab.awaits_capture = false;
         // The capture that is open does not grow into the one that is loaded now.
         tab.stop_growing();
         tab.running = Some(tasks::load(id, source, self.options.load.clone(), &tab.wake));
     }
 
-    fn export(&mut self, format: ExportFormat, path: PathBuf) {
-        let id = self.next_task();
-        let tab = &mut self.tabs[self.shown_tab];
-        if let Some(capture) = &tab.capture {
-            let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
-            let range = capture.timeline.range();
-            tab.running = Some(tasks::export(id, snapshot, sources, format, range, path, &tab.wake));
-        }
+    /// Loads the files of the capture that is open anew, moved in time. What is looked at stays in view.
+    fn move_files(&mut self, sources: Sources) {
+        let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
+        self.load(Source::Files(sources));
+        self.tab_mut().moved_from = view;
     }
 
     fn show_picker(&mut self, purpose: Purpose) {
@@ -372,17 +386,7 @@ impl App {
 
     fn suggested_name(&self, purpose: Purpose) -> String {
         let title = self.tab().capture.as_ref().map(OpenCapture::title).unwrap_or_default();
-        let stem = title.strip_suffix(".gz").unwrap_or(&title);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let stem = if stem.is_empty() { "trace" } else { stem };
-        match purpose {
-            Purpose::Open => String::new(),
-            Purpose::Table => format!("{stem}-statistics.csv"),
-            Purpose::Export(format) => {
-                let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
-                format!("{stem}-{what}.{}", format.extension())
-            }
-        }
+        purpose.suggested_name(&title)
     }
 
     fn next_task(&mut self) -> TaskId {

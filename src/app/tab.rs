@@ -8,6 +8,8 @@ use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::{Running, TaskEvent, TaskId, Wake};
 use crate::model::Sources;
+use crate::ui::kept::KeptTimeline;
+use crate::ui::sources::SourcesPanel;
 use crate::ui::timeline::Timeline;
 
 /// Tells a tab from the others, also from those that were closed.
@@ -24,6 +26,10 @@ pub struct Tab {
     pub awaits_capture: bool,
     pub running: Option<Running>,
     pub panels: Panels,
+    /// What is typed of its files.
+    pub sources: SourcesPanel,
+    /// What was looked at before the files were moved in time, until they are there again.
+    pub moved_from: Option<KeptTimeline>,
     /// What went wrong: a title and a sentence.
     pub message: Option<(&'static str, String)>,
     /// What the status bar says beside the counts.
@@ -42,6 +48,8 @@ impl Tab {
             awaits_capture: false,
             running: None,
             panels: Panels::default(),
+            sources: SourcesPanel::default(),
+            moved_from: None,
             message: None,
             note: String::new(),
         }

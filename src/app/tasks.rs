@@ -2,17 +2,19 @@
 //! panic in one is an error like any other.
 
 use std::fs;
-use std::io::Write;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::demo::{demo_capture, demo_folder, demo_path};
+use super::desktop::{self, Wishes};
 use super::dialogs::Choice;
 use super::hand_over::HandedOver;
+use super::picture::{TimelinePicture, write_png};
 use super::tab::TabId;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::export::output::OutputFile;
 use crate::export::{self, ExportError, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::model::Sources;
@@ -36,7 +38,7 @@ pub enum TaskEvent {
     Loaded(TaskId, Result<Loaded, TaskError>),
     /// An export is over.
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
-    /// A text was written to a file, or why not.
+    /// A table or a picture was written to a file, or why not.
     Wrote(PathBuf, Result<(), String>),
     /// A capture was looked at as a whole.
     Surveyed(TaskId, Arc<Survey>),
@@ -52,6 +54,10 @@ pub enum TaskEvent {
     HandedOver(HandedOver),
     /// A dialog of the system is over.
     Chosen(Choice),
+    /// Letters that the fonts of the window lack were looked for in those of the system.
+    FoundFonts,
+    /// The desktop says what is asked of it.
+    Wished(Wishes),
 }
 
 /// Tells the answers of a task from those of one that was given up.
@@ -188,20 +194,40 @@ pub fn export(
     running
 }
 
-/// Writes a text, in place of what was there only when it is whole.
-pub fn write_text(path: PathBuf, text: String, wake: &Wake) {
+/// Writes a text, in place of what was there only when it is whole, and never over one of `sources`.
+pub fn write_text(path: PathBuf, text: String, sources: Sources, wake: &Wake) {
+    write("write", path, wake, move |path| {
+        let mut file = OutputFile::create(path, &sources).map_err(|error| error.to_string())?;
+        file.writer().write_all(text.as_bytes()).map_err(|source| write_error(path, source))?;
+        file.publish().map(drop).map_err(|error| error.to_string())
+    });
+}
+
+/// Draws a timeline into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
+pub fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wake) {
+    write("draw", path, wake, move |path| {
+        let pixels = picture.draw().map_err(|error| error.to_string())?;
+        write_png(&pixels, path, &sources).map_err(|error| error.to_string())
+    });
+}
+
+fn write_error(path: &Path, source: std::io::Error) -> String {
+    ExportError::Io { path: path.to_owned(), source }.to_string()
+}
+
+/// Has a file written, and tells what became of it.
+fn write(name: &str, path: PathBuf, wake: &Wake, work: impl FnOnce(&Path) -> Result<(), String> + Send + 'static) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let output = path.clone();
     let work = move || {
-        let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
-        let written = tempfile::NamedTempFile::new_in(folder).and_then(|mut file| {
-            file.write_all(text.as_bytes())?;
-            file.persist(&path).map_err(|error| error.error)
+        let written = guarded(|| work(&path).map_err(TaskError::Failed));
+        let written = written.map_err(|error| match error {
+            TaskError::Failed(message) => message,
+            TaskError::Cancelled => "it was stopped".to_owned(),
         });
-        let written = written.map(drop).map_err(|error| format!("{}: {error}", path.display()));
         wake(TaskEvent::Wrote(path, written));
     };
-    if let Err(TaskError::Failed(message)) = spawn("write", work) {
+    if let Err(TaskError::Failed(message)) = spawn(name, work) {
         failed(TaskEvent::Wrote(output, Err(message)));
     }
 }
@@ -255,6 +281,12 @@ pub fn arrange(job: Arranging, wake: &Wake) {
         }
     };
     spawn("arrange", work).ok(); // without a thread the rows stay as they are
+}
+
+/// Asks the desktop what is asked of it.
+pub fn ask_desktop(wake: &Wake) {
+    let wake = Arc::clone(wake);
+    spawn("desktop", move || wake(TaskEvent::Wished(desktop::wishes()))).ok(); // without a thread it is as usual
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.

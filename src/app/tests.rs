@@ -17,8 +17,7 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
-use crate::scene::rows::GroupKind;
-use crate::store::{LaneIdx, RowIdx};
+use crate::ui::picker::Purpose;
 use crate::ui::{Command, MarkCommand, RowCommand, Step};
 
 /// Two spans on one thread: the first two fifths and the last two fifths of the capture.
@@ -139,7 +138,7 @@ impl Driven {
         (rects.len() - dim, dim)
     }
 
-    fn click(&mut self, x: f32, y: f32) {
+    pub(super) fn click(&mut self, x: f32, y: f32) {
         let pos = egui::pos2(x, y);
         let button = |pressed| egui::Event::PointerButton {
             pos,
@@ -154,7 +153,7 @@ impl Driven {
         self.seconds += 2.0;
     }
 
-    fn press(&mut self, key: egui::Key) {
+    pub(super) fn press(&mut self, key: egui::Key) {
         let event = |pressed| egui::Event::Key {
             key,
             physical_key: None,
@@ -180,7 +179,7 @@ impl Driven {
         }
     }
 
-    fn selected_name(&mut self) -> Option<String> {
+    pub(super) fn selected_name(&mut self) -> Option<String> {
         let timeline = self.app.timeline_mut()?;
         let row = timeline.selected()?;
         let snapshot = timeline.snapshot();
@@ -248,7 +247,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     driven.until("the longest of that name", |driven| driven.shows("200 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    driven.app.act(Command::WriteTable(table.clone()));
+    driven.app.act(Command::Write(Purpose::Table, table.clone()));
     driven.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");
@@ -293,26 +292,6 @@ fn a_flame_graph_stacks_what_runs_within_what() {
 }
 
 #[test]
-fn a_click_selects_what_is_under_it_keys_go_on_from_there_and_escape_lets_go() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    // Down the canvas at a time within the first span, until its row is hit.
-    let hit = (0..20).any(|step| {
-        driven.click(350.0, 60.0 + 6.0 * f32::from(i16::try_from(step).unwrap()));
-        driven.selected_name().is_some()
-    });
-    assert!(hit, "no click hits the span");
-    assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
-    driven.press(egui::Key::Period);
-    assert_eq!(driven.selected_name().as_deref(), Some("omega"));
-    driven.press(egui::Key::Period);
-    assert_eq!(driven.selected_name().as_deref(), Some("omega"), "there is none after the last");
-    driven.press(egui::Key::Escape);
-    assert_eq!(driven.selected_name(), None);
-}
-
-#[test]
 fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again() {
     let folder = tempfile::tempdir().unwrap();
     let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
@@ -343,79 +322,6 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     assert_eq!(timeline.marks().all().len(), 1);
     assert!(timeline.view().start_ns().abs_diff(view.start_ns()) <= 2, "{:?} {view:?}", timeline.view());
     assert!((timeline.view().width_ns() / view.width_ns() - 1.0).abs() < 0.01, "{:?} {view:?}", timeline.view());
-}
-
-#[test]
-fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_the_span() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let settle = |driven: &mut Driven, command| {
-        driven.app.act(command);
-        (0..4).for_each(|_| driven.frame(Vec::new()));
-        let view = driven.app.timeline_mut().unwrap().view();
-        (view.start_ns(), view.ns_per_px())
-    };
-    let whole = settle(&mut driven, Command::Step(Step::Whole));
-    let row = RowIdx { lane: LaneIdx(0), row: 1 };
-    let omega = settle(&mut driven, Command::Reveal(row));
-    let fitted = settle(&mut driven, Command::Step(Step::Selection));
-    assert!(fitted.1 < omega.1);
-    assert_eq!(settle(&mut driven, Command::Step(Step::Back)), whole);
-    assert_eq!(settle(&mut driven, Command::Step(Step::Forward)), fitted);
-    settle(&mut driven, Command::Mark(MarkCommand::Add));
-    settle(&mut driven, Command::Step(Step::Whole));
-    settle(&mut driven, Command::Select(None));
-    settle(&mut driven, Command::Mark(MarkCommand::Add));
-    settle(&mut driven, Command::Select(Some(row)));
-    settle(&mut driven, Command::Mark(MarkCommand::Measure));
-    assert!(driven.app.timeline_mut().unwrap().range().is_some());
-    driven.press(egui::Key::Escape);
-    assert_eq!((driven.app.timeline_mut().unwrap().range(), driven.selected_name().as_deref()), (None, Some("omega")));
-    driven.press(egui::Key::Escape);
-    assert_eq!(driven.selected_name(), None);
-}
-
-#[test]
-fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let row = RowIdx { lane: LaneIdx(0), row: 1 };
-    for command in [
-        RowCommand::FoldAll(true),
-        RowCommand::Hide(GroupKind::Track(TrackIdx(0))),
-        RowCommand::Filter("nothing is called so".to_owned()),
-    ] {
-        driven.app.act(Command::Rows(command));
-    }
-    driven.app.act(Command::Reveal(row));
-    driven.frame(Vec::new());
-    let timeline = driven.app.timeline_mut().unwrap();
-    assert!(timeline.last_frame().is_some_and(|frame| !frame.rects.is_empty()), "the span is not drawn");
-    assert_eq!(timeline.arrangement().filter, "");
-}
-
-#[test]
-fn the_details_do_not_hide_the_span_that_they_are_of() {
-    let threads = (0..40).map(|tid| format!(r#"{{"ph":"X","name":"t{tid}","pid":1,"tid":{tid},"ts":0,"dur":400}}"#));
-    let mut driven = Driven::new();
-    let json = format!("[{}]", threads.collect::<Vec<_>>().join(","));
-    driven.app.show_capture(snapshot(&json), "many".into(), false);
-    driven.frame(Vec::new());
-    let before = driven.app.timeline_mut().unwrap().view().height_px();
-    // Up from the bottom of the canvas, until a row is hit.
-    let hit = (0..10).any(|step| {
-        driven.click(350.0, 570.0 - 4.0 * f32::from(i16::try_from(step).unwrap()));
-        driven.selected_name().is_some()
-    });
-    assert!(hit, "no click hits a span");
-    driven.frame(Vec::new());
-    driven.frame(Vec::new());
-    let timeline = driven.app.timeline_mut().unwrap();
-    let view = *timeline.view();
-    assert!(view.height_px() < before - 100.0, "the details are open");
-    assert!(view.scroll_px() > 0.0, "the row is behind the details");
 }
 
 #[test]
@@ -470,41 +376,6 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     let timeline = driven.app.timeline_mut().unwrap();
     assert_eq!(timeline.snapshot().store().damaged_in_all(), 0);
     assert_eq!((timeline.view().start_ns(), timeline.view().end_ns()), (view.start_ns(), view.end_ns()));
-}
-
-#[test]
-fn a_tap_that_ends_within_a_frame_still_zooms() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let whole = driven.app.timeline_mut().unwrap().view().ns_per_px();
-    let event = |pressed| egui::Event::Key {
-        key: egui::Key::W,
-        physical_key: None,
-        pressed,
-        repeat: false,
-        modifiers: egui::Modifiers::NONE,
-    };
-    driven.frame(vec![event(true), event(false)]);
-    let once = driven.app.timeline_mut().unwrap().view().ns_per_px();
-    assert!(once < whole);
-    driven.frame(vec![event(true), event(false), event(true), event(false)]);
-    let thrice = driven.app.timeline_mut().unwrap().view().ns_per_px();
-    assert!(((once / thrice) / (whole / once).powi(2) - 1.0).abs() < 1e-9, "two taps in a frame are two");
-}
-
-#[test]
-fn held_keys_zoom_and_the_home_key_shows_everything_again() {
-    let mut driven = Driven::new();
-    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.frame(Vec::new());
-    let ns_per_px = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().ns_per_px();
-    let whole = ns_per_px(&mut driven);
-    driven.press(egui::Key::W);
-    assert!(ns_per_px(&mut driven) < whole);
-    driven.press(egui::Key::Home);
-    driven.frame(Vec::new());
-    assert!((ns_per_px(&mut driven) - whole).abs() < 1e-9);
 }
 
 #[test]

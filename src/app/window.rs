@@ -14,7 +14,7 @@ use super::dialogs;
 use super::hand_over::{HandOverError, Meeting};
 use super::preferences::WindowPlace;
 use super::state::{App, Effect};
-use super::tasks::{TaskEvent, Wake};
+use super::tasks::{self, TaskEvent, Wake};
 use super::{AppError, AppOptions};
 use crate::model::Sources;
 use crate::render::Picture;
@@ -88,6 +88,7 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
         repaint_at: None,
         failed: None,
     };
+    tasks::ask_desktop(&shell.wake);
     // Without it, another start opens a window of its own.
     let host = meeting.and_then(|meeting| meeting.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
@@ -311,6 +312,11 @@ impl Shell {
     fn carry_out(&mut self, event_loop: &ActiveEventLoop, effect: Effect) {
         match effect {
             Effect::Quit => event_loop.exit(),
+            Effect::Paste => {
+                let copied = self.window.as_mut().and_then(|open| open.egui.clipboard_text());
+                self.app.paste(&copied.unwrap_or_default());
+                self.request_redraw();
+            }
             Effect::Dialog { purpose, suggested_name, folder } => {
                 if let Some(open) = &self.window {
                     dialogs::choose(&open.window, purpose, &suggested_name, folder, &self.wake);

@@ -56,6 +56,23 @@ pub fn signed_time_ns(text: &str) -> Result<i64, String> {
     count.checked_mul(sign).and_then(|ns| i64::try_from(ns).ok()).ok_or_else(out_of_range)
 }
 
+/// A time in nanoseconds as a person would type it, in the largest unit of which it is one or more: [`signed_time_ns`] takes
+/// it back, exactly.
+#[must_use]
+pub fn signed_time_text(ts_ns: i64) -> String {
+    let magnitude = ts_ns.unsigned_abs();
+    let units = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0_usize)]
+        .map(|(unit, digits)| (unit, digits, 10_u64.pow(digits as u32)));
+    let (unit, digits, scale) =
+        units.into_iter().find(|&(_, _, scale)| magnitude >= scale).unwrap_or(("s", 9, units[0].2));
+    let sign = if ts_ns < 0 { "-" } else { "" };
+    let fraction = format!("{:0digits$}", magnitude % scale);
+    match fraction.trim_end_matches('0') {
+        "" => format!("{sign}{}{unit}", magnitude / scale),
+        fraction => format!("{sign}{}.{fraction}{unit}", magnitude / scale),
+    }
+}
+
 /// Why a number with a unit cannot be taken.
 #[derive(Debug)]
 enum Problem {
@@ -110,7 +127,27 @@ fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
+
+    #[test]
+    fn times_are_written_in_the_unit_that_a_person_would_take() {
+        let texts = [(0, "0s"), (1_500_000, "1.5ms"), (-2_000_000_000, "-2s"), (999, "999ns"), (-1_001, "-1.001us")];
+        for (ts_ns, text) in texts {
+            assert_eq!(signed_time_text(ts_ns), text);
+        }
+        assert_eq!(signed_time_text(i64::MIN), "-9223372036.854775808s");
+    }
+
+    proptest! {
+        #[test]
+        fn every_time_that_is_written_is_read_back_to_the_nanosecond(ts_ns in any::<i64>(), shift in 0..63) {
+            for ts_ns in [ts_ns >> shift, i64::MIN, i64::MAX] {
+                prop_assert_eq!(signed_time_ns(&signed_time_text(ts_ns)), Ok(ts_ns));
+            }
+        }
+    }
 
     #[test]
     fn sizes_take_powers_of_1024_and_of_1000() {

@@ -10,7 +10,7 @@ use super::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowColorBy, LowCommand, LowCommon, LowExport,
     LowExportFormat, LowFilter, LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRows, LowSpans, LowSynth,
-    LowWindow,
+    LowTheme, LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Budget;
@@ -18,6 +18,7 @@ use crate::export::ExportFormat;
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
+use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
 
@@ -110,6 +111,10 @@ pub struct Render {
     pub sources: Sources,
     pub output: PathBuf,
     pub size: SizeArg,
+    /// Pixels for each point.
+    pub scale: f32,
+    /// Dark or light; `None`: as the desktop is set.
+    pub shade: Option<Shade>,
     pub colors: Colors,
     pub range: TimeRange,
 }
@@ -160,9 +165,14 @@ impl Command {
                 Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
-                let LowRender { capture: files, output, size, color, palette, range, common } = low;
+                let LowRender { capture: files, output, size, scale, theme, color, palette, range, common } = low;
                 let (colors, range) = (colors(color, palette), time_range(&range)?);
-                let render = Render { sources: capture(files)?, output, size, colors, range };
+                let shade = match theme {
+                    LowTheme::Dark => Some(Shade::Dark),
+                    LowTheme::Light => Some(Shade::Light),
+                    LowTheme::System => None,
+                };
+                let render = Render { sources: capture(files)?, output, size, scale, shade, colors, range };
                 Self::Render { render, load: load(common)? }
             }
             Some(LowCommand::Synth(low)) => {
@@ -400,6 +410,9 @@ mod tests {
             "longspan info a --cache x --no-cache",
             "longspan export a -o b.json --by-process",
             "longspan render a -o b.png --size 0x0",
+            "longspan render a -o b.png --scale 0",
+            "longspan render a -o b.png --scale NaN",
+            "longspan render a -o b.png --theme blue",
             "longspan synth -o a --spans 5 --disorder 1.5",
             "longspan --demo a.json",
             "longspan cache",

@@ -265,6 +265,12 @@ pub struct LowRender {
     /// The size in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
     pub size: SizeArg,
+    /// How many pixels a point of text and lines has, 0.5 to 8: 2 for screens with fine pixels
+    #[arg(long, value_name = "N", default_value = "1", value_parser = scale)]
+    pub scale: f32,
+    /// Dark, light, or as the desktop is set
+    #[arg(long, value_enum, default_value_t)]
+    pub theme: LowTheme,
     /// What gives spans their colours
     #[arg(long, value_enum, default_value_t)]
     pub color: LowColorBy,
@@ -358,6 +364,23 @@ fn part(text: &str) -> Result<f64, String> {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
         _ => Err("expected a part of one, 0 to 1".to_owned()),
     }
+}
+
+fn scale(text: &str) -> Result<f32, String> {
+    match text.parse() {
+        Ok(scale) if (0.5..=8.0).contains(&scale) => Ok(scale),
+        _ => Err("expected a number, 0.5 to 8".to_owned()),
+    }
+}
+
+/// Dark or light.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
+pub enum LowTheme {
+    #[default]
+    Dark,
+    Light,
+    /// As the desktop is set; dark where there is none
+    System,
 }
 
 /// What gives spans their colours.

@@ -5,12 +5,14 @@ use super::load::load;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
 use crate::app::demo::demo_capture;
+use crate::app::desktop;
 use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 
 /// Where the demo is drawn when there is no display.
@@ -38,19 +40,21 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
     let picture = std::env::current_dir()?.join(DEMO_PICTURE);
     let size = SizeArg { width_px: 1920, height_px: 1080 };
     let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeRange::default());
-    render(&Render { sources, output: picture.clone(), size, colors, range }, how)?;
+    let (output, shade) = (picture.clone(), Some(Shade::Dark));
+    render(&Render { sources, output, size, scale: 1.0, shade, colors, range }, how)?;
     to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", picture.display())?))
 }
 
 /// Draws a capture into a PNG file.
 pub fn render(render: &Render, how: &Load) -> Result<(), CliError> {
-    let Render { sources, output, size, colors, range } = render;
+    let Render { sources, output, size, scale, shade, colors, range } = render;
     let snapshot = Snapshot::new(load(sources, how)?.store);
     let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
     let title = sources.title();
     let size_px = [size.width_px, size.height_px];
-    let options = PictureOptions { size_px, from_ns, to_ns, colors: *colors, title, ..PictureOptions::default() };
-    Ok(render_png(snapshot, &options, output)?)
+    let shade = shade.or_else(|| desktop::wishes().shade).unwrap_or_default();
+    let options = PictureOptions { size_px, scale: *scale, from_ns, to_ns, shade, colors: *colors, title };
+    Ok(render_png(snapshot, &options, sources, output)?)
 }
 
 /// Whether there may be a display. Only the systems where a server draws windows can be without.

@@ -214,6 +214,13 @@ impl Viewport {
         }
     }
 
+    /// The same slice of time and the same rows on so many times the pixels across and down.
+    #[must_use]
+    pub fn magnified(&self, times: f64) -> Self {
+        let [width_px, height_px, scroll_px] = [self.width_px, self.height_px, self.scroll_px].map(|px| px * times);
+        Self { ns_per_px: self.ns_per_px / times, width_px, height_px, scroll_px, ..*self }
+    }
+
     /// Takes a new size: the left edge and the zoom stay.
     pub fn resize(&mut self, width_px: f64, height_px: f64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();

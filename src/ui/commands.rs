@@ -1,11 +1,13 @@
 //! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are made
 //! from it, so that none of them can say something else.
 
-use egui::{Key, KeyboardShortcut, Modifiers, Ui};
+use egui::text_selection::LabelSelectionState;
+use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
-use super::{Command, ExportFormat, MarkCommand, Panel, RowCommand, Step, TabCommand};
+use super::picker::Purpose;
+use super::{Command, ExportFormat, MarkCommand, Panel, PictureSize, RowCommand, Step, TabCommand};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -17,6 +19,8 @@ use crate::scene::rows::Density;
 pub struct UiState {
     /// How many tabs there are.
     pub tabs: usize,
+    /// How many files the capture that is open has.
+    pub files: usize,
     /// Whether a capture is open.
     pub has_capture: bool,
     /// Whether it can be written: it is sorted to its end, and nothing else runs.
@@ -25,6 +29,8 @@ pub struct UiState {
     pub is_busy: bool,
     /// Whether a span is selected.
     pub has_span: bool,
+    /// Whether the table of statistics is shown.
+    pub has_table: bool,
     /// Whether a slice of time is selected.
     pub has_range: bool,
     /// Whether rows are hidden.
@@ -92,7 +98,9 @@ enum When {
     Closable,
     Tabs,
     Capture,
+    Files,
     Span,
+    Table,
     Selection,
     Hidden,
     Marks(usize),
@@ -124,7 +132,9 @@ impl Entry {
             When::Closable => state.has_capture || state.is_busy || state.tabs > 1,
             When::Tabs => state.tabs > 1,
             When::Capture => state.has_capture,
+            When::Files => state.files > 1,
             When::Span => state.has_span,
+            When::Table => state.has_table,
             When::Selection => state.has_span || state.has_range,
             When::Hidden => state.has_hidden,
             When::Marks(least) => state.marks >= least,
@@ -184,24 +194,42 @@ const fn ctrl_shift(key: Key) -> KeyboardShortcut {
     KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key)
 }
 
+/// The keys of the clipboard.
+const COPY: KeyboardShortcut = ctrl(Key::C);
+const PASTE: KeyboardShortcut = ctrl(Key::V);
+
 /// The table.
 pub const TABLE: &[Entry] = &[
-    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::ChooseCapture),
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::Choose(Purpose::Open)),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::ShowPicker),
+    entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::Paste),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::OpenDemo),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tabs(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
-        Command::ChooseExport(ExportFormat::Native)
+        Command::Choose(Purpose::Export(ExportFormat::Native))
     })
     .section(),
-    entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| Command::ChooseExport(ExportFormat::Chrome)),
-    entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| Command::ChooseExport(ExportFormat::Csv)),
+    entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
+        Command::Choose(Purpose::Export(ExportFormat::Chrome))
+    }),
+    entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
+        Command::Choose(Purpose::Export(ExportFormat::Csv))
+    }),
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
-        Command::ChooseExport(ExportFormat::Parquet)
+        Command::Choose(Purpose::Export(ExportFormat::Parquet))
     }),
     entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
-        Command::ChooseExport(ExportFormat::Selected)
+        Command::Choose(Purpose::Export(ExportFormat::Selected))
     }),
+    entry(Menu::File, "Export picture...", &[ctrl_shift(Key::S)], When::Capture, |_| {
+        Command::Choose(Purpose::Picture(PictureSize::AsShown))
+    })
+    .section(),
+    entry(Menu::File, "Export picture of twice the size...", &[], When::Capture, |_| {
+        Command::Choose(Purpose::Picture(PictureSize::Doubled))
+    }),
+    entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::CopySpan).section(),
+    entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::CopyTable),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::Quit).section(),
     entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
         Command::Step(Step::Whole)
@@ -212,6 +240,7 @@ pub const TABLE: &[Entry] = &[
     }),
     entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| Command::Step(Step::ZoomOut)),
     entry(Menu::View, "Losses", &[], When::Capture, |_| Command::Toggle(Panel::Losses)).section(),
+    entry(Menu::View, "Files and their clocks", &[], When::Files, |_| Command::Toggle(Panel::Sources)),
     entry(Menu::View, "Details", &[], When::Capture, |_| Command::Toggle(Panel::Details)),
     entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| Command::Toggle(Panel::Statistics)),
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| Command::Toggle(Panel::Flame)),
@@ -396,19 +425,33 @@ pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
         return Vec::new();
     }
     let is_typing = ui.ctx().text_edit_focused();
+    let mut commands = pressed_for_clipboard(ui, state, is_typing);
     let mut keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry))).collect();
     // Shift and Alt do not keep a plain key from being recognised, so those with more modifiers are looked for first.
     keys.sort_by_key(|(key, _)| std::cmp::Reverse(modifier_count(key.modifiers)));
-    let mut commands = Vec::new();
     for (key, entry) in keys {
         let writes_text = key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT;
-        if (is_typing && writes_text) || !entry.is_enabled(state) {
+        let is_of_text = writes_text || [COPY, PASTE].contains(key);
+        if (is_typing && is_of_text) || !entry.is_enabled(state) {
             continue;
         }
         let count = ui.input_mut(|input| input.count_and_consume_key(key.modifiers, key.logical_key));
         commands.extend((0..count.min(REPEATS_MAX)).map(|_| entry.command(state)));
     }
     commands
+}
+
+/// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the selected
+/// span and open the paths that were copied elsewhere.
+fn pressed_for_clipboard(ui: &Ui, state: &UiState, is_typing: bool) -> Vec<Command> {
+    let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
+    let copies_words = labels.is_some_and(|labels| labels.lock().has_selection());
+    let command = |event: &Event| match event {
+        Event::Copy => (state.has_span && !copies_words).then_some(Command::CopySpan),
+        Event::Paste(text) => Some(Command::OpenPasted(text.clone())),
+        _ => None,
+    };
+    if is_typing { Vec::new() } else { ui.input(|input| input.events.iter().filter_map(command).collect()) }
 }
 
 fn modifier_count(modifiers: Modifiers) -> u32 {

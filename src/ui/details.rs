@@ -101,8 +101,8 @@ impl Details {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
                     commands.push(Command::Select(None));
                 }
-                if ui.button("Copy").on_hover_text("Name, times and arguments as text").clicked() {
-                    ui.ctx().copy_text(self.as_text());
+                if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
+                    commands.push(Command::CopySpan);
                 }
                 if ui.button("Zoom to it").on_hover_text("F").clicked() {
                     commands.push(Command::Step(Step::Selection));
@@ -200,7 +200,8 @@ impl Details {
     }
 
     /// Everything that is known, to be pasted elsewhere.
-    fn as_text(&self) -> String {
+    #[must_use]
+    pub fn as_text(&self) -> String {
         let known = &self.description;
         let mut lines = vec![
             format!("name: {}", known.name),

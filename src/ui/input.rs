@@ -34,12 +34,12 @@ pub(super) fn pointer(
     let ruler = ui.interact(places.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, places, &ruler);
     wheel(timeline, ui, places, canvas);
-    if let Some(at) = clicked_at(ui).or(canvas.interact_pointer_pos()) {
+    if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
+        canvas.request_focus();
+        commands.push(Command::Select(timeline.row_under(places, at)));
+        // Both clicks may come in one slow frame: the first has selected nothing yet.
         if canvas.double_clicked() {
             commands.push(Command::Step(Step::Selection));
-        } else if canvas.clicked() {
-            canvas.request_focus();
-            commands.push(Command::Select(timeline.row_under(places, at)));
         }
     }
 }
@@ -50,14 +50,21 @@ fn drag(timeline: &mut Timeline, ui: &Ui, places: &Places, response: &Response, 
     if response.drag_started() {
         let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
         timeline.drag = if selects && on_canvas { Drag::Range(timeline.time_at(places, origin)) } else { Drag::Move };
+        timeline.hand.clear();
     }
-    if let (Drag::Range(from_ns), true) = (timeline.drag, on_canvas && response.dragged()) {
-        timeline.range = response.interact_pointer_pos().map(|at| ordered(from_ns, timeline.time_at(places, at)));
+    let is_held = response.dragged() || response.drag_stopped();
+    let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
+    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
+        timeline.range = Some(ordered(from_ns, timeline.time_at(places, at)));
         return;
+    }
+    if let Some(at) = held_at {
+        timeline.hand.add(timeline.now_s, at);
     }
     // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
     let moved = match response.total_drag_delta() {
         Some(whole) if response.drag_started() => whole,
+        None if response.drag_stopped() => last_move(ui),
         _ => response.drag_delta(),
     };
     let scale = f64::from(timeline.scale());
@@ -73,9 +80,16 @@ fn drag(timeline: &mut Timeline, ui: &Ui, places: &Places, response: &Response, 
         ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
     }
     if response.drag_stopped() && timeline.drag == Drag::Move {
-        let velocity = ui.input(|input| input.pointer.velocity());
+        let velocity = timeline.hand.velocity().unwrap_or_default();
         timeline.let_glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
     }
+}
+
+/// How far the hand moved in the frame in which it let go, up to there: a drag that is over is told of no movement.
+fn last_move(ui: &Ui) -> Vec2 {
+    let (latest, moved) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.delta()));
+    let released = released_at(ui).zip(latest);
+    released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
 }
 
 /// A drag on the ruler selects time; a click lets go of it.
@@ -84,7 +98,9 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, places: &Places, ruler: &Re
         ui.ctx().set_cursor_icon(egui::CursorIcon::Text);
     }
     let origin = ui.input(|input| input.pointer.press_origin());
-    if let (Some(origin), Some(at)) = (origin, ruler.interact_pointer_pos().filter(|_| ruler.dragged())) {
+    let at = released_at(ui).filter(|_| ruler.drag_stopped());
+    let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
+    if let (Some(origin), Some(at)) = (origin, at) {
         timeline.range = Some(ordered(timeline.time_at(places, origin), timeline.time_at(places, at)));
     } else if ruler.clicked() {
         timeline.range = None;
@@ -135,10 +151,10 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, places: &Places, canvas: &Response) {
 }
 
 /// Where the button was let go: within a slow frame the pointer may have gone on from there.
-fn clicked_at(ui: &Ui) -> Option<Pos2> {
+fn released_at(ui: &Ui) -> Option<Pos2> {
     ui.input(|input| {
         input.events.iter().rev().find_map(|event| match event {
-            Event::PointerButton { pos, button: PointerButton::Primary, pressed: false, .. } => Some(*pos),
+            Event::PointerButton { pos, pressed: false, .. } => Some(*pos),
             _ => None,
         })
     })

@@ -31,9 +31,11 @@ pub mod rows;
 mod ruler_bar;
 mod scroll_bar;
 pub mod search;
+pub mod sources;
 mod span_names;
 pub mod statistics;
 pub mod status;
+mod still;
 pub mod tab_bar;
 pub mod theme;
 pub mod timeline;
@@ -44,6 +46,7 @@ use std::path::{Path, PathBuf};
 
 use self::marks::RulerOrigin;
 use self::navigation::Navigation;
+use self::picker::Purpose;
 use self::preferences::{SecondStart, Sizes};
 use self::questions::Question;
 use crate::model::{Sources, TrackIdx};
@@ -57,22 +60,26 @@ use crate::store::lane::RowIdx;
 /// What the user asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Command {
-    /// To choose a capture in a dialog.
-    ChooseCapture,
-    /// To choose where to write the capture, sorted.
-    ChooseExport(ExportFormat),
+    /// To choose a file in a dialog.
+    Choose(Purpose),
     /// To open a capture.
     Open(Sources),
+    /// To load the files of the capture that is open anew, moved in time.
+    MoveFiles(Sources),
+    /// To open the files whose paths were copied elsewhere.
+    Paste,
+    /// To open the files whose paths this text holds.
+    OpenPasted(String),
+    /// To copy the selected span as text.
+    CopySpan,
+    /// To copy the table of statistics as comma-separated text.
+    CopyTable,
     /// To choose a capture in the picker of the window itself.
     ShowPicker,
     /// To open a generated capture.
     OpenDemo,
-    /// To write the capture, sorted.
-    Export(ExportFormat, PathBuf),
-    /// To choose where to write the table of statistics.
-    ChooseTable,
-    /// To write the table of statistics, as comma-separated text.
-    WriteTable(PathBuf),
+    /// To write a file.
+    Write(Purpose, PathBuf),
     /// To list a folder in the picker.
     List(PathBuf),
     /// To close the picker.
@@ -245,6 +252,8 @@ pub enum Panel {
     Losses,
     /// The marks.
     Marks,
+    /// The files of a capture that has several.
+    Sources,
     /// What has no menu.
     Preferences,
     /// The keys.
@@ -253,6 +262,15 @@ pub enum Panel {
     Statistics,
     /// The flame graph.
     Flame,
+}
+
+/// How many pixels a picture of the timeline has.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureSize {
+    /// As many as on the screen.
+    AsShown,
+    /// Twice as many across and down: for print, and for screens with finer pixels.
+    Doubled,
 }
 
 /// In which format the sorted capture is written.

@@ -126,10 +126,12 @@ mod tests {
     fn state(has_capture: bool) -> UiState {
         UiState {
             tabs: 1,
+            files: 1,
             has_capture,
             can_export: false,
             is_busy: false,
             has_span: false,
+            has_table: false,
             has_range: false,
             has_hidden: false,
             shade: crate::scene::color::Shade::Dark,

@@ -6,7 +6,7 @@ use egui::{RichText, Ui};
 
 use super::errors::MIDDLE;
 use super::theme::Theme;
-use super::{Command, ExportFormat};
+use super::{Command, ExportFormat, PictureSize};
 use crate::model::Sources;
 use crate::scene::labels::shown;
 
@@ -19,6 +19,38 @@ pub enum Purpose {
     Export(ExportFormat),
     /// To be written with the table of statistics.
     Table,
+    /// To be written with a picture of the timeline.
+    Picture(PictureSize),
+}
+
+impl Purpose {
+    /// What a dialog for it is called.
+    #[must_use]
+    pub fn title(self) -> &'static str {
+        match self {
+            Self::Open => "Open a trace, or several on one timeline",
+            Self::Export(_) => "Export the sorted trace",
+            Self::Table => "Save the statistics",
+            Self::Picture(_) => "Save a picture of the timeline",
+        }
+    }
+
+    /// The name that is offered for a file made of a capture that is called so; nothing where a file is to be there.
+    #[must_use]
+    pub fn suggested_name(self, capture: &str) -> String {
+        let stem = capture.strip_suffix(".gz").unwrap_or(capture);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let stem = if stem.is_empty() { "trace" } else { stem };
+        match self {
+            Self::Open => String::new(),
+            Self::Table => format!("{stem}-statistics.csv"),
+            Self::Picture(_) => format!("{stem}.png"),
+            Self::Export(format) => {
+                let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
+                format!("{stem}-{what}.{}", format.extension())
+            }
+        }
+    }
 }
 
 /// A file or a folder in a listing.
@@ -71,16 +103,16 @@ impl Picker {
     /// Shows the dialog.
     pub fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
-        let (title, verb) = match self.purpose {
-            Purpose::Open => ("Open a trace", "Open"),
-            Purpose::Export(_) => ("Export the sorted trace", "Export"),
-            Purpose::Table => ("Save the statistics", "Save"),
+        let verb = match self.purpose {
+            Purpose::Open => "Open",
+            Purpose::Export(_) => "Export",
+            Purpose::Table | Purpose::Picture(_) => "Save",
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);
         egui::Modal::new(egui::Id::unique("picker")).area(area).frame(frame).show(ui.ctx(), |ui| {
             ui.set_width(560.0);
-            ui.label(RichText::new(title).size(15.0).strong());
+            ui.label(RichText::new(self.purpose.title()).size(15.0).strong());
             ui.add_space(4.0);
             self.show_folder(ui, theme, &mut commands);
             self.show_entries(ui, theme, &mut commands);
@@ -198,8 +230,7 @@ impl Picker {
                 Command::Open(Sources::unmoved(self.together.iter().map(|name| self.folder.join(name))))
             }
             Purpose::Open => Command::Open(Sources::from(&path)),
-            Purpose::Export(format) => Command::Export(format, path),
-            Purpose::Table => Command::WriteTable(path),
+            purpose => Command::Write(purpose, path),
         }
     }
 }

@@ -212,8 +212,8 @@ impl SearchPanel {
         let list = Rect::from_min_max(place.min, pos2(bar.left() - 2.0, place.bottom()));
         // All of it, so that the panel keeps its width.
         ui.allocate_rect(place, Sense::hover());
-        let response = ui.interact(list, ui.scope_id().with("list"), Sense::click());
-        if response.hovered() {
+        let response = ui.interact(list, ui.scope_id().with("list"), Sense::hover());
+        if response.contains_pointer() {
             self.scrolled -= ui.input(|input| input.smooth_scroll_delta().y) / ROW_POINTS;
             let rows = self.scrolled.trunc();
             self.scrolled -= rows;
@@ -222,7 +222,6 @@ impl SearchPanel {
         self.drag_bar(ui, bar, in_view, total, theme);
         self.first = self.first.min(last_first);
         let painter = ui.painter_at(list);
-        let pointed = response.hover_pos().map(|at| ((at.y - list.top()) / ROW_POINTS) as u64);
         for slot in 0..in_view.min(total) {
             let number = self.first + slot;
             let hit = number.checked_sub(self.page.0).and_then(|place| self.page.1.get(usize::try_from(place).ok()?));
@@ -233,11 +232,15 @@ impl SearchPanel {
             let top = list.top() + slot as f32 * ROW_POINTS;
             let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW_POINTS - 1.0));
             let is_current = self.current.is_some_and(|(current, _)| current == number);
-            if is_current || pointed == Some(slot) {
+            let texts = HitTexts::of(&hit, snapshot);
+            // By its place in the list: the focus stays there while the list scrolls.
+            let response = ui.interact(row, ui.scope_id().with(("hit", slot)), Sense::click());
+            response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_current, texts.spoken()));
+            if is_current || response.hovered() || response.has_focus() {
                 painter.rect_filled(row, 3.0, if is_current { theme.raised } else { theme.header });
             }
-            paint_hit(&painter, row, &hit, snapshot, theme);
-            if response.clicked() && pointed == Some(slot) {
+            texts.paint(&painter, row, theme);
+            if response.clicked() {
                 self.current = Some((number, hit));
                 commands.push(Command::Reveal(hit.row));
             }
@@ -280,18 +283,43 @@ impl SearchPanel {
     }
 }
 
-fn paint_hit(painter: &egui::Painter, row: Rect, hit: &Hit, snapshot: &Snapshot, theme: &Theme) {
-    let row = row.shrink2(vec2(6.0, 2.0));
-    let (title, small) = (egui::FontId::proportional(13.0), egui::FontId::proportional(11.0));
-    let clipped = painter.with_clip_rect(row);
-    let dur = if hit.dur_ns > 0 { duration_text(hit.dur_ns) } else { String::new() };
-    let right = clipped.text(row.right_top(), egui::Align2::RIGHT_TOP, dur, small.clone(), theme.text);
-    let name = Rect::from_min_max(row.min, pos2(right.left() - 6.0, row.bottom()));
-    let text = shown(snapshot.names().get(hit.name).text).into_owned();
-    painter.with_clip_rect(name).text(row.min, egui::Align2::LEFT_TOP, text, title, theme.text);
-    let at = seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
-    let (track, _) = track_title(snapshot.track(snapshot.lane(hit.row.lane).track));
-    clipped.text(row.left_bottom(), egui::Align2::LEFT_BOTTOM, format!("{at} s  ·  {track}"), small, theme.weak_text);
+/// What is shown and told of a hit.
+struct HitTexts {
+    name: String,
+    /// Empty for what has no duration.
+    dur: String,
+    start: String,
+    track: String,
+}
+
+impl HitTexts {
+    fn of(hit: &Hit, snapshot: &Snapshot) -> Self {
+        Self {
+            name: shown(snapshot.names().get(hit.name).text).into_owned(),
+            dur: if hit.dur_ns > 0 { duration_text(hit.dur_ns) } else { String::new() },
+            start: seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns())),
+            track: track_title(snapshot.track(snapshot.lane(hit.row.lane).track)).0,
+        }
+    }
+
+    /// As a screen reader tells it.
+    fn spoken(&self) -> String {
+        let Self { name, dur, start, track } = self;
+        let dur = if dur.is_empty() { String::new() } else { format!(", {dur}") };
+        format!("{name}, {track}, at {start} s{dur}")
+    }
+
+    fn paint(self, painter: &egui::Painter, row: Rect, theme: &Theme) {
+        let Self { name, dur, start, track } = self;
+        let row = row.shrink2(vec2(6.0, 2.0));
+        let (title, small) = (egui::FontId::proportional(13.0), egui::FontId::proportional(11.0));
+        let clipped = painter.with_clip_rect(row);
+        let right = clipped.text(row.right_top(), egui::Align2::RIGHT_TOP, dur, small.clone(), theme.text);
+        let place = Rect::from_min_max(row.min, pos2(right.left() - 6.0, row.bottom()));
+        painter.with_clip_rect(place).text(row.min, egui::Align2::LEFT_TOP, name, title, theme.text);
+        let below = format!("{start} s  ·  {track}");
+        clipped.text(row.left_bottom(), egui::Align2::LEFT_BOTTOM, below, small, theme.weak_text);
+    }
 }
 
 fn hits_text(count: u64) -> String {

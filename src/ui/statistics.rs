@@ -8,6 +8,7 @@ use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Sha
 
 use super::Command;
 use super::bars::Bars;
+use super::picker::Purpose;
 use super::questions::{Answer, NameFacts, Question, TimeRange};
 use super::theme::Theme;
 use crate::base::progress::Progress;
@@ -156,10 +157,10 @@ impl StatisticsPanel {
                     commands.push(Command::Toggle(super::Panel::Statistics));
                 }
                 if ui.button("Copy as CSV").clicked() {
-                    ui.ctx().copy_text(self.csv());
+                    commands.push(Command::CopyTable);
                 }
                 if ui.button("Save as CSV...").clicked() {
-                    commands.push(Command::ChooseTable);
+                    commands.push(Command::Choose(Purpose::Table));
                 }
             });
         });

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Pos2, Rect, Sense, Stroke, Ui};
+use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
 use super::input::Drag;
 use super::marks::RulerOrigin;
@@ -84,6 +84,8 @@ pub struct Timeline {
     /// The time of the frame.
     pub(super) now_s: f64,
     pub(super) drag: Drag,
+    /// Where the hand that drags was in the last moments: two places tell its speed, however slow the frames are.
+    pub(super) hand: egui::util::History<Pos2>,
     /// What of the map the hand has taken hold of.
     pub(super) map_grip: Option<Grip>,
     /// The slice of time that is selected.
@@ -95,13 +97,15 @@ pub struct Timeline {
     /// Where the pointer is on the rows.
     pub(super) pointer_x_px: Option<f64>,
     colors: Colors,
-    shade: Shade,
+    pub(super) shade: Shade,
     palette: Palette,
     scale: f32,
-    gutter_points: f32,
-    budget: RectBudget,
+    /// The size that it was shown with last, in points.
+    pub(super) size_points: Vec2,
+    pub(super) gutter_points: f32,
+    pub(super) budget: RectBudget,
     /// What is shown in full colour, while the rest is dimmed.
-    filtered: Option<Arc<Filtered>>,
+    pub(super) filtered: Option<Arc<Filtered>>,
     /// What a search has found, for the map.
     pub(super) hits: Option<Hits>,
 }
@@ -110,9 +114,19 @@ impl Timeline {
     /// A timeline that shows the whole of a capture.
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
-        let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         // Where the system gives no threads, frames wait.
-        let workers = Workers::start_for_window().ok();
+        Self::with_workers(snapshot, budget, theme.shade, navigation, Workers::start_for_window().ok())
+    }
+
+    /// The same with those who ask for what frames show.
+    pub(super) fn with_workers(
+        snapshot: Snapshot,
+        budget: RectBudget,
+        shade: Shade,
+        navigation: Navigation,
+        workers: Option<Workers>,
+    ) -> Self {
+        let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         let pane = |layer| {
             let mut pane = Pane::new(layer);
             pane.ask_with(&snapshot, workers.as_ref());
@@ -144,6 +158,7 @@ impl Timeline {
             history: History::default(),
             now_s: 0.0,
             drag: Drag::Move,
+            hand: egui::util::History::new(2..100, 0.1),
             map_grip: None,
             range: None,
             marks: Marks::default(),
@@ -151,10 +166,11 @@ impl Timeline {
             flows: None,
             pointer_x_px: None,
             colors: Colors::default(),
-            shade: theme.shade,
-            palette: Palette::new(theme.shade),
+            shade,
+            palette: Palette::new(shade),
             // Not a scale of any screen: the first frame lays out.
             scale: 0.0,
+            size_points: Vec2::ZERO,
             gutter_points: GUTTER_POINTS,
             budget,
             filtered: None,
@@ -325,6 +341,7 @@ impl Timeline {
     pub fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let places = Places::new(ui, self.gutter_points, self.pinned.layout.height_px());
+        self.size_points = places.all.size();
         self.fit(&places);
         let response = ui.interact(places.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
         let gutter_response = ui.interact(places.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());

@@ -1,18 +1,17 @@
 //! What is seen before a capture is open: the ways to open one, and the captures that were opened last.
 
-use std::path::Path;
-
 use egui::{Align, Layout, RichText, Ui};
 
 use super::Command;
+use super::picker::Purpose;
 use super::theme::Theme;
 use crate::model::Sources;
 
 /// As many captures that were opened last as the smallest window has room for.
 const RECENT_MAX: usize = 5;
 
-/// Shows the ways in the middle of the window. `recent` are paths of captures, the last opened first.
-pub fn show(ui: &mut Ui, recent: &[String], theme: &Theme) -> Option<Command> {
+/// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
+pub fn show(ui: &mut Ui, recent: &[Sources], theme: &Theme) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
@@ -25,7 +24,7 @@ pub fn show(ui: &mut Ui, recent: &[String], theme: &Theme) -> Option<Command> {
             .fill(theme.accent)
             .min_size(egui::vec2(200.0, 36.0));
         if ui.add(primary).clicked() {
-            command = Some(Command::ChooseCapture);
+            command = Some(Command::Choose(Purpose::Open));
         }
         ui.add_space(2.0);
         let secondary = egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(egui::vec2(200.0, 36.0));
@@ -35,10 +34,9 @@ pub fn show(ui: &mut Ui, recent: &[String], theme: &Theme) -> Option<Command> {
         if !recent.is_empty() {
             ui.add_space(14.0);
             ui.label(RichText::new("Opened last").small().color(theme.weak_text));
-            for path in recent.iter().map(Path::new).take(RECENT_MAX) {
-                let name = path.file_name().unwrap_or(path.as_os_str()).to_string_lossy();
-                if ui.link(name).on_hover_text(path.display().to_string()).clicked() {
-                    command = Some(Command::Open(Sources::unmoved([path.to_owned()])));
+            for sources in recent.iter().take(RECENT_MAX) {
+                if ui.link(sources.title()).on_hover_text(sources.to_string()).clicked() {
+                    command = Some(Command::Open(sources.clone()));
                 }
             }
         }

@@ -40,6 +40,47 @@ fn each_way_to_colour_spans_draws_another_picture() {
 
 #[cfg(feature = "window")]
 #[test]
+fn a_picture_has_the_theme_and_the_scale_that_were_asked_for() {
+    let folder = folder();
+    let output = folder.path().join("picture.png");
+    let capture = data("viztracer_ring.json.gz");
+    // Nobody's desktop: the session bus of the one who runs the test says nothing here.
+    let draw = |more: &[&str]| {
+        let words = ["render", "--no-cache", text(&capture), "-o", text(&output), "--size", "600x400"];
+        let words = [&words[..], more].concat();
+        let mut child =
+            command(&words).env("DBUS_SESSION_BUS_ADDRESS", "unix:path=/nowhere").spawn().expect("it starts");
+        assert_eq!(wait(&mut child, &words), Some(0));
+        fs::read(&output).expect("written")
+    };
+    let usual = draw(&[]);
+    assert!(draw(&["--theme", "dark", "--scale", "1"]) == usual, "these are what is usual");
+    assert!(draw(&["--theme", "system"]) == usual, "without a desktop it is dark");
+    let light = draw(&["--theme", "light"]);
+    let large = draw(&["--scale", "2"]);
+    assert!(light != usual && large != usual && light != large);
+    assert_eq!(size_of_png(&large), (600, 400), "the size is in pixels, whatever the scale");
+}
+
+#[cfg(feature = "window")]
+#[test]
+fn a_picture_that_cannot_be_written_is_an_error_that_names_it_and_leaves_what_was_there() {
+    let folder = folder();
+    let capture = folder.path().join("a.json");
+    fs::copy(data("ugly.json"), &capture).expect("copied");
+    let before = fs::read(&capture).expect("readable");
+    let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&capture)]).failed(1);
+    assert!(message.contains("a.json: is a capture that is open"), "{message}");
+    assert!(fs::read(&capture).expect("readable") == before);
+    let nowhere = folder.path().join("none/picture.png");
+    let message = longspan(&["render", "--no-cache", text(&capture), "-o", text(&nowhere)]).failed(1);
+    assert!(message.contains("picture.png: cannot write"), "{message}");
+    let message = longspan(&["render", "--no-cache", text(&capture), "-o", "/dev/full"]).failed(1);
+    assert!(message.contains("/dev/full: cannot write: No space left"), "{message}");
+}
+
+#[cfg(feature = "window")]
+#[test]
 fn the_demo_is_drawn_where_there_is_no_display() {
     let folder = folder();
     let cache = folder.path().join("cache");

@@ -25,15 +25,6 @@ const PANELS: [(&str, &str); 8] = [
 /// The last columns of the table of statistics: it scrolls where there is no room for all of its numbers.
 const SCROLLED: [&str; 3] = ["p99", "Min", "Max"];
 
-/// Opens a panel by the name of its command.
-fn give(desk: &mut Desk, command: &str) {
-    desk.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
-    desk.harness.step();
-    desk.type_text(command);
-    desk.press(Modifiers::NONE, Key::Enter);
-    desk.harness.step();
-}
-
 /// Controls that have no name, and those that no pointer can reach because they lie outside of the screen.
 fn check(desk: &mut Desk, size: Vec2, what: &str) {
     // Menus and windows take a second pass to find their place.
@@ -61,11 +52,15 @@ fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
             check(&mut desk, size, &format!("a capture, {size} at {scale}"));
             for (command, shows) in PANELS {
                 let mut desk = Desk::with_capture(size, scale);
-                give(&mut desk, command);
+                desk.give(command);
                 desk.until(command, |desk| desk.says(shows));
                 check(&mut desk, size, &format!("{command}, {size} at {scale}"));
             }
         }
+        let mut desk = Desk::with_two_files(size);
+        desk.give("Files and their clocks");
+        desk.until("the files", |desk| desk.says("Moved by: other.json"));
+        check(&mut desk, size, &format!("the files, {size}"));
     }
 }
 
@@ -99,7 +94,7 @@ fn nothing_in_the_line_at_the_bottom_stands_on_anything_else() {
     for size in SIZES {
         let mut desk = Desk::with_capture(size, 1.0);
         desk.harness.state_mut().set_adapter("A graphics card with a name of some length".to_owned(), false);
-        give(&mut desk, "Colour by duration");
+        desk.give("Colour by duration");
         desk.harness.run_steps(3);
         let nodes = desk.harness.root().children_recursive();
         let is_of_line = |node: &Node<'_>| {

@@ -65,6 +65,19 @@ impl Desk {
         Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
+    /// With the capture and another one on one timeline: a span of one second that starts with it, and an end without a begin.
+    pub fn with_two_files(size: Vec2) -> Self {
+        let mut desk = Self::empty(size, 1.0);
+        let other = desk.folder.path().join("other.json");
+        let spans =
+            r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":1000000},{"ph":"E","pid":9,"tid":9,"ts":1}]"#;
+        std::fs::write(&other, spans).expect("written");
+        let files = [desk.capture.clone(), other];
+        desk.harness.state_mut().open_files(&files);
+        desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+        desk
+    }
+
     /// With the capture open.
     pub fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut desk = Self::empty(size, pixels_per_point);
@@ -108,6 +121,15 @@ impl Desk {
             format!("{:?}: {}{}", node.role(), text(node.label()), text(node.value()))
         });
         texts.collect()
+    }
+
+    /// Opens a panel by the name of its command.
+    pub fn give(&mut self, command: &str) {
+        self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+        self.harness.step();
+        self.type_text(command);
+        self.press(Modifiers::NONE, Key::Enter);
+        self.harness.step();
     }
 
     /// Presses a key.

@@ -16,6 +16,15 @@ fn a_search_by_the_keyboard_counts_and_reads_out_each_hit() {
     desk.type_text("cat:io dur>=200us");
     desk.until("the number of hits", |desk| desk.says("3 hits"));
     desk.until("the list of hits", |desk| desk.says("Hits 1 to 3 of 3"));
+    desk.until("the hits", |desk| desk.says("ListItem: write"));
+    let hits = desk.harness.query_all_by_role(egui::Role::ListItem);
+    let told: Vec<_> = hits.map(|hit| hit.accesskit_node().label().unwrap_or_default()).collect();
+    let expected = [
+        "write, Thread 2, at 0.000000000 s, 400 µs",
+        "read, main, at 0.000100000 s, 200 µs",
+        "write, Thread 2, at 0.000600000 s, 300 µs",
+    ];
+    assert_eq!(told, expected, "each hit in view is told with its thread, its start and its duration");
     let order = ["write, 400 µs", "read, 200 µs", "write, 300 µs"];
     for expected in order {
         desk.press(Modifiers::NONE, Key::Enter);
@@ -26,6 +35,25 @@ fn a_search_by_the_keyboard_counts_and_reads_out_each_hit() {
     desk.press(Modifiers::NONE, Key::Escape);
     desk.until("no search", |desk| desk.harness.query_by_label("Search").is_none());
     assert!(desk.summary().contains("Selected: read"), "{}", desk.summary());
+}
+
+#[test]
+fn a_hit_that_the_tabulator_leads_to_is_gone_to_with_enter() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.type_text("read");
+    desk.until("the hits", |desk| desk.says("ListItem: read"));
+    let second = "read, main, at 0.000500000 s, 100 µs";
+    for _ in 0..30 {
+        if desk.harness.get_by_label(second).is_focused() {
+            break;
+        }
+        desk.press(Modifiers::NONE, Key::Tab);
+    }
+    assert!(desk.harness.get_by_label(second).is_focused(), "{}", desk.told().join("\n"));
+    desk.press(Modifiers::NONE, Key::Enter);
+    desk.until("the second hit", |desk| desk.summary().contains("Selected: read, 100 µs"));
 }
 
 #[test]

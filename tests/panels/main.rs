@@ -2,5 +2,7 @@
 //! stands on the screen is found by what it says it is, never by where it is.
 
 mod controls;
+mod copied;
 mod desk;
+mod files;
 mod finding;

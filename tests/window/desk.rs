@@ -79,6 +79,10 @@ impl Desk {
         path
     }
 
+    pub fn display(&self) -> &str {
+        &self.display
+    }
+
     pub fn cache(&self) -> PathBuf {
         self.folder.path().join("cache")
     }

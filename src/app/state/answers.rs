@@ -27,14 +27,9 @@ impl App {
                 }
             }
             TaskEvent::Chosen(Choice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
-            TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), paths)) => {
+            TaskEvent::Chosen(Choice::Chosen(purpose, paths)) => {
                 for path in paths {
-                    self.act(Command::Export(format, path));
-                }
-            }
-            TaskEvent::Chosen(Choice::Chosen(Purpose::Table, paths)) => {
-                for path in paths {
-                    self.act(Command::WriteTable(path));
+                    self.act(Command::Write(purpose, path));
                 }
             }
             TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
@@ -45,6 +40,9 @@ impl App {
                 }
             }
             TaskEvent::Chosen(Choice::Dismissed) => {}
+            // The fonts are handed to the next frame anew.
+            TaskEvent::FoundFonts => self.themed = false,
+            TaskEvent::Wished(wishes) => self.set_wishes(wishes),
             // Work that no tab has started.
             of_shown => self.take_in(self.shown_tab, of_shown),
         }
@@ -109,7 +107,8 @@ impl App {
             }
             TaskEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),
             TaskEvent::Wrote(_, Err(message)) => {
-                tab.message = Some(("The statistics could not be written", message));
+                tab.note.clear();
+                tab.message = Some(("The file could not be written", message));
             }
             // Of a task that was given up.
             _ => {}
@@ -117,14 +116,14 @@ impl App {
     }
 
     fn show_capture_in(&mut self, at: usize, snapshot: Snapshot, sources: Sources, grows: bool) {
-        let id = self.next_task();
+        let (id, navigation) = (self.next_task(), self.navigation());
         let tab = &mut self.tabs[at];
         // While more is sorted, what is looked at stays in view.
         let (timeline, is_mended) =
             if let Some(OpenCapture { timeline, grows: true, is_mended, .. }) = tab.capture.take() {
                 (timeline.with_more(snapshot), is_mended)
             } else {
-                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, self.preferences.navigation);
+                let mut timeline = Timeline::new(snapshot, self.budget, &self.theme, navigation);
                 timeline.set_density(self.preferences.density);
                 timeline.set_colors(self.preferences.colors);
                 (timeline, false)
@@ -132,12 +131,14 @@ impl App {
         tab.panels.forget(timeline.snapshot(), &tab.wake);
         let mut capture = OpenCapture::new(id, sources, timeline, grows, &tab.wake);
         capture.is_mended = is_mended;
-        let kept = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
-        if let Some((kept, note)) = kept.map(|folders| folders.timeline(&capture.sources)) {
-            tab.note.extend(note);
-            if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
-                tasks::arrange(job, &tab.wake);
-            }
+        let folders = self.options.folders.as_ref().filter(|_| !grows && capture.timeline.is_untouched());
+        let (kept, note) = match tab.moved_from.take() {
+            Some(view) => (Some(view), None),
+            None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
+        };
+        tab.note.extend(note);
+        if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
+            tasks::arrange(job, &tab.wake);
         }
         tab.capture = Some(capture);
     }

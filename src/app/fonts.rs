@@ -1,0 +1,173 @@
+//! Fonts of the system, for letters that the fonts of the window lack: other scripts, symbols, emoji. No font of the system
+//! is looked at before the first such letter is to be shown; then one is looked for in the background, and the letters are
+//! drawn again. A font is mapped, not read, by the library that finds it.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use egui::FontFamily;
+use egui::epaint::text::{FallbackRequest, FontInsert, FontProvider};
+use egui_system_font_provider::SystemFontProvider;
+
+use super::tasks::{TaskEvent, Wake, guarded, spawn};
+
+/// A letter in fonts of a kind.
+type Wanted = (FontFamily, char);
+
+/// What was found: `None` while it is looked for, and an answer even where no font has the letter.
+type Found = BTreeMap<Wanted, Option<Option<FontInsert>>>;
+
+/// Finds a font that has a letter.
+type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
+
+/// The fonts of the system.
+#[derive(Clone)]
+pub struct Fonts {
+    known: Arc<Mutex<Known>>,
+    /// Whom to tell of fonts that were found; `None`: whoever asks waits.
+    wake: Option<Wake>,
+}
+
+#[derive(Default)]
+struct Known {
+    found: Found,
+    /// Made when the first letter is looked for: to list the fonts of a system takes up to a second.
+    finder: Option<Finder>,
+    is_looking: bool,
+}
+
+impl Fonts {
+    /// Fonts that come later, when they are found; `wake` is then told.
+    #[must_use]
+    pub fn in_background(wake: &Wake) -> Self {
+        Self { known: Arc::default(), wake: Some(Arc::clone(wake)) }
+    }
+
+    /// Fonts that are waited for: for pictures.
+    #[must_use]
+    pub fn at_once() -> Self {
+        Self { known: Arc::default(), wake: None }
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        // A finder that panicked has left what was found before.
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Looks for all letters that are wanted and not found yet.
+    fn look(&self) {
+        let mut finder = self.known().finder.take().unwrap_or_else(system_finder);
+        loop {
+            let next = self.known().found.iter().find(|(_, found)| found.is_none()).map(|(wanted, _)| wanted.clone());
+            let Some((family, letter)) = next else { break };
+            let found = guarded(|| Ok(finder(&family, letter))).unwrap_or_else(|_| {
+                finder = Box::new(|_, _| None);
+                None
+            });
+            self.known().found.insert((family, letter), Some(found));
+        }
+        let mut known = self.known();
+        (known.finder, known.is_looking) = (Some(finder), false);
+    }
+}
+
+/// Asks the system.
+fn system_finder() -> Finder {
+    let system = SystemFontProvider::new();
+    Box::new(move |family, letter| {
+        let mut buffer = [0; 4];
+        system.font_for(&FallbackRequest { cluster: letter.encode_utf8(&mut buffer), family })
+    })
+}
+
+impl FontProvider for Fonts {
+    fn font_for(&self, request: &FallbackRequest<'_>) -> Option<FontInsert> {
+        let letter = request.cluster.chars().next()?;
+        let wanted = (request.family.clone(), letter);
+        let mut known = self.known();
+        if let Some(found) = known.found.get(&wanted) {
+            return found.clone().flatten();
+        }
+        known.found.insert(wanted.clone(), None);
+        let Some(wake) = &self.wake else {
+            drop(known);
+            self.look();
+            return self.known().found.get(&wanted).cloned().flatten().flatten();
+        };
+        if !std::mem::replace(&mut known.is_looking, true) {
+            let (fonts, wake) = (self.clone(), Arc::clone(wake));
+            let work = move || {
+                fonts.look();
+                wake(TaskEvent::FoundFonts);
+            };
+            // Without a thread the letters stay empty boxes.
+            known.is_looking = spawn("fonts", work).is_ok();
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::mpsc::channel;
+    use std::time::Duration;
+
+    use egui::epaint::text::FontData;
+
+    use super::*;
+
+    /// A font by its name, without a letter in it.
+    fn font(name: &str) -> FontInsert {
+        FontInsert { name: name.to_owned(), data: FontData::from_static(&[]), families: Vec::new() }
+    }
+
+    /// A system whose fonts have the letters of two ranges.
+    fn made() -> Finder {
+        Box::new(|family, letter| match letter {
+            'a'..='z' => Some(font("latin")),
+            '一'..='龥' => Some(font(if *family == FontFamily::Monospace { "han mono" } else { "han" })),
+            '!' => panic!("a font that is broken"),
+            _ => None,
+        })
+    }
+
+    fn ask(fonts: &Fonts, family: &FontFamily, letter: &str) -> Option<String> {
+        fonts.font_for(&FallbackRequest { cluster: letter, family }).map(|font| font.name)
+    }
+
+    #[test]
+    fn a_letter_is_looked_for_in_the_background_once_and_found_when_it_is_asked_again() {
+        let (sender, told) = channel();
+        let sender = Mutex::new(sender);
+        let wake: Wake = Arc::new(move |event| sender.lock().unwrap().send(event).unwrap());
+        let fonts = Fonts::in_background(&wake);
+        fonts.known().finder = Some(made());
+        for (letter, expected) in [("漢", Some("han")), ("\u{1f600}", None)] {
+            assert_eq!(ask(&fonts, &FontFamily::Proportional, letter), None, "nobody waits for it");
+            let event = told.recv_timeout(Duration::from_secs(30)).unwrap();
+            assert!(matches!(event, TaskEvent::FoundFonts));
+            assert_eq!(ask(&fonts, &FontFamily::Proportional, letter).as_deref(), expected);
+            // What was not found is not looked for again either.
+            assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
+        }
+    }
+
+    #[test]
+    fn a_picture_waits_for_its_fonts_and_each_kind_of_letters_has_its_own() {
+        let fonts = Fonts::at_once();
+        fonts.known().finder = Some(made());
+        assert_eq!(ask(&fonts, &FontFamily::Proportional, "字").as_deref(), Some("han"));
+        assert_eq!(ask(&fonts, &FontFamily::Monospace, "字").as_deref(), Some("han mono"));
+        assert_eq!(ask(&fonts, &FontFamily::Monospace, "?"), None);
+    }
+
+    #[test]
+    fn a_finder_that_fails_leaves_boxes_and_what_was_found_before() {
+        let fonts = Fonts::at_once();
+        fonts.known().finder = Some(made());
+        assert_eq!(ask(&fonts, &FontFamily::Proportional, "a").as_deref(), Some("latin"));
+        assert_eq!(ask(&fonts, &FontFamily::Proportional, "!"), None);
+        assert_eq!(ask(&fonts, &FontFamily::Proportional, "b"), None);
+        assert_eq!(ask(&fonts, &FontFamily::Proportional, "a").as_deref(), Some("latin"));
+    }
+}

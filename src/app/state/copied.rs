@@ -1,0 +1,109 @@
+//! What goes to the clipboard as text, and the paths that come from it.
+
+use std::path::PathBuf;
+
+use super::App;
+use crate::ui::Command;
+
+impl App {
+    /// Copies what a command asks for.
+    pub(in crate::app) fn copy(&self, command: &Command, ctx: &egui::Context) {
+        let tab = self.tab();
+        let text = match command {
+            Command::CopySpan => tab.capture.as_ref().and_then(|capture| Some(capture.details.as_ref()?.as_text())),
+            Command::CopyTable => Some(tab.panels.statistics_csv()),
+            _ => None,
+        };
+        if let Some(text) = text {
+            ctx.copy_text(text);
+        }
+    }
+
+    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. Lines that
+    /// are neither are left out, and that is said.
+    pub fn paste(&mut self, text: &str) {
+        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
+        let paths: Vec<PathBuf> = lines.iter().filter_map(|line| path_of(line)).collect();
+        if paths.is_empty() {
+            self.set_note("What was copied is no path of a file.".to_owned());
+            return;
+        }
+        self.open_files(&paths);
+        if paths.len() < lines.len() {
+            let (paths, lines) = (paths.len(), lines.len());
+            self.set_note(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));
+        }
+    }
+}
+
+/// The file that a line names: by its whole path, also in quotes, or by its address. A path from a folder could be meant
+/// from any folder, and is none.
+fn path_of(line: &str) -> Option<PathBuf> {
+    let quoted = |mark: char| line.strip_prefix(mark)?.strip_suffix(mark);
+    let line = quoted('"').or_else(|| quoted('\'')).unwrap_or(line);
+    let path = match line.strip_prefix("file://") {
+        // After the slashes may stand the name of a host: that of this one, or nothing.
+        Some(rest) => path_of_bytes(decoded(rest.strip_prefix("localhost").unwrap_or(rest))?),
+        None => PathBuf::from(line),
+    };
+    path.is_absolute().then_some(path)
+}
+
+/// The path of an address, in which a byte may stand as a percent sign and two digits.
+fn decoded(address: &str) -> Option<Vec<u8>> {
+    let mut bytes = Vec::with_capacity(address.len());
+    let mut rest = address.as_bytes();
+    while let [first, tail @ ..] = rest {
+        (bytes, rest) = match (first, tail) {
+            (b'%', [high, low, after @ ..]) => {
+                let digit = |byte: &u8| char::from(*byte).to_digit(16);
+                let byte = digit(high)? * 16 + digit(low)?;
+                bytes.push(u8::try_from(byte).ok()?);
+                (bytes, after)
+            }
+            (b'%', _) => return None,
+            _ => {
+                bytes.push(*first);
+                (bytes, tail)
+            }
+        };
+    }
+    Some(bytes)
+}
+
+/// A file's name is any bytes.
+#[cfg(unix)]
+fn path_of_bytes(bytes: Vec<u8>) -> PathBuf {
+    let name: std::ffi::OsString = std::os::unix::ffi::OsStringExt::from_vec(bytes);
+    name.into()
+}
+
+/// The address of a file on a drive has a slash before the drive.
+#[cfg(not(unix))]
+fn path_of_bytes(bytes: Vec<u8>) -> PathBuf {
+    let text = String::from_utf8_lossy(&bytes);
+    text.strip_prefix('/').unwrap_or(&text).into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_line_names_a_file_by_its_whole_path_or_its_address() {
+        for (line, path) in [
+            ("/a/b c.json", "/a/b c.json"),
+            ("\"/a/b c.json\"", "/a/b c.json"),
+            ("'/a/b.json'", "/a/b.json"),
+            ("file:///a/b%20c%25.json", "/a/b c%.json"),
+            ("file://localhost/a/%C3%A9.json", "/a/\u{e9}.json"),
+        ] {
+            assert_eq!(path_of(line), Some(PathBuf::from(path)), "{line}");
+        }
+        for line in
+            ["b.json", "~/b.json", "https://a/b.json", "file://host/b.json", "file:///a%2", "file:///a%zz", "\""]
+        {
+            assert_eq!(path_of(line), None, "{line}");
+        }
+    }
+}

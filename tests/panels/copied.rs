@@ -1,0 +1,100 @@
+//! What goes to the clipboard, and what comes from it.
+
+use egui::{Event, Key, Modifiers, OutputCommand, vec2};
+use egui_kittest::kittest::Queryable;
+
+use crate::desk::Desk;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// What the last frame copied.
+fn copied(desk: &Desk) -> Option<String> {
+    let commands = &desk.harness.output().platform_output.commands;
+    commands.iter().find_map(|command| match command {
+        OutputCommand::CopyText(text) => Some(text.clone()),
+        _ => None,
+    })
+}
+
+/// With the request selected, and the search closed again.
+fn with_request() -> Desk {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.type_text("request");
+    desk.press(Modifiers::NONE, Key::Enter);
+    desk.until("the request", |desk| desk.summary().contains("Selected: request"));
+    desk
+}
+
+#[test]
+fn the_key_to_copy_copies_the_selected_span_but_in_a_field_the_words_there() {
+    let mut desk = with_request();
+    desk.harness.event(Event::Copy);
+    desk.harness.step();
+    assert_eq!(copied(&desk), None, "nothing is selected in the field of the search");
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.harness.step();
+    desk.harness.event(Event::Copy);
+    desk.harness.step();
+    let text = copied(&desk).expect("a text");
+    for part in ["name: request", "duration: 1000000 ns", "track: main (1)", "category: net", "/index.html"] {
+        assert!(text.contains(part), "{part} is not in {text}");
+    }
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.until("nothing selected", |desk| desk.summary().contains("Nothing selected."));
+    desk.harness.event(Event::Copy);
+    desk.harness.step();
+    assert_eq!(copied(&desk), None);
+}
+
+#[test]
+fn statistics_are_copied_as_they_are_shown_by_their_button_and_by_their_command() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    desk.press(Modifiers::COMMAND, Key::T);
+    desk.until("the lines", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    desk.click("Copy as CSV");
+    let by_button = copied(&desk).expect("a table");
+    let lines: Vec<_> = by_button.lines().collect();
+    assert_eq!(lines[0], "name,category,count,total,self,mean,p50,p99,min,max");
+    assert_eq!(lines[1], r#""request","net",1,1000000,700000,1000000,1000000,1000000,1000000,1000000"#);
+    assert_eq!(lines.len(), 4);
+    desk.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    desk.harness.step();
+    desk.type_text("copy the statistics");
+    // Without the release, which would be a frame of its own.
+    let (key, modifiers) = (Key::Enter, Modifiers::NONE);
+    desk.harness.event(Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers });
+    desk.until("the table", |desk| copied(desk).as_deref() == Some(&*by_button));
+}
+
+#[test]
+fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
+    let mut desk = Desk::empty(SCREEN, 1.0);
+    desk.harness.step();
+    desk.harness.event(Event::Paste("a sentence\nand another".to_owned()));
+    desk.harness.step();
+    assert_eq!(desk.harness.state().note(), "What was copied is no path of a file.");
+    let second = desk.capture.with_file_name("a copy.json");
+    std::fs::copy(&desk.capture, &second).expect("copied");
+    let address = format!("file://{}", second.display()).replace(' ', "%20");
+    let lines = format!("{}\n{address}\n\nnothing\n", desk.capture.display());
+    desk.harness.event(Event::Paste(lines));
+    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+    assert_eq!(desk.harness.state().title(), "capture.json and a copy.json - Longspan");
+    assert!(desk.summary().contains("Timeline of 6 tracks"), "{}", desk.summary());
+    assert_eq!(desk.harness.state().note(), "Of 3 lines that were copied, 2 name a file; the others were left out.");
+}
+
+#[test]
+fn what_is_pasted_into_a_field_is_a_text_and_opens_nothing() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    let path = desk.capture.display().to_string();
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.harness.event(Event::Paste(path));
+    desk.harness.run_steps(2);
+    assert_eq!(desk.harness.state().tab_count(), 1);
+    assert_eq!(desk.harness.state().note(), "");
+    desk.until("no hits", |desk| desk.says("Label: No hits"));
+}

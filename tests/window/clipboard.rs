@@ -1,0 +1,78 @@
+//! What leaves the window and what comes into it by the clipboard of the desktop, and as a picture.
+
+use std::fs::File;
+use std::io::{BufReader, Write};
+use std::process::{Command, Stdio};
+
+use crate::desk::{Desk, text, until};
+use crate::open::TWO_SPANS;
+use crate::picture::span_color;
+use crate::rows::{opened, span_on};
+
+#[test]
+fn the_selected_span_is_copied_as_text_that_another_program_can_paste() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let alpha = span_on(&window.settled(), "alpha").expect("the span");
+    window.click((alpha.right - 20, alpha.middle().1));
+    window.settled();
+    window.key("ctrl+c");
+    let copied = window.until("the text", |window| {
+        let copied = window.desk.tool("xclip", &["-selection", "clipboard", "-out"]);
+        copied.contains("name: alpha").then_some(copied)
+    });
+    assert!(copied.contains("duration: 400000000 ns") && copied.contains(r#"{"answer":42}"#), "{copied}");
+}
+
+#[test]
+fn paths_that_a_file_manager_has_copied_are_opened_as_one_capture() {
+    let desk = Desk::new();
+    let others = TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta");
+    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two b.json", &others));
+    let window = desk.open(&[]);
+    window.settled();
+    let copied = format!("file://{}\n{}\n", text(&one), text(&two));
+    let mut owner = Command::new("xclip");
+    owner.args(["-selection", "clipboard", "-in"]).env("DISPLAY", desk.display()).stdin(Stdio::piped());
+    let mut owner = owner.spawn().unwrap_or_else(|error| panic!("xclip: {error}; `.ci/setup` installs it"));
+    owner.stdin.take().expect("a pipe").write_all(copied.as_bytes()).expect("written");
+    assert!(owner.wait().expect("a child").success());
+    window.key("ctrl+v");
+    window.until_title("one.json and two b.json - Longspan");
+    window.until_found("a span of the first", span_color("alpha"));
+    window.until_found("a span of the second", span_color("delta"));
+}
+
+#[test]
+fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    window.xdotool(&["key", "--repeat", "2", "plus"]);
+    window.point((5, 5));
+    let screen = window.settled();
+    window.key("ctrl+shift+s");
+    window.until("the picker", |window| (window.look() != screen).then_some(()));
+    window.settled();
+    let output = desk.folder.path().join("timeline.png");
+    window.enter(text(&output));
+    until("the picture", || output.is_file().then_some(()));
+    let file = BufReader::new(File::open(&output).expect("readable"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a picture");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("not too large")];
+    let info = reader.next_frame(&mut bytes).expect("a picture");
+    let (width, height) = (info.width as usize, info.height as usize);
+    assert!(width == 1280 && height > 600, "{width} x {height}");
+    // The line at the bottom is not in it; around the window is an edge as thick as the manager of windows likes. The edges of
+    // slanted lines round otherwise where they lie elsewhere.
+    let differs = |(x, y): (usize, usize), edge: usize| {
+        let shown = screen.at(x + edge, y + 776 - height + edge);
+        let drawn = &bytes[4 * (y * width + x)..][..3];
+        drawn.iter().zip(shown).any(|(drawn, shown)| drawn.abs_diff(shown) > 12)
+    };
+    let different = |edge| {
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        places.filter(|&place| differs(place, edge)).count()
+    };
+    let different = (0..3).map(different).min().expect("three");
+    assert!(different * 1000 < width * height, "{different} pixels differ");
+}

@@ -1,0 +1,162 @@
+//! The rest of what the hand and the keys do: from span to span, to marks, into a span, away with a row; and a drag that goes
+//! on when it is let go. With real input, judged by the pixels.
+
+use crate::desk::{Desk, Window};
+use crate::open::TWO_SPANS;
+use crate::picture::{Color, Picture, Place, SELECTION};
+use crate::rows::{FIRST_TRACK, ROWS, many_threads, opened, span_on};
+
+/// A span with another one in it, and a third after both.
+const NESTED: &str = r#"[
+    {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400000},
+    {"ph":"X","name":"inner","pid":1,"tid":1,"ts":100000,"dur":200000},
+    {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
+
+/// The line of the mark that was made or chosen last.
+const MARK: Color = [0xf2, 0xb1, 0x4a];
+
+/// Above the place where the pointer waits: it has white pixels itself.
+const TOP_ROWS: Place = Place { bottom: 200, ..ROWS };
+
+/// Where the pointer waits: on the canvas and on no span.
+const FREE: (usize, usize) = (700, 600);
+
+#[track_caller]
+fn until_selected(window: &Window<'_>, name: &str) {
+    window.until(&format!("{name} is selected"), |window| {
+        let picture = window.look();
+        let (span, outline) = (span_on(&picture, name)?, picture.find_within(TOP_ROWS, SELECTION)?);
+        (outline.left.abs_diff(span.left) <= 3 && outline.right.abs_diff(span.right) <= 3).then_some(())
+    });
+}
+
+fn mark_at(picture: &Picture) -> Option<usize> {
+    picture.find_within(ROWS, MARK).map(|line| line.left)
+}
+
+#[test]
+fn keys_go_from_span_to_span_into_one_and_out_of_it() {
+    let desk = Desk::new();
+    let window = opened(&desk, "nested.json", NESTED, "omega");
+    let alpha = span_on(&window.settled(), "alpha").expect("the span");
+    window.click((alpha.right - 10, alpha.middle().1));
+    window.settled();
+    window.point((700, 350));
+    until_selected(&window, "alpha");
+    for (key, selected) in [
+        ("bracketright", "omega"),
+        ("bracketleft", "alpha"),
+        ("Down", "inner"),
+        ("Up", "alpha"),
+        ("period", "omega"),
+        ("comma", "alpha"),
+    ] {
+        window.key(key);
+        until_selected(&window, selected);
+    }
+}
+
+#[test]
+fn a_double_click_fills_the_view_with_a_span_and_the_keys_lead_out_back_and_forward() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let whole = span_on(&window.settled(), "omega").expect("the span");
+    let width = |name: &str, held: &dyn Fn(usize) -> bool| {
+        window.until(name, |window| span_on(&window.look(), "omega").filter(|span| held(span.width())));
+        window.settled();
+    };
+    window.point(whole.middle());
+    window.xdotool(&["click", "--repeat", "2", "--delay", "60", "1"]);
+    // Within one slow frame the pointer would be elsewhere when the click is looked at.
+    window.settled();
+    window.point(FREE);
+    width("the span fills the view", &|width| width > 800);
+    window.key("0");
+    width("the whole capture", &|width| width.abs_diff(whole.width()) <= 2);
+    window.key("alt+Left");
+    width("the span again", &|width| width > 800);
+    window.key("alt+Right");
+    width("forward to the whole", &|width| width.abs_diff(whole.width()) <= 2);
+    window.key("f");
+    width("the selected span", &|width| width > 800);
+}
+
+#[test]
+fn marks_stand_where_the_pointer_was_and_the_time_between_two_fills_the_view() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    for x in [600, 900] {
+        window.point((x, FREE.1));
+        window.settled();
+        window.key("m");
+        window.until("the mark", |window| mark_at(&window.look()).filter(|at| at.abs_diff(x) <= 1));
+    }
+    window.key("shift+n");
+    window.until("the mark before", |window| mark_at(&window.look()).filter(|at| at.abs_diff(600) <= 1));
+    window.key("n");
+    window.until("the next mark", |window| mark_at(&window.look()).filter(|at| at.abs_diff(900) <= 1));
+    let before = span_on(&window.settled(), "omega").expect("the span");
+    window.key("shift+m");
+    window.until("the time between the marks", |window| {
+        span_on(&window.look(), "omega").filter(|now| now.left > before.left + 100)
+    });
+}
+
+#[test]
+fn a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again() {
+    let desk = Desk::new();
+    let window = opened(&desk, "many.json", &many_threads(), "span 0");
+    let row = span_on(&window.settled(), "span 0").expect("the first row");
+    window.point(FIRST_TRACK);
+    window.settled();
+    window.click((217, FIRST_TRACK.1));
+    window.settled();
+    window.point(FREE);
+    window.until("the next row in its place", |window| {
+        let picture = window.look();
+        let next = span_on(&picture, "span 1").filter(|next| next.top == row.top);
+        next.filter(|_| span_on(&picture, "span 0").is_none())
+    });
+    let before = window.settled();
+    window.key("ctrl+shift+p");
+    window.until("the list of commands", |window| (window.look() != before).then_some(()));
+    window.xdotool(&["type", "--delay", "10", "show hidden"]);
+    window.key("Return");
+    window.until("the row again", |window| span_on(&window.look(), "span 0").filter(|now| now.top == row.top));
+}
+
+/// Drags by 100 pixels to the left and lets go at speed; returns how far the span has gone in the end.
+fn thrown(window: &Window<'_>) -> usize {
+    window.key("Home");
+    window.settled();
+    window.xdotool(&["key", "--repeat", "4", "plus"]);
+    let before = span_on(&window.settled(), "omega").expect("the span").left;
+    let mut words: Vec<String> = ["mousemove", "900", "600", "mousedown", "1"].map(str::to_owned).into();
+    for step in 1..=10 {
+        words.extend(["sleep", "0.02", "mousemove", &(900 - 10 * step).to_string(), "600"].map(str::to_owned));
+    }
+    words.extend(["mouseup", "1"].map(str::to_owned));
+    window.xdotool(&words.iter().map(String::as_str).collect::<Vec<_>>());
+    before - span_on(&window.settled(), "omega").expect("the span").left
+}
+
+#[test]
+fn a_drag_that_is_let_go_at_speed_goes_on_unless_that_is_turned_off() {
+    let desk = Desk::new();
+    // In the middle, where it stays when one zooms in.
+    let capture = r#"[{"ph":"X","name":"first","pid":1,"tid":1,"ts":0,"dur":10},
+        {"ph":"X","name":"omega","pid":1,"tid":1,"ts":1000000,"dur":20000},
+        {"ph":"X","name":"last","pid":1,"tid":1,"ts":2000000,"dur":10}]"#;
+    let window = opened(&desk, "thrown.json", capture, "omega");
+    // With less than some twenty frames a second nobody knows how fast the hand was, and with fewer than three nobody sees
+    // more than a click: on a busy machine not every throw is one.
+    let throws: Vec<_> = (0..20).map(|_| thrown(&window)).take_while(|&gone| gone <= 110).collect();
+    assert!(throws.len() < 20, "the hand moved 100 pixels, and it went {throws:?}");
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    std::fs::remove_dir_all(desk.folder.path().join("state")).expect("what was kept of the capture");
+    desk.file("config/longspan/preferences.json", r#"{"navigation":{"inertia":false}}"#);
+    let window = opened(&desk, "thrown.json", capture, "omega");
+    let throws: Vec<_> = (0..3).map(|_| thrown(&window)).collect();
+    assert!(throws.iter().all(|&gone| gone <= 103), "the hand moved 100 pixels, and it went {throws:?}");
+}
