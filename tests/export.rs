@@ -176,6 +176,35 @@ fn a_generated_capture_is_the_same_as_chrome_json_and_in_our_own_format() {
     assert_same(&seen(&load(&json)), &seen(&load(&native)), "json");
 }
 
+#[test]
+fn a_flow_that_leaves_between_spans_is_in_what_began_last_where_perfetto_would_drop_it() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = folder.path().join("json");
+    let text = r#"[
+        {"ph":"X","name":"outer","pid":1,"tid":1,"ts":10,"dur":10},{"ph":"X","name":"inner","pid":1,"tid":1,"ts":11,"dur":2},
+        {"ph":"s","name":"f","id":1,"pid":1,"tid":1,"ts":15},{"ph":"s","name":"f","id":2,"pid":1,"tid":1,"ts":25},
+        {"ph":"i","name":"instant","pid":1,"tid":1,"ts":30,"s":"t"},{"ph":"t","name":"f","id":2,"pid":1,"tid":1,"ts":35},
+        {"ph":"f","name":"f","id":1,"pid":1,"tid":1,"ts":36},{"ph":"f","name":"f","id":2,"pid":1,"tid":1,"ts":37},
+        {"ph":"X","name":"next","pid":1,"tid":1,"ts":40,"dur":1},
+        {"ph":"s","name":"f","id":3,"pid":1,"tid":2,"ts":5},{"ph":"X","name":"other","pid":1,"tid":2,"ts":6,"dur":1}]"#;
+    fs::write(&path, text).expect("written");
+    let back = exported(&load(&path), &ExportOptions::whole(ExportFormat::Perfetto));
+    let points = seen(&back).into_iter().filter(|row| row.flow.is_some()).map(|row| (row.start_ns, row.kind));
+    let expected = [
+        // Nothing began before it on its thread.
+        (5000, "flow start"),
+        // The last moment of the inner span, which began last though the outer one ended last.
+        (12_999, "flow start"),
+        // Something is open.
+        (15_000, "flow start"),
+        (30_000, "flow step"),
+        // Ends belong to what comes next.
+        (36_000, "flow end"),
+        (37_000, "flow end"),
+    ];
+    assert_eq!(points.collect::<Vec<_>>(), expected);
+}
+
 /// Everything that is hard to write down in one of the formats.
 const UGLY: &str = r#"[
 {"ph":"M","name":"process_name","pid":"server é","args":{"name":"the \"server\""}},

@@ -1,6 +1,7 @@
 //! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that overlaps
 //! another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the events of one
-//! time, since a flow stands within the event that it belongs to.
+//! time, since a flow stands within the event that it belongs to. A flow that leaves where nothing is open is told with the
+//! time of what it leaves, so later than that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -26,8 +27,14 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     let snapshot = task.snapshot;
     let start_ns = snapshot.start_ns();
     let writer = PerfettoWriter::new(out, snapshot.names(), snapshot.stacks(), snapshot.tracks(), start_ns)?;
-    let mut ordered =
-        Ordered { writer, open: FxHashMap::default(), ends: BinaryHeap::new(), held: Vec::new(), last: 0 };
+    let mut ordered = Ordered {
+        writer,
+        open: FxHashMap::default(),
+        ends: BinaryHeap::new(),
+        held: Vec::new(),
+        last: 0,
+        newest_ns: FxHashMap::default(),
+    };
     let report = task.each_event(excerpt, |event, blob| {
         let is_next = ordered.held.first().is_some_and(|held| held.event.ts_ns != event.ts_ns);
         if is_next || ordered.held.len() >= HELD_EVENTS_MAX {
@@ -74,6 +81,17 @@ struct Ordered<'a, W> {
     held: Vec<Held>,
     /// The number of the last span.
     last: u64,
+    /// By track: the last moment of the span or instant that began last.
+    newest_ns: FxHashMap<TrackIdx, i64>,
+}
+
+/// Whether it is a point of a flow that leaves or passes through the span that it stands in.
+fn goes_last(held: &Held) -> bool {
+    match held.event.kind {
+        EventKind::FlowStart | EventKind::FlowStep => true,
+        EventKind::FlowEnd => held.event.flags.has(EventFlags::BIND_ENCLOSING),
+        _ => false,
+    }
 }
 
 impl<W: Write> Ordered<'_, W> {
@@ -86,12 +104,7 @@ impl<W: Write> Ordered<'_, W> {
             self.bind_flow(&mut held, place)?;
         }
         self.end_before(ts_ns, true)?;
-        // What leaves or passes through a span that begins now stands in it only behind its begin.
-        let goes_last = |held: &Held| match held.event.kind {
-            EventKind::FlowStart | EventKind::FlowStep => true,
-            EventKind::FlowEnd => held.event.flags.has(EventFlags::BIND_ENCLOSING),
-            _ => false,
-        };
+        // Those stand in a span that begins now only behind its begin.
         held.sort_by_key(goes_last);
         for held in held.iter().filter(|held| !held.is_done) {
             let (event, blob) = (&held.event, &*held.blob);
@@ -99,13 +112,25 @@ impl<W: Write> Ordered<'_, W> {
                 EventKind::Complete => self.begin(held)?,
                 EventKind::Counter => self.writer.counter(event)?,
                 EventKind::Sample => self.writer.sample(event)?,
-                EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.writer.flow(event)?,
-                _ => self.writer.instant(event, blob, &held.flows)?,
+                EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(held)?,
+                _ => {
+                    self.newest_ns.insert(event.track, ts_ns);
+                    self.writer.instant(event, blob, &held.flows)?;
+                }
             }
         }
         held.clear();
         self.held = held;
         Ok(())
+    }
+
+    /// Writes a flow that only its time binds. One that leaves or passes through where nothing is open is of what began last
+    /// on its track, and stands in that: elsewhere Perfetto would drop it.
+    fn flow(&mut self, held: &Held) -> std::io::Result<()> {
+        let event = &held.event;
+        let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
+        let newest_ns = self.newest_ns.get(&event.track).filter(|_| !is_inside && goes_last(held));
+        self.writer.flow(&Event { ts_ns: newest_ns.copied().unwrap_or(event.ts_ns), ..*event })
     }
 
     /// Puts a flow with the event that it belongs to, or before the end of the span that it stands in.
@@ -190,6 +215,9 @@ impl<W: Write> Ordered<'_, W> {
         self.writer.begin(span, overlap, &held.blob, &held.flows)?;
         let detail = Detail::decode(&held.blob);
         let thread_ns = detail.thread_ts_ns.zip(detail.thread_dur_ns).and_then(|(ts, dur)| ts.checked_add(dur));
+        if overlap == 0 {
+            self.newest_ns.insert(span.track, start_ns.max(end_ns.saturating_sub(1)));
+        }
         self.last += 1;
         let open = Open { end_ns, depth, thread_ns, flows: Vec::new(), event: *span };
         self.open.entry((span.track, overlap)).or_default().push(open);
