@@ -3,15 +3,11 @@
 use crate::desk::{Desk, Window, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{Place, SELECTION, span_color};
+use crate::rows;
 
 /// Opens the two spans.
 fn opened(desk: &Desk) -> Window<'_> {
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
-    window.until_found("the spans", span_color("omega"));
-    // Off the spans and on the canvas, where nothing is said beside the pointer.
-    window.point((700, 700));
-    window.settled();
-    window
+    rows::opened(desk, "two.json", TWO_SPANS, "omega")
 }
 
 fn place_of(window: &Window<'_>, name: &str) -> Place {

@@ -2,6 +2,7 @@
 
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
 
 use crate::desk::{Desk, Process, Window, text};
 use crate::open::TWO_SPANS;
@@ -19,6 +20,18 @@ fn private_desk() -> Desk {
     desk
 }
 
+/// The files of both captures.
+fn captures(desk: &Desk) -> [PathBuf; 2] {
+    [desk.file("one.json", TWO_SPANS), desk.file("two.json", &others())]
+}
+
+/// A window of its own that shows the second capture.
+fn second_window<'a>(desk: &'a Desk, two: &Path) -> Window<'a> {
+    let window = desk.open(&[text(two)]);
+    window.until_title("two.json - Longspan");
+    window
+}
+
 fn signal(window: &Window<'_>, name: &str) {
     window.desk.tool("kill", &[&format!("-{name}"), &window.process.0.id().to_string()]);
 }
@@ -26,7 +39,7 @@ fn signal(window: &Window<'_>, name: &str) {
 #[test]
 fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through() {
     let desk = private_desk();
-    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    let [one, two] = captures(&desk);
     let window = desk.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
     // By a path that says nothing to the window, which runs in another folder for all that it knows.
@@ -49,18 +62,15 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
 #[test]
 fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
     let desk = private_desk();
-    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    let [one, two] = captures(&desk);
     let window = desk.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
     signal(&window, "STOP");
-    let second = desk.open(&[text(&two)]);
-    second.until_title("two.json - Longspan");
-    drop(second);
+    drop(second_window(&desk, &two));
     signal(&window, "KILL");
     drop(window);
     // The socket of the one that was killed is still there.
-    let third = desk.open(&[text(&two)]);
-    third.until_title("two.json - Longspan");
+    let third = second_window(&desk, &two);
     let (status, said) = third.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
 }
@@ -68,12 +78,11 @@ fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
 #[test]
 fn where_that_is_preferred_a_second_start_opens_a_window_of_its_own() {
     let desk = private_desk();
-    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two.json", &others()));
+    let [one, two] = captures(&desk);
     fs::create_dir_all(desk.folder.path().join("config/longspan")).expect("a folder");
     desk.file("config/longspan/preferences.json", r#"{"second_start":"Window"}"#);
     let window = desk.open(&[text(&one)]);
     window.until_title("one.json - Longspan");
-    let second = desk.open(&[text(&two)]);
-    second.until_title("two.json - Longspan");
+    let _second = second_window(&desk, &two);
     assert_eq!(window.title(), "one.json - Longspan");
 }
