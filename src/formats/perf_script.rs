@@ -125,6 +125,14 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
     Some(symbol[..plus.unwrap_or(symbol.len())].into())
 }
 
+/// The place in the source that `-F +srcline` prints below a frame, `  file.c:12`.
+fn source_line(line: &[u8]) -> Option<&[u8]> {
+    let place = line.trim_ascii();
+    let (file, number) = place.split_at(memchr::memrchr(b':', place)?);
+    let is_number = number.len() > 1 && number[1..].iter().all(u8::is_ascii_digit);
+    (line[0].is_ascii_whitespace() && is_number && !file.is_empty()).then_some(place)
+}
+
 impl LineParser for PerfScript {
     fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
         let bytes = line.bytes;
@@ -146,8 +154,17 @@ impl LineParser for PerfScript {
             }
             return;
         }
+        let header = Header::of(bytes);
+        if header.is_none()
+            && self.pending.is_some()
+            && let Some(frame) = self.frames.last_mut()
+            && let Some(place) = source_line(bytes)
+        {
+            *frame = [&**frame, b" (", place, b")"].concat().into();
+            return;
+        }
         self.sample(batch);
-        let Some(header) = Header::of(bytes) else { return batch.lose(line.loss(), line.place()) };
+        let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
         let Header { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
         if let Some(pid) = pid {
             self.kernel.scheduler.thread_of(tid, pid);

@@ -123,3 +123,14 @@ fn tracepoints_with_stacks_are_instants_and_samples() {
     ];
     assert_eq!(found, expected);
 }
+
+#[test]
+fn places_in_the_source_below_frames_are_told_with_them() {
+    let reading = read(
+        "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
+         a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n",
+    );
+    let stacks: Vec<_> = reading.events.iter().map(|event| event.stack.clone()).collect();
+    assert_eq!(stacks, [vec!["main (x y.c:140)", "leaf (main.c:12)"], vec!["leaf"]]);
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
+}
