@@ -193,6 +193,7 @@ impl App {
             density: self.preferences.density,
             marks: timeline.map_or(0, |timeline| timeline.marks().all().len()),
             ruler_origin: timeline.map(Timeline::ruler_origin).unwrap_or_default(),
+            has_utc: timeline.is_some_and(|timeline| timeline.snapshot().utc_offset_ns().is_some()),
         }
     }
 }

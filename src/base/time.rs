@@ -1,5 +1,7 @@
 //! Times and durations as text. Times are `i64` nanoseconds everywhere; nothing here goes through a float.
 
+use chrono::DateTime;
+
 /// A duration as a person reads it: up to four significant parts of the largest unit, such as `1.234 ms`.
 ///
 /// Digits that do not fit are cut, never rounded up, so that a span is never said to be longer than it is.
@@ -23,6 +25,22 @@ pub fn seconds_text(ts_ns: i64) -> String {
     let sign = if ts_ns < 0 { "-" } else { "" };
     let magnitude = ts_ns.unsigned_abs();
     format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
+}
+
+/// The day of a time of UTC since 1970, such as `2026-11-21`.
+#[must_use]
+pub fn utc_day_text(utc_ns: i64) -> String {
+    DateTime::from_timestamp_nanos(utc_ns).format("%Y-%m-%d").to_string()
+}
+
+/// The time of day of a time of UTC since 1970, such as `14:02:03.000000250`, with up to nine digits after the point; what is
+/// behind them is left out.
+#[must_use]
+pub fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
+    const WHOLE_SECONDS: usize = "14:02:03".len();
+    let len = if decimals == 0 { WHOLE_SECONDS } else { WHOLE_SECONDS + 1 + decimals };
+    let whole = DateTime::from_timestamp_nanos(utc_ns).format("%H:%M:%S%.9f").to_string();
+    whole.chars().take(len).collect()
 }
 
 /// A count with thin groups of three digits, such as `1 234 567`.
@@ -58,5 +76,16 @@ mod tests {
         assert_eq!(seconds_text(-1), "-0.000000001");
         assert_eq!(seconds_text(i64::MIN), "-9223372036.854775808");
         assert_eq!(seconds_text(i64::MAX), "9223372036.854775807");
+    }
+
+    #[test]
+    fn times_of_day_are_those_of_utc_to_the_nanosecond_at_both_ends_of_time() {
+        let text = |ns, decimals| format!("{} {}", utc_day_text(ns), utc_clock_text(ns, decimals));
+        assert_eq!(text(0, 0), "1970-01-01 00:00:00");
+        assert_eq!(text(-1, 9), "1969-12-31 23:59:59.999999999");
+        assert_eq!(text(951_782_400_000_000_250, 9), "2000-02-29 00:00:00.000000250");
+        assert_eq!(text(951_782_400_123_456_789, 3), "2000-02-29 00:00:00.123");
+        assert_eq!(text(i64::MAX, 0), "2262-04-11 23:47:16");
+        assert_eq!(text(i64::MIN, 0), "1677-09-21 00:12:43");
     }
 }

@@ -7,7 +7,7 @@ use serde::Serialize;
 use super::args::Load;
 use super::load::load;
 use super::{CliError, to_stdout};
-use crate::base::time::{duration_text, seconds_text};
+use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::ingest::Loaded;
 use crate::model::{Sources, TrackKind};
 
@@ -25,6 +25,8 @@ struct Info {
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
+    /// What is to be added to times for UTC, where the capture tells.
+    utc_offset_ns: Option<i64>,
     source_bytes: u64,
     store_bytes: u64,
     late_events: u64,
@@ -92,6 +94,7 @@ impl Info {
             lanes: store.lane_count(),
             start_ns: summary.start_ns,
             end_ns: summary.end_ns,
+            utc_offset_ns: tables.utc_offset_ns,
             source_bytes: summary.source_bytes,
             store_bytes: store.file_bytes(),
             late_events: summary.late_events,
@@ -121,6 +124,10 @@ impl Info {
         line("lanes", self.lanes.to_string())?;
         let length = duration_text(self.end_ns.abs_diff(self.start_ns));
         line("time", format!("{} s to {} s, {length}", seconds_text(self.start_ns), seconds_text(self.end_ns)))?;
+        if let Some(offset_ns) = self.utc_offset_ns {
+            let utc_ns = self.start_ns.saturating_add(offset_ns);
+            line("began", format!("{} {} UTC", utc_day_text(utc_ns), utc_clock_text(utc_ns, 3)))?;
+        }
         let latest = duration_text(self.max_lateness_ns);
         line("disorder", format!("{} events late, the latest by {latest}", self.late_events))?;
         line("size", format!("{} bytes, {} as a sorted store", self.source_bytes, self.store_bytes))?;

@@ -35,7 +35,7 @@ pub(super) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
 
 /// Names and orders of processes and threads, as a stream tells them.
 fn described(tables: &TrackTables) -> Vec<Metadata> {
-    let mut metadata = Vec::new();
+    let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
     for process in &tables.processes {
         let pid = || process.pid.clone();
         if !process.name.is_empty() {

@@ -41,6 +41,8 @@ struct Strace {
     /// What to add to times of day, and the last of them.
     day_ns: i64,
     last_of_day_ns: i64,
+    /// Whether it was told that times are of UTC.
+    told_utc: bool,
     args: ArgsWriter,
 }
 
@@ -188,6 +190,9 @@ impl LineParser for Strace {
         }
         let Some(record) = Record::of(line.bytes) else { return batch.lose(line.loss(), place) };
         let Some(ts_ns) = self.time(record) else { return batch.lose(Loss::BadTime, place) };
+        if !record.is_of_day && !std::mem::replace(&mut self.told_utc, true) {
+            batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
+        }
         let tid = record.tid.unwrap_or(0);
         match record.what {
             What::Call { name, args, result, dur_ns } => {
@@ -347,8 +352,9 @@ mod tests {
         assert_eq!(reading.losses.count(Loss::UnmatchedBegin), reading.losses.total(), "{:?}", reading.lost());
         let spans = reading.events.iter().filter(|event| event.kind == EventKind::Complete).count();
         assert_eq!(spans, text.matches("<unfinished").count());
-        let names: Vec<_> = reading.metadata.iter().collect();
-        assert!(matches!(names[..], [Metadata::ThreadName { name, .. }] if &**name == "node"), "{names:?}");
+        let told: Vec<_> = reading.metadata.iter().collect();
+        let [Metadata::Utc { offset_ns: 0 }, Metadata::ThreadName { name, .. }] = told[..] else { panic!("{told:?}") };
+        assert_eq!(&**name, "node");
     }
 
     #[test]

@@ -153,6 +153,8 @@ pub enum Metadata {
     KernelName { pid: Id, tid: Id, name: Box<str> },
     /// The order of a thread.
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
+    /// What is to be added to times for nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
+    Utc { offset_ns: i64 },
 }
 
 /// The finished tables.
@@ -162,6 +164,8 @@ pub struct TrackTables {
     pub processes: Vec<Process>,
     /// In order of first appearance; a track's process is always in `processes`.
     pub tracks: Vec<Track>,
+    /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
+    pub utc_offset_ns: Option<i64>,
 }
 
 /// The tracks of a thread that have its name and its order.
@@ -262,6 +266,9 @@ impl Registry {
             Metadata::KernelName { pid, tid, name } => self.say(pid, tid, |said| said.kernel_name = Some(name.clone())),
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
                 self.say(pid, tid, |said| said.sort_index = Some(*sort_index));
+            }
+            Metadata::Utc { offset_ns } => {
+                self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }
         }
     }

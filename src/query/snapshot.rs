@@ -40,6 +40,12 @@ impl Snapshot {
         &self.store().meta().tracks
     }
 
+    /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
+    #[must_use]
+    pub fn utc_offset_ns(&self) -> Option<i64> {
+        self.tracks().utc_offset_ns
+    }
+
     /// One track.
     ///
     /// # Panics

@@ -6,6 +6,7 @@
 
 pub mod arrange;
 pub mod asker;
+pub mod clock_ruler;
 pub mod color;
 pub mod counters;
 pub mod filtered;

@@ -3,7 +3,7 @@
 use super::viewport::Viewport;
 
 /// Free space between two labels, in widths of a digit.
-const GAP_DIGITS: f64 = 3.0;
+pub(super) const GAP_DIGITS: f64 = 3.0;
 
 /// A labelled tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -30,6 +30,14 @@ pub struct Ruler {
 /// The ruler for a view, counting from `origin_ns`, where a digit is `digit_px` wide.
 #[must_use]
 pub fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
+    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, false);
+    let base = if base_ns == 0 { String::new() } else { time_label(base_ns, base_unit(base_ns)) };
+    Ruler { base, ..ruler }
+}
+
+/// The ticks of [`ruler`], and how long after `origin_ns` what they count from is. They have a sign where that is not the
+/// origin, or always.
+pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());
     for (step_ns, parts) in steps() {
@@ -39,15 +47,14 @@ pub fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
         if step_px < digit_px * (GAP_DIGITS + 4.0) {
             continue;
         }
-        let ticks = ticks(view, origin_ns, base_ns, step_ns);
+        let ticks = ticks(view, origin_ns, base_ns, step_ns, is_signed || base_ns != 0);
         let longest = ticks.iter().map(|tick| tick.label.chars().count()).max().unwrap_or(0);
         #[expect(clippy::cast_precision_loss, reason = "labels have some ten characters")]
         if longest as f64 * digit_px + GAP_DIGITS * digit_px <= step_px {
-            let base = if base_ns == 0 { String::new() } else { time_label(base_ns, base_unit(base_ns)) };
-            return Ruler { base, ticks, step_ns, parts };
+            return (base_ns, Ruler { ticks, step_ns, parts, ..Ruler::default() });
         }
     }
-    Ruler::default()
+    (base_ns, Ruler::default())
 }
 
 /// What labels count from: 0 while they stay short, else a round time before the view.
@@ -72,7 +79,7 @@ fn steps() -> impl Iterator<Item = (i64, i64)> {
     })
 }
 
-fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64) -> Vec<Tick> {
+fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64, is_signed: bool) -> Vec<Tick> {
     let origin = i128::from(origin_ns);
     let step = i128::from(step_ns);
     // One to the left, whose label may reach into view.
@@ -80,11 +87,12 @@ fn ticks(view: &Viewport, origin_ns: i64, base_ns: i128, step_ns: i64) -> Vec<Ti
     let last = (i128::from(view.end_ns()) - origin).div_euclid(step) + 1;
     let farthest_ns = [first, last].into_iter().map(|tick| (tick * step - base_ns).abs()).max().unwrap_or(0);
     let unit = unit_for(farthest_ns, step);
-    let sign = if base_ns == 0 { "" } else { "+" };
+    let plus = |ns: i128| if is_signed && ns >= 0 { "+" } else { "" };
     (first..=last)
         .filter_map(|tick| {
             let ts_ns = i64::try_from(tick * step + origin).ok()?;
-            Some(Tick { ts_ns, label: format!("{sign}{}", time_label(tick * step - base_ns, unit)) })
+            let ns = tick * step - base_ns;
+            Some(Tick { ts_ns, label: format!("{}{}", plus(ns), time_label(ns, unit)) })
         })
         .collect()
 }

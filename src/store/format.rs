@@ -23,7 +23,7 @@ use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 pub const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub const VERSION: u32 = 6;
+pub const VERSION: u32 = 7;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -51,6 +51,8 @@ pub struct UiState {
     pub marks: usize,
     /// What the ruler counts from.
     pub ruler_origin: RulerOrigin,
+    /// Whether the capture tells what time of day it was.
+    pub has_utc: bool,
 }
 
 /// Where a command stands in the menus.
@@ -104,6 +106,7 @@ enum When {
     Selection,
     Hidden,
     Marks(usize),
+    Utc,
     Export,
     ExportRange,
 }
@@ -138,6 +141,7 @@ impl Entry {
             When::Selection => state.has_span || state.has_range,
             When::Hidden => state.has_hidden,
             When::Marks(least) => state.marks >= least,
+            When::Utc => state.has_utc,
             When::Export => state.can_export,
             When::ExportRange => state.can_export && state.has_range,
         }
@@ -355,6 +359,10 @@ pub const TABLE: &[Entry] = &[
         Command::Mark(MarkCommand::Origin(RulerOrigin::Clock))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Clock),
+    entry(Menu::Marks, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
+        Command::Mark(MarkCommand::Origin(RulerOrigin::Utc))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Utc),
     entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Shade::Dark))
         .checked(|state| state.shade == Shade::Dark),
     entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Shade::Light))

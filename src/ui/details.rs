@@ -5,7 +5,7 @@ use serde_json::Value;
 
 use super::theme::Theme;
 use super::{Command, Step};
-use crate::base::time::{duration_text, seconds_text};
+use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::query::flow_chain::FlowChain;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
@@ -32,6 +32,7 @@ pub struct Details {
     children: Vec<(String, RowIdx, u64)>,
     flows: Option<Flows>,
     origin_ns: i64,
+    utc_offset_ns: Option<i64>,
 }
 
 /// The flows of the row: the name of the flow, the span at the other end, and where that is.
@@ -65,7 +66,19 @@ impl Details {
             (named(snapshot.names().get(span.name).text), child, span.dur_ns)
         });
         let (children, origin_ns) = (children.collect(), snapshot.start_ns());
-        Some(Self { row, description, kind, arguments, ancestors, parent, children, flows: None, origin_ns })
+        let utc_offset_ns = snapshot.utc_offset_ns();
+        Some(Self {
+            row,
+            description,
+            kind,
+            arguments,
+            ancestors,
+            parent,
+            children,
+            flows: None,
+            origin_ns,
+            utc_offset_ns,
+        })
     }
 
     /// Takes the flows of the row.
@@ -145,6 +158,13 @@ impl Details {
         fact("Process", joined(&known.process_name, &known.pid.to_string()));
         fact("Depth", known.depth.to_string());
         fact("Clock", format!("{} ns", known.start_ns));
+        fact("UTC", self.utc_text().unwrap_or_default());
+    }
+
+    /// When it starts, by day and time of day.
+    fn utc_text(&self) -> Option<String> {
+        let utc_ns = self.description.start_ns.saturating_add(self.utc_offset_ns?);
+        Some(format!("{} {}", utc_day_text(utc_ns), utc_clock_text(utc_ns, 9)))
     }
 
     fn show_arguments(&self, ui: &mut Ui, theme: &Theme) {
@@ -210,6 +230,7 @@ impl Details {
             format!("track: {}", joined(&known.track_name, &known.tid.to_string())),
             format!("process: {}", joined(&known.process_name, &known.pid.to_string())),
         ];
+        lines.extend(self.utc_text().map(|utc| format!("utc: {utc}")));
         lines.extend(known.category.as_ref().map(|category| format!("category: {category}")));
         if !known.args_json.is_empty() {
             lines.push(format!("arguments: {}", known.args_json));

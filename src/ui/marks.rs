@@ -7,7 +7,7 @@ use super::rows::Arranging;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
 use super::{Command, MarkCommand};
-use crate::base::time::{duration_text, seconds_text};
+use crate::base::time::{duration_text, seconds_text, utc_clock_text};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::marks::{Mark, Marks};
 
@@ -24,6 +24,8 @@ pub enum RulerOrigin {
     Mark,
     /// The zero of the capture's own clock.
     Clock,
+    /// Nothing: it tells the time of day, in UTC; the start of the capture where that does not say it.
+    Utc,
 }
 
 impl Timeline {
@@ -76,9 +78,22 @@ impl Timeline {
     /// When that is.
     pub(super) fn origin_ns(&self) -> i64 {
         match self.ruler_origin {
-            RulerOrigin::Start => self.snapshot.start_ns(),
+            RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
             RulerOrigin::Clock => 0,
             RulerOrigin::Mark => self.marks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+        }
+    }
+
+    /// What is added to times for those of the ruler, if that tells the time of day.
+    pub(super) fn ruler_utc_offset_ns(&self) -> Option<i64> {
+        self.snapshot.utc_offset_ns().filter(|_| self.ruler_origin == RulerOrigin::Utc)
+    }
+
+    /// A time as the ruler counts, to the nanosecond.
+    pub(super) fn time_text(&self, ts_ns: i64) -> String {
+        match self.ruler_utc_offset_ns() {
+            Some(offset_ns) => utc_clock_text(ts_ns.saturating_add(offset_ns), 9),
+            None => format!("{} s", seconds_text(ts_ns.saturating_sub(self.origin_ns()))),
         }
     }
 

@@ -142,6 +142,7 @@ mod tests {
             density: crate::scene::rows::Density::Normal,
             marks: 0,
             ruler_origin: crate::ui::marks::RulerOrigin::Start,
+            has_utc: false,
         }
     }
 

@@ -8,7 +8,7 @@ use super::marks::distance_text;
 use super::places::Places;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
-use crate::base::time::seconds_text;
+use crate::scene::clock_ruler::clock_ruler;
 use crate::scene::ruler::ruler;
 
 /// Ticks and labels, in points.
@@ -19,8 +19,11 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme
     let font = FontId::proportional(TEXT_POINTS);
     let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
     let scale = timeline.scale();
-    let origin_ns = timeline.origin_ns();
-    let ruler = ruler(&timeline.view, origin_ns, f64::from(digit_points * scale));
+    let digit_px = f64::from(digit_points * scale);
+    let ruler = match timeline.ruler_utc_offset_ns() {
+        Some(offset_ns) => clock_ruler(&timeline.view, offset_ns, digit_px),
+        None => ruler(&timeline.view, timeline.origin_ns(), digit_px),
+    };
     let painter = ui.painter_at(places.ruler);
     let canvas = ui.painter_at(places.rows());
     let x_of = |ts_ns| places.canvas.left() + as_f32(timeline.view.x_from_time(ts_ns)) / scale;
@@ -64,9 +67,9 @@ pub(super) fn pointer_time(
 ) -> Option<PointerTime> {
     let at = hover.filter(|at| places.rows().contains(*at))?;
     let ts_ns = timeline.time_at(places, at);
-    let time = seconds_text(ts_ns.saturating_sub(timeline.origin_ns()));
+    let time = timeline.time_text(ts_ns);
     let from_mark = distance_text(timeline, ts_ns);
-    let text = if from_mark.is_empty() { format!("{time} s") } else { format!("{time} s   {from_mark}") };
+    let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
     let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);
     let size = galley.size() + vec2(10.0, 4.0);
     let rightmost = (places.ruler.right() - size.x).max(places.ruler.left());

@@ -13,4 +13,5 @@ mod round_trip;
 mod samples;
 mod scheduling;
 mod stats;
+mod time_of_day;
 mod together;

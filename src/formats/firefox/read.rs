@@ -115,8 +115,9 @@ impl<'d> Maker<'d, '_> {
         let document = self.document;
         let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
-        let keys = ["startTime", "categories", "sampleUnits", "markerSchema"];
-        let [start, categories, units, schema] = meta.map_or(Ok([None; 4]), |meta| document.pick(meta, keys))?;
+        let keys = ["startTime", "categories", "sampleUnits", "markerSchema", "product"];
+        let [start, categories, units, schema, product] =
+            meta.map_or(Ok([None; 5]), |meta| document.pick(meta, keys))?;
         let start = start.map(|start| document.text(start)).transpose()?;
         let start_ns = start.and_then(|start| Unit::Milliseconds.nanos_of(&start).ok());
         self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
@@ -124,7 +125,12 @@ impl<'d> Maker<'d, '_> {
             (Some(this), Some(first)) => this.saturating_sub(first),
             _ => 0,
         };
-        let losses = &mut self.batch.batch.losses;
+        let Batch { metadata, losses, .. } = &mut self.batch.batch;
+        // Others count from other moments: samply from the start of the machine, whatever the start of the profile was.
+        let is_browser = document.value::<String>(product, losses)?.is_some_and(|product| product == "Firefox");
+        if let Some(offset_ns) = start_ns.filter(|_| depth == 0 && is_browser) {
+            metadata.push(Metadata::Utc { offset_ns });
+        }
         let units: Option<SampleUnits> = document.value(units, losses)?;
         self.unit = match units.and_then(|units| units.time).as_deref() {
             // Profiles of sizes: a byte is drawn 1 ns wide.

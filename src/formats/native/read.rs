@@ -63,6 +63,10 @@ pub(in crate::formats) fn open_unpacked(
                     damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
                 }
             }
+            Some(ChunkKind::Utc) => match file.patch::<i64>(&entry) {
+                Some(offset_ns) => tables.tracks.utc_offset_ns = Some(offset_ns),
+                None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
+            },
             None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
         }
     }

@@ -37,6 +37,12 @@ pub struct TablesWritten {
 }
 
 impl TablesWritten {
+    /// What was told of UTC.
+    #[must_use]
+    pub fn utc_offset_ns(&self) -> Option<i64> {
+        self.tracks.utc_offset_ns
+    }
+
     /// The patches that bring a reader from what was written before to these tables. Counts them as written.
     pub fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
         let mut patches = vec![TablesPatch::default()];
@@ -187,7 +193,7 @@ mod tests {
     }
 
     fn tables(tracks: &[Track]) -> TrackTables {
-        TrackTables { processes: vec![Process::default()], tracks: tracks.to_vec() }
+        TrackTables { processes: vec![Process::default()], tracks: tracks.to_vec(), utc_offset_ns: None }
     }
 
     fn read(patches: impl IntoIterator<Item = TablesPatch>) -> (Names, TrackTables, Losses) {

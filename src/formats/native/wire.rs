@@ -125,10 +125,12 @@ pub enum ChunkKind {
     Directory,
     /// Stacks that are new, as [`super::stacks`] writes them.
     Stacks,
+    /// What is to be added to times for nanoseconds of UTC since 1970: a signed number, as postcard.
+    Utc,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 4] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks];
+    const ALL: [Self; 5] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc];
 
     /// The byte that stands for it.
     #[must_use]
@@ -138,6 +140,7 @@ impl ChunkKind {
             Self::Tables => 2,
             Self::Directory => 3,
             Self::Stacks => 4,
+            Self::Utc => 5,
         }
     }
 }

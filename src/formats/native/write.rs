@@ -114,6 +114,9 @@ impl<W: Write> NativeWriter<W> {
     /// # Errors
     /// What the system says.
     pub fn write_tables(&mut self, names: &Names, tracks: &TrackTables) -> Result<(), WriteError> {
+        if let Some(offset_ns) = tracks.utc_offset_ns.filter(|_| self.tables.utc_offset_ns() != tracks.utc_offset_ns) {
+            self.write_postcard(ChunkKind::Utc, &offset_ns)?;
+        }
         let patches = self.tables.advance(names, tracks);
         patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
     }

@@ -76,6 +76,10 @@ impl Layout {
         let index = self.services.len() as u32;
         self.services.push(Service::default());
         self.service_index.insert(name.into(), index);
+        if index == 0 {
+            // All times are of UTC.
+            batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
+        }
         batch.batch.metadata.push(Metadata::ProcessName { pid: pid(index), name: name.into() });
         index
     }

@@ -9,6 +9,9 @@ use crate::model::{Loss, Losses, Place};
 /// The clock of a capture that says nothing else.
 const BOOTTIME: u64 = 6;
 
+/// The clock of UTC.
+const REALTIME: u64 = 1;
+
 /// The clock of the oldest track events.
 pub(super) const MONOTONIC: u64 = 3;
 
@@ -106,6 +109,17 @@ impl Clocks {
             self.primary = Some(self.row(ClockKey { sequence: 0, id: primary }));
         }
         self.link(&readings, place, losses);
+    }
+
+    /// What is to be added to the capture's times for UTC, by the first snapshot of both clocks.
+    pub(super) fn utc_offset_ns(&self) -> Option<i64> {
+        let realtime = *self.rows.get(&key(0, REALTIME))?;
+        let primary = self.primary?;
+        if primary == realtime {
+            return Some(0);
+        }
+        let link = self.all[realtime].links.iter().find(|link| link.to == primary)?;
+        link.readings.first()?.1.checked_neg()
     }
 
     /// The time on the capture's clock of a time that `sequence` writes by its clock `id`.

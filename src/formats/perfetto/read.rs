@@ -23,7 +23,7 @@ use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Batch, Loss, Losses, Place, StackIdx};
+use crate::model::{Batch, Loss, Losses, Metadata, Place, StackIdx};
 
 /// A recording has some thousand writers; more is an attack.
 const SEQUENCES_MAX: usize = 1 << 18;
@@ -364,6 +364,9 @@ impl Decoder {
     fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_taker(0, Place::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
+        if let Some(offset_ns) = self.clocks.utc_offset_ns() {
+            self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
+        }
         hand(self.batch.take())
     }
 }

@@ -1,0 +1,153 @@
+//! Ticks by the clock on the wall: round times of day of UTC, days where a view spans many, and parts of a second counted
+//! from a whole one where it spans few. Knows no time zones: captures do not tell theirs.
+
+use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
+use super::viewport::Viewport;
+use crate::base::time::{utc_clock_text, utc_day_text};
+
+const SECOND_NS: i64 = 1_000_000_000;
+const DAY_NS: i64 = 86_400 * SECOND_NS;
+
+/// The characters of a day, which is the longest label.
+const LABEL_CHARS: f64 = 10.0;
+
+/// Steps in seconds that divide a day, with the number of parts that divides each into round steps again.
+const STEPS_S: [(i64, i64); 17] = [
+    (1, 5),
+    (2, 4),
+    (5, 5),
+    (10, 5),
+    (15, 3),
+    (30, 3),
+    (60, 4),
+    (120, 4),
+    (300, 5),
+    (600, 5),
+    (900, 3),
+    (1800, 3),
+    (3600, 4),
+    (7200, 4),
+    (10_800, 3),
+    (21_600, 6),
+    (43_200, 4),
+];
+
+/// The same in days.
+const STEPS_DAYS: [(i64, i64); 9] =
+    [(1, 4), (2, 4), (5, 5), (10, 5), (50, 5), (100, 5), (500, 5), (1000, 5), (10_000, 5)];
+
+/// The ruler for a view of a capture to whose times `utc_offset_ns` is added for UTC, where a digit is `digit_px` wide.
+#[must_use]
+pub fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) -> Ruler {
+    // So that at least two labels are in view.
+    const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
+    let start_utc_ns = i128::from(view.start_ns()) + i128::from(utc_offset_ns);
+    if view.width_ns() >= WHOLE_SECONDS_FROM_NS {
+        #[expect(clippy::cast_precision_loss, reason = "a step has few digits")]
+        let fits = |step_ns: i64| (LABEL_CHARS + GAP_DIGITS) * digit_px <= step_ns as f64 / view.ns_per_px();
+        let seconds = STEPS_S.map(|(step, parts)| (step * SECOND_NS, parts));
+        let days = STEPS_DAYS.map(|(step, parts)| (step * DAY_NS, parts));
+        let Some((step_ns, parts)) = seconds.into_iter().chain(days).find(|(step_ns, _)| fits(*step_ns)) else {
+            return Ruler::default();
+        };
+        let base = if step_ns < DAY_NS { format!("{} UTC", utc_day_text(clamped(start_utc_ns))) } else { "UTC".into() };
+        return Ruler { base, ticks: ticks(view, utc_offset_ns, step_ns), step_ns, parts };
+    }
+    let second_utc_ns = start_utc_ns.div_euclid(SECOND_NS.into()) * i128::from(SECOND_NS);
+    let origin_ns = clamped(second_utc_ns - i128::from(utc_offset_ns));
+    let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, true);
+    let base_utc_ns = clamped(second_utc_ns + base_ns);
+    let clock = utc_clock_text(base_utc_ns, 9);
+    // The base is round: what it ends with says nothing.
+    let clock = clock.trim_end_matches('0').trim_end_matches('.');
+    let shortest = utc_clock_text(base_utc_ns, 0);
+    let clock = if clock.len() < shortest.len() { &shortest } else { clock };
+    Ruler { base: format!("{} {clock} UTC", utc_day_text(base_utc_ns)), ..ruler }
+}
+
+fn ticks(view: &Viewport, utc_offset_ns: i64, step_ns: i64) -> Vec<Tick> {
+    let (offset, step) = (i128::from(utc_offset_ns), i128::from(step_ns));
+    // One to the left, whose label may reach into view.
+    let first = (i128::from(view.start_ns()) + offset).div_euclid(step) - 1;
+    let last = (i128::from(view.end_ns()) + offset).div_euclid(step) + 1;
+    (first..=last)
+        .filter_map(|tick| {
+            let ts_ns = i64::try_from(tick * step - offset).ok()?;
+            let utc_ns = i64::try_from(tick * step).ok()?;
+            let is_midnight = utc_ns % DAY_NS == 0;
+            Some(Tick { ts_ns, label: if is_midnight { utc_day_text(utc_ns) } else { utc_clock_text(utc_ns, 0) } })
+        })
+        .collect()
+}
+
+fn clamped(ns: i128) -> i64 {
+    ns.clamp(i64::MIN.into(), i64::MAX.into()) as i64
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// 2026-11-21 14:02:03 UTC.
+    const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
+
+    fn labels(start_ns: i64, end_ns: i64, utc_offset_ns: i64) -> (String, Vec<(i64, String)>) {
+        let mut view = Viewport::of_capture(0, 1_000_000 * SECOND_NS, 1000.0, 100.0);
+        view.show_exactly(start_ns, end_ns);
+        let ruler = clock_ruler(&view, utc_offset_ns, 7.0);
+        let inside = ruler.ticks.into_iter().filter(|tick| (start_ns..end_ns).contains(&tick.ts_ns));
+        (ruler.base, inside.map(|tick| (tick.ts_ns, tick.label)).collect())
+    }
+
+    #[test]
+    fn ticks_stand_at_round_times_of_day_wherever_the_clock_of_the_capture_begins() {
+        // The capture begins a quarter of a second after a whole one.
+        let (base, ticks) = labels(0, 8 * SECOND_NS, NOON_NS + SECOND_NS / 4);
+        assert_eq!(base, "2026-11-21 UTC");
+        assert_eq!(ticks[0], (SECOND_NS * 3 / 4, "14:02:04".to_owned()));
+        assert_eq!(ticks[1], (SECOND_NS * 7 / 4, "14:02:05".to_owned()));
+    }
+
+    #[test]
+    fn midnight_is_told_by_its_day() {
+        let (_, ticks) = labels(0, 24 * 3600 * SECOND_NS, NOON_NS);
+        assert!(ticks.iter().any(|(_, label)| label == "2026-11-22"), "{ticks:?}");
+        assert!(ticks.iter().any(|(_, label)| label == "18:00:00"), "{ticks:?}");
+    }
+
+    #[test]
+    fn parts_of_a_second_count_from_one_that_is_named() {
+        let (base, ticks) = labels(SECOND_NS, SECOND_NS + 500_000_000, NOON_NS);
+        assert_eq!(base, "2026-11-21 14:02:04 UTC");
+        assert_eq!(ticks[0], (SECOND_NS, "+0 ms".to_owned()));
+        let (base, ticks) = labels(SECOND_NS + 123_456_789, SECOND_NS + 123_456_889, NOON_NS);
+        assert_eq!(base, "2026-11-21 14:02:04.123456 UTC");
+        assert_eq!(ticks[0].1, "+790 ns");
+    }
+
+    proptest! {
+        #[test]
+        fn labels_never_overlap_and_never_read_alike(
+            utc_offset_ns in any::<i64>(),
+            start_ns in any::<i64>(),
+            length_ns in 1_i64..i64::MAX,
+            depth in 1.0..1e12,
+            at in 0.0..1920.0,
+            width in 60.0..4000.0,
+            digit_px in 5.0..20.0,
+        ) {
+            let mut view = Viewport::of_capture(start_ns, start_ns.saturating_add(length_ns), width, 100.0);
+            view.zoom(depth, at);
+            let ruler = clock_ruler(&view, utc_offset_ns, digit_px);
+            for pair in ruler.ticks.windows(2) {
+                #[expect(clippy::cast_precision_loss, reason = "labels are short")]
+                let label_px = pair[0].label.chars().count() as f64 * digit_px;
+                prop_assert!(view.x_from_time(pair[0].ts_ns) + label_px < view.x_from_time(pair[1].ts_ns));
+                prop_assert_ne!(&pair[0].label, &pair[1].label);
+            }
+            prop_assert!(ruler.ticks.len() < 1000);
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! When a capture began by the clock on the wall: told where the capture does, kept by exports, and the same however the
+//! capture is moved on its timeline.
+
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::harness::{data, folder, longspan, text};
+
+/// The start of a capture in nanoseconds of UTC since 1970.
+fn began(words: &[&str]) -> Option<i64> {
+    let info = longspan(&[&["info", "--json", "--no-cache"], words].concat()).done();
+    let info: Value = serde_json::from_str(&info).expect("JSON");
+    Some(info["start_ns"].as_i64().expect("a time") + info["utc_offset_ns"].as_i64()?)
+}
+
+#[test]
+fn real_captures_tell_when_they_began_or_nothing_of_it() {
+    for (name, expected) in [
+        // The first snapshot of its clocks, and its first event by its own: 1795169362568453984 of UTC were 4033302265140.
+        ("chromium.pftrace.gz", Some(1_795_169_362_568_453_984 - 4_033_302_265_140 + 4_032_816_425_517)),
+        // Both write times of UTC.
+        ("otlp.jsonl.gz", Some(1_795_167_008_097_092_932)),
+        ("strace_ttt.txt.gz", Some(1_795_166_531_250_955_000)),
+        // It counts from the start of the machine, and its start of the profile is another moment.
+        ("samply.json.gz", None),
+        ("go_trace.json", None),
+        ("spall_v3.spall.gz", None),
+        ("perf.data.gz", None),
+    ] {
+        assert_eq!(began(&[text(&data(name))]), expected, "{name}");
+    }
+    let told = longspan(&["info", text(&data("otlp.jsonl.gz")), "--no-cache"]).done();
+    assert!(told.contains("\nbegan        2026-11-20 09:30:08.097 UTC\n"), "{told}");
+}
+
+#[test]
+fn the_time_of_day_is_kept_by_an_export_and_by_a_move() {
+    let folder = folder();
+    let capture = data("chromium.pftrace.gz");
+    let expected = began(&[text(&capture)]);
+    let native = folder.path().join("same.longspan");
+    longspan(&["export", text(&capture), "-o", text(&native), "--no-cache"]).done();
+    assert_eq!(began(&[text(&native)]), expected);
+    assert_eq!(began(&[text(&native), "--offset", "same.longspan=-90s"]), expected);
+    // Of several files the first that tells it counts.
+    let other = data("go_trace.json");
+    let together = [text(&other), text(&native), "--offset", "same.longspan=-4000s"];
+    let first_ns = began(&together).expect("told");
+    let from_zero_ns = expected.expect("told") - first_ns;
+    assert!((32_000_000_000..33_000_000_000).contains(&from_zero_ns), "{from_zero_ns}");
+}
+
+fn gecko(folder: &Path, product: &str) -> std::path::PathBuf {
+    let path = folder.join(format!("{product}.json"));
+    let profile = format!(
+        r#"{{"meta":{{"version":24,"interval":1,"startTime":1795165362000.5,"product":"{product}","categories":[]}},"libs":[],
+        "threads":[{{"name":"Main","pid":1,"tid":2,"samples":{{"schema":{{"stack":0,"time":1}},"data":[[null,250]]}}}}]}}"#
+    );
+    std::fs::write(&path, profile).expect("written");
+    path
+}
+
+#[test]
+fn a_browsers_profile_counts_from_its_start_and_nobody_elses_is_believed_to() {
+    let folder = folder();
+    let firefox = gecko(folder.path(), "Firefox");
+    assert_eq!(began(&[text(&firefox)]), Some(1_795_165_362_250_500_000));
+    assert_eq!(began(&[text(&gecko(folder.path(), "python"))]), None);
+}
