@@ -29,6 +29,7 @@ impl App {
         self.mend();
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
+        self.close_window_by_key(ui);
         let state = self.ui_state();
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
@@ -97,6 +98,18 @@ impl App {
         let effects = commands.into_iter().filter_map(|command| self.act(command)).collect();
         self.keep_preferences();
         effects
+    }
+
+    /// Escape closes a window before it lets go of the selection; in a field for text, it leaves that first.
+    fn close_window_by_key(&mut self, ui: &Ui) {
+        let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
+        if is_behind_a_dialog || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape))
+        {
+            return;
+        }
+        if self.shown.close_window() {
+            ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
+        }
     }
 
     fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {

@@ -55,6 +55,14 @@ pub(super) struct ShownPanels {
     pub(super) keys: bool,
 }
 
+impl ShownPanels {
+    /// Closes one of the windows that stand before the timeline; says whether there was one.
+    pub(super) fn close_window(&mut self) -> bool {
+        let windows = [&mut self.keys, &mut self.preferences, &mut self.sources, &mut self.marks, &mut self.losses];
+        windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
+    }
+}
+
 /// The state of the application.
 pub struct App {
     pub(super) options: AppOptions,

@@ -141,3 +141,26 @@ fn losses_are_read_out_with_their_number_and_reason() {
     desk.click("1 loss");
     desk.until("the list", |desk| desk.says("unmatched_end") || desk.says("no begin"));
 }
+
+#[test]
+fn escape_closes_the_windows_before_it_lets_go_of_the_selection() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.type_text("request");
+    desk.press(Modifiers::NONE, Key::Enter);
+    desk.until("the request", |desk| desk.summary().contains("Selected: request"));
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.harness.step();
+    desk.give("Losses");
+    desk.give("Keys");
+    let (losses, keys) = (|desk: &Desk| desk.says("no begin"), |desk: &Desk| desk.says("Ctrl + wheel"));
+    desk.until("both windows", |desk| losses(desk) && keys(desk));
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.until("one window", |desk| losses(desk) && !keys(desk));
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.until("no window", |desk| !losses(desk));
+    assert!(desk.summary().contains("Selected: request"), "{}", desk.summary());
+    desk.press(Modifiers::NONE, Key::Escape);
+    desk.until("nothing selected", |desk| desk.summary().contains("Nothing selected."));
+}
