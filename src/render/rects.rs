@@ -7,7 +7,7 @@ use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use crate::scene::rects::Rect;
 
 /// The shader, checked by a test without a graphics card.
-pub const SHADER: &str = include_str!("shaders/rects.wgsl");
+pub const SHADER: &str = include_str!("../../shaders/rects.wgsl");
 
 /// Rectangles of one buffer: 24 MiB, far below the 256 MiB that every driver grants.
 const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
