@@ -58,16 +58,20 @@ impl Fonts {
     fn look(&self) {
         let mut finder = self.known().finder.take().unwrap_or_else(system_finder);
         loop {
-            let next = self.known().found.iter().find(|(_, found)| found.is_none()).map(|(wanted, _)| wanted.clone());
-            let Some((family, letter)) = next else { break };
+            let mut known = self.known();
+            let next = known.found.iter().find(|(_, found)| found.is_none()).map(|(wanted, _)| wanted.clone());
+            let Some((family, letter)) = next else {
+                // At one with the look for more: a letter that comes after it starts another.
+                (known.finder, known.is_looking) = (Some(finder), false);
+                return;
+            };
+            drop(known);
             let found = guarded(|| Ok(finder(&family, letter))).unwrap_or_else(|_| {
                 finder = Box::new(|_, _| None);
                 None
             });
             self.known().found.insert((family, letter), Some(found));
         }
-        let mut known = self.known();
-        (known.finder, known.is_looking) = (Some(finder), false);
     }
 }
 
