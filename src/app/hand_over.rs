@@ -12,6 +12,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{SyncSender, sync_channel};
 use std::time::{Duration, Instant};
 
@@ -142,6 +143,8 @@ impl Drop for Host {
 #[derive(Debug)]
 pub struct HandedOver {
     sources: Sources,
+    /// Set by whoever is first: the window that takes the files, or the other side that waits no longer.
+    is_decided: Arc<AtomicBool>,
     taken: SyncSender<()>,
 }
 
@@ -149,7 +152,11 @@ impl HandedOver {
     /// The files, unless whoever handed them over has opened a window of its own meanwhile.
     #[must_use]
     pub fn take(self) -> Option<Sources> {
-        self.taken.try_send(()).ok().map(|()| self.sources)
+        if self.is_decided.swap(true, Ordering::SeqCst) {
+            return None;
+        }
+        self.taken.try_send(()).ok(); // its only message
+        Some(self.sources)
     }
 }
 
@@ -157,10 +164,11 @@ fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let sources = read_message(&mut stream)?;
-    // Without room: what is sent is received by somebody who waits, or not at all.
-    let (taken, is_taken) = sync_channel(0);
-    wake(TaskEvent::HandedOver(HandedOver { sources, taken }));
-    if is_taken.recv_timeout(ANSWER_WITHIN).is_ok() {
+    let (taken, is_taken) = sync_channel(1);
+    let is_decided = Arc::new(AtomicBool::new(false));
+    wake(TaskEvent::HandedOver(HandedOver { sources, is_decided: Arc::clone(&is_decided), taken }));
+    is_taken.recv_timeout(ANSWER_WITHIN).ok(); // who was first tells
+    if is_decided.swap(true, Ordering::SeqCst) {
         stream.write_all(&[TAKEN])?;
     }
     Ok(())
@@ -293,6 +301,22 @@ mod tests {
         drop(host);
         assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
         assert!(meeting.host(&wake).unwrap().is_some(), "another may host now");
+    }
+
+    #[test]
+    fn a_window_that_takes_files_at_once_is_heard() {
+        let folder = folder();
+        let meeting = Meeting::within(folder.path(), "w").unwrap();
+        let (events, taken) = channel();
+        // Before the answering thread could begin to wait.
+        let wake: Wake = Arc::new(move |event| {
+            if let TaskEvent::HandedOver(handed) = event {
+                events.send(handed.take()).unwrap();
+            }
+        });
+        let _host = meeting.host(&wake).unwrap().expect("the first hosts");
+        meeting.hand_over(&files(&["/a"])).unwrap();
+        assert_eq!(taken.recv().unwrap(), Some(files(&["/a"])));
     }
 
     #[test]
