@@ -110,7 +110,8 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     assert!(count(&pixels, selection) > 1000, "the outline of the selected span");
     let plain = timeline_picture(|_| {}, PictureSize::AsShown);
     assert!(count(&plain, selection) < 10);
-    let light = timeline_picture(|driven| drop(driven.app.act(Command::SetShade(Shade::Light))), PictureSize::AsShown);
+    let light =
+        timeline_picture(|driven| drop(driven.app.act(Command::SetShade(Some(Shade::Light)))), PictureSize::AsShown);
     assert!(count(&light, selection) > 100_000, "a white canvas");
 }
 

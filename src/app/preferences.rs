@@ -51,8 +51,8 @@ pub struct WindowPlace {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
-    /// Dark or light.
-    pub shade: Shade,
+    /// Dark or light; `None`: as the desktop is asked to be.
+    pub shade: Option<Shade>,
     /// What another start does with its capture.
     pub second_start: SecondStart,
     /// How spans are coloured.
@@ -76,7 +76,7 @@ pub struct Preferences {
 impl Default for Preferences {
     fn default() -> Self {
         Self {
-            shade: Shade::default(),
+            shade: None,
             second_start: SecondStart::default(),
             colors: Colors::default(),
             text_percent: 100,
@@ -211,7 +211,7 @@ mod tests {
         let mut recent = Recent::default();
         recent.note(&Sources::from("/a trace.json"));
         let chosen = Preferences {
-            shade: Shade::Light,
+            shade: Some(Shade::Light),
             density: Density::Tall,
             second_start: SecondStart::Window,
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
@@ -227,7 +227,7 @@ mod tests {
         // Of another version: what it does not know is as for a new user, what this one does not know is passed over.
         fs::write(folders.preferences_path(), r#"{"shade":"Light","unknown":[1]}"#).unwrap();
         let (read, note) = folders.preferences();
-        assert_eq!((read, note), (Preferences { shade: Shade::Light, ..Preferences::default() }, None));
+        assert_eq!((read, note), (Preferences { shade: Some(Shade::Light), ..Preferences::default() }, None));
     }
 
     #[test]

@@ -198,7 +198,7 @@ impl App {
             has_table: tab.panels.shows_statistics(),
             has_range: timeline.is_some_and(|timeline| timeline.range().is_some()),
             has_hidden: arrangement.is_some_and(|arrangement| !arrangement.folded.hidden.is_empty()),
-            shade: self.theme.shade,
+            shade: self.preferences.shade,
             colors: self.colors(),
             text_percent: self.preferences.text_percent,
             navigation: self.navigation(),

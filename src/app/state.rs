@@ -99,14 +99,14 @@ impl App {
             folders.preferences()
         } else {
             let AppOptions { shade, colors, navigation, .. } = options;
-            (Preferences { shade, colors, navigation, ..Preferences::default() }, None)
+            (Preferences { shade: Some(shade), colors, navigation, ..Preferences::default() }, None)
         };
         // What the command line says goes first.
         if options.load.budget_bytes == Budget::DEFAULT_BYTES {
             options.load.budget_bytes = preferences.memory_bytes;
         }
         options.load.cache_bytes_max = preferences.cache_bytes;
-        let theme = Theme::new(preferences.shade);
+        let theme = Theme::new(preferences.shade.unwrap_or_default());
         let kept_preferences = preferences.clone();
         let fonts = Fonts::in_background(&wake);
         let mut tab = Tab::new(TabId(0), &wake);
@@ -195,9 +195,18 @@ impl App {
         self.preferences.navigation.unwrap_or(of_desktop)
     }
 
+    /// Shows itself as was chosen here, or else as the desktop is asked to; dark where nobody asks.
+    fn set_theme(&mut self) {
+        self.theme = Theme::new(self.preferences.shade.or(self.wishes.shade).unwrap_or_default());
+        self.themed = false;
+        let theme = self.theme.clone();
+        self.timelines().for_each(|timeline| timeline.set_theme(&theme));
+    }
+
     /// Takes what is asked of the desktop.
     pub(super) fn set_wishes(&mut self, wishes: Wishes) {
         self.wishes = wishes;
+        self.set_theme();
         let navigation = self.navigation();
         self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
     }
@@ -306,10 +315,7 @@ impl App {
             Command::Tabs(command) => self.act_on_tabs(command),
             Command::SetShade(shade) => {
                 self.preferences.shade = shade;
-                self.theme = Theme::new(shade);
-                self.themed = false;
-                let theme = self.theme.clone();
-                self.timelines().for_each(|timeline| timeline.set_theme(&theme));
+                self.set_theme();
             }
             Command::SetColors(colors) => {
                 self.preferences.colors = colors;

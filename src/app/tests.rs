@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use super::AppOptions;
+use super::desktop::Wishes;
 use super::preferences::Folders;
 use super::state::App;
 use super::tasks::TaskEvent;
@@ -17,6 +18,7 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
+use crate::ui::navigation::Navigation;
 use crate::ui::picker::Purpose;
 use crate::ui::{Command, MarkCommand, RowCommand, Step};
 
@@ -307,7 +309,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     let pin = Command::Rows(RowCommand::TogglePin(TrackIdx(0)));
     let zoom = Command::Step(Step::ZoomIn);
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
-    let (mark, light) = (Command::Mark(MarkCommand::Add), Command::SetShade(Shade::Light));
+    let (mark, light) = (Command::Mark(MarkCommand::Add), Command::SetShade(Some(Shade::Light)));
     for command in [pin, mark, zoom, light, Command::SetColors(colors)] {
         driven.app.act(command);
     }
@@ -438,4 +440,22 @@ fn a_capture_without_events_is_shown() {
     driven.frame(Vec::new());
     driven.press(egui::Key::W);
     assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
+}
+
+#[test]
+fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let mut driven = Driven::with_folders(folders);
+    assert_eq!(driven.app.theme().shade, Shade::Dark);
+    let wishes = Wishes { shade: Some(Shade::Light), reduces_motion: true };
+    driven.app.take(TaskEvent::Wished(wishes));
+    driven.frame(Vec::new());
+    assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Light, Navigation::STILL));
+    driven.app.act(Command::SetShade(Some(Shade::Dark)));
+    driven.app.act(Command::SetNavigation(Navigation::default()));
+    driven.app.take(TaskEvent::Wished(wishes));
+    assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Dark, Navigation::default()));
+    driven.app.act(Command::SetShade(None));
+    assert_eq!(driven.app.theme().shade, Shade::Light);
 }

@@ -35,8 +35,8 @@ pub struct UiState {
     pub has_range: bool,
     /// Whether rows are hidden.
     pub has_hidden: bool,
-    /// Dark or light.
-    pub shade: Shade,
+    /// Dark or light; `None`: as the desktop.
+    pub shade: Option<Shade>,
     /// How spans are coloured.
     pub colors: Colors,
     /// The size of text, in percent of the normal one.
@@ -363,10 +363,12 @@ pub const TABLE: &[Entry] = &[
         Command::Mark(MarkCommand::Origin(RulerOrigin::Utc))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Utc),
-    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Shade::Dark))
-        .checked(|state| state.shade == Shade::Dark),
-    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Shade::Light))
-        .checked(|state| state.shade == Shade::Light),
+    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Some(Shade::Dark)))
+        .checked(|state| state.shade == Some(Shade::Dark)),
+    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Some(Shade::Light)))
+        .checked(|state| state.shade == Some(Shade::Light)),
+    entry(Menu::Settings, "Theme of the desktop", &[], When::Always, |_| Command::SetShade(None))
+        .checked(|state| state.shade.is_none()),
     entry(Menu::Settings, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
         Command::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation })
     })

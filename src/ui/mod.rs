@@ -92,8 +92,8 @@ pub enum Command {
     Tabs(TabCommand),
     /// To leave.
     Quit,
-    /// Dark or light.
-    SetShade(Shade),
+    /// Dark or light; `None`: as the desktop.
+    SetShade(Option<Shade>),
     /// To colour spans otherwise.
     SetColors(Colors),
     /// Larger or smaller text, in percent of the normal size.

@@ -134,7 +134,7 @@ mod tests {
             has_table: false,
             has_range: false,
             has_hidden: false,
-            shade: crate::scene::color::Shade::Dark,
+            shade: None,
             colors: crate::scene::palette::Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
