@@ -145,10 +145,23 @@ fn time_label(ns: i128, unit: Unit) -> String {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use proptest::prelude::*;
+    use proptest::test_runner::TestCaseError;
 
     use super::*;
+
+    /// Fails if two labels of a ruler overlap or read alike, or if there are too many.
+    pub fn check_labels(ruler: &Ruler, view: &Viewport, digit_px: f64) -> Result<(), TestCaseError> {
+        for pair in ruler.ticks.windows(2) {
+            #[expect(clippy::cast_precision_loss, reason = "labels are short")]
+            let label_px = pair[0].label.chars().count() as f64 * digit_px;
+            prop_assert!(view.x_from_time(pair[0].ts_ns) + label_px < view.x_from_time(pair[1].ts_ns));
+            prop_assert_ne!(&pair[0].label, &pair[1].label, "two ticks read alike");
+        }
+        prop_assert!(ruler.ticks.len() < 1000);
+        Ok(())
+    }
 
     proptest! {
         #[test]
@@ -163,13 +176,7 @@ mod tests {
             let mut view = Viewport::of_capture(epoch_ns, epoch_ns.saturating_add(length_ns), width, 100.0);
             view.zoom(depth, at);
             let ruler = ruler(&view, epoch_ns, digit_px);
-            for pair in ruler.ticks.windows(2) {
-                #[expect(clippy::cast_precision_loss, reason = "labels are short")]
-                let label_px = pair[0].label.chars().count() as f64 * digit_px;
-                prop_assert!(view.x_from_time(pair[0].ts_ns) + label_px < view.x_from_time(pair[1].ts_ns));
-                prop_assert_ne!(&pair[0].label, &pair[1].label, "two ticks read alike");
-            }
-            prop_assert!(ruler.ticks.len() < 1000);
+            check_labels(&ruler, &view, digit_px)?;
         }
     }
 
