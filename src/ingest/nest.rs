@@ -315,6 +315,7 @@ impl<'a> Nester<'a> {
     }
 
     /// What is kept of a complete span, and its end: one beyond the end of time is cut to it.
+    #[inline]
     fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
         let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
         let detail = self.detail(blob)?;
@@ -329,7 +330,7 @@ impl<'a> Nester<'a> {
             return self.complete(event, blob);
         }
         let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.push_span(event.track, event.depth, row, end_ns)?;
+        self.push_to(lane, event.track, row, end_ns)?;
         if event.flags.has(EventFlags::UNFINISHED) {
             self.writer.mark_unfinished(lane);
         }
@@ -475,14 +476,21 @@ impl<'a> Nester<'a> {
         self.writer.lane_end_ns(lane)
     }
 
+    #[inline]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
         let lane = self.span_lane(track, depth);
+        self.push_to(lane, track, row, end_ns)?;
+        Ok(lane)
+    }
+
+    #[inline(always)] // as `RowSink::push`
+    #[expect(clippy::inline_always, reason = "see there")]
+    fn push_to(&mut self, lane: LaneIdx, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
         self.tracks[track.index()].saw(end_ns);
         self.summary.spans += 1;
         self.saw(row.start_ns);
         self.summary.end_ns = self.summary.end_ns.max(end_ns);
-        self.writer.push(lane, row)?;
-        Ok(lane)
+        self.writer.push(lane, row)
     }
 
     fn span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
