@@ -7,7 +7,7 @@
 //!          parse      min ts    merge, nest,    one      pixels,  pure     wgpu, egui     window, dialogs
 //!          in         in each   spill past      mapped   picks,   geometry
 //!          parallel   header    the budget      file     rows        |
-//!                                                          `-> export (sorted native, Chrome JSON, CSV, Parquet)
+//!                                                          `-> export (sorted native, Chrome JSON, Perfetto, CSV, Parquet)
 //! ```
 //!
 //! One direction, no way back: a module imports only what stands to its left, and `tests/tidy.rs` holds that with one
@@ -19,7 +19,7 @@
 //! |---|---|
 //! | [`base`] | time, cancellation, progress, the memory budget, mapped files |
 //! | [`model`] | what a capture is made of: events in chunks, names, tracks, arguments, losses |
-//! | [`formats`] | recognises captures and reads them: Chrome JSON, Perfetto, the native format |
+//! | [`formats`] | recognises captures by their content, unpacks and reads them: a file or folder for each format |
 //! | [`ingest`] | sorts without a sort pass, pairs, nests, and writes the store |
 //! | [`store`] | the sorted result: one file of per-lane blocks and their indexes, mapped read-only |
 //! | [`query`] | the longest span under each pixel, what is under a point, rows in time order, searches, totals, call paths |
@@ -27,8 +27,8 @@
 //! | [`synth`] | generates captures like those of real programs, as large as wanted |
 //! | [`scene`] | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
 //! | `render` | draws instances with the GPU, into the window or into a picture |
-//! | `ui` | the panels: timeline, details, losses, progress |
-//! | `app` | the window, its tasks and dialogs |
+//! | `ui` | the panels: timeline, details, search, statistics, flame graph, settings; each returns commands |
+//! | `app` | the window: tabs, background tasks, dialogs, preferences, and what the desktop asks |
 //! | [`cli`] | the command line, over all of it |
 //!
 //! # What is deliberately absent
@@ -47,6 +47,7 @@
 //!   it is read, so it is read with `pread`.
 //! - **No order that depends on the number of workers.** Readers number names and tracks within a batch; the ingest maps
 //!   them in capture order.
+//! - **No recording.** Captures are opened as others wrote them; a file that still grows is read as far as it reaches.
 //! - **No panel that changes the store.** Panels return commands.
 //! - **No geometry in the renderer or the panels.** It is in [`scene`], tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
