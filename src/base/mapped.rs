@@ -1,4 +1,5 @@
-//! Read-only maps of published files: the one place with `unsafe`. Never maps a capture, never writes through a map.
+//! Read-only maps of published files, and hints to the processor about them: the one place with `unsafe`. Never maps a
+//! capture, never writes through a map.
 
 #![expect(unsafe_code, reason = "mapping a file is unsafe wherever it is done; it is done here alone")]
 
@@ -32,4 +33,21 @@ impl Deref for Mapped {
     fn deref(&self) -> &[u8] {
         &self.0
     }
+}
+
+/// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to read
+/// them then: some hundred nanoseconds for each place in a map that was not read lately.
+pub fn fetch_soon(bytes: &[u8]) {
+    #[cfg(target_arch = "x86_64")]
+    {
+        use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
+        /// What a processor of this kind brings at once.
+        const LINE_BYTES: usize = 64;
+        for line in bytes.chunks(LINE_BYTES) {
+            // SAFETY: a prefetch reads nothing that the program sees, and faults on no address.
+            unsafe { _mm_prefetch::<_MM_HINT_T0>(line.as_ptr().cast()) }
+        }
+    }
+    #[cfg(not(target_arch = "x86_64"))]
+    let _ = bytes; // other processors have no such hint that Rust offers without nightly features
 }

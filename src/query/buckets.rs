@@ -140,6 +140,13 @@ impl Buckets {
         i64::try_from(i128::from(bucket) << self.width_log2).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
     }
 
+    /// The last nanosecond of a bucket; saturates at the ends of time.
+    #[must_use]
+    pub fn last_ns(&self, bucket: i64) -> i64 {
+        let end = (i128::from(bucket) + 1) << self.width_log2;
+        i64::try_from(end - 1).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
+    }
+
     /// The bucket after the last.
     #[must_use]
     pub fn end(&self) -> i64 {
@@ -165,6 +172,7 @@ mod tests {
         assert_eq!((all.first, all.count), (-2, 4));
         assert_eq!(all.start_ns(-2), i64::MIN);
         assert_eq!(all.start_ns(2), i64::MAX);
+        assert_eq!([-2, -1, 1, 2].map(|bucket| all.last_ns(bucket)), [-(1 << 62) - 1, -1, i64::MAX, i64::MAX]);
         let before_zero = Buckets::covering(-5, -4, 1);
         assert_eq!((before_zero.first, before_zero.count), (-5, 1));
     }

@@ -3,7 +3,8 @@
 
 mod whole_blocks;
 
-use self::whole_blocks::{BlockPlace, first_longest};
+use self::whole_blocks::first_longest;
+pub use self::whole_blocks::{BlockPlace, LongestRow, Told};
 use crate::model::NameIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::extent::{BlockEntry, Extent};
@@ -59,6 +60,7 @@ const DECODED_BLOCKS: usize = 4;
 
 /// A block with its times and values told.
 struct Decoded<'a> {
+    /// [`NO_EXTENT`]: none yet.
     extent: usize,
     block: usize,
     packed: Block<'a>,
@@ -70,7 +72,22 @@ struct Decoded<'a> {
     values: [u64; BLOCK_ROWS],
 }
 
+/// No lane has as many extents.
+const NO_EXTENT: usize = usize::MAX;
+
 impl Decoded<'_> {
+    fn none() -> Self {
+        Self {
+            extent: NO_EXTENT,
+            block: 0,
+            packed: Block::new(&[], 1, 0),
+            first_row: 0,
+            extent_blocks: 0,
+            starts: [0; BLOCK_ROWS],
+            values: [0; BLOCK_ROWS],
+        }
+    }
+
     fn starts(&self) -> &[i64] {
         &self.starts[..self.packed.rows()]
     }
@@ -122,7 +139,7 @@ pub struct LaneCursor<'a> {
     lane: Lane<'a>,
     kind: LaneKind,
     extent: Option<(usize, Extent<'a>)>,
-    decoded: [Option<Decoded<'a>>; DECODED_BLOCKS],
+    decoded: [Decoded<'a>; DECODED_BLOCKS],
     /// Which of `decoded` is replaced next.
     oldest: usize,
     /// Where the last search of a block ended: the next one is near.
@@ -140,7 +157,7 @@ impl<'a> LaneCursor<'a> {
             lane,
             kind: lane.info().kind,
             extent: None,
-            decoded: [const { None }; DECODED_BLOCKS],
+            decoded: std::array::from_fn(|_| Decoded::none()),
             oldest: 0,
             near: BlockPlace::default(),
             count: ReadCount::default(),
@@ -158,9 +175,9 @@ impl<'a> LaneCursor<'a> {
         // The next bucket usually begins in a block that is decoded.
         let holds = |decoded: &&Decoded<'_>| {
             let starts = decoded.starts();
-            starts[0] < ts_ns && starts[starts.len() - 1] >= ts_ns
+            decoded.extent != NO_EXTENT && starts[0] < ts_ns && starts[starts.len() - 1] >= ts_ns
         };
-        if let Some(decoded) = self.decoded.iter().flatten().find(holds) {
+        if let Some(decoded) = self.decoded.iter().find(holds) {
             let position = decoded.position_from(ts_ns);
             return self.readable(position);
         }
@@ -237,9 +254,12 @@ impl<'a> LaneCursor<'a> {
         })
     }
 
-    /// The rows that follow a place, up to the end of its block.
+    /// The rows that follow a place, up to the end of its block. Expects to be asked for those of the next block soon.
     pub fn rows_from(&mut self, position: Position) -> Option<BlockRows<'_>> {
+        /// While one block is unpacked and passed, the memory brings about one.
+        const AHEAD_BLOCKS: usize = 2;
         let Position { extent, block, slot, row } = position;
+        self.fetch_soon(BlockPlace { extent, block: block + AHEAD_BLOCKS });
         let is_last = self.extent(extent)?.blocks() == block + 1;
         let end_row = row + (self.decode(extent, block)?.packed.rows() - slot) as u64;
         let next = Position { extent, block: block + 1, slot: 0, row: end_row };
@@ -379,16 +399,14 @@ impl<'a> LaneCursor<'a> {
     }
 
     fn is_decoded(&self, extent: usize, block: usize) -> bool {
-        self.decoded.iter().flatten().any(|decoded| (decoded.extent, decoded.block) == (extent, block))
+        self.decoded.iter().any(|decoded| (decoded.extent, decoded.block) == (extent, block))
     }
 
     /// A block decoded, unless it still is.
     fn decode(&mut self, extent: usize, block: usize) -> Option<&Decoded<'a>> {
-        let is_known = |decoded: &Option<Decoded<'_>>| {
-            decoded.as_ref().is_some_and(|decoded| (decoded.extent, decoded.block) == (extent, block))
-        };
+        let is_known = |decoded: &Decoded<'_>| (decoded.extent, decoded.block) == (extent, block);
         if let Some(known) = self.decoded.iter().position(is_known) {
-            return self.decoded[known].as_ref();
+            return Some(&self.decoded[known]);
         }
         let found = self.extent(extent)?;
         let entry = found.directory().get(block)?;
@@ -398,15 +416,10 @@ impl<'a> LaneCursor<'a> {
         self.count.bytes += packed.bytes() as u64;
         let place = self.oldest;
         self.oldest = (place + 1) % DECODED_BLOCKS;
-        let decoded = self.decoded[place].insert(Decoded {
-            extent,
-            block,
-            packed,
-            first_row,
-            extent_blocks: found.blocks(),
-            starts: [0; BLOCK_ROWS],
-            values: [0; BLOCK_ROWS],
-        });
+        let decoded = &mut self.decoded[place];
+        // Field by field: the times and values are written in place.
+        (decoded.extent, decoded.block, decoded.packed) = (extent, block, packed);
+        (decoded.first_row, decoded.extent_blocks) = (first_row, found.blocks());
         packed.starts(&mut decoded.starts);
         packed.values(&mut decoded.values);
         Some(decoded)

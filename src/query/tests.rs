@@ -329,3 +329,33 @@ fn a_view_of_everything_reads_as_much_of_a_large_lane_as_of_a_small_one() {
         assert!(read.blocks == 0 && read.bytes <= 32 * u64::from(buckets.count), "{count} rows: {read:?}");
     }
 }
+
+#[test]
+fn at_some_blocks_a_bucket_most_stay_packed() {
+    let mut state = 7_u64;
+    let mut random = |below: u64| {
+        state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (state >> 33) % below
+    };
+    let mut free_ns = 0;
+    let rows: Vec<Row> = (0..1 << 17)
+        .map(|name| {
+            let longest_ns = 1 << random(12);
+            let (gap_ns, dur_ns) = (random(64), random(longest_ns));
+            let start_ns = free_ns + gap_ns.cast_signed();
+            free_ns = start_ns + dur_ns.cast_signed();
+            Row { start_ns, value: dur_ns, detail: 0, name }
+        })
+        .collect();
+    let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], 0);
+    let rows_ns = free_ns.unsigned_abs() / rows.len() as u64;
+    // Buckets of at least so many rows, and how many of 1000 blocks are unpacked for them.
+    for (rows_per_bucket, unpacked_max) in [(64, 450), (128, 130), (256, 35), (512, 10), (1024, 3)] {
+        let buckets = Buckets::covering(0, free_ns, rows_per_bucket * rows_ns);
+        let mut cells = Vec::new();
+        let read = longest_from_forest(&snapshot, LaneIdx(0), buckets, &mut cells);
+        assert_eq!(spread(&cells, buckets), scan(&rows, buckets));
+        let unpacked = read.blocks * 1000 / (rows.len() as u64 / 64);
+        assert!(unpacked <= unpacked_max, "{unpacked} of 1000 blocks with {rows_per_bucket} rows a bucket");
+    }
+}

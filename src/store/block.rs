@@ -101,22 +101,21 @@ impl<'a> Block<'a> {
         HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
     }
 
-    /// Decodes all starts into `starts`.
+    /// Decodes all starts into `starts`; what is behind them is anything.
     pub fn starts(&self, starts: &mut [i64; BLOCK_ROWS]) {
         let mut steps = [0; BLOCK_ROWS];
-        pack::unpack(self.columns[0], self.widths[0], &mut steps[..self.rows - 1]);
+        self.column(0, self.rows - 1, &mut steps);
         let mut start_ns = self.first_start_ns;
-        starts[0] = start_ns;
-        for (start, step) in starts[1..self.rows].iter_mut().zip(steps) {
-            start_ns = start_ns.wrapping_add(step.cast_signed());
+        for (start, step) in starts.iter_mut().zip(steps) {
             *start = start_ns;
+            start_ns = start_ns.wrapping_add(step.cast_signed());
         }
     }
 
-    /// Decodes all values into `values`.
+    /// Decodes all values into `values`; what is behind them is anything.
     pub fn values(&self, values: &mut [u64; BLOCK_ROWS]) {
-        pack::unpack(self.columns[1], self.widths[1], &mut values[..self.rows]);
-        values[..self.rows].iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
+        self.column(1, self.rows, values);
+        values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
     }
 
     /// The name of one row.
@@ -133,16 +132,24 @@ impl<'a> Block<'a> {
         (self.name_min, if self.widths[2] == 0 { self.name_min } else { self.name_min.saturating_add(above) })
     }
 
-    /// Decodes all names into `names`.
+    /// Decodes all names into `names`; what is behind them is anything.
     pub fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
-        pack::unpack(self.columns[2], self.widths[2], &mut names[..self.rows]);
-        names[..self.rows].iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
+        self.column(2, self.rows, names);
+        names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
     }
 
     /// Where the arguments of one row are.
     #[must_use]
     pub fn detail(&self, row: usize) -> u64 {
         self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))
+    }
+
+    /// Unpacks the first `count` values of a column; what is behind them in `out` is anything.
+    fn column(&self, column: usize, count: usize, out: &mut [u64; BLOCK_ROWS]) {
+        let (bytes, width) = (self.columns[column], self.widths[column]);
+        if !pack::unpack_full(bytes, width, out) {
+            pack::unpack(bytes, width, &mut out[..count]);
+        }
     }
 
     /// Decodes all rows.

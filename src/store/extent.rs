@@ -244,11 +244,16 @@ impl<'a> Extent<'a> {
     #[must_use]
     pub fn block(&self, block: usize) -> Block<'a> {
         let entry = self.directory[block];
-        let (end, end_row) = match self.directory.get(block + 1) {
-            Some(next) => (next.offset as usize, next.first_row),
-            None => (self.bytes.len(), self.rows),
-        };
-        let bytes = self.bytes.get(entry.offset as usize..end).unwrap_or(&[]);
-        Block::new(bytes, end_row.saturating_sub(entry.first_row) as usize, entry.first_start_ns)
+        let end_row = self.directory.get(block + 1).map_or(self.rows, |next| next.first_row);
+        let rows = end_row.saturating_sub(entry.first_row) as usize;
+        Block::new(self.packed(block), rows, entry.first_start_ns)
+    }
+
+    /// The bytes of one of its blocks; none if there is no such block.
+    #[must_use]
+    pub fn packed(&self, block: usize) -> &'a [u8] {
+        let Some(entry) = self.directory.get(block) else { return &[] };
+        let end = self.directory.get(block + 1).map_or(self.bytes.len(), |next| next.offset as usize);
+        self.bytes.get(entry.offset as usize..end).unwrap_or(&[])
     }
 }

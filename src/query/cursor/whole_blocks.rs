@@ -1,17 +1,22 @@
 //! What directories and the forest tell of whole blocks, so that these need not be unpacked. Reads no row but the longest of
 //! each block, which stands in the directory.
 
+use std::ops::Range;
+
 use super::{LaneCursor, Position};
+use crate::base::mapped;
+use crate::model::NameIdx;
 use crate::query::buckets::Crowd;
+use crate::store::block::BLOCK_ROWS;
 use crate::store::extent::BlockEntry;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::{LaneKind, Span};
 
 /// A block of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(super) struct BlockPlace {
-    pub extent: usize,
-    pub block: usize,
+pub struct BlockPlace {
+    pub(super) extent: usize,
+    pub(super) block: usize,
 }
 
 /// The longest of some rows, told by the directories of their blocks.
@@ -21,6 +26,26 @@ pub struct LongestRow {
     pub row: u64,
     /// Its times and name; nothing else.
     pub span: Span,
+}
+
+/// What is known of the longest span of a range of time without unpacking a block.
+#[derive(Debug, Clone, Copy)]
+pub enum Told {
+    /// All. At least two spans start in the range.
+    Longest(LongestRow),
+    /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known: the
+    /// longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two spans start
+    /// in the range.
+    ButEdges {
+        /// The block at the left edge.
+        left: Option<BlockPlace>,
+        /// The block at the right edge.
+        right: Option<BlockPlace>,
+        /// What is known of the three.
+        known: [Option<LongestRow>; 3],
+    },
+    /// Too little.
+    Nothing,
 }
 
 impl LaneCursor<'_> {
@@ -38,16 +63,33 @@ impl LaneCursor<'_> {
         self.longest_of(BlockPlace { extent, block })
     }
 
-    /// The longest of the spans that touch `[from_ns, to_ns)`, the first of equals, where directories and the forest tell it
-    /// and no block need be unpacked. At least two spans start there then.
+    /// What directories and the forest tell of the longest of the spans that touch `[from_ns, to_ns)`, the first of equals.
+    /// `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
     ///
     /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the right. Of
     /// a block at an edge the longest row is known: if it touches the range, it stands for the block; if not, its duration
     /// still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth of the cost.
-    pub fn longest_told(&mut self, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
-        let left_place = self.block_before(from_ns);
-        let right_place = self.block_before(to_ns)?;
+    pub fn told(&mut self, edge: &mut Option<BlockPlace>, from_ns: i64, to_ns: i64) -> Told {
+        let left_place = *edge;
+        *edge = self.block_before(to_ns);
+        let told = edge.and_then(|right_place| self.told_between(left_place, right_place, from_ns, to_ns));
+        if let Some(Told::ButEdges { left, right, .. }) = told {
+            left.into_iter().chain(right).for_each(|place| self.fetch_soon(place));
+        }
+        told.unwrap_or(Told::Nothing)
+    }
+
+    /// `None` where too little is told, or the blocks are damaged.
+    fn told_between(
+        &mut self,
+        left_place: Option<BlockPlace>,
+        right_place: BlockPlace,
+        from_ns: i64,
+        to_ns: i64,
+    ) -> Option<Told> {
         let first_whole = match left_place {
+            // Of a damaged extent it is not told where it ends.
+            None if self.lane.extents().first().is_some_and(|extent| extent.first_start_ns < from_ns) => return None,
             None => BlockPlace::default(),
             // In the same block, as most are from near.
             Some(left) if left == right_place => return None,
@@ -78,17 +120,70 @@ impl LaneCursor<'_> {
         } else {
             None
         };
-        let there = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
-        let longest = first_longest(there, |row| row.span.dur_ns)?;
-        let dur_ns = longest.span.dur_ns;
+        let known = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
+        let longest = first_longest(known, |row| row.span.dur_ns);
         // Rows of the left block stand before the others, and win where they are as long.
-        let may_be_left = !is_left_there && left.is_some_and(|left| left.span.dur_ns >= dur_ns);
-        let may_be_right = !is_right_there && right.span.dur_ns > dur_ns;
-        (!may_be_left && !may_be_right).then_some(longest)
+        let may_be_left = |dur_ns| left.is_some_and(|left| !is_left_there && left.span.dur_ns >= dur_ns);
+        let may_be_right = |dur_ns| !is_right_there && right.span.dur_ns > dur_ns;
+        let is_open = |may_be: &dyn Fn(u64) -> bool| longest.is_none_or(|row| may_be(row.span.dur_ns));
+        let is_left_open = is_open(&may_be_left) && !is_left_there;
+        let is_right_open = is_open(&may_be_right) && !is_right_there;
+        match longest.filter(|_| !is_left_open && !is_right_open) {
+            Some(longest) => Some(Told::Longest(longest)),
+            None => Some(Told::ButEdges {
+                left: left_place.filter(|_| is_left_open),
+                right: Some(right_place).filter(|_| is_right_open),
+                known,
+            }),
+        }
+    }
+
+    /// Completes what was told by unpacking the blocks at the edges that may hold a longer row.
+    pub fn longest_with_edges(&mut self, told: Told, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
+        let (left, right, [mut first, whole, mut last]) = match told {
+            Told::Longest(longest) => return Some(longest),
+            Told::ButEdges { left, right, known } => (left, right, known),
+            Told::Nothing => return None,
+        };
+        if let Some(place) = left {
+            let starts = self.decode(place.extent, place.block)?.starts();
+            let slot = starts.partition_point(|&start_ns| start_ns < from_ns);
+            // The row before may reach in; as lanes do not overlap, no other.
+            let reaching = slot.checked_sub(1).filter(|&slot| self.end_ns(place, slot) > Some(from_ns));
+            first = self.longest_of_slots(place, reaching.unwrap_or(slot)..BLOCK_ROWS);
+        }
+        if let Some(place) = right {
+            let starts = self.decode(place.extent, place.block)?.starts();
+            let end = starts.partition_point(|&start_ns| start_ns < to_ns);
+            last = self.longest_of_slots(place, 0..end);
+        }
+        first_longest([first, whole, last], |row| row.span.dur_ns)
+    }
+
+    /// The longest of some rows of a block, the first of equals, by unpacking it.
+    fn longest_of_slots(&mut self, place: BlockPlace, slots: Range<usize>) -> Option<LongestRow> {
+        let row = self.first_row(place)? + slots.start as u64;
+        let from = Position { extent: place.extent, block: place.block, slot: slots.start, row };
+        let (position, dur_ns) = self.longest_in_block(from, slots.end)?;
+        let decoded = self.decode(place.extent, place.block)?;
+        let (start_ns, name) = (decoded.starts()[position.slot], NameIdx(decoded.packed.name(position.slot)));
+        Some(LongestRow { row: position.row, span: Span { start_ns, dur_ns, name, ..Span::default() } })
+    }
+
+    fn end_ns(&mut self, place: BlockPlace, slot: usize) -> Option<i64> {
+        let decoded = self.decode(place.extent, place.block)?;
+        Some(decoded.starts().get(slot)?.saturating_add_unsigned(*decoded.values().get(slot)?))
+    }
+
+    /// Has the processor bring a block near that is unpacked soon.
+    pub(super) fn fetch_soon(&mut self, BlockPlace { extent, block }: BlockPlace) {
+        if let Some(extent) = self.extent(extent) {
+            mapped::fetch_soon(extent.packed(block));
+        }
     }
 
     /// The last block that begins before `ts_ns`; `None` if none does, or its extent is damaged.
-    fn block_before(&mut self, ts_ns: i64) -> Option<BlockPlace> {
+    pub fn block_before(&mut self, ts_ns: i64) -> Option<BlockPlace> {
         /// Blocks that are looked at one by one before they are searched: neighbouring buckets are this near.
         const NEAR_BLOCKS: usize = 4;
         let extents = self.lane.extents();

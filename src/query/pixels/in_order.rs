@@ -35,13 +35,18 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Posit
                 break 'blocks;
             }
             let first = slot;
-            let mut longest = slot;
-            while block.starts.get(slot).is_some_and(|&start_ns| buckets.bucket_at(start_ns) == bucket) {
-                if is_spans && block.values[slot] > block.values[longest] {
-                    longest = slot;
+            let (rest, last_ns) = (&block.starts[first..], buckets.last_ns(bucket));
+            let (mut longest, mut longest_value) = (first, block.values[first]);
+            for (&start_ns, &value) in rest.iter().zip(&block.values[first..]) {
+                if start_ns > last_ns {
+                    break;
                 }
+                // Both or neither, so that it is a choice of values and no branch to be guessed.
+                (longest, longest_value) = if value > longest_value { (slot, value) } else { (longest, longest_value) };
                 slot += 1;
             }
+            // What is no span has no length: the first row stands for the bucket.
+            let longest = if is_spans { longest } else { first };
             pass.take(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
         }
         at = block.end;
