@@ -6,7 +6,7 @@ use rayon::prelude::*;
 use super::color::Rgba;
 use super::filtered::Filtered;
 use super::palette::{ColorBy, Palette};
-use super::rects::{Columns, Look, Rect, Stretch, rect};
+use super::rects::{Columns, Look, Placing, Rect, Stretch, rect};
 use super::rows::{LaneRow, RowLayout};
 use super::tiles::{LaneAnswers, Tiles, buckets_of};
 use super::viewport::Viewport;
@@ -122,12 +122,11 @@ pub fn build(
         .par_iter()
         .map(|row| {
             let (y0, y1) = place(view, row);
-            let mut cells = Vec::new();
+            let mut placing = Placing::new(view, buckets, tiles.span_count(row.lane, buckets));
             if row.kind != LaneKind::Counter {
-                tiles.spans(row.lane, buckets, &mut cells);
+                tiles.each_span(row.lane, buckets, |cell| placing.take(cell));
             }
-            let columns = Columns::of_cells(view, buckets, &cells);
-            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns }
+            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: placing.finish() }
         })
         .collect();
     let (column_px, lanes) = within_budget(lanes, options);

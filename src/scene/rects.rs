@@ -84,28 +84,23 @@ impl Columns {
     /// The pieces for a lane's cells, in columns of a pixel.
     #[must_use]
     pub fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
-        let mut pieces = Vec::with_capacity(cells.len().min(view.width_px() as usize + 2));
-        for cell in cells {
-            let (left, right) = (view.x_from_time(cell.start_ns), view.x_from_time(cell.end_ns));
-            let next =
-                if right - left >= 1.0 { wide(view, cell, left, right) } else { narrow(view, buckets, cell, left) };
-            if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
-                place(&mut pieces, next);
-            }
-        }
-        Self { pieces, column_px: 1.0 }
+        let mut placing = Placing::new(view, buckets, cells.len());
+        cells.iter().for_each(|cell| placing.take(cell));
+        placing.finish()
     }
 
     /// The same in columns twice as wide: the longest of the longest is the longest.
     #[must_use]
     pub fn wider(&self) -> Self {
         let column_px = 2.0 * self.column_px;
+        // Of a power of two, so that it is as exact as a division.
+        let columns_per_px = column_px.recip();
         let mut pieces = Vec::with_capacity(self.pieces.len());
         for piece in &self.pieces {
             let is_wide = piece.wide && piece.x1 - piece.x0 >= column_px;
-            let first = floor(piece.x0 / column_px);
+            let first = floor(piece.x0 * columns_per_px);
             // A lone span has the column of its start, a crowd all columns that it is in.
-            let end = if piece.wide { first + 1.0 } else { -floor(-piece.x1 / column_px) };
+            let end = if piece.wide { first + 1.0 } else { -floor(-piece.x1 * columns_per_px) };
             let next = if is_wide {
                 *piece
             } else {
@@ -141,6 +136,72 @@ impl Columns {
     }
 }
 
+/// Makes [`Columns`] in columns of a pixel of the cells of a lane, one after the other.
+#[derive(Debug)]
+pub struct Placing<'a> {
+    view: &'a Viewport,
+    buckets: Buckets,
+    pieces: Vec<Stretch>,
+    /// What is surely narrower than a pixel. Divisions by the pixel's width are much of the work of a crowded lane: such a
+    /// span needs none to be known as narrow, and the edge between neighbouring buckets needs one and not two.
+    surely_narrow_ns: f64,
+    /// The bucket after the last crowd, and where it begins.
+    edge: (i64, f64),
+}
+
+impl<'a> Placing<'a> {
+    /// For some `cells` of buckets of a view.
+    #[must_use]
+    pub fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
+        let pieces = Vec::with_capacity(cells.min(view.width_px() as usize + 2));
+        Self { view, buckets, pieces, surely_narrow_ns: view.ns_per_px() * 0.999, edge: (i64::MIN, 0.0) }
+    }
+
+    /// Takes the next cell, in order of time.
+    pub fn take(&mut self, cell: &Cell) {
+        let view = self.view;
+        let next = if (cell.dur_ns() as f64) < self.surely_narrow_ns {
+            self.narrow(cell)
+        } else {
+            let (left, right) = (view.x_from_time(cell.start_ns), view.x_from_time(cell.end_ns));
+            if right - left >= 1.0 { wide(view, cell, left, right) } else { self.narrow(cell) }
+        };
+        if next.x1 > -OUTSIDE_PX && next.x0 < view.width_px() + OUTSIDE_PX {
+            place(&mut self.pieces, next);
+        }
+    }
+
+    /// What the cells made.
+    #[must_use]
+    pub fn finish(self) -> Columns {
+        Columns { pieces: self.pieces, column_px: 1.0 }
+    }
+
+    /// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
+    fn narrow(&mut self, cell: &Cell) -> Stretch {
+        let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
+        let (first, end) = if cell.rows() == Crowd::MANY {
+            let start_x = if self.edge.0 == cell.first_bucket { self.edge.1 } else { x_of(cell.first_bucket) };
+            let end_x = x_of(cell.end_bucket());
+            self.edge = (cell.end_bucket(), end_x);
+            // A bucket that ends on a pixel's edge does not touch the next pixel.
+            (floor(start_x), -floor(1e-6 - end_x))
+        } else {
+            let left = floor(self.view.x_from_time(cell.start_ns));
+            (left, left + 1.0)
+        };
+        Stretch {
+            x0: first,
+            x1: end.max(first + 1.0),
+            name: cell.name,
+            row: cell.row,
+            dur_ns: cell.dur_ns(),
+            wide: false,
+            unfinished: false,
+        }
+    }
+}
+
 fn are_one(left: &Stretch, right: &Stretch, palette: &Palette) -> bool {
     let meet = !left.wide && !right.wide && left.x1 >= right.x0;
     meet && left.name == right.name && palette.is_same(left.dur_ns, right.dur_ns)
@@ -167,27 +228,6 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> Stretch {
         wide: true,
         // The torn edge is there only where the end itself is in view.
         unfinished: cell.unfinished && right <= view.width_px() + OUTSIDE_PX,
-    }
-}
-
-/// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
-fn narrow(view: &Viewport, buckets: Buckets, cell: &Cell, left: f64) -> Stretch {
-    let (first, end) = if cell.rows() == Crowd::MANY {
-        let start_x = view.x_from_time(buckets.start_ns(cell.first_bucket));
-        let end_x = view.x_from_time(buckets.start_ns(cell.end_bucket()));
-        // A bucket that ends on a pixel's edge does not touch the next pixel.
-        (floor(start_x), -floor(1e-6 - end_x))
-    } else {
-        (floor(left), floor(left) + 1.0)
-    };
-    Stretch {
-        x0: first,
-        x1: end.max(first + 1.0),
-        name: cell.name,
-        row: cell.row,
-        dur_ns: cell.dur_ns(),
-        wide: false,
-        unfinished: false,
     }
 }
 

@@ -125,7 +125,7 @@ impl Question {
         let mut read = ReadCount::default();
         let found = match self.0 {
             Asked::Spans(key) => {
-                let mut cells = Vec::new();
+                let mut cells = Vec::with_capacity(1 << TILE_LOG2);
                 read = answers.longest(key.lane, buckets_of_tile(key), &mut cells);
                 Found::Spans(cells.into_boxed_slice())
             }
@@ -295,13 +295,30 @@ impl Tiles {
     /// pending, by those of wider buckets.
     pub fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
         out.clear();
+        out.reserve(self.span_count(lane, buckets));
+        self.each_span(lane, buckets, |cell| out.push(*cell));
+    }
+
+    /// Calls `take` with each cell of [`Tiles::spans`], in order of time.
+    pub fn each_span(&self, lane: LaneIdx, buckets: Buckets, mut take: impl FnMut(&Cell)) {
+        let mut held: Option<Cell> = None;
         for key in keys_of(lane, buckets) {
             self.spans.each(key, |cell| {
-                if !out.last_mut().is_some_and(|last| last.extend(&cell)) {
-                    out.push(cell);
+                // Only neighbours on both sides of a tile's edge may be one.
+                if !held.as_mut().is_some_and(|held| held.extend(&cell))
+                    && let Some(whole) = held.replace(cell)
+                {
+                    take(&whole);
                 }
             });
         }
+        held.iter().for_each(take);
+    }
+
+    /// About how many cells a lane has in view.
+    #[must_use]
+    pub fn span_count(&self, lane: LaneIdx, buckets: Buckets) -> usize {
+        keys_of(lane, buckets).map(|key| self.spans.cells_of(key)).sum()
     }
 
     /// Replaces `out` by a counter's cells in view, by bucket.
@@ -410,6 +427,11 @@ impl<T: Answer> Kept<T> {
                 (levels, TileKey { width_log2, tile, ..key })
             })
             .find(|(_, wider)| self.tiles.contains_key(wider))
+    }
+
+    /// How many cells a tile has, if its own answer is known.
+    fn cells_of(&self, key: TileKey) -> usize {
+        self.tiles.get(&key).map_or(0, |tile| tile.cells.len())
     }
 
     /// Calls `take` with each cell that is shown for a tile.
