@@ -56,6 +56,8 @@ struct Distributions {
     cpu_ms: Percentiles,
     /// From the beginning of the frame to its rectangles. Longer where other programs want the processor, too.
     wall_ms: Percentiles,
+    /// Processor time of all threads from one frame to the next: for answers that were late, or asked ahead of a zoom.
+    between_ms: Percentiles,
     read_bytes: Distribution<u64>,
     instances: Distribution<u64>,
     uploaded_bytes: Distribution<u64>,
@@ -94,6 +96,7 @@ struct Step {
     queries: u64,
     cpu_ms: f64,
     wall_ms: f64,
+    between_ms: f64,
     /// Wall time of the queries, which share the threads; `None`: there was nothing to ask.
     ns_per_query: Option<f64>,
     read_bytes: u64,
@@ -201,13 +204,15 @@ impl Script {
         for frame in 0..self.frames {
             let look = Look { snapshot, layout: &layout, before: &before, view: &view, asker: asker.as_ref() };
             let mut step = pool.install(|| look.measured(&mut tiles, options));
+            let cpu_before = processor_time();
             (step.pass, step.zoom) = (pass, whole_ns / view.width_ns());
-            steps.push(step);
             before = view;
             if asker.is_some() {
                 due = (due + FRAME_TIME).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
+            step.between_ms = processor_time_since(cpu_before).map_or(0.0, |time| time.as_secs_f64() * 1e3);
+            steps.push(step);
             let factor = if frame < half { factor } else { factor.recip() };
             view.zoom(factor, view.x_from_time(middle_ns));
         }
@@ -241,18 +246,17 @@ impl Look<'_> {
         let asked = began.elapsed();
         let read = tiles.read();
         let frame = frame::build(self.snapshot, self.snapshot.names(), self.layout, self.view, tiles, options);
-        drop(held);
         let built = began.elapsed();
-        let cpu = match (cpu_before, processor_time()) {
-            (Some(before), Some(after)) => after.saturating_sub(before),
-            _ => built,
-        };
+        let cpu = processor_time_since(cpu_before).unwrap_or(built);
+        // From here on it is no longer of this frame.
+        drop(held);
         Step {
             pass: Pass::Warm,
             zoom: 1.0,
             queries: read.queries,
             cpu_ms: cpu.as_secs_f64() * 1e3,
             wall_ms: built.as_secs_f64() * 1e3,
+            between_ms: 0.0,
             ns_per_query: (read.queries > 0).then(|| asked.as_secs_f64() * 1e9 / ns(read.queries)),
             read_bytes: read.bytes,
             late_tiles: frame.pending as u64,
@@ -309,6 +313,7 @@ impl Distributions {
             },
             cpu_ms: percentiles(steps.iter().map(|step| step.cpu_ms).collect()),
             wall_ms: percentiles(steps.iter().map(|step| step.wall_ms).collect()),
+            between_ms: percentiles(steps.iter().map(|step| step.between_ms).collect()),
             read_bytes: whole(|step| step.read_bytes),
             instances: whole(|step| step.instances),
             uploaded_bytes: whole(|step| step.instances * size_of::<Rect>() as u64),
@@ -336,6 +341,11 @@ fn adapter() -> Option<(String, bool)> {
 #[cfg(not(feature = "window"))]
 fn adapter() -> Option<(String, bool)> {
     None
+}
+
+/// The processor time that was taken since it was `before`.
+fn processor_time_since(before: Option<Duration>) -> Option<Duration> {
+    Some(processor_time()?.saturating_sub(before?))
 }
 
 /// The processor time that this process has taken so far; `None` where the system does not say.
