@@ -271,6 +271,8 @@ mod tests {
         ("perf.data.gz", "perf.data"),
         ("perf_calls.data.gz", "perf.data"),
         ("perf_calls_script.txt.gz", "perf script"),
+        ("perf_raw_calls.data.gz", "perf.data"),
+        ("perf_raw_calls_script.txt.gz", "perf script"),
         ("perf_sched_script.txt.gz", "perf script"),
         ("perf_script.txt.gz", "perf script"),
         ("pyspy_collapsed.txt", "Collapsed stacks"),

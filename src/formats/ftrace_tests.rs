@@ -35,6 +35,25 @@ fn lines_with_and_without_groups_and_flags_are_read() {
 }
 
 #[test]
+fn system_calls_that_are_told_by_number_are_spans_and_not_begins_without_end() {
+    let reading = read(
+        "# tracer: nop\n#\n            bash-7    [000] .....  0.000001: sys_exit: NR 1 = 2\n\
+                bash-7    [000] .....  0.000002: sys_enter: NR 33 (b, 1, 55fa4b38f9bc)\n\
+                bash-7    [000] .....  0.000003: sys_exit: NR 33 = -9\n\
+                bash-7    [000] .....  0.000004: sys_enter: something else\n",
+    );
+    let expected = [
+        (1000, EventKind::End, "syscall 1"),
+        (2000, EventKind::Begin, "syscall 33"),
+        (3000, EventKind::End, "syscall 33"),
+        (4000, EventKind::Instant, "sys_enter"),
+    ];
+    assert_eq!(threads(&reading), expected);
+    assert_eq!(reading.events[1].args, r#"{"fields":"b, 1, 55fa4b38f9bc","cpu":0}"#);
+    assert_eq!(reading.events[2].args, r#"{"result":"-9","cpu":0}"#);
+}
+
+#[test]
 fn markers_are_spans_counters_and_asynchronous_spans() {
     let line = |us: u32, text: &str| format!("app-7 (5) [000] ...1 0.{us:06}: tracing_mark_write: {text}\n");
     let texts = ["C|5|frames|3", "S|5|load|77", "I|5|tick", "F|5|load|77", "C|5|bad|x", "a message"];

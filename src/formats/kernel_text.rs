@@ -7,6 +7,7 @@ use super::batch::{BatchBuilder, bare};
 use super::decimal::nanos_from_micros;
 use super::kernel::{Scheduler, Switch, Task, TaskState};
 use super::markers::{Written, marker};
+use super::system_calls::Call;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
 
@@ -27,6 +28,8 @@ pub(super) struct TextEvent<'a> {
 #[derive(Debug, Default)]
 pub(super) struct KernelText {
     pub(super) scheduler: Scheduler,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(super) machine: String,
     args: ArgsWriter,
     /// The names of threads as they were told last.
     named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
@@ -132,37 +135,23 @@ impl KernelText {
     }
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let name = event.name;
-        let (kind, name) = match (call_of(name), name.starts_with(b"sys_")) {
-            (Some(call), _) => call,
-            // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
-            (None, true) if event.fields.starts_with(b"-> ") => (EventKind::End, name),
-            (None, true) => (EventKind::Begin, name),
-            _ => (EventKind::Instant, name),
+        let call = Call::of_text(event.name, event.fields, &self.machine);
+        let (kind, name, told) = match call {
+            Some((call, told)) => (call.kind, call.name, told),
+            None => (EventKind::Instant, event.name.into(), event.fields),
         };
         self.args.clear();
-        if !event.fields.is_empty() {
-            match kind {
-                EventKind::End => {
-                    self.args.text("result", event.fields.strip_prefix(b"-> ").unwrap_or(event.fields));
-                }
-                _ => self.args.text("fields", event.fields),
-            }
+        if !told.is_empty() {
+            self.args.text(if kind == EventKind::End { "result" } else { "fields" }, told);
         }
         if let Some(cpu) = event.cpu {
             self.args.number("cpu", cpu);
         }
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let (track, name) = (batch.track_with(&self.thread(event.tid)), batch.name(name, None, event.place));
+        let (track, name) = (batch.track_with(&self.thread(event.tid)), batch.name(&name, None, event.place));
         batch.push(Event { detail, ..bare(event.ts_ns, kind, track, name) });
     }
-}
-
-/// The system call that a tracepoint of perf begins or ends.
-pub(super) fn call_of(name: &[u8]) -> Option<(EventKind, &[u8])> {
-    let begun = name.strip_prefix(b"syscalls:sys_enter_").map(|call| (EventKind::Begin, call));
-    begun.or_else(|| Some((EventKind::End, name.strip_prefix(b"syscalls:sys_exit_")?)))
 }
 
 /// A whole number.

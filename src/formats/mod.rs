@@ -36,6 +36,7 @@ pub mod source;
 pub mod spall;
 pub mod speedscope;
 pub mod strace;
+mod system_calls;
 mod ticks;
 pub mod together;
 pub mod tracy;

@@ -140,6 +140,9 @@ impl LineParser for PerfScript {
             return self.sample(batch);
         }
         if bytes.starts_with(b"#") {
+            if let Some(machine) = bytes.strip_prefix(b"# arch : ") {
+                self.kernel.machine = String::from_utf8_lossy(machine.trim_ascii()).into_owned();
+            }
             return;
         }
         if self.pending.is_some()

@@ -120,6 +120,8 @@ losses! {
     UnreadableMember = "unreadable_member", "A file in the archive cannot be read; unpack it and open it alone to see why.";
     /// A file of several that cannot be read.
     UnreadableFile = "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
+    /// The stack of a program that was recorded as bytes.
+    RawStack = "raw_stack", "Stacks of programs were recorded as bytes (--call-graph dwarf), which only perf finds the calls in; the innermost is shown. The text that perf script prints has them whole.";
 }
 
 /// What is known of one kind of loss.

@@ -1,6 +1,5 @@
 //! Records in their order -> events.
 
-use super::fields::Tracepoint;
 use super::header::{Header, TRACEPOINT};
 use super::maps::Maps;
 use super::rounds::{Record, lost};
@@ -8,7 +7,7 @@ use super::wire::{Attr, Front, Sample, kind};
 use crate::formats::args::ArgsWriter;
 use crate::formats::batch::{BatchBuilder, bare};
 use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
-use crate::formats::kernel_text::call_of;
+use crate::formats::system_calls::Call;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, StackIdx, TrackKey, TrackKind};
 
@@ -41,7 +40,7 @@ impl Maker {
         let taken = match record.kind {
             kind::SAMPLE => {
                 let attr = header.attr_of(record.body);
-                attr.and_then(|attr| self.sample(attr, header.tracepoints.get(attr.config), record, place, batch))
+                attr.and_then(|attr| self.sample(header, attr, record, place, batch))
             }
             kind::MMAP => self.map(record.body, 0, place, batch),
             // Device, inode, generation, protection and flags stand between.
@@ -108,8 +107,8 @@ impl Maker {
 
     fn sample(
         &mut self,
+        header: &Header,
         attr: &Attr,
-        tracepoint: Option<&Tracepoint>,
         record: Record<'_>,
         place: Place,
         batch: &mut BatchBuilder,
@@ -119,8 +118,15 @@ impl Maker {
         if sample.tid > 0 {
             self.scheduler.thread_of(sample.tid, sample.pid);
         }
-        if attr.kind == TRACEPOINT && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some() {
+        let is_tracepoint = attr.kind == TRACEPOINT;
+        let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
+        // That of a tracepoint without callers is the tracepoint itself.
+        let has_stack = sample.addresses().count() > usize::from(is_tracepoint);
+        if is_scheduling && !has_stack {
             return Some(());
+        }
+        if attr.has_raw_stacks() {
+            batch.lose(Loss::RawStack, place);
         }
         let mut stack = StackIdx::EMPTY;
         for address in sample.addresses().rev() {
@@ -128,15 +134,14 @@ impl Maker {
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();
-        let tracepoint = tracepoint.filter(|_| attr.kind == TRACEPOINT);
-        let is_tracepoint = attr.kind == TRACEPOINT;
-        if !is_tracepoint {
+        let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
+        if !is_tracepoint || is_scheduling {
             self.args.text("event", attr.name.as_bytes());
         }
         match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
-            None if is_tracepoint => batch.lose(Loss::IgnoredArguments, place),
+            None if is_tracepoint && !is_scheduling => batch.lose(Loss::IgnoredArguments, place),
             Some(None) => batch.lose(Loss::BadRecord, place),
-            None | Some(Some(())) => {}
+            _ => {}
         }
         if let Some(period) = sample.period {
             self.args.number("period", period);
@@ -148,13 +153,18 @@ impl Maker {
         let detail = batch.batch.chunk.details.push(&detail);
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
-        if is_tracepoint {
-            let call = call_of(attr.name.as_bytes());
-            let (kind, name) = call.unwrap_or((EventKind::Instant, attr.name.as_bytes()));
-            let name = batch.name(name, None, place);
+        if is_tracepoint && !is_scheduling {
+            let name = attr.name.as_bytes();
+            let call = Call::of_tracepoint(name).or_else(|| {
+                // The number is the first field, behind the 8 bytes that all tracepoints begin with.
+                let number = Front(sample.raw.get(8..)?).u64()?;
+                Call::of_number(name, number.cast_signed(), &header.machine)
+            });
+            let (kind, name) = call.map_or((EventKind::Instant, name.into()), |call| (call.kind, call.name));
+            let name = batch.name(&name, None, place);
             batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
         }
-        if !is_tracepoint || stack != StackIdx::EMPTY && sample.addresses().count() > 1 {
+        if !is_tracepoint || has_stack {
             let value = u64::from(stack.0);
             batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
         }

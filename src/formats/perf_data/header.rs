@@ -14,6 +14,9 @@ pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
 /// The number of the feature that describes tracepoints.
 const TRACING_DATA: u64 = 1;
 
+/// The number of the feature that tells the kind of machine.
+pub(super) const ARCH: u64 = 6;
+
 /// The number of the feature that names events.
 pub(super) const EVENT_DESC: u64 = 12;
 
@@ -29,6 +32,8 @@ pub(super) struct Header {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
     pub(super) tracepoints: Tracepoints,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(super) machine: String,
     /// `None` through a pipe: up to the end.
     pub(super) data_bytes: Option<u64>,
 }
@@ -83,6 +88,9 @@ impl Header {
         if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
             header.describe_tracepoints(&bytes);
         }
+        if let Some(bytes) = section(&path, sections_at, &head, ARCH, context)? {
+            header.take_machine(&bytes);
+        }
         if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
             // A damaged one names events up to the damage.
             let _ = header.describe(&bytes);
@@ -97,6 +105,13 @@ impl Header {
         let (ids, _) = ids.as_chunks::<8>();
         self.by_id.extend(ids.iter().map(|id| (u64::from_le_bytes(*id), self.attrs.len())));
         self.attrs.push(attr);
+    }
+
+    /// Takes the kind of machine.
+    pub(super) fn take_machine(&mut self, bytes: &[u8]) {
+        // Its length stands before it, with the zeros behind it.
+        let name = bytes.get(4..).map_or(&[][..], |bytes| Front(bytes).text());
+        self.machine = String::from_utf8_lossy(name).into_owned();
     }
 
     /// Takes the names of events: each with the attribute and the ids that it has.

@@ -3,7 +3,7 @@
 use std::io::Write as _;
 
 use super::events::Maker;
-use super::header::{EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
+use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
 use super::rounds::{Record, Rounds};
 use super::wire::{Front, RECORD_HEADER_BYTES, kind};
 use crate::formats::batch::BatchBuilder;
@@ -168,8 +168,12 @@ impl Walk<'_> {
             }
             kind::FEATURE => {
                 let mut front = Front(body);
-                if front.u64() == Some(EVENT_DESC) && self.header.describe(front.0).is_none() {
-                    self.batch.lose(Loss::BadRecord, place);
+                match front.u64() {
+                    Some(ARCH) => self.header.take_machine(front.0),
+                    Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
+                        self.batch.lose(Loss::BadRecord, place);
+                    }
+                    _ => {}
                 }
             }
             // Both say how many bytes follow that are no records.

@@ -1,6 +1,6 @@
 //! Tests of the whole reader, against what `perf script` prints of two captures, and on captures that are written here.
 
-use crate::formats::testing::{Reading, data, read_bytes, read_path};
+use crate::formats::testing::{Reading, Seen, data, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
 fn unpacked(file: &str) -> Vec<u8> {
@@ -196,6 +196,60 @@ fn system_calls_are_the_spans_that_perf_script_prints() {
             };
             assert_eq!(found, Some(value), "{name} of {args}");
         }
+    }
+}
+
+#[test]
+fn system_calls_that_are_told_by_number_are_the_spans_that_perf_script_prints() {
+    let reading = read_path(&data("perf_raw_calls.data.gz")).expect("a capture");
+    let printed = read_path(&data("perf_raw_calls_script.txt.gz")).expect("a capture");
+    assert_eq!((reading.lost(), printed.lost()), (vec![], vec![]));
+    let of = |reading: &Reading| -> Vec<_> {
+        let events = reading.events.iter();
+        events.map(|event| (event.ts_ns / 1000, event.kind, event.track.tid.clone(), event.name.clone())).collect()
+    };
+    assert_eq!(of(&reading), of(&printed));
+    // `echo` was begun, asked for memory, wrote, and was gone.
+    let names: Vec<&str> = reading.events.iter().map(|event| &*event.name).collect();
+    assert_eq!(names[..3], ["execve", "brk", "brk"]);
+    assert!(names.windows(2).any(|pair| pair == ["write", "write"]));
+    assert_eq!(names.last(), Some(&"exit_group"));
+    let result = |event: &Seen| -> serde_json::Value { serde_json::from_str(&event.args).expect("JSON") };
+    let ends = reading.events.iter().zip(&printed.events).filter(|(event, _)| event.kind == EventKind::End);
+    for (event, line) in ends {
+        assert_eq!(result(event)["ret"].to_string(), result(line)["result"].as_str().expect("a text"));
+    }
+}
+
+#[test]
+fn switches_that_were_recorded_with_stacks_are_samples_too() {
+    let reading = read_path(&data("perf_switches.data.gz")).expect("a capture");
+    let printed = read_path(&data("perf_switches_script.txt.gz")).expect("a capture");
+    let of = |reading: &Reading| {
+        let samples = reading.events.iter().filter(|event| event.kind == EventKind::Sample);
+        let mut samples: Vec<_> =
+            samples.map(|event| (event.ts_ns / 1000, event.track.tid.clone(), event.stack.len())).collect();
+        samples.sort();
+        samples
+    };
+    assert_eq!(of(&reading), of(&printed));
+    assert!(reading.events.iter().any(|event| event.track.kind == TrackKind::Cpu), "and scheduling");
+    assert_eq!(of(&reading).len(), 12);
+}
+
+#[test]
+fn stacks_that_were_recorded_as_bytes_are_counted() {
+    let attr = |fields: u64| {
+        let mut attr = [0u8; 64];
+        (attr[0], attr[4]) = (1, 64);
+        attr[24..32].copy_from_slice(&(0b111 | fields).to_le_bytes());
+        record(64, &attr)
+    };
+    for (fields, expected) in [(0, vec![]), (1 << 13, vec![(Loss::RawStack, 2)])] {
+        let records = [attr(fields), sample(10, 1), sample(11, 2)];
+        let bytes = [&b"PERFILE2"[..], &16u64.to_le_bytes(), &records.concat()].concat();
+        let reading = read_bytes(&bytes).expect("a capture");
+        assert_eq!((reading.events.len(), reading.lost()), (2, expected));
     }
 }
 

@@ -40,6 +40,7 @@ pub(super) mod sample_type {
     pub(in super::super) const PERIOD: u64 = 1 << 8;
     pub(in super::super) const STREAM_ID: u64 = 1 << 9;
     pub(in super::super) const RAW: u64 = 1 << 10;
+    pub(in super::super) const STACK_BYTES: u64 = 1 << 13;
     pub(in super::super) const IDENTIFIER: u64 = 1 << 16;
 }
 
@@ -105,6 +106,11 @@ impl Attr {
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
         Some(Self { kind, config, sample_type, read_format, has_sample_id: flags >> 18 & 1 != 0, name })
+    }
+
+    /// Whether stacks of programs were recorded as bytes, for a debugger to find the calls in.
+    pub(super) fn has_raw_stacks(&self) -> bool {
+        self.sample_type & sample_type::STACK_BYTES != 0
     }
 
     /// When a record happened, in nanoseconds; `None` if it does not say.
