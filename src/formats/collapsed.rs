@@ -32,13 +32,16 @@ pub fn open(source: Source) -> Reader {
     super::lines::open(source, Collapsed::default())
 }
 
+/// What a stack without frames is shown as: py-spy sees some while Python starts.
+const NO_FRAMES: &[u8] = b"[no frames]";
+
 /// A stack and its weight. The weight is what stands behind the last space.
 fn split(line: &[u8]) -> Option<(&[u8], i64)> {
     let line = line.trim_ascii_end();
     let space = line.iter().rposition(|&byte| byte == b' ' || byte == b'\t')?;
     let weight_ns = nanos_from_millis(&line[space + 1..]).ok()?;
     let stack = line[..space].trim_ascii_end();
-    (!stack.is_empty()).then_some((stack, weight_ns))
+    Some((if stack.is_empty() { NO_FRAMES } else { stack }, weight_ns))
 }
 
 #[derive(Debug, Default)]
@@ -212,6 +215,15 @@ mod tests {
         let reading = read("main;f (a.py:1) 1.5\r\nmain;g 2\r\n\r\nmain 0.25");
         let expected = [(0, 3_750_000, "main"), (0, 1_500_000, "f (a.py:1)"), (1_500_000, 2_000_000, "g")];
         assert_eq!(reading.short(), expected);
+        assert_eq!(reading.lost(), []);
+    }
+
+    #[test]
+    fn a_stack_without_frames_is_shown_as_that_and_hides_no_capture() {
+        // As py-spy writes it.
+        let reading = read("main;f 1\n 3\nmain;g 2\n");
+        let expected = [(0, 3_000_000, "main"), (0, 1_000_000, "f"), (1_000_000, 2_000_000, "g")];
+        assert_eq!(reading.short(), [&expected[..], &[(3_000_000, 3_000_000, "[no frames]")]].concat());
         assert_eq!(reading.lost(), []);
     }
 
