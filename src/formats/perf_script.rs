@@ -17,7 +17,10 @@ use crate::model::{Event, EventKind, NameIdx, Place, StackIdx};
 #[must_use]
 pub fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
-    lines.next().is_some_and(|line| Header::of(line).is_some())
+    lines.next().and_then(Header::of).is_some_and(|header| {
+        // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
+        !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
+    })
 }
 
 /// Makes a reader of the text of `perf script`.
@@ -57,6 +60,7 @@ struct Header<'a> {
     cpu: Option<u64>,
     ts_ns: i64,
     period: Option<u64>,
+    /// Empty if it is not told.
     event: &'a [u8],
     fields: &'a [u8],
 }
@@ -90,8 +94,10 @@ impl<'a> Header<'a> {
                 None => (None, rest),
             };
             let (event, fields) = split_word(rest);
-            let event = event.strip_suffix(b":")?;
-            (!event.is_empty()).then_some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
+            // `-F` may leave it out, and all that would follow.
+            let event =
+                if rest.is_empty() { rest } else { event.strip_suffix(b":").filter(|event| !event.is_empty())? };
+            Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
         })
     }
 }
@@ -125,12 +131,21 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
     Some(symbol[..plus.unwrap_or(symbol.len())].into())
 }
 
-/// The place in the source that `-F +srcline` prints below a frame, `  file.c:12`.
+/// What `-F +srcline` prints below a frame: its place in the source, `  file.c:12`; `  ??:0` and `  module[ff81c37]` where that
+/// is not known, which is empty here.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
+    if !line.first()?.is_ascii_whitespace() {
+        return None;
+    }
+    if let Some(inside) = place.strip_suffix(b"]") {
+        let (module, address) = inside.split_at(memchr::memrchr(b'[', inside)?);
+        let is_address = address.len() > 1 && address[1..].iter().all(u8::is_ascii_hexdigit);
+        return (is_address && !module.is_empty()).then_some(b"");
+    }
     let (file, number) = place.split_at(memchr::memrchr(b':', place)?);
     let is_number = number.len() > 1 && number[1..].iter().all(u8::is_ascii_digit);
-    (line[0].is_ascii_whitespace() && is_number && !file.is_empty()).then_some(place)
+    (is_number && !file.is_empty()).then_some(if file == b"??" { b"" } else { place })
 }
 
 impl LineParser for PerfScript {
@@ -163,7 +178,9 @@ impl LineParser for PerfScript {
             && let Some(frame) = self.frames.last_mut()
             && let Some(place) = source_line(bytes)
         {
-            *frame = [&**frame, b" (", place, b")"].concat().into();
+            if !place.is_empty() {
+                *frame = [&**frame, b" (", place, b")"].concat().into();
+            }
             return;
         }
         self.sample(batch);
@@ -207,7 +224,9 @@ impl PerfScript {
             stack = batch.batch.stacks.intern(stack, name);
         }
         self.args.clear();
-        self.args.text("event", &pending.event);
+        if !pending.event.is_empty() {
+            self.args.text("event", &pending.event);
+        }
         if let Some(period) = pending.period {
             self.args.number("period", period);
         }

@@ -1,5 +1,6 @@
 //! Tests of the text of `perf script`, on what it printed of two captures and on lines of every form.
 
+use super::looks_like_perf_script;
 use crate::formats::testing::{data, read, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
@@ -125,12 +126,23 @@ fn tracepoints_with_stacks_are_instants_and_samples() {
 }
 
 #[test]
+fn samples_without_the_name_of_their_event_are_samples_and_other_numbers_are_no_capture() {
+    // As `-F comm,tid,time,ip,sym` prints them.
+    let reading = read("a 8 5.000001: \n\t55 leaf\n\t56 main\n\na 8 5.000002: \n\t55 leaf\n");
+    let found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.stack.len(), &*event.args)).collect();
+    assert_eq!(found, [(5_000_001_000, 2, ""), (5_000_002_000, 1, "")]);
+    assert_eq!(reading.lost(), []);
+    assert!(!looks_like_perf_script(b"took 8 5.000001: \nor so\n"));
+}
+
+#[test]
 fn places_in_the_source_below_frames_are_told_with_them() {
     let reading = read(
         "a 7/8 5.000001: cycles: \n\t55 leaf+0x2 (/bin/a)\n  main.c:12\n\t56 main+0x9 (/bin/a)\n  x y.c:140\n\n\
-         a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n",
+         a 7/8 5.000002: cycles: \n\t55 leaf+0x2 (/bin/a)\n  no number\n\n\
+         a 7/8 5.000003: cycles: \n\tff81 read+0x2 ([kernel.kallsyms])\n  [kernel.kallsyms][ff81]\n\t56 f+0x1 (/bin/a)\n  ??:0\n",
     );
     let stacks: Vec<_> = reading.events.iter().map(|event| event.stack.clone()).collect();
-    assert_eq!(stacks, [vec!["main (x y.c:140)", "leaf (main.c:12)"], vec!["leaf"]]);
+    assert_eq!(stacks, [vec!["main (x y.c:140)", "leaf (main.c:12)"], vec!["leaf"], vec!["f", "read"]]);
     assert_eq!(reading.lost(), [(Loss::BadRecord, 1)]);
 }
