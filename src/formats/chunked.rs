@@ -6,7 +6,8 @@ use rustc_hash::FxHashMap;
 
 use super::{BatchSink, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{
-    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Place, StackIdx, TrackIdx, TrackKind, TrackTables,
+    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Place, StackIdx, Track, TrackIdx, TrackKind,
+    TrackTables,
 };
 
 /// Hands on all chunks, each with the part of the tables that it needs.
@@ -51,7 +52,11 @@ fn described(tables: &TrackTables) -> Vec<Metadata> {
             metadata.push(Metadata::ProcessSortIndex { pid: pid(), sort_index: process.sort_index });
         }
     }
-    for track in tables.tracks.iter().filter(|track| track.key.kind == TrackKind::Thread) {
+    let is_thread = |track: &&Track| track.key.kind == TrackKind::Thread;
+    for track in tables.tracks.iter().filter(|track| track.sort_index != 0 && !is_thread(track)) {
+        metadata.push(Metadata::TrackSortIndex { key: track.key.clone(), sort_index: track.sort_index });
+    }
+    for track in tables.tracks.iter().filter(is_thread) {
         let ids = || -> (Id, Id) { (track.key.pid.clone(), track.key.tid.clone()) };
         if !track.name.is_empty() {
             let (pid, tid) = ids();

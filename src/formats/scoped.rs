@@ -64,6 +64,7 @@ impl<'a> Scoped<'a> {
             | Metadata::ThreadName { pid, .. }
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
+            Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
             // The times of this file are moved, the world's are not.
             Metadata::Utc { offset_ns } => *offset_ns = offset_ns.saturating_sub(self.scope.offset_ns),
         }

@@ -7,7 +7,7 @@ use std::collections::BinaryHeap;
 
 use rustc_hash::FxHashMap;
 
-use crate::model::{Event, Id, Names, Registry, StrIdx, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, Id, Metadata, Names, Registry, StrIdx, Track, TrackIdx, TrackKey, TrackKind};
 
 /// Rows of siblings have slots from here on, apart from those of async ids.
 const SIBLING_ROWS: u32 = 1 << 29;
@@ -70,7 +70,8 @@ impl AsyncTrees {
 
     /// Opens a tree whose first event is `event`, and returns its track.
     pub fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
-        let source = &registry.tables().tracks[event.track.index()].key;
+        let Track { key: source, sort_index, .. } = &registry.tables().tracks[event.track.index()];
+        let sort_index = *sort_index;
         let is_sibling = matches!(id, TreeId::Sibling(_));
         let name = if is_sibling && !source.name.is_empty() {
             GroupName::Track(source.name.clone())
@@ -86,6 +87,9 @@ impl AsyncTrees {
         let (pid, tid) = (group.pid.clone(), group.tid.clone());
         let key = TrackKey { kind: TrackKind::Async, pid, tid, name: text, slot: row };
         let track = registry.track(&key);
+        if sort_index != 0 {
+            registry.apply(&Metadata::TrackSortIndex { key, sort_index });
+        }
         let tree = Tree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
         self.open.insert(id, tree);
         track

@@ -10,8 +10,8 @@ use super::nest::{Nested, Nester};
 use crate::base::budget::Budget;
 use crate::model::args::Detail;
 use crate::model::{
-    Chunk, Details, Event, EventFlags, EventKind, Id, Loss, NameIdx, Names, Registry, StackIdx, Stacks, TrackIdx,
-    TrackKey, TrackKind,
+    Chunk, Details, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Names, Registry, StackIdx, Stacks,
+    TrackIdx, TrackKey, TrackKind,
 };
 use crate::store::block::Row;
 use crate::store::{LaneIdx, LaneKind, Meta, Store, StoreWriter};
@@ -328,7 +328,9 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     for slot in 0..3 {
         let slot = TrackKey::SLOT_SIBLING + slot;
         let (pid, tid, name) = (Id::Number(1), Id::None, "queue".into());
-        registry.track(&TrackKey { kind: TrackKind::Async, pid, tid, name, slot });
+        let key = TrackKey { kind: TrackKind::Async, pid, tid, name, slot };
+        registry.track(&key);
+        registry.apply(&Metadata::TrackSortIndex { key, sort_index: 7 });
     }
     let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
     let (names, stacks) = (Arc::new(names), Arc::default());
@@ -352,6 +354,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     let nested = nester.finish().unwrap();
     let rows: Vec<&str> = nested.tracks.tracks.iter().skip(3).map(|track| &*track.name).collect();
     assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
+    assert!(nested.tracks.tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
     assert_eq!(nested.summary.spans, 3);
     assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
 }

@@ -153,6 +153,8 @@ pub enum Metadata {
     KernelName { pid: Id, tid: Id, name: Box<str> },
     /// The order of a thread.
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
+    /// The order of a track that is not a thread's.
+    TrackSortIndex { key: TrackKey, sort_index: i64 },
     /// What is to be added to times for nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
     Utc { offset_ns: i64 },
 }
@@ -179,6 +181,8 @@ pub struct Registry {
     track_index: FxHashMap<TrackKey, TrackIdx>,
     /// Of threads, whether or not they have had an event.
     said: FxHashMap<(Id, Id), SaidOfThread>,
+    /// The orders of tracks that have had no event yet.
+    orders: FxHashMap<TrackKey, i64>,
 }
 
 /// What was said of a thread.
@@ -206,7 +210,7 @@ impl Registry {
         let process_index =
             tables.processes.iter().map(|process| process.pid.clone()).zip((0..).map(ProcessIdx)).collect();
         let track_index = tables.tracks.iter().map(|track| track.key.clone()).zip((0..).map(TrackIdx)).collect();
-        Self { tables, process_index, track_index, said: FxHashMap::default() }
+        Self { tables, process_index, track_index, ..Self::default() }
     }
 
     /// The index of the track with this key, new or known.
@@ -221,6 +225,9 @@ impl Registry {
             && let Some(said) = self.said.get(&(key.pid.clone(), key.tid.clone()))
         {
             said.apply_to(&mut track);
+        }
+        if let Some(sort_index) = self.orders.remove(key) {
+            track.sort_index = sort_index;
         }
         self.tables.tracks.push(track);
         self.track_index.insert(key.clone(), index);
@@ -267,6 +274,10 @@ impl Registry {
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
                 self.say(pid, tid, |said| said.sort_index = Some(*sort_index));
             }
+            Metadata::TrackSortIndex { key, sort_index } => match self.track_index.get(key) {
+                Some(track) => self.tables.tracks[track.index()].sort_index = *sort_index,
+                None => drop(self.orders.insert(key.clone(), *sort_index)),
+            },
             Metadata::Utc { offset_ns } => {
                 self.tables.utc_offset_ns.get_or_insert(*offset_ns);
             }
@@ -330,6 +341,17 @@ mod tests {
         registry.apply(&kernel(&two));
         assert_eq!(&*registry.tables().tracks[told.index()].name, "told");
         assert_eq!(&*registry.tables().tracks[states.index()].name, "comm");
+    }
+
+    #[test]
+    fn the_order_of_a_track_applies_whether_it_comes_before_or_after_the_events() {
+        let mut registry = Registry::default();
+        let counter = |name: &str| TrackKey { kind: TrackKind::Counter, name: name.into(), ..thread(1, 7) };
+        let order = |name: &str, sort_index| Metadata::TrackSortIndex { key: counter(name), sort_index };
+        registry.apply(&order("early", 5));
+        let tracks = [registry.track(&counter("early")), registry.track(&counter("late"))];
+        registry.apply(&order("late", -1));
+        assert_eq!(tracks.map(|track| registry.tables().tracks[track.index()].sort_index), [5, -1]);
     }
 
     #[test]

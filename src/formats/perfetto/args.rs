@@ -1,12 +1,18 @@
 //! Arguments of events -> the text of one JSON object, under the keys that Perfetto shows: `debug.name` and the like.
-//! Typed arguments are in [`super::schema`]; annotations that are messages of a type are counted and not shown.
+//! Messages of a type, as arguments or in an annotation, are in [`super::schema`].
 
+use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::schema::TypedWriter;
 use super::sequence::{Location, Texts};
+use super::tracks::Tracks;
 use super::wire::{Fields, Value};
 use crate::formats::args::{ArgsWriter, push_quoted};
 use crate::model::{Loss, Losses, Place};
+
+/// Frames of the stack of one event that are shown: recorders unwind no further, and each event may name the longest.
+const FRAMES_SHOWN_MAX: usize = 1024;
 
 /// The object around and the parser's own limit of 128 leave this much.
 const DEPTH_MAX: u32 = 120;
@@ -22,13 +28,48 @@ impl ArgsWriter {
         let _ = write!(self.json, ",\"line_number\":{}}}", location.line); // to memory
     }
 
+    /// Adds the names of frames, outermost first; those that are not there are counted.
+    pub(super) fn stack<'n>(
+        &mut self,
+        key: &str,
+        names: impl Iterator<Item = Option<Cow<'n, [u8]>>>,
+        place: Place,
+        losses: &mut Losses,
+    ) {
+        self.key("", key.as_bytes());
+        self.json.push('[');
+        for (position, name) in names.enumerate() {
+            if position >= FRAMES_SHOWN_MAX {
+                losses.add(Loss::DeepNesting, place);
+                break;
+            }
+            if position > 0 {
+                self.json.push(',');
+            }
+            if name.is_none() {
+                losses.add(Loss::MissingText, place);
+            }
+            push_quoted(&mut self.json, &String::from_utf8_lossy(&name.unwrap_or_default()));
+        }
+        self.json.push(']');
+    }
+
     /// Adds a debug annotation.
-    pub(super) fn annotation(&mut self, bytes: &[u8], texts: &Texts, place: Place, losses: &mut Losses) {
-        let key = annotation_name(bytes, texts, place, losses);
+    pub(super) fn annotation(&mut self, bytes: &[u8], shared: &mut Shared<'_>) {
+        let key = annotation_name(bytes, shared.texts, shared.place, shared.losses);
         self.key("debug.", key);
-        let mut writer = ValueWriter { json: &mut self.json, texts, place, losses };
+        let mut writer = ValueWriter { json: &mut self.json, shared };
         writer.annotation(bytes, 0);
     }
+}
+
+/// What annotations refer to, and where they stand.
+pub(super) struct Shared<'a> {
+    pub(super) texts: &'a Texts,
+    /// Know the types of messages.
+    pub(super) tracks: &'a mut Tracks,
+    pub(super) place: Place,
+    pub(super) losses: &'a mut Losses,
 }
 
 /// The name of an annotation, in full or interned.
@@ -64,19 +105,43 @@ pub(super) fn annotation_text(bytes: &[u8]) -> Option<&[u8]> {
     Fields::of(bytes).find_map(|field| (field.number == 6).then(|| field.value.bytes()))
 }
 
-struct ValueWriter<'a> {
+struct ValueWriter<'a, 's> {
     json: &'a mut String,
-    texts: &'a Texts,
-    place: Place,
-    losses: &'a mut Losses,
+    shared: &'a mut Shared<'s>,
 }
 
-impl ValueWriter<'_> {
+impl ValueWriter<'_, '_> {
+    fn lose(&mut self, loss: Loss) {
+        self.shared.losses.add(loss, self.shared.place);
+    }
+
+    /// Writes a message by the type that the annotation names; fields that nothing describes by their numbers.
+    fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
+        let Shared { texts, tracks, place, losses } = &mut *self.shared;
+        let mut of: &[u8] = b"";
+        for field in Fields::of(annotation) {
+            match field.number {
+                13 => match texts.argument_types.get(field.value.number()) {
+                    Some(name) => of = name,
+                    None => losses.add(Loss::MissingText, *place),
+                },
+                16 => of = field.value.bytes(),
+                _ => {}
+            }
+        }
+        let of = String::from_utf8_lossy(of);
+        // Names stand with a dot before them in descriptors, and may be told without.
+        let of = if of.starts_with('.') { of } else { format!(".{of}").into() };
+        let schema = tracks.schema_of(&of);
+        TypedWriter { json: self.json, schema, place: *place, losses, shows_unknown: true }
+            .message(message, &of, depth);
+    }
+
     /// Writes exactly one value.
     fn annotation(&mut self, bytes: &[u8], depth: u32) {
         let begins_at = self.json.len();
         if depth > DEPTH_MAX {
-            self.losses.add(Loss::DeepNesting, self.place);
+            self.lose(Loss::DeepNesting);
             self.json.push_str("null");
             return;
         }
@@ -102,7 +167,8 @@ impl ValueWriter<'_> {
                     }
                     members += 1;
                     if field.number == 11 {
-                        let key = annotation_name(value.bytes(), self.texts, self.place, self.losses);
+                        let key =
+                            annotation_name(value.bytes(), self.shared.texts, self.shared.place, self.shared.losses);
                         push_quoted(self.json, &String::from_utf8_lossy(key));
                         self.json.push(':');
                     }
@@ -120,14 +186,14 @@ impl ValueWriter<'_> {
                 8 => self.nested(value.bytes(), depth + 1),
                 9 => self.raw_json(value.bytes()),
                 17 => {
-                    if let Some(text) = self.texts.argument_values.get(value.number()) {
+                    if let Some(text) = self.shared.texts.argument_values.get(value.number()) {
                         push_quoted(self.json, &String::from_utf8_lossy(text));
                     } else {
-                        self.losses.add(Loss::MissingText, self.place);
+                        self.lose(Loss::MissingText);
                         self.json.push_str("null");
                     }
                 }
-                14 => self.losses.add(Loss::IgnoredArguments, self.place),
+                14 => self.message(value.bytes(), bytes, depth),
                 _ => {}
             }
         }
@@ -137,14 +203,14 @@ impl ValueWriter<'_> {
             self.json.push_str("null");
         }
         if fields.is_broken() {
-            self.losses.add(Loss::BadRecord, self.place);
+            self.lose(Loss::BadRecord);
         }
     }
 
     /// Writes a value of the older kind: the keys of a dictionary stand apart from its values.
     fn nested(&mut self, bytes: &[u8], depth: u32) {
         if depth > DEPTH_MAX {
-            self.losses.add(Loss::DeepNesting, self.place);
+            self.lose(Loss::DeepNesting);
             self.json.push_str("null");
             return;
         }

@@ -42,8 +42,26 @@ pub(super) struct Descriptor {
     /// Process and thread.
     pub(super) thread: Option<(i64, i64)>,
     pub(super) counter: Option<Counter>,
+    /// Of a counter's values; empty if they have none.
+    pub(super) unit: Box<str>,
+    /// Of the tracks below it.
+    pub(super) children: Order,
+    /// Among the tracks of its parent, where that orders them by rank.
+    pub(super) rank: i64,
     /// It is not drawn together with its siblings of the same name.
     pub(super) stands_alone: bool,
+}
+
+/// How a track orders those below it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) enum Order {
+    /// As they appear.
+    #[default]
+    Appearance,
+    /// By their names.
+    Name,
+    /// By the ranks that they give.
+    Rank,
 }
 
 /// What a counter counts.
@@ -115,6 +133,7 @@ impl Descriptors {
     fn track(&mut self, bytes: &[u8], place: Place) {
         let mut uuid = 0;
         let mut said = Descriptor::default();
+        let mut counter = None;
         for field in Fields::of(bytes) {
             match field.number {
                 1 => uuid = field.value.number(),
@@ -122,9 +141,17 @@ impl Descriptors {
                 3 => said.process = self.process(field.value.bytes(), place),
                 4 => said.thread = self.thread(field.value.bytes(), place),
                 5 => said.parent = Some(field.value.number()),
-                8 => said.counter = Some(counter(field.value.bytes(), &mut said.name)),
+                8 => counter = Some(self.counter(field.value.bytes(), place)),
+                11 => said.children = order(field.value.number()),
+                12 => said.rank = field.value.signed(),
                 15 => said.stands_alone = field.value.number() == 2,
                 _ => {}
+            }
+        }
+        if let Some((counter, unit, name)) = counter {
+            (said.counter, said.unit) = (Some(counter), unit);
+            if said.name.is_empty() {
+                said.name = name.into();
             }
         }
         if self.by_uuid.len() >= DESCRIPTORS_MAX && !self.by_uuid.contains_key(&uuid) {
@@ -149,6 +176,15 @@ impl Descriptors {
         known.thread = said.thread.or(known.thread);
         known.counter = said.counter.or(known.counter);
         known.stands_alone |= said.stands_alone;
+        if said.children != Order::Appearance {
+            known.children = said.children;
+        }
+        if said.rank != 0 {
+            known.rank = said.rank;
+        }
+        if !said.unit.is_empty() {
+            known.unit = said.unit;
+        }
         if !said.name.is_empty() {
             known.name = said.name;
         }
@@ -228,6 +264,26 @@ impl Descriptors {
         }
     }
 
+    /// Reads what a counter counts, in which unit, and what it is called where it has no name of its own.
+    fn counter(&mut self, bytes: &[u8], place: Place) -> (Counter, Box<str>, &'static str) {
+        let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
+        let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
+        for field in Fields::of(bytes) {
+            match (field.number, field.value.number()) {
+                (1, 1) => counter.is_thread_time = true,
+                (1, 2) => name = "thread_instruction_count",
+                // 2 is a count, which has no unit to show.
+                (3, 1) => unit = "ns",
+                (3, 3) => unit = "bytes",
+                (4, multiplier) => counter.multiplier = multiplier as i64,
+                (5, is_incremental) => counter.is_incremental = is_incremental != 0,
+                (6, _) => own_unit = self.text(field.value.bytes(), place),
+                _ => {}
+            }
+        }
+        (counter, if own_unit.is_empty() { unit.into() } else { own_unit }, name)
+    }
+
     fn text(&mut self, bytes: &[u8], place: Place) -> Box<str> {
         text(bytes, place, &mut self.losses)
     }
@@ -251,6 +307,7 @@ pub(super) struct Thread<'a> {
     pub(super) sort_index: Option<i64>,
     pub(super) reference_us: Option<i64>,
     pub(super) reference_thread_us: Option<i64>,
+    pub(super) reference_instructions: Option<i64>,
 }
 
 /// Reads a thread descriptor that names its thread.
@@ -265,6 +322,7 @@ pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
             5 => said.name = field.value.bytes(),
             6 => said.reference_us = Some(field.value.signed()),
             7 => said.reference_thread_us = Some(field.value.signed()),
+            8 => said.reference_instructions = Some(field.value.signed()),
             _ => {}
         }
     }
@@ -274,24 +332,11 @@ pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
     has_tid.then_some(said)
 }
 
-/// Reads what a counter counts; a name is made where none is given, and the unit is put behind it.
-fn counter(bytes: &[u8], name: &mut Box<str>) -> Counter {
-    let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
-    let mut unit: &str = "";
-    for field in Fields::of(bytes) {
-        match (field.number, field.value.number()) {
-            (1, 1) => counter.is_thread_time = true,
-            (1, 2) if name.is_empty() => *name = "thread_instruction_count".into(),
-            (3, 1) => unit = "ns",
-            (3, 3) => unit = "bytes",
-            (4, multiplier) => counter.multiplier = multiplier as i64,
-            (5, is_incremental) => counter.is_incremental = is_incremental != 0,
-            (6, _) => unit = std::str::from_utf8(field.value.bytes()).unwrap_or_default(),
-            _ => {}
-        }
+/// How a track says that those below it are ordered.
+fn order(number: u64) -> Order {
+    match number {
+        1 => Order::Name,
+        3 => Order::Rank,
+        _ => Order::Appearance,
     }
-    if !unit.is_empty() {
-        *name = format!("{name} ({unit})").into();
-    }
-    counter
 }

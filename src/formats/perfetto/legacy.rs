@@ -16,6 +16,7 @@ pub(super) struct Legacy<'a> {
     phase: u8,
     dur_us: Option<i64>,
     thread_dur_us: Option<i64>,
+    pub(super) thread_instructions: Option<i64>,
     id: Option<EventId>,
     id_scope: Option<&'a [u8]>,
     bind_id: Option<u64>,
@@ -49,6 +50,7 @@ impl<'a> Legacy<'a> {
                 12 => legacy.binds_enclosing = value.number() != 0,
                 13 => legacy.flow_direction = value.number(),
                 14 => legacy.instant_scope = value.number(),
+                15 => legacy.thread_instructions = Some(value.signed()),
                 18 => legacy.pid = Some(value.signed()),
                 19 => legacy.tid = Some(value.signed()),
                 _ => {}

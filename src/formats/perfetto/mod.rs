@@ -5,7 +5,7 @@
 //! In reading order: `wire` steps over protobuf fields, `packets` finds the packets, `parse` reads what they say for
 //! themselves, on several threads, `descriptors` tells who is who, `clocks` brings times to one clock, `sequence` is what the
 //! packets of one writer share, `track_event`, `legacy`, `ftrace` and `profile` make events, `args` and, for typed ones,
-//! `schema` write arguments, `read` goes through all packets.
+//! `schema` write arguments, `order` tells where tracks stand, `read` goes through all packets.
 //! `write` makes captures, with `encode` for fields and `annotate` for arguments.
 //!
 //! One pass, and a second over the descriptions only where it is needed: an event may be on a track that is described after
@@ -18,6 +18,7 @@ mod descriptors;
 mod encode;
 mod ftrace;
 mod legacy;
+mod order;
 pub mod packets;
 mod parse;
 mod profile;

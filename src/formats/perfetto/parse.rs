@@ -240,7 +240,7 @@ impl EventFields {
             30 => self.counter = Some(Number::Whole(value.signed())),
             44 => self.counter = Some(Number::Double(value.double())),
             36 | 42 | 47 | 48 => self.has_flows = true,
-            8 | 20 | 31 | 45 => {}
+            31 | 45 => {}
             // Annotations, and all that is an argument.
             _ => self.has_args = true,
         }

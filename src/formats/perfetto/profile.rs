@@ -1,6 +1,8 @@
 //! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its own threads. Their
 //! stacks, frames and functions are interned tables of their writer. Heap profiles, which have no times, are not for here.
 
+use std::borrow::Cow;
+
 use rustc_hash::FxHashMap;
 
 use super::sequence::Interned;
@@ -84,23 +86,35 @@ impl StackTables {
         Some(stack)
     }
 
-    /// The function, or else where in which file the frame is.
+    /// What the frames of an interned stack are called, outermost first, each `None` that the writer did not tell of; `None`
+    /// if it told of no such stack.
+    pub(super) fn names(&self, iid: u64) -> Option<impl Iterator<Item = Option<Cow<'_, [u8]>>>> {
+        Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
+    }
+
     fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: Place) -> NameIdx {
-        let Some(frame) = self.frames.get(iid) else {
-            batch.lose(Loss::MissingText, place);
-            return NameIdx::EMPTY;
-        };
+        match self.frame_text(iid) {
+            Some(text) => batch.name(&text, None, place),
+            None => {
+                batch.lose(Loss::MissingText, place);
+                NameIdx::EMPTY
+            }
+        }
+    }
+
+    /// The function, or else where in which file the frame is.
+    fn frame_text(&self, iid: u64) -> Option<Cow<'_, [u8]>> {
+        let frame = self.frames.get(iid)?;
         if let Some(function) = self.functions.get(frame.function)
             && !function.is_empty()
         {
-            return batch.name(function, None, place);
+            return Some(Cow::Borrowed(function));
         }
         let parts = self.mappings.get(frame.mapping).map_or(&[][..], |parts| parts);
         let file = parts.last().and_then(|&part| self.paths.get(part)).map_or(&b""[..], |part| part);
         let file = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
         let address = format!("0x{:x}", frame.address);
-        let name = if file.is_empty() { address.into_bytes() } else { [file, b"+", address.as_bytes()].concat() };
-        batch.name(&name, None, place)
+        Some(if file.is_empty() { address.into_bytes() } else { [file, b"+", address.as_bytes()].concat() }.into())
     }
 }
 

@@ -276,6 +276,8 @@ impl Decoder {
                     sequence.thread = Some((thread.pid, thread.tid));
                     sequence.newest_us = thread.reference_us.unwrap_or(sequence.newest_us);
                     sequence.newest_thread_us = thread.reference_thread_us.unwrap_or(sequence.newest_thread_us);
+                    sequence.newest_instructions =
+                        thread.reference_instructions.unwrap_or(sequence.newest_instructions);
                 }
             }
             0 => {}
@@ -364,6 +366,7 @@ impl Decoder {
     fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_taker(0, Place::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
+        self.tracks.tell_order(&mut self.batch);
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }

@@ -1,6 +1,6 @@
 //! Message types by name -> typed arguments as JSON, nested as the messages are. The types come from the descriptor files
 //! that a capture holds; of those that Perfetto itself defines and captures leave out, the table here has the usual ones.
-//! Fields of no known type are counted and not shown.
+//! Fields of track events that have no known type are counted and not shown; those of annotations are shown by their numbers.
 
 use std::fmt::Write as _;
 
@@ -21,6 +21,8 @@ const DEPTH_MAX: u32 = 100;
 
 /// The kinds of fields, as descriptors number them.
 mod kind {
+    /// Nothing tells which it is.
+    pub(super) const UNKNOWN: u64 = 0;
     pub(super) const DOUBLE: u64 = 1;
     pub(super) const FLOAT: u64 = 2;
     pub(super) const INT64: u64 = 3;
@@ -119,6 +121,11 @@ impl Default for Schema {
 }
 
 impl Schema {
+    /// Whether a type of messages is known, by its full name with a dot before it.
+    pub(super) fn knows_type(&self, name: &str) -> bool {
+        self.messages.contains_key(name)
+    }
+
     /// Whether a field of track events has a known type.
     pub(super) fn knows(&self, number: u32) -> bool {
         self.messages.get(TRACK_EVENT).is_some_and(|fields| fields.contains_key(&number))
@@ -189,6 +196,8 @@ pub(super) struct TypedWriter<'a> {
     pub(super) schema: &'a Schema,
     pub(super) place: Place,
     pub(super) losses: &'a mut Losses,
+    /// Whether fields of no known type are shown by their numbers; else they are counted.
+    pub(super) shows_unknown: bool,
 }
 
 impl TypedWriter<'_> {
@@ -198,7 +207,8 @@ impl TypedWriter<'_> {
         self.members(fields.map(|field| (field.number, field.value)).collect(), TRACK_EVENT, 0);
     }
 
-    fn message(&mut self, bytes: &[u8], of: &str, depth: u32) {
+    /// Writes a message of a type as one object.
+    pub(super) fn message(&mut self, bytes: &[u8], of: &str, depth: u32) {
         self.json.push('{');
         if depth > DEPTH_MAX {
             self.losses.add(Loss::DeepNesting, self.place);
@@ -219,7 +229,14 @@ impl TypedWriter<'_> {
         let schema = self.schema;
         let types = schema.messages.get(of);
         for values in fields.chunk_by(|a, b| a.0 == b.0) {
-            let Some(field) = types.and_then(|types| types.get(&values[0].0)) else {
+            let number = values[0].0;
+            let unknown;
+            let field = if let Some(field) = types.and_then(|types| types.get(&number)) {
+                field
+            } else if self.shows_unknown {
+                unknown = Field::unknown(number, values);
+                &unknown
+            } else {
                 self.losses.add_many(Loss::IgnoredArguments, self.place, values.len() as u64);
                 continue;
             };
@@ -243,7 +260,9 @@ impl TypedWriter<'_> {
         let begins_at = self.json.len();
         for &(_, value) in values {
             match value {
-                Value::Bytes(packed) if !matches!(field.kind, kind::STRING | kind::BYTES | kind::MESSAGE) => {
+                Value::Bytes(packed)
+                    if !matches!(field.kind, kind::STRING | kind::BYTES | kind::MESSAGE | kind::UNKNOWN) =>
+                {
                     for value in unpacked(packed, field.kind) {
                         self.comma(begins_at);
                         self.value(field, value, depth);
@@ -256,6 +275,20 @@ impl TypedWriter<'_> {
             }
         }
         self.json.push(']');
+    }
+
+    /// Writes a value of which only the width is known. Bytes are text if they are some, else a message if they can be one.
+    fn unknown(&mut self, value: Value<'_>, depth: u32) {
+        let Value::Bytes(bytes) = value else {
+            let _ = write!(self.json, "{}", value.number()); // to memory
+            return;
+        };
+        let is_text = |text: &str| !text.chars().any(|letter| letter.is_control() && !"\t\r\n".contains(letter));
+        match str::from_utf8(bytes) {
+            Ok(text) if is_text(text) => push_quoted(self.json, text),
+            _ if is_message(bytes) => self.message(bytes, "", depth + 1),
+            _ => push_base64(self.json, bytes),
+        }
     }
 
     fn comma(&mut self, begins_at: usize) {
@@ -307,10 +340,29 @@ impl TypedWriter<'_> {
                 write!(json, "{}", (raw >> 1) as i64 ^ -((raw & 1) as i64))
             }
             kind::UINT64 | kind::UINT32 | kind::FIXED64 | kind::FIXED32 => write!(json, "{}", value.number()),
+            kind::UNKNOWN => {
+                self.unknown(value, depth);
+                Ok(())
+            }
             // Groups, which nobody writes any more.
             _ => write!(json, "null"),
         };
     }
+}
+
+impl Field {
+    /// A field that nothing describes, of which these values are there.
+    fn unknown(number: u32, values: &[(u32, Value<'_>)]) -> Self {
+        let is_repeated = values.len() > 1;
+        Self { name: number.to_string().into(), kind: kind::UNKNOWN, of: Box::default(), is_repeated }
+    }
+}
+
+/// Whether bytes are fields to their end.
+fn is_message(bytes: &[u8]) -> bool {
+    let mut fields = Fields::of(bytes);
+    let all_numbered = fields.by_ref().all(|field| field.number > 0);
+    all_numbered && !fields.is_broken()
 }
 
 /// The values that stand together in one field.

@@ -32,6 +32,7 @@ pub(super) struct Sequence {
     pub(super) thread: Option<(i64, i64)>,
     pub(super) newest_us: i64,
     pub(super) newest_thread_us: i64,
+    pub(super) newest_instructions: i64,
     /// Rows for pairs of name and category, in the table of names of that number.
     known_names: FxHashMap<(u64, u64), (u32, NameIdx)>,
     /// The same for names of small numbers: table, category, row. A name has one category nearly always.
@@ -56,6 +57,7 @@ pub(super) struct Texts {
     pub(super) names: Interned<Box<[u8]>>,
     pub(super) argument_names: Interned<Box<[u8]>>,
     pub(super) argument_values: Interned<Box<[u8]>>,
+    pub(super) argument_types: Interned<Box<[u8]>>,
     pub(super) messages: Interned<Box<[u8]>>,
     pub(super) correlations: Interned<Box<[u8]>>,
     pub(super) locations: Interned<Location>,
@@ -132,6 +134,7 @@ impl Sequence {
                     continue;
                 }
                 20 => &mut texts.messages,
+                27 => &mut texts.argument_types,
                 29 => &mut texts.argument_values,
                 42 => &mut texts.correlations,
                 number => {

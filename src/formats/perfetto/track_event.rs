@@ -3,6 +3,7 @@
 
 use std::ops::Deref;
 
+use super::args::Shared;
 use super::legacy::Legacy;
 use super::packets::Part;
 use super::parse::{EventFields, Number, OwnTime};
@@ -324,7 +325,8 @@ impl Maker<'_> {
         thread_ts_ns: Option<i64>,
         thread_dur_ns: Option<i64>,
     ) -> u32 {
-        if !event.has_args && thread_ts_ns.is_none() && thread_dur_ns.is_none() {
+        let has_args = event.has_args || event.legacy.is_some_and(|legacy| legacy.thread_instructions.is_some());
+        if !has_args && thread_ts_ns.is_none() && thread_dur_ns.is_none() {
             return 0;
         }
         self.keep_detail(event, thread_ts_ns, thread_dur_ns)
@@ -335,6 +337,9 @@ impl Maker<'_> {
         self.args.clear();
         if event.has_args {
             self.write_args(event);
+        }
+        if let Some(instructions) = event.legacy.and_then(|legacy| legacy.thread_instructions) {
+            self.args.signed("thread_instruction_delta", instructions);
         }
         let detail = Detail { thread_ts_ns, thread_dur_ns, args_json: self.args.finish() };
         self.batch.batch.chunk.details.push(&detail)
@@ -347,7 +352,10 @@ impl Maker<'_> {
         let mut typed = Vec::new();
         for field in Fields::of(event.bytes) {
             match (field.number, field.value) {
-                (4, Value::Bytes(bytes)) => self.args.annotation(bytes, texts, place, losses),
+                (4, Value::Bytes(bytes)) => {
+                    let tracks = &mut *self.tracks;
+                    self.args.annotation(bytes, &mut Shared { texts, tracks, place, losses });
+                }
                 (5, Value::Bytes(bytes)) => {
                     let iid = Fields::of(bytes).find(|field| field.number == 1).map(|field| field.value.number());
                     match iid.and_then(|iid| texts.locations.get(iid)) {
@@ -375,14 +383,35 @@ impl Maker<'_> {
                     Some(text) => self.args.text("correlation_id", text),
                     None => losses.add(Loss::MissingText, place),
                 },
-                (1..=3 | 6 | 8..=12 | 16 | 17 | 20 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
+                (8 | 20, value) => {
+                    let sum = &mut self.sequence.newest_instructions;
+                    // One that is told in full stands for itself alone.
+                    let count = if field.number == 20 { value.signed() } else { sum.wrapping_add(value.signed()) };
+                    if field.number == 8 {
+                        *sum = count;
+                    }
+                    self.args.signed("thread_instruction_count", count);
+                }
+                (55, Value::Bytes(bytes)) => {
+                    let frames = Fields::of(bytes).filter(|field| field.number == 1);
+                    let names = frames.map(|frame| {
+                        let function = Fields::of(frame.value.bytes()).find(|field| field.number == 1);
+                        Some(function.map_or(&b""[..], |field| field.value.bytes()).into())
+                    });
+                    self.args.stack("callstack", names, place, losses);
+                }
+                (56, value) => match self.sequence.stacks.names(value.number()) {
+                    Some(names) => self.args.stack("callstack", names, place, losses),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                (1..=3 | 6 | 9..=12 | 16 | 17 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
                 (number, _) if !typed.contains(&number) => typed.push(number),
                 _ => {}
             }
         }
         if !typed.is_empty() {
             let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
-            TypedWriter { json, schema, place, losses }.track_event(event.bytes, &typed);
+            TypedWriter { json, schema, place, losses, shows_unknown: false }.track_event(event.bytes, &typed);
         }
     }
 }

@@ -5,11 +5,15 @@ use std::path::PathBuf;
 use rustc_hash::FxHashMap;
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
+use super::order::places;
 use super::schema::Schema;
 use crate::formats::batch::BatchBuilder;
 use crate::formats::source::Source;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Place, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+
+/// Groups of tracks are some deep; a name of more parts says nothing any more.
+const NAMED_PARENTS_MAX: usize = 8;
 
 /// A track as the reader numbers it, over all batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -29,6 +33,8 @@ pub(super) struct Tracks {
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
+    /// The tracks of uuids, in order of their first events.
+    used: Vec<(u64, TrackNumber)>,
     /// How many tracks are alike but for their slot.
     alike: FxHashMap<TrackKey, u32>,
 }
@@ -107,6 +113,23 @@ impl Tracks {
         &self.described.schema
     }
 
+    /// The types of messages; of those that are called so, if they are described anywhere in the capture.
+    pub(super) fn schema_of(&mut self, name: &str) -> &Schema {
+        if self.rest.is_some() && !self.described.schema.knows_type(name) {
+            self.all_described();
+        }
+        &self.described.schema
+    }
+
+    /// Hands the places of the tracks to the batch, where the capture orders them.
+    pub(super) fn tell_order(&self, batch: &mut BatchBuilder) {
+        let places = places(&self.used, &self.keys, &self.described);
+        let told = places
+            .into_iter()
+            .map(|(track, sort_index)| Metadata::TrackSortIndex { key: self.key(track).clone(), sort_index });
+        batch.batch.metadata.extend(told);
+    }
+
     pub(super) fn key(&self, track: TrackNumber) -> &TrackKey {
         &self.keys[track.0 as usize]
     }
@@ -149,8 +172,11 @@ impl Tracks {
                 let Owner { pid, tid } = self.owner(uuid);
                 let kind = TrackKind::Async;
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
-                let key = self.unlike(TrackKey { kind, pid, tid, name: descriptor.name, slot });
-                self.number(key)
+                let name = self.name_below(&descriptor);
+                let key = self.unlike(TrackKey { kind, pid, tid, name, slot });
+                let track = self.number(key);
+                self.used.push((uuid, track));
+                track
             }
         };
         self.spans_of.insert(uuid, track);
@@ -165,11 +191,14 @@ impl Tracks {
         }
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let Owner { pid, tid } = self.owner(uuid);
-        let name = if descriptor.name.is_empty() { name.into() } else { descriptor.name };
+        let name: &str = if descriptor.name.is_empty() { name } else { &descriptor.name };
+        let name: Box<str> =
+            if descriptor.unit.is_empty() { name.into() } else { format!("{name} ({})", descriptor.unit).into() };
         let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name, slot: 0 });
         let counted =
             descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
         let found = (self.number(key), counted);
+        self.used.push((uuid, found.0));
         self.counters_of.insert(uuid, found);
         found
     }
@@ -185,6 +214,27 @@ impl Tracks {
         let slot = key.slot.saturating_add(*alike);
         *alike += 1;
         TrackKey { slot, ..key }
+    }
+
+    /// The name of a track of spans behind those of the tracks that it is below, up to its thread or process: spans of one name
+    /// share rows, and the queues of two devices are not one.
+    fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
+        let mut path = descriptor.name.clone();
+        let mut last = &descriptor.name;
+        let mut next = descriptor.parent;
+        for _ in 0..NAMED_PARENTS_MAX {
+            let Some(parent) = next.and_then(|uuid| self.described.get(uuid)) else { break };
+            if parent.thread.is_some() || parent.process.is_some() {
+                break;
+            }
+            // What is below a track of its own name is more of the same.
+            if !path.is_empty() && !parent.name.is_empty() && parent.name != *last {
+                path = format!("{} / {path}", parent.name).into();
+                last = &parent.name;
+            }
+            next = parent.parent;
+        }
+        path
     }
 
     fn owner(&self, uuid: u64) -> Owner {

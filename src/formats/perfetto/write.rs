@@ -63,6 +63,8 @@ pub struct PerfettoWriter<'a, W> {
     /// Whether the one mapping is interned.
     is_mapped: bool,
     keys: Keys,
+    /// Whether some tracks that are no threads have places among their siblings.
+    is_ordered: bool,
     /// Rows for what overlaps that are described.
     overlaps: FxHashSet<(u32, Overlap)>,
     is_begun: bool,
@@ -96,12 +98,19 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             framed: vec![false; names.len()],
             is_mapped: false,
             keys: Keys::default(),
+            is_ordered: tracks.tracks.iter().any(has_rank),
             overlaps: FxHashSet::default(),
             is_begun: false,
             interned: Vec::new(),
             message: Vec::new(),
             packet: Vec::new(),
         };
+        if writer.is_ordered {
+            // Tracks of no process are below that of the whole capture.
+            push_number(&mut writer.message, 1, 0);
+            writer.order_children();
+            writer.end_packet(None, TRACK_DESCRIPTOR)?;
+        }
         for row in 0..tracks.processes.len() {
             writer.process(row)?;
         }
@@ -289,7 +298,15 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                 push_number(bytes, 3, process.sort_index.cast_unsigned());
             }
         });
+        self.order_children();
         self.end_packet(None, TRACK_DESCRIPTOR)
+    }
+
+    /// Says of the track that is being described that those below it stand by their ranks, where some have them.
+    fn order_children(&mut self) {
+        if self.is_ordered {
+            push_number(&mut self.message, 11, ORDER_BY_RANK);
+        }
     }
 
     fn track(&mut self, row: u32, track: &Track) -> io::Result<()> {
@@ -311,6 +328,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
                     push_number(bytes, 3, track.sort_index.cast_unsigned());
                 }
             });
+            self.order_children();
             return self.end_packet(None, TRACK_DESCRIPTOR);
         }
         let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
@@ -328,6 +346,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         push_bytes(&mut self.message, 2, name.as_bytes());
         if track.key.kind == TrackKind::Counter {
             push_bytes(&mut self.message, 8, b"");
+        }
+        if has_rank(track) {
+            push_number(&mut self.message, 12, track.sort_index.cast_unsigned());
         }
         self.end_packet(None, TRACK_DESCRIPTOR)
     }
@@ -399,9 +420,16 @@ const SLICE_END: u64 = 2;
 const INSTANT: u64 = 3;
 const COUNTER: u64 = 4;
 
+const ORDER_BY_RANK: u64 = 3;
+
 const TRACK_EVENT: u32 = 11;
 const TRACK_DESCRIPTOR: u32 = 60;
 const PERF_SAMPLE: u32 = 66;
+
+/// Whether a track has a place of its own among its siblings; threads tell theirs otherwise.
+fn has_rank(track: &Track) -> bool {
+    track.sort_index != 0 && track.key.kind != TrackKind::Thread && !track.key.kind.is_derived()
+}
 
 fn uuid(track: u32, overlap: Overlap) -> u64 {
     // Not 0, which is the track of the whole capture.

@@ -201,6 +201,7 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
         Metadata::ThreadName { pid, tid, .. } => format!("thread name {pid:?} {tid:?}"),
         Metadata::KernelName { pid, tid, .. } => format!("kernel name {pid:?} {tid:?}"),
         Metadata::ThreadSortIndex { pid, tid, .. } => format!("thread order {pid:?} {tid:?}"),
+        Metadata::TrackSortIndex { key, .. } => format!("track order {key:?}"),
         Metadata::Utc { .. } => "utc".to_owned(),
     };
     metadata.iter().map(|said| (of(said), said)).collect()

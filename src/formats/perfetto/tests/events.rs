@@ -46,19 +46,24 @@ fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
     let reading = read([
         process(1, 50, "app"),
         child(2, 1, "queue"),
-        child(3, 2, "queue"),
+        child(3, 1, "queue"),
+        child(5, 2, "inner"),
         alone,
         event(1, BEGIN, 2, "a"),
         event(2, BEGIN, 3, "b"),
         event(3, BEGIN, 4, "c"),
+        event(3, BEGIN, 5, "e"),
         event(4, BEGIN, 1, "d"),
     ]);
     let keys: Vec<&TrackKey> = reading.events.iter().map(|event| &event.track).collect();
-    assert!(keys[..3].iter().all(|key| key.kind == TrackKind::Async && &*key.name == "queue"));
+    assert!(keys[..4].iter().all(|key| key.kind == TrackKind::Async));
     assert!(keys.iter().all(|key| key.pid == Id::Number(50)));
     assert_eq!([keys[0].slot, keys[1].slot], [TrackKey::SLOT_SIBLING, TrackKey::SLOT_SIBLING + 1]);
     assert_eq!(keys[2].slot, TrackKey::SLOT_ALONE);
-    assert_eq!(keys[3].kind, TrackKind::Process);
+    assert_eq!(keys[4].kind, TrackKind::Process);
+    // What is below another track says so: it is drawn with those of its own parent.
+    let names = keys.iter().map(|key| &*key.name).collect::<Vec<_>>();
+    assert_eq!(names, ["queue", "queue", "queue", "queue / inner", ""]);
 }
 
 #[test]
@@ -152,6 +157,64 @@ fn counters_are_multiplied_and_summed_and_the_threads_own_time_goes_to_its_spans
     let thread_times: Vec<i64> = reading.events.iter().filter_map(|event| event.thread_ts_ns).collect();
     assert_eq!(thread_times, [5000, 8000]);
     assert_eq!(reading.lost(), [(Loss::BadCounter, 1)]);
+}
+
+#[test]
+fn a_counter_has_its_unit_behind_its_name_wherever_that_stands() {
+    let described = |uuid: u64, more: fn(Message) -> Message, counter: Message| {
+        message().number(10, 1).message(60, more(message().number(1, uuid).message(8, counter)))
+    };
+    let value = |uuid: u64, more: fn(Message) -> Message| {
+        packet(uuid).message(11, more(message().number(9, COUNTER).number(11, uuid).number(30, 2)))
+    };
+    let reading = read([
+        // By a name that stands behind the counter, by that of its event, by its kind, and in a unit of its own.
+        described(20, |track| track.bytes(10, "memory"), message().number(3, 3)),
+        described(21, |track| track, message().number(3, 1)),
+        described(22, |track| track, message().number(1, 2)),
+        described(23, |track| track.bytes(2, "load"), message().number(3, 2).bytes(6, "%")),
+        described(24, |track| track.bytes(2, "runs"), message().number(3, 2)),
+        value(20, |event| event),
+        value(21, |event| event.bytes(23, "waited")),
+        value(22, |event| event),
+        value(23, |event| event),
+        value(24, |event| event),
+    ]);
+    let names: Vec<&str> = reading.events.iter().map(|event| &*event.track.name).collect();
+    assert_eq!(names, ["memory (bytes)", "waited (ns)", "thread_instruction_count", "load (%)", "runs"]);
+}
+
+#[test]
+fn instructions_and_call_stacks_of_events_are_arguments() {
+    let thread = message().number(1, 4).number(2, 5).number(8, 1000);
+    let tables = message()
+        .message(5, message().number(1, 1).bytes(2, "main"))
+        .message(6, message().number(1, 1).number(2, 1))
+        .message(6, message().number(1, 2).number(4, 16))
+        .message(7, message().number(1, 3).number(2, 1).number(2, 2));
+    let instant = |ts_ns: u64, more: Message| packet(ts_ns).message(11, more.number(9, INSTANT));
+    let legacy = message().number(2, u64::from(b'X')).number(3, 1).number(15, 60);
+    let inline = message().message(1, message().bytes(1, "main")).message(1, message().bytes(1, "f\"").number(3, 7));
+    let reading = read([
+        packet(0).number(13, 1).message(44, thread).message(12, tables),
+        instant(1, message().number(8, 20)),
+        instant(2, message().number(20, 7)),
+        instant(3, message().number(8, 30).message(55, inline)),
+        packet(4).message(11, message().message(6, legacy)),
+        instant(5, message().number(56, 3)),
+        instant(6, message().number(56, 4)),
+    ]);
+    let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).collect();
+    let expected = [
+        r#"{"thread_instruction_count":1020}"#,
+        r#"{"thread_instruction_count":7}"#,
+        r#"{"thread_instruction_count":1050,"callstack":["main","f\""]}"#,
+        r#"{"thread_instruction_delta":60}"#,
+        r#"{"callstack":["main","0x10"]}"#,
+        "",
+    ];
+    assert_eq!(args, expected);
+    assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
 }
 
 #[test]

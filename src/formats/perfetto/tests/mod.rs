@@ -4,6 +4,7 @@ mod bad_input;
 mod encode;
 mod events;
 mod kernel;
+mod order;
 mod profile;
 mod properties;
 mod real;

@@ -92,6 +92,55 @@ fn every_kind_of_field_is_shown_wherever_the_capture_describes_it() {
 }
 
 #[test]
+fn an_annotation_that_is_a_message_is_shown_by_its_type_and_unknown_fields_by_their_numbers() {
+    let types = message().message(27, message().number(1, 3).bytes(2, ".test.All"));
+    let named = |name: &str, value: Message| message().bytes(10, name).message(14, value);
+    let inner = message().number(1, 7).bytes(2, "x");
+    let odd = message()
+        .bytes(1, "text")
+        .message(2, inner)
+        .bytes(3, [0xff, 0x80])
+        .number(4, 5)
+        .number(4, 6)
+        .fixed(5, 9)
+        .number(4, 7)
+        .bytes(6, "");
+    let event = message()
+        .number(9, 3)
+        .number(11, 7)
+        .message(4, named("typed", message().number(5, 7).number(20, 0).number(99, 8)).bytes(16, ".test.All"))
+        .message(4, message().bytes(16, "test.All").bytes(10, "no dot").message(14, message().bytes(9, "s")))
+        .message(4, named("interned", message().message(21, message().number(5, 1))).number(13, 3))
+        .message(4, named("unknown", odd).bytes(16, "no.such.Type"))
+        .message(4, message().bytes(10, "list").message(12, message().message(14, message().number(1, 1))))
+        .message(4, named("lost", message().number(1, 2)).number(13, 4));
+    let event = || packet(5).number(13, 1).message(12, types.clone()).message(11, event.clone());
+    let expected = serde_json::json!({
+        "debug.typed": {"int32": 7, "level": "LOW", "99": 8},
+        "debug.no dot": {"string": "s"},
+        "debug.interned": {"again": {"int32": 1}},
+        "debug.unknown": {"1": "text", "2": {"1": 7, "2": "x"}, "3": "/4A=", "4": [5, 6, 7], "5": 9, "6": ""},
+        "debug.list": [{"1": 1}],
+        "debug.lost": {"1": 2},
+    });
+    for packets in [[described(), thread(7, 1, 2, "t"), event()], [thread(7, 1, 2, "t"), event(), described()]] {
+        let reading = read(packets);
+        assert_eq!(args(&reading), expected);
+        // The name of a type.
+        assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+    }
+}
+
+#[test]
+fn messages_of_no_known_type_end_at_a_depth() {
+    let deep = (0..200).fold(message().number(1, 1), |inner, _| message().message(1, inner));
+    let annotation = message().bytes(10, "deep").message(14, deep);
+    let reading = read([packet(5).message(11, message().number(9, 3).message(4, annotation))]);
+    assert!(args(&reading)["debug.deep"]["1"]["1"].is_object());
+    assert_eq!(reading.lost(), [(Loss::DeepNesting, 1)]);
+}
+
+#[test]
 fn without_a_description_only_what_belongs_to_the_format_is_shown() {
     let mojo = message().bytes(3, "viz").number(2, 5).number(60, 1);
     let event = message().number(9, 3).number(11, 7).message(38, mojo).message(2000, message()).bytes(49, [8, 1, 8, 2]);

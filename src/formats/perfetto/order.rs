@@ -1,0 +1,84 @@
+//! Where a capture wants its tracks among those of their process: the ranks and names of siblings, on every level -> one
+//! number for each track. Says nothing of a process whose tracks stand as they appear.
+
+use rustc_hash::{FxHashMap, FxHashSet};
+
+use super::descriptors::{Descriptors, Order, PARENTS_MAX};
+use super::tracks::TrackNumber;
+use crate::model::{Id, TrackKey};
+
+/// Where a track stands among those below the same parent.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Step {
+    rank: i64,
+    name: Box<str>,
+    /// When it or a track below it first had an event.
+    appeared: usize,
+}
+
+/// The places of tracks, each greater than 0; `used` are uuids in order of their first events, and the tracks that they are.
+pub(super) fn places(
+    used: &[(u64, TrackNumber)],
+    keys: &[TrackKey],
+    described: &Descriptors,
+) -> Vec<(TrackNumber, i64)> {
+    let mut appeared: FxHashMap<u64, usize> = FxHashMap::default();
+    let mut ordered: FxHashSet<&Id> = FxHashSet::default();
+    for (position, &(uuid, track)) in used.iter().enumerate() {
+        for (uuid, order) in line(uuid, described) {
+            appeared.entry(uuid).or_insert(position);
+            if order != Order::Appearance {
+                ordered.insert(&keys[track.0 as usize].pid);
+            }
+        }
+    }
+    let mut paths: Vec<(&TrackKey, Vec<Step>, TrackNumber)> = used
+        .iter()
+        .map(|&(uuid, track)| (&keys[track.0 as usize], uuid, track))
+        .filter(|(key, ..)| ordered.contains(&key.pid))
+        .map(|(key, uuid, track)| (key, path(uuid, described, &appeared), track))
+        .collect();
+    // Within each process alone: how those stand to each other is not told here.
+    paths.sort_by(|(a, a_path, _), (b, b_path, _)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
+    // What is drawn together, as siblings of one name are, has one place.
+    let mut together: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
+    let numbered = paths.iter().zip(1..).map(|((key, _, track), position)| {
+        let is_shared = !key.name.is_empty() && key.slot >= TrackKey::SLOT_SIBLING && key.slot < TrackKey::SLOT_ALONE;
+        let group = (&key.pid, &key.tid, &*key.name);
+        let place = if is_shared { *together.entry(group).or_insert(position) } else { position };
+        (*track, place)
+    });
+    numbered.collect()
+}
+
+/// A track and those that it is below, each with how its parent orders it; from the inside out.
+fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, Order)> {
+    let mut next = Some(uuid);
+    let step = move || {
+        let uuid = next?;
+        let descriptor = described.get(uuid)?;
+        if descriptor.process.is_some() || descriptor.thread.is_some() {
+            return None;
+        }
+        next = descriptor.parent;
+        // Tracks without a parent are below that of the whole capture.
+        let parent = described.get(descriptor.parent.unwrap_or(0));
+        Some((uuid, parent.map_or(Order::Appearance, |parent| parent.children)))
+    };
+    std::iter::from_fn(step).take(PARENTS_MAX)
+}
+
+/// Where a track stands, from the outside in.
+fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<Step> {
+    let steps = line(uuid, described).map(|(uuid, order)| {
+        let known = described.get(uuid);
+        Step {
+            rank: known.filter(|_| order == Order::Rank).map_or(0, |known| known.rank),
+            name: known.filter(|_| order == Order::Name).map(|known| known.name.clone()).unwrap_or_default(),
+            appeared: appeared.get(&uuid).copied().unwrap_or(0),
+        }
+    });
+    let mut path: Vec<Step> = steps.collect();
+    path.reverse();
+    path
+}

@@ -1,0 +1,118 @@
+//! Where tracks stand among their siblings.
+
+use super::encode::{Message, event, message, packet, process};
+use super::*;
+use crate::formats::batch::bare;
+use crate::formats::perfetto::write::PerfettoWriter;
+use crate::model::{Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
+
+/// A track below another, with how it orders those below itself and its own rank.
+fn below(uuid: u64, parent: u64, name: &str, order: u64, rank: u64) -> Message {
+    let track = message().number(1, uuid).number(5, parent).bytes(2, name).number(11, order).number(12, rank);
+    message().number(10, 1).message(60, track)
+}
+
+/// How a track orders those below it, said apart from all else.
+fn orders(uuid: u64, order: u64) -> Message {
+    message().number(10, 1).message(60, message().number(1, uuid).number(11, order))
+}
+
+/// The names of tracks by their places.
+fn told(reading: &Reading) -> Vec<(i64, String)> {
+    let mut told: Vec<(i64, String)> = reading
+        .metadata
+        .iter()
+        .filter_map(|metadata| match metadata {
+            Metadata::TrackSortIndex { key, sort_index } => Some((*sort_index, key.name.to_string())),
+            _ => None,
+        })
+        .collect();
+    told.sort();
+    told
+}
+
+#[test]
+fn siblings_stand_by_rank_or_name_on_every_level_where_the_capture_says_so() {
+    let counter = message().number(1, 20).number(5, 3).bytes(2, "b").message(8, message());
+    let value = packet(9).message(11, message().number(9, 4).number(11, 20).number(30, 2));
+    let reading = read([
+        process(1, 50, "app"),
+        orders(1, 3),
+        // The group that comes last has its tracks by name, the first one as they appear; -1 goes before all.
+        below(2, 1, "late", 1, 7),
+        below(3, 1, "early", 0, u64::MAX),
+        below(10, 2, "z", 0, 1),
+        below(11, 2, "y", 0, 2),
+        below(12, 3, "d", 0, 9),
+        message().number(10, 1).message(60, counter),
+        event(1, 1, 10, "a"),
+        event(2, 1, 11, "a"),
+        event(3, 1, 12, "a"),
+        value,
+        event(10, 1, 3, "a"),
+    ]);
+    let expected = ["early", "early / d", "b", "late / y", "late / z"];
+    assert_eq!(told(&reading), (1..).zip(expected.map(String::from)).collect::<Vec<_>>());
+}
+
+#[test]
+fn nothing_is_said_of_a_process_whose_tracks_stand_as_they_appear() {
+    let reading = read([
+        process(1, 50, "app"),
+        process(2, 51, "other"),
+        orders(2, 1),
+        below(10, 1, "z", 2, 5),
+        below(11, 1, "y", 0, 2),
+        below(12, 2, "q", 0, 0),
+        below(13, 2, "q", 0, 0),
+        below(14, 2, "p", 0, 0),
+        event(1, 1, 10, "a"),
+        event(2, 1, 11, "a"),
+        event(3, 1, 12, "a"),
+        event(4, 1, 13, "a"),
+        event(5, 1, 14, "a"),
+    ]);
+    // Siblings of one name are drawn together, so they have one place.
+    let expected = [(1, "p"), (2, "q"), (2, "q")];
+    assert_eq!(told(&reading), expected.map(|(place, name)| (place, name.to_string())));
+}
+
+#[test]
+fn places_go_out_and_come_back() {
+    let mut registry = Registry::default();
+    let key = |kind, pid, name: &str| TrackKey { kind, pid, tid: Id::None, name: name.into(), slot: 0 };
+    let tracks = [
+        (key(TrackKind::Counter, Id::Number(1), "last"), 9),
+        (key(TrackKind::Async, Id::Number(1), "first"), -2),
+        (key(TrackKind::Counter, Id::Number(1), "unordered"), 0),
+        (key(TrackKind::Counter, Id::None, "of none, second"), 2),
+        (key(TrackKind::Counter, Id::None, "of none, first"), 1),
+    ];
+    for (key, sort_index) in &tracks {
+        registry.track(key);
+        registry.apply(&Metadata::TrackSortIndex { key: key.clone(), sort_index: *sort_index });
+    }
+    let (names, stacks) = (Names::default(), Stacks::default());
+    let mut writer = PerfettoWriter::new(Vec::new(), &names, &stacks, registry.tables(), 0).expect("to memory");
+    for (row, (key, _)) in (0..).zip(&tracks) {
+        let kind = if key.kind == TrackKind::Counter { EventKind::Counter } else { EventKind::Instant };
+        let event = bare(i64::from(row), kind, TrackIdx(row), NameIdx::EMPTY);
+        let written =
+            if kind == EventKind::Counter { writer.counter(&event) } else { writer.instant(&event, b"", &[]) };
+        written.expect("to memory");
+    }
+    let reading = read_bytes(&writer.finish().expect("to memory")).expect("a capture");
+    let told = told(&reading);
+    let names = |of_none: bool| {
+        let of = told.iter().filter(move |(_, name)| name.starts_with("of none") == of_none);
+        of.map(|(_, name)| name.as_str()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(false), ["first", "unordered", "last"]);
+    assert_eq!(names(true), ["of none, first", "of none, second"]);
+}
+
+#[test]
+fn a_circle_of_ordered_parents_ends() {
+    let reading = read([below(2, 3, "x", 3, 1), below(3, 2, "y", 3, 1), event(1, 1, 2, "a")]);
+    assert_eq!(told(&reading).len(), 1);
+}
