@@ -17,6 +17,9 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackId
 /// Bytes of a frame beside its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
 
+/// How long a sample is drawn where no weight is known: as long as a weight of 1 that is no time.
+const UNWEIGHTED_NS: i64 = 1_000_000;
+
 /// Whether this is JSON that names speedscope.
 #[must_use]
 pub fn looks_like_speedscope(head: &[u8]) -> bool {
@@ -218,7 +221,8 @@ impl Maker<'_> {
     }
 
     /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and weights
-    /// are read side by side; those without a partner are counted.
+    /// are read side by side; those without a partner are counted. Weights stand behind the samples, so a file that is cut
+    /// has samples without: they are shown as long as the one before them.
     fn samples(&mut self, profile: &Profile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
         let mut now_ns = 0;
@@ -231,21 +235,29 @@ impl Maker<'_> {
         let (mut samples, mut weights) =
             (self.document.elements(profile.samples), self.document.elements(profile.weights));
         let mut open: Vec<(u32, i64)> = Vec::new();
+        let mut last_ns = UNWEIGHTED_NS;
         loop {
             let (sample, weight) = match (samples.next()?, weights.next()?) {
-                (Some(sample), Some(weight)) => (sample, weight),
+                (Some(sample), weight) => (sample, weight),
                 (None, None) => break,
-                (Some(Element { offset, .. }), None) | (None, Some(Element { offset, .. })) => {
+                (None, Some(Element { offset, .. })) => {
                     self.batch.lose(Loss::BadRecord, Place::Offset(offset));
                     continue;
                 }
             };
+            if weight.is_none() {
+                self.batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
+            }
             // One that cannot be read takes its time all the same.
             let stack: Vec<u32> = sample.parse(&mut self.batch.batch.losses).unwrap_or_default();
             let same = open.iter().zip(&stack).take_while(|((open, _), frame)| open == *frame).count();
             self.close(&mut open, same, now_ns)?;
             open.extend(stack[same..].iter().map(|&frame| (frame, now_ns)));
-            let dur_ns = unit.nanos_of(weight.text).ok().filter(|&ns| ns >= 0);
+            let dur_ns = match weight {
+                Some(weight) => unit.nanos_of(weight.text).ok().filter(|&ns| ns >= 0),
+                None => Some(last_ns),
+            };
+            last_ns = dur_ns.unwrap_or(last_ns);
             match dur_ns.and_then(|dur_ns| now_ns.checked_add(dur_ns)) {
                 Some(next_ns) => now_ns = next_ns,
                 None => self.batch.lose(Loss::BadNumber, Place::Time(now_ns)),
@@ -334,6 +346,32 @@ mod tests {
         let (begin, end) = (EventKind::Begin, EventKind::End);
         assert_eq!(found, [(500_000, begin, "a"), (1_000_000, begin, ""), (1_250_000, end, ""), (2_000_000, end, "a")]);
         assert_eq!(reading.lost(), [(Loss::BadTime, 1), (Loss::UnknownPhase, 1), (Loss::MissingText, 2)]);
+    }
+
+    #[test]
+    fn samples_whose_weights_were_cut_off_are_shown_and_counted() {
+        let profile =
+            r#"{"type":"sampled","name":"p","unit":"nanoseconds","samples":[[0],[0,1],[2]],"weights":[5,70,9]}"#;
+        let shared = r#""shared":{"frames":[{"name":"a"},{"name":"b"},{"name":"c"}]}"#;
+        let schema = r#""$schema":"https://www.speedscope.app/file-format-schema.json""#;
+        let text = format!("{{{schema},{shared},\"profiles\":[{profile}]}}");
+        let cut = |before: &str| {
+            let reading = read_bytes(&text.as_bytes()[..text.find(before).expect("there")]).expect("a part");
+            let spans: Vec<_> = reading.short().iter().map(|&(ts, dur, name)| (ts, dur, name.to_owned())).collect();
+            (spans, reading.losses.count(Loss::MissingWeight))
+        };
+        let spans = |ns: [u64; 3]| {
+            let rows = [(0, ns[0] + ns[1], "a"), (ns[0], ns[1], "b"), (ns[0] + ns[1], ns[2], "c")];
+            rows.map(|(ts, dur, name)| (ts as i64, dur, name.to_owned())).to_vec()
+        };
+        // A number that ends where the file does may have had more digits.
+        assert_eq!(cut(",\"weights"), (spans([1_000_000; 3]), 3));
+        assert_eq!(cut("70,9"), (spans([5, 5, 5]), 2));
+        assert_eq!(cut("9]"), (spans([5, 70, 70]), 1));
+        // Also in a file that is whole.
+        let reading = read(&file(&profile.replace(r#","weights":[5,70,9]"#, "")));
+        assert_eq!(reading.lost(), [(Loss::MissingWeight, 3)]);
+        assert_eq!(reading.events.len(), 3);
     }
 
     /// What a reader that holds the whole document would say of an evented profile: each event with its frame's name.
