@@ -1,8 +1,10 @@
 //! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last writes:
-//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out.
+//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. Lines of a function graph as
+//! the kernel draws it are in [`super::function_graph`].
 
 use super::batch::BatchBuilder;
 use super::decimal::{nanos_from_nanos, nanos_from_seconds};
+use super::function_graph::{Drawn, FunctionGraph};
 use super::kernel_text::{KernelText, TextEvent, number};
 use super::lines::{Line, LineParser, Output, head_lines};
 use super::source::Source;
@@ -14,14 +16,15 @@ use crate::model::{Loss, Place};
 pub fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
     let mut lines = head_lines(head).filter(|line| !is_note(line));
-    begins || is_page(head) || lines.next().is_some_and(|line| Record::of(line).is_some())
+    let is_record = |line| Record::of(line).is_some() || Drawn::of(line).is_some();
+    begins || is_page(head) || lines.next().is_some_and(is_record)
 }
 
 /// Makes a reader of the text of a trace.
 #[must_use]
 pub fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
-    super::lines::open(source, Ftrace { kernel: KernelText::default(), page, has_trace: false })
+    super::lines::open(source, Ftrace { page, ..Ftrace::default() })
 }
 
 fn is_page(head: &[u8]) -> bool {
@@ -33,21 +36,25 @@ fn is_page(head: &[u8]) -> bool {
 /// Whether a line is about the trace rather than of it.
 fn is_note(line: &[u8]) -> bool {
     let is_about = [&b"#"[..], b"TRACE:", b"cpus=", b"version =", b"CPU "].iter().any(|begin| line.starts_with(begin));
-    line.trim_ascii().is_empty() || is_about && !line.contains(&b']')
+    // Rulers stand around each switch in a function graph.
+    let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
+    is_ruler() || is_about && !line.contains(&b']')
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Ftrace {
     kernel: KernelText,
+    graph: FunctionGraph,
     page: Page,
     /// Whether the page held a trace.
     has_trace: bool,
 }
 
 /// Where in a page one stands.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Page {
     /// It is no page.
+    #[default]
     None,
     /// Outside of its traces: the program that shows them.
     Outside,
@@ -137,7 +144,12 @@ impl LineParser for Ftrace {
         if is_note(bytes) {
             return;
         }
-        let Some(record) = Record::of(bytes) else { return batch.lose(line.loss(), line.place()) };
+        let Some(record) = Record::of(bytes) else {
+            return match Drawn::of(bytes) {
+                Some(drawn) => self.graph.take(&drawn, batch, line.place()),
+                None => batch.lose(line.loss(), line.place()),
+            };
+        };
         if let Some(tgid) = record.tgid {
             self.kernel.scheduler.thread_of(record.tid, tgid);
         }
@@ -156,6 +168,7 @@ impl LineParser for Ftrace {
             out.batch.lose(Loss::NoEvents, Place::Offset(0));
         }
         self.kernel.finish(out.batch);
+        self.graph.finish(out.batch);
         out.flush_if_full()
     }
 }

@@ -19,6 +19,7 @@ mod feed;
 pub mod firefox;
 mod frames;
 pub mod ftrace;
+mod function_graph;
 pub mod fxt;
 mod kernel;
 mod kernel_text;

@@ -38,6 +38,7 @@ const ALL: &[Written] = &[
     Written { format: "Ninja log", unit_ns: 1_000_000, epoch_s: 0, write: writers::ninja },
     Written { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
     Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },
+    Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::function_graph },
     Written { format: "perf script", unit_ns: 1000, epoch_s: 0, write: writers::perf_script },
     Written { format: "Firefox profile", unit_ns: 1000, epoch_s: 0, write: writers::firefox },
     Written { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },

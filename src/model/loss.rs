@@ -114,6 +114,8 @@ losses! {
     MissingText = "missing_text", "A name or an argument refers to a text that the capture does not hold; it is shown without.";
     /// A clock without a way to the capture's clock.
     UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the capture's; it is shown at its own clock's time.";
+    /// Events that say how long they took and not when.
+    NoTimes = "no_times", "The function graph has no times: functions are shown one behind the other by their durations on each CPU. Record with the trace option funcgraph-abstime to see when they ran.";
     /// Samples that do not say when they were taken or how much they weigh.
     MissingWeight = "missing_weight", "The weight or time of a sample is not in the capture; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive that is no capture.

@@ -81,6 +81,16 @@ pub(super) fn ftrace(spans: &[Meant]) -> Vec<u8> {
 }
 
 /// Calls of the system, each on a thread of its own: a thread is in one at a time.
+/// As the kernel draws it, with times and tasks: functions that call none.
+pub(super) fn function_graph(spans: &[Meant]) -> Vec<u8> {
+    let mut text = "# tracer: function_graph\n".to_owned();
+    for Meant { start, dur, thread, name } in spans {
+        let (time, task) = (seconds(0, (*start).into()), 100 + u32::from(*thread));
+        writeln!(text, " {time} |   0)   a b-{task}   | {dur} us |  {name}();").expect("into memory");
+    }
+    text.into_bytes()
+}
+
 pub(super) fn perf_script(spans: &[Meant]) -> Vec<u8> {
     let mut text = String::new();
     for (us, is_begin, number) in begins_and_ends(spans) {

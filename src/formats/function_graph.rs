@@ -1,0 +1,480 @@
+//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, of which the time
+//! and the task are there only if the tracer was told so.
+//!
+//! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has ended. So
+//! every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss says so.
+
+use rustc_hash::FxHashMap;
+
+use super::args::ArgsWriter;
+use super::batch::{BatchBuilder, bare};
+use super::decimal::{nanos_from_micros, nanos_from_seconds};
+use super::kernel_text::number;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+
+/// The kernel's own stack of a graph has 50; what is deeper is an attack.
+const DEPTH_MAX: usize = 1024;
+
+/// CPUs and tasks; what is beyond is counted.
+const STACKS_MAX: usize = 1 << 16;
+
+/// A line of a graph, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Drawn<'a> {
+    ts_ns: Option<i64>,
+    cpu: u32,
+    task: Option<Task<'a>>,
+    what: What<'a>,
+}
+
+/// `name-pid`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Task<'a> {
+    name: &'a [u8],
+    tid: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What<'a> {
+    /// `f() {`
+    Entry(&'a [u8]),
+    /// `}`, with how long it took.
+    Exit(Option<u64>),
+    /// `f();`, with how long it took.
+    Leaf(&'a [u8], Option<u64>),
+    /// `/* text */`
+    Comment(&'a [u8]),
+    /// `a-1 => b-2`: the CPU goes on with another task.
+    Switch(Task<'a>, Task<'a>),
+    /// An interrupt begins or ends: its functions say the same.
+    Arrow,
+}
+
+impl<'a> Drawn<'a> {
+    /// Takes a line apart; `None` if it is none of a graph.
+    pub(super) fn of(line: &'a [u8]) -> Option<Self> {
+        let mut rest = line.trim_ascii();
+        let mut ts_ns = None;
+        if let Some((before, behind)) = cell(rest)
+            && let Ok(time) = nanos_from_seconds(before)
+            && before.contains(&b'.')
+        {
+            (ts_ns, rest) = (Some(time), behind);
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let cpu = u32::try_from(number(Some(&rest[..digits]))?).ok()?;
+        rest = rest[digits..].strip_prefix(b")")?.trim_ascii_start();
+        if let Some(arrow) = memchr::memmem::find(rest, b"=>")
+            && let (Some(before), Some(after)) = (task(&rest[..arrow]), task(&rest[arrow + 2..]))
+        {
+            return Some(Self { ts_ns, cpu, task: None, what: What::Switch(before, after) });
+        }
+        let (mut column, mut code) = cell(rest)?;
+        let owner = task(column);
+        if owner.is_some() {
+            (column, code) = cell(code)?;
+        }
+        // Flags of the latency format are one short word.
+        let is_flags = |text: &[u8]| !text.is_empty() && text.len() <= 8 && !text.contains(&b' ');
+        if is_flags(column)
+            && let Some((next, behind)) = cell(code).filter(|(next, _)| is_duration(next))
+        {
+            (column, code) = (next, behind);
+        }
+        let is_arrow = |text: &[u8]| text.starts_with(b"====") || text.starts_with(b"<===");
+        if is_arrow(column) || is_arrow(code) {
+            return Some(Self { ts_ns, cpu, task: owner, what: What::Arrow });
+        }
+        if !is_duration(column) {
+            return None;
+        }
+        let name = || &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        let what = if code.starts_with(b"}") {
+            What::Exit(duration(column))
+        } else if let Some(text) = code.strip_prefix(b"/*") {
+            What::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
+        } else if code.ends_with(b"{") || memchr::memmem::find(code, b" { /*").is_some() {
+            What::Entry(name())
+        } else if memchr::memchr(b';', code).is_some() {
+            What::Leaf(name(), duration(column))
+        } else {
+            return None;
+        };
+        Some(Self { ts_ns, cpu, task: owner, what })
+    }
+}
+
+/// What stands before the next bar, and what behind it.
+fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let bar = memchr::memchr(b'|', text)?;
+    Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
+}
+
+fn task(text: &[u8]) -> Option<Task<'_>> {
+    let text = text.trim_ascii();
+    let dash = memchr::memrchr(b'-', text)?;
+    let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
+    Some(Task { name: text[..dash].trim_ascii(), tid })
+}
+
+/// Whether a column is one of durations: empty, or so many microseconds.
+fn is_duration(column: &[u8]) -> bool {
+    column.is_empty() || column.ends_with(b"us")
+}
+
+/// `+ 12.5 us`: a mark before it says that this is long.
+fn duration(column: &[u8]) -> Option<u64> {
+    let micros = column.strip_suffix(b"us")?.trim_ascii_end();
+    let micros = micros.rsplit(|&byte| byte == b' ').next()?;
+    nanos_from_micros(micros).ok().and_then(|ns| u64::try_from(ns).ok())
+}
+
+/// Whose functions nest in each other: those of a task, or of a CPU whose task is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    Cpu(u32),
+    Task(i64),
+}
+
+/// A function that has not ended.
+#[derive(Debug)]
+struct Open {
+    name: Box<[u8]>,
+    start_ns: i64,
+}
+
+/// What is known of the graph so far.
+#[derive(Debug, Default)]
+pub(super) struct FunctionGraph {
+    /// Where each CPU is, if there are no times.
+    now_ns: FxHashMap<u32, i64>,
+    open: FxHashMap<Owner, Vec<Open>>,
+    /// The task of each CPU, once it is told; `None` while it rests.
+    running: FxHashMap<u32, Option<i64>>,
+    named: FxHashMap<Owner, Box<[u8]>>,
+    args: ArgsWriter,
+    has_no_times: bool,
+}
+
+impl FunctionGraph {
+    /// Takes a line.
+    pub(super) fn take(&mut self, drawn: &Drawn<'_>, batch: &mut BatchBuilder, place: Place) {
+        let cpu = drawn.cpu;
+        if let What::Switch(before, after) = drawn.what {
+            return self.switch(cpu, before, after, batch, place);
+        }
+        if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
+            batch.lose(Loss::NoTimes, place);
+        }
+        let owner = match (drawn.task, self.running.get(&cpu)) {
+            (Some(task), _) => self.name(cpu, task, batch, place),
+            (None, Some(&Some(tid))) => Owner::Task(tid),
+            (None, _) => Owner::Cpu(cpu),
+        };
+        if self.now_ns.len() + self.open.len() >= STACKS_MAX {
+            return batch.lose(Loss::OverLimit, place);
+        }
+        let now_ns = drawn.ts_ns.unwrap_or_else(|| *self.now_ns.entry(cpu).or_default());
+        let then_ns = match drawn.what {
+            What::Entry(name) => {
+                let open = self.open.entry(owner).or_default();
+                if open.len() >= DEPTH_MAX {
+                    return batch.lose(Loss::DeepNesting, place);
+                }
+                open.push(Open { name: name.into(), start_ns: now_ns });
+                now_ns
+            }
+            What::Leaf(name, dur_ns) => self.span(owner, name, now_ns, dur_ns, batch, place),
+            What::Exit(dur_ns) => {
+                let Some(Open { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
+                    return batch.lose(Loss::UnmatchedEnd, Place::Time(now_ns));
+                };
+                // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
+                let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
+                self.span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
+            }
+            What::Comment(text) => {
+                self.comment(owner, text, cpu, now_ns, batch, place);
+                now_ns
+            }
+            What::Switch(..) | What::Arrow => now_ns,
+        };
+        if drawn.ts_ns.is_none() {
+            let newest_ns = self.now_ns.entry(cpu).or_default();
+            *newest_ns = then_ns.max(*newest_ns);
+        }
+    }
+
+    /// Shows what has not ended.
+    pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let mut left: Vec<(Owner, Open)> =
+            open.flat_map(|(owner, open)| open.into_iter().map(move |open| (owner, open))).collect();
+        // By time, and the outer ones first: the table has no order.
+        left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
+        for (owner, Open { name, start_ns }) in left {
+            let (track, name) = (self.track(owner, batch), batch.name(&name, None, Place::Time(start_ns)));
+            batch.push(bare(start_ns, EventKind::Begin, track, name));
+        }
+    }
+
+    /// A function that began at a time; returns when it ended.
+    fn span(
+        &mut self,
+        owner: Owner,
+        name: &[u8],
+        start_ns: i64,
+        dur_ns: Option<u64>,
+        batch: &mut BatchBuilder,
+        place: Place,
+    ) -> i64 {
+        let (track, name) = (self.track(owner, batch), batch.name(name, None, place));
+        let made = bare(start_ns, EventKind::Complete, track, name);
+        match dur_ns {
+            Some(dur_ns) => batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(start_ns)), ..made }),
+            None => {
+                batch.lose(Loss::BadNumber, place);
+                batch.push(Event { flags: EventFlags::UNFINISHED, ..made });
+            }
+        }
+        start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
+    }
+
+    /// What the kernel or an event says between the functions.
+    fn comment(&mut self, owner: Owner, text: &[u8], cpu: u32, now_ns: i64, batch: &mut BatchBuilder, place: Place) {
+        let (name, fields) = match memchr::memmem::find(text, b": ") {
+            Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
+            None => (text, &b""[..]),
+        };
+        self.args.clear();
+        if !fields.is_empty() {
+            self.args.text("fields", fields);
+        }
+        self.args.number("cpu", cpu.into());
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let (track, name) = (self.track(owner, batch), batch.name(name, None, place));
+        batch.push(Event { detail, ..bare(now_ns, EventKind::Instant, track, name) });
+    }
+
+    fn switch(&mut self, cpu: u32, before: Task<'_>, after: Task<'_>, batch: &mut BatchBuilder, place: Place) {
+        let before = self.name(cpu, before, batch, place);
+        // Whose functions these were is told only now.
+        if !self.running.contains_key(&cpu)
+            && let Some(open) = self.open.remove(&Owner::Cpu(cpu))
+        {
+            self.open.entry(before).or_insert(open);
+        }
+        match self.name(cpu, after, batch, place) {
+            Owner::Task(tid) => self.running.insert(cpu, Some(tid)),
+            Owner::Cpu(_) => self.running.insert(cpu, None),
+        };
+    }
+
+    /// Tells the name of a task where that is news. At rest, each CPU has a task 0 of its own.
+    fn name(&mut self, cpu: u32, task: Task<'_>, batch: &mut BatchBuilder, place: Place) -> Owner {
+        if task.tid == 0 {
+            return Owner::Cpu(cpu);
+        }
+        let owner = Owner::Task(task.tid);
+        let is_known = matches!(task.name, b"<...>" | b"<idle>" | b"");
+        if !is_known && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
+            self.named.insert(owner, task.name.into());
+            let name = super::batch::text(task.name, place, &mut batch.batch.losses);
+            let TrackKey { pid, tid, .. } = owner.key();
+            batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+        }
+        owner
+    }
+
+    fn track(&mut self, owner: Owner, batch: &mut BatchBuilder) -> TrackIdx {
+        batch.track_with(&owner.key())
+    }
+}
+
+impl Owner {
+    fn tid(self) -> i64 {
+        match self {
+            Self::Cpu(cpu) => -1 - i64::from(cpu),
+            Self::Task(tid) => tid,
+        }
+    }
+
+    fn key(self) -> TrackKey {
+        let (pid, tid) = match self {
+            Self::Cpu(cpu) => (Id::None, Id::Text(format!("CPU {cpu}").into())),
+            Self::Task(tid) => (Id::Number(tid), Id::Number(tid)),
+        };
+        TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{Reading, read};
+    use proptest::prelude::*;
+
+    /// Begin, end or value, kind, name, thread.
+    fn seen(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String)> {
+        let of = |event: &crate::formats::testing::Seen| event.track.tid.to_string();
+        reading.events.iter().map(|event| (event.ts_ns, event.value, event.kind, &*event.name, of(event))).collect()
+    }
+
+    #[test]
+    fn without_times_functions_stand_one_behind_the_other_by_their_durations_on_each_cpu() {
+        let reading = read(
+            "# tracer: function_graph\n#\n# CPU  DURATION                  FUNCTION CALLS\n# |     |   |\n\
+             \x20 0)               |  sys_open() {\n\
+             \x20 0)   0.541 us    |    getname();\n\
+             \x20 1)   7 us        |  elsewhere [mod]();\n\
+             \x20 0)               |    do_filp_open() {\n\
+             \x20 0) + 12.5 us     |      path_walk();\n\
+             \x20 0)               |      /* sched_waking: comm=a pid=7 */\n\
+             \x20 0) ! 100.000 us  |    }\n\
+             \x20 0)   ==========> |\n\
+             \x20 0)   1.000 us    |    smp_irq();\n\
+             \x20 0)   <========== |\n\
+             \x20 0) @ 150.1 us    |  } /* sys_open */\n\
+             \x20 0)   2 us        |  next();\n\
+             \x20 1)               |  left() {\n\
+             \x20 1)   3.0 us      |  }\n\
+             \x20 1)   3.0 us      |  }\n\
+             \x20 1)               |  open() {\n",
+        );
+        let complete = EventKind::Complete;
+        let [cpu0, cpu1] = ["CPU 0", "CPU 1"].map(String::from);
+        let mut expected = vec![
+            (0, 150_100, complete, "sys_open", cpu0.clone()),
+            (0, 541, complete, "getname", cpu0.clone()),
+            (541, 100_000, complete, "do_filp_open", cpu0.clone()),
+            (541, 12_500, complete, "path_walk", cpu0.clone()),
+            (13_041, 0, EventKind::Instant, "sched_waking", cpu0.clone()),
+            (100_541, 1000, complete, "smp_irq", cpu0.clone()),
+            (150_100, 2000, complete, "next", cpu0),
+            (0, 7000, complete, "elsewhere [mod]", cpu1.clone()),
+            (7000, 3000, complete, "left", cpu1.clone()),
+            (10_000, 0, EventKind::Begin, "open", cpu1),
+        ];
+        let mut found = seen(&reading);
+        let key = |row: &(i64, u64, EventKind, &str, String)| (row.4.clone(), row.0, row.3.to_owned());
+        found.sort_by_key(key);
+        expected.sort_by_key(key);
+        assert_eq!(found, expected);
+        assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::NoTimes, 1)]);
+    }
+
+    /// A function with how long it takes beside those that it calls.
+    #[derive(Debug, Clone)]
+    struct Call(u64, Vec<Call>);
+
+    impl Call {
+        fn dur_ns(&self) -> u64 {
+            self.0 + self.1.iter().map(Call::dur_ns).sum::<u64>()
+        }
+
+        /// Draws it, and tells where it is: those that it calls run first.
+        fn draw(&self, start_ns: u64, text: &mut String, told: &mut Vec<(i64, u64)>) {
+            let us = format!("{}.{:03} us", self.dur_ns() / 1000, self.dur_ns() % 1000);
+            told.push((start_ns as i64, self.dur_ns()));
+            if self.1.is_empty() {
+                text.push_str(&format!(" 3) {us} | f();\n"));
+                return;
+            }
+            text.push_str(" 3)  | f() {\n");
+            let mut now_ns = start_ns;
+            for call in &self.1 {
+                call.draw(now_ns, text, told);
+                now_ns += call.dur_ns();
+            }
+            text.push_str(&format!(" 3) {us} | }}\n"));
+        }
+    }
+
+    fn calls() -> impl Strategy<Value = Vec<Call>> {
+        let leaf = (0u64..5000).prop_map(|dur_ns| Call(dur_ns, Vec::new()));
+        let call = leaf.prop_recursive(4, 24, 4, |inner| {
+            (0u64..5000, proptest::collection::vec(inner, 1..4)).prop_map(|(dur_ns, calls)| Call(dur_ns, calls))
+        });
+        proptest::collection::vec(call, 1..6)
+    }
+
+    proptest! {
+        #[test]
+        fn any_calls_without_times_have_their_durations_and_stand_behind_each_other(calls in calls()) {
+            let (mut text, mut expected, mut now_ns) = ("# tracer: function_graph\n".to_owned(), Vec::new(), 0);
+            for call in &calls {
+                call.draw(now_ns, &mut text, &mut expected);
+                now_ns += call.dur_ns();
+            }
+            let reading = read(&text);
+            let mut found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value)).collect();
+            found.sort_unstable();
+            expected.sort_unstable();
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+        }
+    }
+
+    #[test]
+    fn with_times_and_tasks_functions_are_where_they_were() {
+        let reading = read(
+            "# tracer: function_graph\n\
+             \x20 360.774522 |   1)   bash-39a-94   |               |  a() {\n\
+             \x20 360.774523 |   1)   bash-39a-94   |   0.541 us    |    b(); /* = 0x0 */\n\
+             \x20 360.774530 |   0)  <idle>-0       |   0.5 us      |  idle();\n\
+             \x20 360.774540 |   0)   bash-39a-94   | d..1. |  9.0 us      |  } /* a = 0x1 */\n",
+        );
+        let complete = EventKind::Complete;
+        let expected = [
+            (360_774_522_000, 18_000, complete, "a", "94".to_owned()),
+            (360_774_523_000, 541, complete, "b", "94".to_owned()),
+            (360_774_530_000, 500, complete, "idle", "CPU 0".to_owned()),
+        ];
+        assert_eq!(seen(&reading), expected);
+        assert_eq!(reading.lost(), []);
+        let name = Metadata::KernelName { pid: Id::Number(94), tid: Id::Number(94), name: "bash-39a".into() };
+        assert_eq!(reading.metadata, [name]);
+    }
+
+    #[test]
+    fn a_switch_tells_whose_functions_are_open_and_whose_come_next() {
+        let reading = read(
+            "# tracer: function_graph\n\
+             \x20 2)               |  schedule() {\n\
+             \x20------------------------------------------\n\
+             \x20 2)    bash-7     =>    kworker/2:1-8\n\
+             \x20------------------------------------------\n\n\
+             \x20 2)   4 us        |  work();\n\
+             \x20------------------------------------------\n\
+             \x20 2)  kworker/2:1-8 => bash-7\n\
+             \x20------------------------------------------\n\
+             \x20 2)   9 us        |  }\n",
+        );
+        let complete = EventKind::Complete;
+        let expected = [(0, 4000, complete, "work", "8".to_owned()), (0, 9000, complete, "schedule", "7".to_owned())];
+        assert_eq!(seen(&reading), expected);
+        assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+    }
+
+    #[test]
+    fn lines_that_are_cut_or_damaged_cost_themselves_only() {
+        let whole = " 0)               |  f() {\n 0)   1.5 us      |    g();\n 0)   2.5 us      |  }\n";
+        let text = format!("# tracer: function_graph\n{whole}");
+        for len in 0..=text.len() {
+            let head = &text[..len];
+            let Ok(reading) = crate::formats::testing::read_bytes(head.as_bytes()) else { continue };
+            let ends = head.matches("g();").count();
+            assert!(reading.events.len() >= ends, "{len}");
+        }
+        for (line, lost) in [(" 0) x us | g();", Loss::BadNumber), (" 0) nonsense | g();", Loss::BadRecord)] {
+            let reading = read(&format!("{text}{line}\n"));
+            assert_eq!(reading.losses.count(lost), 1, "{line}");
+            assert_eq!(reading.events[..2].len(), 2);
+        }
+        for line in ["0)", "|", "0) |", "0) | ", "1.5 | 2) | 3 us |", "0) a-1 => ", "99999999999) | f();", "0) } | x"] {
+            assert_eq!(Drawn::of(line.as_bytes()), None, "{line}");
+        }
+    }
+}
