@@ -3,6 +3,8 @@
 use std::io::{Read as _, Write};
 use std::path::Path;
 
+use proptest::prelude::*;
+
 use super::wire::{ChunkHeader, FileHeader, Trailer};
 use super::write::{EncodedChunk, NativeWriter};
 use super::{read, wire};
@@ -88,6 +90,52 @@ fn a_capture_comes_back_as_it_was_written() {
         for event in &chunk.events {
             assert_eq!(capture.names.get(event.name), sample.names.get(event.name));
         }
+    }
+}
+
+/// An event of two names and three tracks, with arguments or without.
+fn any_event() -> impl Strategy<Value = (Event, Option<u32>)> {
+    let kinds = [EventKind::Complete, EventKind::Begin, EventKind::End, EventKind::Instant, EventKind::Counter];
+    let flags = [EventFlags::NONE, EventFlags::UNNAMED, EventFlags::UNFINISHED, EventFlags::BIND_ENCLOSING];
+    let times = prop_oneof![-1000i64..1000, any::<i64>().prop_map(|ts_ns| ts_ns / 4)];
+    let values = prop_oneof![0u64..1000, 0u64..1 << 60];
+    let row = (0u32..2, 0u32..3, 0u16..5, proptest::option::of(any::<u32>()));
+    (times, values, proptest::sample::select(kinds.to_vec()), proptest::sample::select(flags.to_vec()), row).prop_map(
+        |(ts_ns, value, kind, flags, (name, track, depth, arg))| {
+            let (name, track) = (NameIdx(name), TrackIdx(track));
+            (Event { ts_ns, value, track, name, detail: 0, depth, kind, flags }, arg)
+        },
+    )
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_events_come_back_bit_for_bit(
+        events in proptest::collection::vec(proptest::collection::vec(any_event(), 1..60), 1..5),
+    ) {
+        let Sample { names, tracks, .. } = sample();
+        let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
+        writer.write_tables(&names, &tracks).unwrap();
+        let mut chunks = Vec::new();
+        for events in &events {
+            let mut chunk = Chunk::default();
+            for &(mut event, arg) in events {
+                let args_json = arg.map(|arg| format!("{{\"arg\":{arg}}}")).unwrap_or_default();
+                event.detail = match arg {
+                    Some(_) => chunk.details.push(&Detail { args_json: &args_json, ..Detail::default() }),
+                    None => 0,
+                };
+                chunk.events.push(event);
+            }
+            writer.write_chunk(&chunk).unwrap();
+            chunks.push(chunk);
+        }
+        let bytes = writer.finish(&Losses::default()).unwrap();
+        let capture = open(&bytes).unwrap();
+        prop_assert_eq!(load_all(&capture), (chunks, 0));
+        prop_assert!(capture.losses.is_empty());
     }
 }
 

@@ -1,6 +1,8 @@
 //! Tests of the whole reader, against what `perf script` prints of two captures, and on captures that are written here.
 
-use crate::formats::testing::{Reading, Seen, data, read_bytes, read_path};
+use proptest::prelude::*;
+
+use crate::formats::testing::{Reading, Seen, data, read_bytes, read_cut, read_path};
 use crate::model::{EventKind, Id, Loss, TrackKind};
 
 fn unpacked(file: &str) -> Vec<u8> {
@@ -271,6 +273,51 @@ fn pipe(records: &[Vec<u8>]) -> Vec<u8> {
     attr[24] = 0b111; // address, thread, time
     let records = [vec![record(64, &attr)], records.to_vec()].concat().concat();
     [&b"PERFILE2"[..], &16u64.to_le_bytes(), &records].concat()
+}
+
+/// Samples with a thread, a time and a chain of addresses, innermost first.
+fn chains(samples: &[(u64, u32, Vec<u64>)]) -> Vec<u8> {
+    let mut attr = vec![0u8; 64];
+    (attr[0], attr[4]) = (1, 64);
+    attr[24] = 0b110 | 1 << 5; // thread, time, chain
+    let sample = |(time, tid, chain): &(u64, u32, Vec<u64>)| {
+        let chain: Vec<u8> = [chain.len() as u64].iter().chain(chain).flat_map(|word| word.to_le_bytes()).collect();
+        record(9, &[&7u32.to_le_bytes()[..], &tid.to_le_bytes(), &time.to_le_bytes(), &chain].concat())
+    };
+    let records: Vec<u8> = samples.iter().flat_map(sample).collect();
+    [&b"PERFILE2"[..], &16u64.to_le_bytes(), &record(64, &attr), &records].concat()
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_samples_come_back_in_order_of_time_with_their_stacks_however_the_bytes_are_cut(
+        samples in proptest::collection::vec(
+            (0u64..1 << 40, 1u32..5, proptest::collection::vec(1u64..1 << 47, 1..6)), 1..40),
+        block_bytes in 1usize..300,
+    ) {
+        let bytes = chains(&samples);
+        let whole = read_bytes(&bytes).expect("a capture");
+        let mut found: Vec<_> = whole
+            .events
+            .iter()
+            .map(|event| (event.ts_ns, event.track.tid.clone(), event.stack.clone()))
+            .collect();
+        prop_assert!(found.is_sorted_by_key(|event| event.0));
+        let mut expected: Vec<_> = samples
+            .iter()
+            .map(|(time, tid, chain)| {
+                let stack = chain.iter().rev().map(|address| format!("{address:#x}")).collect::<Vec<_>>();
+                (*time as i64, Id::Number((*tid).into()), stack)
+            })
+            .collect();
+        found.sort();
+        expected.sort();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(whole.lost(), []);
+        prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect("a capture"), whole);
+    }
 }
 
 fn times(reading: &Reading) -> Vec<i64> {
