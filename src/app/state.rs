@@ -16,6 +16,7 @@ use super::preferences::{Preferences, WindowPlace};
 use super::tab::{Tab, TabId};
 use super::tasks::{self, Source, TaskId, Wake, file_name};
 use crate::base::budget::Budget;
+use crate::ingest::received::is_own;
 use crate::model::Sources;
 use crate::scene::frame::RectBudget;
 use crate::ui::navigation::Navigation;
@@ -369,7 +370,10 @@ impl App {
     pub(super) fn load(&mut self, source: Source) {
         self.tab().keep(self.options.folders.as_ref());
         if let Source::Files(sources) = &source {
-            self.preferences.recent.note(sources);
+            // What came through a pipe cannot be opened again.
+            if !sources.files().iter().any(|file| is_own(&file.path)) {
+                self.preferences.recent.note(sources);
+            }
             self.folder = sources.files().first().and_then(|file| file.path.parent()).map(PathBuf::from);
         }
         let id = self.next_task();

@@ -2,6 +2,8 @@
 //! who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system
 //! it runs on for the sake of a file.
 
+use std::fs::Metadata;
+
 #[cfg(unix)]
 #[path = "files/unix.rs"]
 mod system;
@@ -10,9 +12,50 @@ mod system;
 mod system;
 
 pub use system::{
-    as_new_file, as_new_folder, has_name, is_same_file, make_private_folder, private, read_at, read_exact_at, stamps,
-    sync_folder, write_all_at,
+    as_new_file, as_new_folder, free_bytes, has_name, is_same_file, make_private_folder, path_of_open, private,
+    read_at, read_exact_at, stamps, sync_folder, write_all_at,
 };
+
+/// What stands at a path.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum FileKind {
+    /// A file, to be read by position.
+    File,
+    /// A folder.
+    Folder,
+    /// What can be read from front to back, once.
+    Pipe,
+    /// The end of a connection.
+    Socket,
+    /// A terminal, a disk and the like.
+    Device,
+}
+
+impl FileKind {
+    /// Looks at what the system says.
+    #[must_use]
+    pub fn of(metadata: &Metadata) -> Self {
+        if metadata.is_file() {
+            Self::File
+        } else if metadata.is_dir() {
+            Self::Folder
+        } else {
+            system::special_kind(metadata)
+        }
+    }
+}
+
+impl std::fmt::Display for FileKind {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::File => "a file",
+            Self::Folder => "a folder",
+            Self::Pipe => "a pipe",
+            Self::Socket => "a socket",
+            Self::Device => "a device",
+        })
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -36,6 +79,26 @@ mod tests {
         assert_eq!(read_at(&file, &mut four, 8).unwrap(), 2);
         assert_eq!(read_at(&file, &mut four, 10).unwrap(), 0);
         assert_eq!(read_exact_at(&file, &mut four, 8).unwrap_err().kind(), ErrorKind::UnexpectedEof);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn what_stands_at_a_path_is_told_without_opening_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let kind = |path: &Path| FileKind::of(&fs::metadata(path).unwrap()).to_string();
+        let (file, socket) = (folder.path().join("file"), folder.path().join("socket"));
+        fs::write(&file, "x").unwrap();
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+        let told = [&*file, folder.path(), &*socket, Path::new("/dev/zero")].map(kind);
+        assert_eq!(told, ["a file", "a folder", "a socket", "a device"]);
+    }
+
+    #[test]
+    #[cfg(unix)]
+    fn there_is_room_in_a_folder_and_none_is_told_of_nowhere() {
+        let folder = tempfile::tempdir().unwrap();
+        assert!(free_bytes(folder.path()).is_some_and(|bytes| bytes > 0));
+        assert_eq!(free_bytes(&folder.path().join("none")), None);
     }
 
     #[test]

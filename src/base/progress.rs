@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 pub enum Stage {
     /// The source is being opened and recognised.
     Opening,
+    /// What comes through a pipe is kept, to be read as a file.
+    Receiving,
     /// Bytes are parsed into chunks of events.
     Parsing,
     /// Chunks are merged, nested and written to the store.
@@ -28,8 +30,9 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 8] = [
+    const ALL: [Self; 9] = [
         Self::Opening,
+        Self::Receiving,
         Self::Parsing,
         Self::Sorting,
         Self::Publishing,
@@ -44,6 +47,7 @@ impl Stage {
     pub fn label(self) -> &'static str {
         match self {
             Self::Opening => "Opening",
+            Self::Receiving => "Receiving",
             Self::Parsing => "Parsing",
             Self::Sorting => "Sorting",
             Self::Publishing => "Publishing",

@@ -217,10 +217,17 @@ fn capture(low: LowCapture) -> Result<Sources, CliError> {
 
 /// Files with what each is moved by.
 fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<Sources, CliError> {
-    let mut files: Vec<SourceFile> = files.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect();
+    let named = |path: PathBuf| if path == Path::new("-") { Sources::INPUT.into() } else { path };
+    let mut files: Vec<SourceFile> =
+        files.into_iter().map(|path| SourceFile { path: named(path), offset_ns: 0 }).collect();
+    if files.iter().filter(|file| file.path == Path::new(Sources::INPUT)).count() > 1 {
+        return Err(CliError::Usage("stdin can be read once: - stands there more than once".to_owned()));
+    }
     let mut moved = vec![false; files.len()];
     for (file, offset_ns) in offsets {
-        let is_meant = |source: &SourceFile| source.path == *file || source.path.file_name() == Some(OsStr::new(&file));
+        let is_meant = |source: &SourceFile| {
+            source.path == named(PathBuf::from(&file)) || source.path.file_name() == Some(OsStr::new(&file))
+        };
         let meant: Vec<usize> = (0..files.len()).filter(|&position| is_meant(&files[position])).collect();
         let problem = match meant[..] {
             [position] if !moved[position] => {
@@ -236,7 +243,17 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
     Ok(Sources::new(files))
 }
 
+/// The least memory of a load. Readers keep tables in fixed shares of the budget, of stack frames and of names: with less
+/// than this, those of small captures do not fit and would be lost.
+const MEMORY_BYTES_MIN: u64 = 1 << 20;
+
 fn load(common: LowCommon) -> Result<Load, CliError> {
+    if common.memory.is_some_and(|bytes| bytes < MEMORY_BYTES_MIN) {
+        let least = MEMORY_BYTES_MIN >> 20;
+        return Err(CliError::Usage(format!(
+            "--memory: a load takes at least {least} MiB: what it reads into tables is lost with less"
+        )));
+    }
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let progress = match common.progress {
         LowProgress::Never => ShowProgress::Not,
@@ -320,16 +337,29 @@ fn format_of(output: &Path) -> LowCaptureFormat {
     }
 }
 
+/// The names that ask for a format.
+const EXPORT_ENDINGS: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
+
 /// The format that was asked for, or that the name of the output asks for.
 fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: bool) -> Result<ExportFormat, CliError> {
     let is_gzip = ends_in_gz(output);
-    let format = format.unwrap_or_else(|| match &*extension_of(output) {
-        "json" => LowExportFormat::Chrome,
-        "pftrace" | "perfetto-trace" if !is_gzip => LowExportFormat::Perfetto,
-        "csv" if !is_gzip => LowExportFormat::Csv,
-        "parquet" if !is_gzip => LowExportFormat::Parquet,
-        _ => LowExportFormat::Native,
-    });
+    let by_name = || {
+        Ok(match &*extension_of(output) {
+            "json" => LowExportFormat::Chrome,
+            "pftrace" | "perfetto-trace" if !is_gzip => LowExportFormat::Perfetto,
+            "csv" if !is_gzip => LowExportFormat::Csv,
+            "parquet" if !is_gzip => LowExportFormat::Parquet,
+            "longspan" if !is_gzip => LowExportFormat::Native,
+            _ => {
+                let output = output.display();
+                let message = format!(
+                    "{output}: no format goes by that name: give one that ends in {EXPORT_ENDINGS}, or a --format"
+                );
+                return Err(CliError::Usage(message));
+            }
+        })
+    };
+    let format = format.map_or_else(by_name, Ok)?;
     if by_process && format != LowExportFormat::Parquet {
         return Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()));
     }
@@ -377,6 +407,7 @@ mod tests {
         assert_eq!(offsets("x/a b --offset a=+1.5ms --offset b=-2"), [1_500_000, -2]);
         assert_eq!(offsets("x/a y/a --offset y/a=1s"), [0, 1_000_000_000]);
         assert_eq!(offsets("x=1 --offset x=1=3ns"), [3]);
+        assert_eq!(offsets("a - --offset=-=4ns"), [0, 4]);
     }
 
     #[test]
@@ -388,13 +419,39 @@ mod tests {
         let chrome = |gzip| ExportFormat::ChromeJson { gzip };
         assert_eq!(format("longspan export a -o b.json --no-cache"), chrome(false));
         assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), chrome(true));
-        assert_eq!(format("longspan export a -o b.gz --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b.longspan --no-cache"), ExportFormat::Native);
         assert_eq!(format("longspan export a -o b.pftrace --no-cache"), ExportFormat::Perfetto);
-        assert_eq!(format("longspan export a -o b.pftrace.gz --no-cache"), ExportFormat::Native);
         assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
-        assert_eq!(format("longspan export a -o b.csv.gz --no-cache"), ExportFormat::Native);
         assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });
         assert_eq!(format("longspan export a -o b.json --format native --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b --format native --no-cache"), ExportFormat::Native);
+        assert_eq!(format("longspan export a -o b.foo --format chrome --no-cache"), chrome(false));
+    }
+
+    #[test]
+    fn a_name_that_asks_for_no_format_is_refused_with_those_that_do() {
+        for name in
+            ["b.foo", "b", "json", ".json", "b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst", "b."]
+        {
+            let Err(CliError::Usage(message)) = command(&format!("longspan export a -o {name} --no-cache")) else {
+                panic!("{name} was taken")
+            };
+            assert!(message.starts_with(&format!("{name}: ")) && message.contains(EXPORT_ENDINGS), "{message}");
+        }
+        // Each that is named is taken.
+        for ending in EXPORT_ENDINGS.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
+            assert!(command(&format!("longspan export a -o b{ending} --no-cache")).is_ok(), "{ending}");
+        }
+    }
+
+    #[test]
+    fn a_budget_that_holds_not_even_the_tables_is_refused_with_the_least_that_does() {
+        let memory = |text: &str| command(&format!("longspan info a --no-cache --memory {text}"));
+        for text in ["0", "1", "1023KiB"] {
+            let Err(CliError::Usage(message)) = memory(text) else { panic!("{text} was taken") };
+            assert!(message.contains("at least 1 MiB"), "{message}");
+        }
+        assert!(matches!(memory("1MiB"), Ok(Command::Info { load: Load { budget_bytes: MEMORY_BYTES_MIN, .. }, .. })));
     }
 
     #[test]
@@ -423,6 +480,7 @@ mod tests {
             "longspan info x/a y/a --offset a=1",
             "longspan --offset a=1",
             "longspan info --offset a=1",
+            "longspan info - a -",
         ] {
             assert!(matches!(command(words), Err(CliError::Usage(_))), "{words}");
         }

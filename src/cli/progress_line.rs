@@ -69,6 +69,9 @@ fn text_of(view: &ProgressView) -> String {
     if let Some(fraction) = view.fraction() {
         let _ = write!(text, " {:3.0} %", fraction * 100.0);
     }
+    if view.stage == Stage::Receiving && view.done > 0 {
+        let _ = write!(text, ", {}B so far", with_prefix(as_f64(view.done)));
+    }
     if view.bytes > 0 {
         let _ = write!(text, ", {}B read", with_prefix(as_f64(view.bytes)));
     }
@@ -104,6 +107,9 @@ mod tests {
         let progress = Progress::default();
         progress.begin(Stage::Parsing, 0);
         assert_eq!(text_of(&progress.view()), "Parsing");
+        progress.begin(Stage::Receiving, 0);
+        progress.advance(1_500_000);
+        assert_eq!(text_of(&progress.view()), "Receiving, 1.50 MB so far");
         progress.begin(Stage::Parsing, 2_000_000_000);
         progress.advance(860_000_000);
         progress.add_bytes(860_000_000);

@@ -10,6 +10,7 @@ use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
+use crate::ingest::received::is_own;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
@@ -21,10 +22,9 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 /// Opens the window and stays until it is closed.
 pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
-    Ok(app::run(
-        sources,
-        AppOptions { load: how.options(), demo, hand_over: how.is_usual, folders, ..AppOptions::default() },
-    )?)
+    // No other window can read what comes to this process.
+    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_own(&file.path));
+    Ok(app::run(sources, AppOptions { load: how.options(), demo, hand_over, folders, ..AppOptions::default() })?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.

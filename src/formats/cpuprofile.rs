@@ -159,13 +159,12 @@ impl StreamReader for CpuProfile {
                     continue;
                 }
             };
-            let later_ns = match delta {
-                Some(delta) => Unit::Microseconds.nanos_of(delta.text).ok(),
-                None => {
-                    // They stand behind the samples, so a file that is cut lacks them.
-                    batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
-                    Some(last_ns)
-                }
+            let later_ns = if let Some(delta) = delta {
+                Unit::Microseconds.nanos_of(delta.text).ok()
+            } else {
+                // They stand behind the samples, so a file that is cut lacks them.
+                batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
+                Some(last_ns)
             };
             last_ns = later_ns.filter(|&ns| ns > 0).unwrap_or(last_ns);
             match later_ns.and_then(|later_ns| now_ns.checked_add(later_ns)) {

@@ -11,7 +11,7 @@ use super::batch::{BatchBuilder, bare};
 use super::decimal::{nanos_from_micros, nanos_from_seconds};
 use super::kernel_text::number;
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
 
 /// The kernel's own stack of a graph has 50; what is deeper is an attack.
 const DEPTH_MAX: usize = 1024;
@@ -185,14 +185,14 @@ impl FunctionGraph {
                 open.push(Open { name: name.into(), start_ns: now_ns });
                 now_ns
             }
-            What::Leaf(name, dur_ns) => self.span(owner, name, now_ns, dur_ns, batch, place),
+            What::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
             What::Exit(dur_ns) => {
                 let Some(Open { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
                     return batch.lose(Loss::UnmatchedEnd, Place::Time(now_ns));
                 };
                 // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
                 let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
-                self.span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
+                Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
             }
             What::Comment(text) => {
                 self.comment(owner, text, cpu, now_ns, batch, place);
@@ -214,14 +214,13 @@ impl FunctionGraph {
         // By time, and the outer ones first: the table has no order.
         left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
         for (owner, Open { name, start_ns }) in left {
-            let (track, name) = (self.track(owner, batch), batch.name(&name, None, Place::Time(start_ns)));
+            let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, Place::Time(start_ns)));
             batch.push(bare(start_ns, EventKind::Begin, track, name));
         }
     }
 
     /// A function that began at a time; returns when it ended.
     fn span(
-        &mut self,
         owner: Owner,
         name: &[u8],
         start_ns: i64,
@@ -229,14 +228,13 @@ impl FunctionGraph {
         batch: &mut BatchBuilder,
         place: Place,
     ) -> i64 {
-        let (track, name) = (self.track(owner, batch), batch.name(name, None, place));
+        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
         let made = bare(start_ns, EventKind::Complete, track, name);
-        match dur_ns {
-            Some(dur_ns) => batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(start_ns)), ..made }),
-            None => {
-                batch.lose(Loss::BadNumber, place);
-                batch.push(Event { flags: EventFlags::UNFINISHED, ..made });
-            }
+        if let Some(dur_ns) = dur_ns {
+            batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(start_ns)), ..made });
+        } else {
+            batch.lose(Loss::BadNumber, place);
+            batch.push(Event { flags: EventFlags::UNFINISHED, ..made });
         }
         start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
     }
@@ -254,7 +252,7 @@ impl FunctionGraph {
         self.args.number("cpu", cpu.into());
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
-        let (track, name) = (self.track(owner, batch), batch.name(name, None, place));
+        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
         batch.push(Event { detail, ..bare(now_ns, EventKind::Instant, track, name) });
     }
 
@@ -286,10 +284,6 @@ impl FunctionGraph {
             batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
         }
         owner
-    }
-
-    fn track(&mut self, owner: Owner, batch: &mut BatchBuilder) -> TrackIdx {
-        batch.track_with(&owner.key())
     }
 }
 
@@ -379,7 +373,7 @@ mod tests {
             let us = format!("{}.{:03} us", self.dur_ns() / 1000, self.dur_ns() % 1000);
             told.push((start_ns as i64, self.dur_ns()));
             if self.1.is_empty() {
-                text.push_str(&format!(" 3) {us} | f();\n"));
+                text.extend([" 3) ", &us, " | f();\n"]);
                 return;
             }
             text.push_str(" 3)  | f() {\n");
@@ -388,7 +382,7 @@ mod tests {
                 call.draw(now_ns, text, told);
                 now_ns += call.dur_ns();
             }
-            text.push_str(&format!(" 3) {us} | }}\n"));
+            text.extend([" 3) ", &us, " | }\n"]);
         }
     }
 

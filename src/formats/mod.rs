@@ -52,10 +52,11 @@ mod spans_tests;
 #[cfg(test)]
 mod testing;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::files::FileKind;
 use crate::base::progress::Progress;
 use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
 
@@ -159,9 +160,9 @@ pub enum ReadError {
     /// The file holds no byte.
     #[error("{}: the file is empty", path.display())]
     Empty { path: PathBuf },
-    /// The path is a folder or a device.
-    #[error("{}: not a file", path.display())]
-    NotAFile { path: PathBuf },
+    /// Something else than a file stands there.
+    #[error("{}: not a file but {kind}", path.display())]
+    NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
     #[error("{}: byte 0: expected a capture in a known format, found {found}", path.display())]
     Unrecognised { path: PathBuf, found: String },
@@ -177,6 +178,21 @@ pub enum ReadError {
 }
 
 impl ReadError {
+    /// The same about the file at `named`, where it is about what was read instead of it.
+    #[must_use]
+    pub fn renamed(mut self, read: &Path, named: &Path) -> Self {
+        if let Self::Io { path, .. }
+        | Self::Empty { path }
+        | Self::NotAFile { path, .. }
+        | Self::Unrecognised { path, .. }
+        | Self::Malformed { path, .. } = &mut self
+            && path == read
+        {
+            named.clone_into(path);
+        }
+        self
+    }
+
     /// Where in the file it was found.
     #[must_use]
     pub fn offset(&self) -> u64 {

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use super::unpack::{Blocks, Packing, read_full};
 use super::{Grain, ReadContext, ReadError};
-use crate::base::files;
+use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
@@ -39,7 +39,7 @@ impl Source {
         // Asked before opening: to open a pipe is to wait for its other end.
         let metadata = std::fs::metadata(path).map_err(io_error)?;
         if !metadata.is_file() {
-            return Err(ReadError::NotAFile { path: path.to_owned() });
+            return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::of(&metadata) });
         }
         if metadata.len() == 0 {
             return Err(ReadError::Empty { path: path.to_owned() });

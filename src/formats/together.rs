@@ -4,9 +4,11 @@
 //! A file that cannot be read as a whole is counted, with the reason, and the others are read all the same; only where none
 //! can be read is that an error, the one about the first.
 
+use std::path::Path;
+
 use super::scoped::{Scope, Scoped, only_losses};
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader, chunked, detect};
-use crate::model::{Loss, Losses, Place, SourceFile, Sources};
+use crate::model::{Loss, Losses, Place, Sources};
 
 /// Opens files as one capture. One that is alone is what it is.
 ///
@@ -14,7 +16,7 @@ use crate::model::{Loss, Losses, Place, SourceFile, Sources};
 /// As [`detect::open`] for a file that is alone. What is wrong with one of several is found when it is read.
 pub fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
-        Some(path) => detect::open(path, context),
+        Some(_) => detect::open(sources.path_to_read(0), context),
         None => Ok(Reader::Stream(Box::new(Together { sources: sources.clone() }))),
     }
 }
@@ -27,13 +29,14 @@ impl StreamReader for Together {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let (mut is_first, mut read, mut refused) = (true, 0, None);
-        for (file, name) in self.sources.files().iter().zip(self.sources.names()) {
+        for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
             let is_alone = self.sources.files().len() == 1;
             let label = (&*name).into();
             let scope = Scope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
             let mut scoped = Scoped::new(sink, scope);
-            match read_file(file, &mut scoped, context) {
+            let path = self.sources.path_to_read(position);
+            match read_file(path, &mut scoped, context).map_err(|error| error.renamed(path, &file.path)) {
                 Ok(()) => read += 1,
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) => {
@@ -53,8 +56,8 @@ impl StreamReader for Together {
     }
 }
 
-fn read_file(file: &SourceFile, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
-    match detect::open(&file.path, context)? {
+fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    match detect::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(sink, context),
         Reader::Chunks(capture) => chunked::read(&capture, sink, context),
     }

@@ -4,7 +4,7 @@
 //! [`kept`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
 //! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
 //! pairs and places spans ([`lanes`], [`ties`], [`asyncs`]), lays samples out as a chart ([`flame`]) and writes them to the store, behind [`rows`], whose
-//! [`place`] is the cache wherever that can be written.
+//! [`place`] is the cache wherever that can be written. What comes through a pipe is [`received`] first.
 
 pub mod assemble;
 pub mod asyncs;
@@ -18,6 +18,7 @@ pub mod pipeline;
 pub mod place;
 pub mod prefetch;
 mod previews;
+pub mod received;
 pub mod rows;
 pub mod spill;
 pub mod ties;

@@ -13,6 +13,7 @@ use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
 use super::place::{StoreFile, StorePlace};
 use super::previews::{PreviewSink, Previews};
+use super::received::Received;
 use super::rows::write_behind;
 use super::spill::SpillFile;
 use crate::base::budget::Budget;
@@ -20,7 +21,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
-use crate::model::{Loss, Losses, Names, Place, Registry, SourceFile, Sources, Stacks};
+use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks};
 use crate::store::cache::Cache;
 use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
 
@@ -95,6 +96,9 @@ pub enum LoadError {
     /// The store cannot be written.
     #[error("{}: cannot write the sorted store: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
+    /// What comes through a pipe cannot be kept.
+    #[error("{}: cannot keep what comes through a pipe: {source}", folder.display())]
+    Keep { folder: PathBuf, source: io::Error },
     /// The store that was just written cannot be opened.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -106,7 +110,18 @@ pub enum LoadError {
     Changing { sources: String, chunk: usize },
 }
 
-/// Opens a capture, one file or several, as a store.
+impl LoadError {
+    /// The same about the files that were asked for, where it is about what was read instead of one.
+    fn named(self, sources: &Sources) -> Self {
+        let Self::Read(error) = self else { return self };
+        let files = sources.files().iter().enumerate();
+        Self::Read(
+            files.fold(error, |error, (position, file)| error.renamed(sources.path_to_read(position), &file.path)),
+        )
+    }
+}
+
+/// Opens a capture, one file or several, as a store. What comes through a pipe is kept in a file without a name first.
 ///
 /// # Errors
 /// See [`LoadError`]. What is damaged in part is no error: the store counts it among its losses.
@@ -139,10 +154,17 @@ pub fn open_with_previews(
         threads: options.threads.max(1),
         grain: Grain::default(),
     };
-    let mut place = StorePlace::choose(sources, options)?;
-    let (store, cached) = match place.kept() {
-        Some(store) => (store, true),
-        None => (load(sources, &mut place, &context, Previews::new(previews), started)?, false),
+    let once = StorePlace::for_once(sources, options);
+    let received = Received::take(sources, once.folder(), cancel, progress)?;
+    let (sources, mut place) = match &received {
+        Some(received) => (&received.sources, once),
+        None => (sources, StorePlace::choose(sources, options)?),
+    };
+    let (store, cached) = if let Some(store) = place.kept() {
+        (store, true)
+    } else {
+        let loaded = load(sources, &mut place, &context, Previews::new(previews), started);
+        (loaded.map_err(|error| error.named(sources))?, false)
     };
     progress.begin(Stage::Done, 0);
     let note = (!place.notes.is_empty()).then(|| place.notes.join(" "));
@@ -173,7 +195,8 @@ fn load(
     started: Instant,
 ) -> Result<Store, LoadError> {
     let mut source_bytes = 0;
-    for SourceFile { path, .. } in sources.files() {
+    for position in 0..sources.files().len() {
+        let path = sources.path_to_read(position);
         let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
         source_bytes += fs::metadata(path).map_err(io_error)?.len();
     }

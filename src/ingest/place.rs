@@ -18,7 +18,8 @@ use crate::store::{Store, StoreWriter};
 #[derive(Debug)]
 pub struct StorePlace {
     sources: Sources,
-    key: CacheKey,
+    /// Of a capture that can be opened again.
+    key: Option<CacheKey>,
     cache: Option<Cache>,
     cache_bytes_max: u64,
     /// For files without a name.
@@ -43,11 +44,18 @@ impl StorePlace {
     /// # Errors
     /// [`ReadError::Io`] about the first file that is not there.
     pub fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
-        let key = CacheKey::of_capture(sources).map_err(|(path, source)| ReadError::Io {
-            path: path.into(),
-            offset: 0,
-            source,
-        })?;
+        let key = CacheKey::of_capture(sources);
+        let key = key.map_err(|(path, source)| ReadError::Io { path: path.into(), offset: 0, source })?;
+        Ok(Self::with_key(sources, Some(key), options))
+    }
+
+    /// The place of a store that nobody can ask for again.
+    #[must_use]
+    pub fn for_once(sources: &Sources, options: &LoadOptions) -> Self {
+        Self::with_key(sources, None, options)
+    }
+
+    fn with_key(sources: &Sources, key: Option<CacheKey>, options: &LoadOptions) -> Self {
         let mut place = Self {
             sources: sources.clone(),
             key,
@@ -61,18 +69,18 @@ impl StorePlace {
             match Cache::open(folder) {
                 Ok(cache) => {
                     place.folder.clone_from(folder);
-                    place.cache = Some(cache.on(Arc::clone(&options.disk)));
+                    place.cache = place.key.is_some().then(|| cache.on(Arc::clone(&options.disk)));
                 }
                 Err(error) => place.cannot_keep(folder, &error),
             }
         }
-        Ok(place)
+        place
     }
 
     /// The store that is kept for the capture as it is now.
     #[must_use]
     pub fn kept(&self) -> Option<Store> {
-        self.cache.as_ref()?.get(&self.key)
+        self.cache.as_ref()?.get(self.key.as_ref()?)
     }
 
     /// Starts a new store. A cache folder that cannot be written is given up for files without a name.
@@ -80,8 +88,8 @@ impl StorePlace {
     /// # Errors
     /// If those cannot be made either.
     pub fn start(&mut self) -> io::Result<StoreFile> {
-        if let Some(cache) = self.cache.take() {
-            match cache.build(&self.key) {
+        if let (Some(cache), Some(key)) = (self.cache.take(), &self.key) {
+            match cache.build(key) {
                 Ok(building) => {
                     self.cache = Some(cache);
                     let (file, disk) = (building.file()?, Arc::clone(&self.disk));
@@ -112,18 +120,25 @@ impl StorePlace {
     /// If it cannot be given its name.
     pub fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
-        if CacheKey::of_capture(&self.sources).ok().as_ref() != Some(&self.key) {
+        let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
+        if CacheKey::of_capture(&self.sources).ok().as_ref() != Some(key) {
             let sources = &self.sources;
             self.notes.push(format!("{sources} changed while it was read: load it again to see it as it is now."));
             return Ok((file, self.folder.clone()));
         }
         let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };
-        let path = cache.publish(building, &self.key)?;
-        if let Err(error) = cache.shrink_to(self.cache_bytes_max, Some(&self.key)) {
+        let path = cache.publish(building, key)?;
+        if let Err(error) = cache.shrink_to(self.cache_bytes_max, Some(key)) {
             let folder = cache.folder().display();
             self.notes.push(format!("Old stores in {folder} cannot be removed ({error})."));
         }
         Ok((file, path))
+    }
+
+    /// Where files without a name go.
+    #[must_use]
+    pub fn folder(&self) -> &Path {
+        &self.folder
     }
 
     /// A failure to write here.

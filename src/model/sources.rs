@@ -17,19 +17,42 @@ pub struct SourceFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
+    /// What to read instead of a file, by its position; files without are themselves.
+    instead: Vec<Option<PathBuf>>,
 }
 
 impl Sources {
+    /// The path of what comes to the standard input of this process.
+    pub const INPUT: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
+
+    /// Has a file be read from another place; it is still called what it is called.
+    pub fn read_instead(&mut self, position: usize, path: PathBuf) {
+        self.instead.resize(self.files.len(), None);
+        if let Some(instead) = self.instead.get_mut(position) {
+            *instead = Some(path);
+        }
+    }
+
+    /// Where a file is to be read.
+    ///
+    /// # Panics
+    /// If there are not so many files.
+    #[must_use]
+    pub fn path_to_read(&self, position: usize) -> &Path {
+        let instead = self.instead.get(position).and_then(Option::as_deref);
+        instead.unwrap_or(&self.files[position].path)
+    }
+
     /// These files, in this order: the processes of the first keep their ids.
     #[must_use]
     pub fn new(files: Vec<SourceFile>) -> Self {
-        Self { files }
+        Self { files, instead: Vec::new() }
     }
 
     /// These files, none of them moved.
     #[must_use]
     pub fn unmoved(paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self { files: paths.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect() }
+        Self::new(paths.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect())
     }
 
     /// The files, in order.

@@ -9,6 +9,8 @@ mod harness;
 mod large;
 mod perfetto;
 mod pictures;
+#[cfg(unix)]
+mod pipes;
 mod round_trip;
 mod samples;
 mod scheduling;

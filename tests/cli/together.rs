@@ -154,7 +154,10 @@ fn no_source_is_written_over() {
     let linked = folder.path().join("linked.json");
     fs::hard_link(&two, &linked).expect("linked");
     for output in [&one, &two, &linked] {
-        let message = longspan(&["export", text(&one), text(&two), "-o", text(output), "--no-cache"]).failed(1);
+        let message = {
+            let words = ["export", text(&one), text(&two), "-o", text(output), "--format", "native", "--no-cache"];
+            longspan(&words).failed(1)
+        };
         assert!(message.contains("is a capture that is open"), "{message}");
     }
     assert_eq!([&one, &two].map(|path| fs::read(path).expect("read")), before);

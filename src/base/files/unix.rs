@@ -2,8 +2,11 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, FileExt, MetadataExt, OpenOptionsExt, PermissionsExt};
-use std::path::Path;
+use std::os::fd::AsRawFd;
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::path::{Path, PathBuf};
+
+use super::FileKind;
 
 /// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
 ///
@@ -41,6 +44,32 @@ pub fn stamps(metadata: &Metadata) -> Vec<u64> {
 #[must_use]
 pub fn has_name(metadata: &Metadata) -> bool {
     metadata.nlink() > 0
+}
+
+/// What something is that is neither a file nor a folder.
+pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
+    let kind = metadata.file_type();
+    if kind.is_fifo() {
+        FileKind::Pipe
+    } else if kind.is_socket() {
+        FileKind::Socket
+    } else {
+        FileKind::Device
+    }
+}
+
+/// A path by which an open file can be opened again even where it has no name; `None` on systems without.
+#[must_use]
+pub fn path_of_open(file: &File) -> Option<PathBuf> {
+    let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
+    path.exists().then_some(path)
+}
+
+/// Bytes that this user may still write to the disk that a folder is on, where the system tells.
+#[must_use]
+pub fn free_bytes(folder: &Path) -> Option<u64> {
+    let disk = rustix::fs::statvfs(folder).ok()?;
+    disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
 /// Whether both names are of one file that is there. Opens neither: to open a pipe waits for its other end.

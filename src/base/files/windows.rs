@@ -4,7 +4,9 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, MetadataExt};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+
+use super::FileKind;
 
 /// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
 ///
@@ -62,6 +64,23 @@ pub fn stamps(metadata: &Metadata) -> Vec<u64> {
 #[must_use]
 pub fn has_name(_: &Metadata) -> bool {
     true
+}
+
+/// What something is that is neither a file nor a folder.
+pub(super) fn special_kind(_: &Metadata) -> FileKind {
+    FileKind::Device
+}
+
+/// A path by which an open file can be opened again even where it has no name: there is none.
+#[must_use]
+pub fn path_of_open(_: &File) -> Option<PathBuf> {
+    None
+}
+
+/// Bytes that may still be written to the disk that a folder is on: not told.
+#[must_use]
+pub fn free_bytes(_: &Path) -> Option<u64> {
+    None
 }
 
 /// Whether both names are of one file that is there.

@@ -11,7 +11,7 @@ use super::recover;
 use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
-use crate::base::files;
+use crate::base::files::{self, FileKind};
 use crate::base::progress::Progress;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
@@ -159,7 +159,7 @@ impl CaptureFile {
         let file = File::open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
-            return Err(ReadError::NotAFile { path: path.into() });
+            return Err(ReadError::NotAFile { path: path.into(), kind: FileKind::of(&metadata) });
         }
         if metadata.len() == 0 {
             return Err(ReadError::Empty { path: path.into() });

@@ -93,13 +93,11 @@ impl StackTables {
     }
 
     fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: Place) -> NameIdx {
-        match self.frame_text(iid) {
-            Some(text) => batch.name(&text, None, place),
-            None => {
-                batch.lose(Loss::MissingText, place);
-                NameIdx::EMPTY
-            }
-        }
+        let Some(text) = self.frame_text(iid) else {
+            batch.lose(Loss::MissingText, place);
+            return NameIdx::EMPTY;
+        };
+        batch.name(&text, None, place)
     }
 
     /// The function, or else where in which file the frame is.

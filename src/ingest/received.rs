@@ -1,0 +1,263 @@
+//! Captures that come through a pipe: captures are read by position, and some of them twice, so what a pipe brings is kept
+//! in a temporary file first. Keeps no more than the disk has room for, and nothing any longer than it is read.
+
+use std::fs::{self, File};
+use std::io::{self, Read, Write as _};
+use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
+use std::thread;
+use std::time::Duration;
+
+use tempfile::{NamedTempFile, TempPath};
+
+use super::pipeline::LoadError;
+use crate::base::cancel::Cancel;
+use crate::base::files::{self, FileKind};
+use crate::base::progress::{Progress, Stage};
+use crate::formats::ReadError;
+use crate::model::Sources;
+
+/// What is taken from a pipe at once: some times what one holds.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// Blocks that wait to be written.
+const BLOCKS_AHEAD: usize = 4;
+
+/// How often a wait for the other end looks whether it is to stop.
+const LOOK_AROUND: Duration = Duration::from_millis(20);
+
+/// What is left on the disk at least, for all that others do there meanwhile.
+const FREE_BYTES_MIN: u64 = 256 << 20;
+
+/// Bytes between two looks at how much room there is.
+const ROOM_STEP_BYTES: u64 = 16 << 20;
+
+/// Whether only this process can read a path, or only once: a pipe, or whatever its own input or open files are.
+#[must_use]
+pub fn is_own(path: &Path) -> bool {
+    is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::of(&metadata) == FileKind::Pipe)
+}
+
+/// Files that stand for what came through pipes. They are gone once this is dropped.
+pub(super) struct Received {
+    /// The sources, with where to read them instead.
+    pub(super) sources: Sources,
+    files: Vec<Kept>,
+}
+
+/// A file without a name where the system can open such a one, so that it is gone however the program ends.
+#[expect(dead_code, reason = "it is held open, and removed in the end")]
+struct Kept {
+    file: File,
+    name: Option<TempPath>,
+}
+
+/// What the other end sends: blocks, and perhaps why there are no more.
+type Blocks = Receiver<io::Result<Vec<u8>>>;
+
+impl Received {
+    /// Reads those of the sources that are pipes to their ends; `None` if none is. Begins the stage of receiving.
+    pub(super) fn take(
+        sources: &Sources,
+        folder: &Path,
+        cancel: &Cancel,
+        progress: &Progress,
+    ) -> Result<Option<Self>, LoadError> {
+        let mut received = Self { sources: sources.clone(), files: Vec::new() };
+        for (position, source) in sources.files().iter().enumerate() {
+            if !comes_through_a_pipe(&source.path) {
+                continue;
+            }
+            progress.begin(Stage::Receiving, 0);
+            let failed = |source: io::Error| LoadError::Keep { folder: folder.into(), source };
+            let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
+            copy(&source.path, &blocks_of(&source.path), &mut file, folder, cancel, progress)?;
+            let (file, name) = file.into_parts();
+            let (read_from, name) = match files::path_of_open(&file) {
+                Some(path) => {
+                    name.close().map_err(failed)?;
+                    (path, None)
+                }
+                None => (name.to_path_buf(), Some(name)),
+            };
+            received.sources.read_instead(position, read_from);
+            received.files.push(Kept { file, name });
+        }
+        Ok((!received.files.is_empty()).then_some(received))
+    }
+}
+
+/// Whether a path is one of an open file of this process, such as its input.
+fn is_open_file(path: &Path) -> bool {
+    is_input(path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+}
+
+fn is_input(path: &Path) -> bool {
+    [Sources::INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
+}
+
+fn comes_through_a_pipe(path: &Path) -> bool {
+    match fs::metadata(path).map(|metadata| FileKind::of(&metadata)) {
+        Ok(FileKind::Pipe) => true,
+        // Programs that start others give them sockets, too, and those cannot be opened by a path.
+        Ok(FileKind::Socket) => is_input(path),
+        Ok(_) => false,
+        // Where the input has no path of its own.
+        Err(_) => path == Path::new(Sources::INPUT),
+    }
+}
+
+/// What comes through a pipe, read on a thread of its own: nothing can stop a wait for the other end. A thread whose blocks
+/// nobody takes any more ends with the next one, or with the program.
+fn blocks_of(path: &Path) -> Blocks {
+    let (blocks, received) = sync_channel(BLOCKS_AHEAD);
+    let path: PathBuf = path.into();
+    thread::spawn(move || {
+        if is_input(&path) {
+            read_blocks(io::stdin().lock(), &blocks);
+        } else {
+            match File::open(&path) {
+                Ok(pipe) => read_blocks(pipe, &blocks),
+                Err(error) => drop(blocks.send(Err(error))),
+            }
+        }
+    });
+    received
+}
+
+fn read_blocks(mut pipe: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) {
+    loop {
+        let mut block = vec![0; BLOCK_BYTES];
+        match pipe.read(&mut block) {
+            Ok(0) => return,
+            Ok(len) => {
+                block.truncate(len);
+                if blocks.send(Ok(block)).is_err() {
+                    return; // the load was stopped
+                }
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return drop(blocks.send(Err(error))),
+        }
+    }
+}
+
+fn copy(
+    path: &Path,
+    blocks: &Blocks,
+    file: &mut NamedTempFile,
+    folder: &Path,
+    cancel: &Cancel,
+    progress: &Progress,
+) -> Result<(), LoadError> {
+    let failed = |source| LoadError::Keep { folder: folder.into(), source };
+    let (mut offset, mut looked_at) = (0, 0);
+    check_room(folder).map_err(failed)?;
+    loop {
+        cancel.check()?;
+        let block = match blocks.recv_timeout(LOOK_AROUND) {
+            Ok(Ok(block)) => block,
+            Ok(Err(source)) => return Err(ReadError::Io { path: path.into(), offset, source }.into()),
+            Err(RecvTimeoutError::Timeout) => continue,
+            Err(RecvTimeoutError::Disconnected) => return file.flush().map_err(failed),
+        };
+        file.write_all(&block).map_err(failed)?;
+        offset += block.len() as u64;
+        progress.advance(block.len() as u64);
+        if offset - looked_at >= ROOM_STEP_BYTES {
+            check_room(folder).map_err(failed)?;
+            looked_at = offset;
+        }
+    }
+}
+
+fn check_room(folder: &Path) -> io::Result<()> {
+    match files::free_bytes(folder) {
+        Some(free) if free < FREE_BYTES_MIN => {
+            let why = format!("only {free} bytes are free there, and {FREE_BYTES_MIN} are left for others");
+            Err(io::Error::new(io::ErrorKind::StorageFull, why))
+        }
+        // Systems that do not tell say so when the disk is full.
+        _ => Ok(()),
+    }
+}
+
+#[cfg(test)]
+#[cfg(unix)]
+mod tests {
+    use super::*;
+
+    fn fifo(folder: &Path) -> PathBuf {
+        let path = folder.join("pipe");
+        let made = std::process::Command::new("mkfifo").arg(&path).status().expect("mkfifo");
+        assert!(made.success());
+        path
+    }
+
+    #[test]
+    fn a_file_is_left_where_it_is_and_a_pipe_is_read_to_its_end() {
+        let folder = tempfile::tempdir().unwrap();
+        let (plain, pipe) = (folder.path().join("plain"), fifo(folder.path()));
+        fs::write(&plain, "plain").unwrap();
+        let (cancel, progress) = (Cancel::default(), Progress::default());
+        let take = |sources: &Sources| Received::take(sources, folder.path(), &cancel, &progress).unwrap();
+        assert!(take(&Sources::from(&plain)).is_none());
+        // More than fits the blocks that wait, in pieces.
+        let text: Vec<u8> = (0..3_000_000u32).map(|number| number as u8).collect();
+        let (to, sent) = (pipe.clone(), text.clone());
+        let writer = thread::spawn(move || {
+            let mut pipe = File::options().write(true).open(to).unwrap();
+            sent.chunks(70_001).for_each(|piece| pipe.write_all(piece).unwrap());
+        });
+        let received = take(&Sources::unmoved([plain.clone(), pipe.clone()])).unwrap();
+        writer.join().unwrap();
+        let [first, second] = [0, 1].map(|position| received.sources.path_to_read(position).to_owned());
+        assert_eq!((first, fs::read(&second).unwrap()), (plain, text));
+        assert_eq!(received.sources.files()[1].path, pipe, "it is called what it was called");
+        let view = progress.view();
+        assert_eq!((view.stage, view.done), (Stage::Receiving, 3_000_000));
+        // What has no name is gone with what holds it; no path is asked, since its number may be another file's by then.
+        let names = || fs::read_dir(folder.path()).unwrap().count();
+        assert_eq!(names(), if cfg!(target_os = "linux") { 2 } else { 3 });
+        drop(received);
+        assert_eq!(names(), 2, "nothing is left behind");
+    }
+
+    #[test]
+    fn a_pipe_that_nobody_writes_to_can_be_given_up() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = fifo(folder.path());
+        let cancel = Cancel::default();
+        let stop = cancel.clone();
+        let stopper = thread::spawn(move || {
+            thread::sleep(Duration::from_millis(50));
+            stop.cancel();
+        });
+        let taken = Received::take(&Sources::from(&pipe), folder.path(), &cancel, &Progress::default());
+        assert!(matches!(taken, Err(LoadError::Cancelled(_))));
+        stopper.join().unwrap();
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
+        // The thread that waits gets its other end.
+        drop(File::options().write(true).open(&pipe).unwrap());
+    }
+
+    #[test]
+    fn a_folder_that_cannot_be_written_is_named() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = fifo(folder.path());
+        let nowhere = folder.path().join("none");
+        let taken = Received::take(&Sources::from(&pipe), &nowhere, &Cancel::default(), &Progress::default());
+        let Err(error @ LoadError::Keep { .. }) = taken else { panic!("kept") };
+        assert!(error.to_string().starts_with(&nowhere.display().to_string()), "{error}");
+    }
+
+    #[test]
+    fn what_only_this_process_can_read_is_its_own() {
+        let folder = tempfile::tempdir().unwrap();
+        for path in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"] {
+            assert!(is_own(Path::new(path)), "{path}");
+        }
+        assert!(is_own(&fifo(folder.path())));
+        assert!(!is_own(folder.path()) && !is_own(Path::new("/none")) && !is_own(Path::new("/dev/fdx")));
+    }
+}

@@ -1,0 +1,126 @@
+//! Captures that come through pipes: the same as the file, for every command; and what is no file at all.
+
+use std::fs::{self, File};
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::harness::{command, data, folder, longspan, spans_of, text};
+
+/// What a command answers to a capture that is written to its stdin.
+#[track_caller]
+fn fed(words: &[&str], bytes: &[u8]) -> (Option<i32>, String, String) {
+    let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");
+    let mut input = child.stdin.take().expect("a pipe");
+    let bytes = bytes.to_vec();
+    let writer = std::thread::spawn(move || input.write_all(&bytes).ok());
+    let answer = child.wait_with_output().expect("it ends");
+    writer.join().expect("written");
+    let text = |bytes| String::from_utf8(bytes).expect("text");
+    (answer.status.code(), text(answer.stdout), text(answer.stderr))
+}
+
+fn fifo(folder: &Path) -> PathBuf {
+    let path = folder.join("pipe.json");
+    assert!(Command::new("mkfifo").arg(&path).status().expect("mkfifo").success());
+    path
+}
+
+#[test]
+fn each_command_takes_a_pipe_as_it_takes_the_file() {
+    let folder = folder();
+    let capture = data("go_trace.json");
+    let bytes = fs::read(&capture).expect("test data");
+    for command in [["spans"].as_slice(), &["dump"], &["stats"], &["spans", "--limit", "3"]] {
+        let expected = longspan(&[command, &["--no-cache", text(&capture)]].concat()).done();
+        for name in ["-", "/dev/stdin"] {
+            let (status, found, errors) = fed(&[command, &["--no-cache", name]].concat(), &bytes);
+            assert_eq!((status, found == expected), (Some(0), true), "{command:?} {name}: {errors}");
+        }
+    }
+    let (status, summary, _) = fed(&["info", "--json", "--no-cache", "-"], &bytes);
+    assert_eq!(status, Some(0));
+    assert!(summary.contains(&format!("\"source_bytes\":{}", bytes.len())), "{summary}");
+    let output = folder.path().join("out.longspan");
+    assert_eq!(fed(&["export", "--no-cache", "-", "-o", text(&output)], &bytes).0, Some(0));
+    assert_eq!(spans_of(&output), spans_of(&capture));
+}
+
+#[test]
+fn formats_that_are_read_by_position_or_twice_come_through_a_pipe_too() {
+    let folder = folder();
+    let native = folder.path().join("made.longspan");
+    longspan(&["synth", "-o", text(&native), "--spans", "20000"]).done();
+    for capture in [native, data("chromium.pftrace.gz"), data("perf.data.gz"), data("viztracer_ring.json.gz")] {
+        let (status, found, errors) = fed(&["spans", "--no-cache", "-"], &fs::read(&capture).expect("there"));
+        assert_eq!(status, Some(0), "{errors}");
+        assert!(found == spans_of(&capture), "{}", capture.display());
+    }
+}
+
+#[test]
+fn a_fifo_is_read_once_and_is_called_by_its_name_and_nothing_is_kept() {
+    let folder = folder();
+    let (pipe, cache) = (fifo(folder.path()), folder.path().join("cache"));
+    let expected = spans_of(&data("ugly.json"));
+    let to = pipe.clone();
+    let writer = std::thread::spawn(move || {
+        let bytes = fs::read(data("ugly.json")).expect("test data");
+        File::options().write(true).open(to).expect("a pipe").write_all(&bytes).expect("written");
+    });
+    let answer = longspan(&["spans", "--cache", text(&cache), text(&pipe)]);
+    writer.join().expect("written");
+    assert!(answer.stderr.contains(&format!("{}: ", text(&pipe))), "{}", answer.stderr);
+    assert_eq!(answer.done(), expected);
+    let left: Vec<_> = fs::read_dir(&cache).expect("a folder").collect();
+    assert!(left.is_empty(), "nobody can ask for it again: {left:?}");
+}
+
+#[test]
+fn a_pipe_and_a_file_are_shown_on_one_timeline() {
+    let (one, two) = (data("ugly.json"), data("go_trace.json"));
+    let expected = longspan(&["info", "--json", "--no-cache", text(&one), text(&two)]).done();
+    let (status, found, errors) =
+        fed(&["info", "--json", "--no-cache", text(&one), "-"], &fs::read(&two).expect("test data"));
+    assert_eq!(status, Some(0), "{errors}");
+    let counts = |summary: &str| summary.split("\"losses\"").next().map(|head| head.replace(char::is_whitespace, ""));
+    let without_store = |head: Option<String>| head.map(|head| head.split("store_bytes").next().map(str::to_owned));
+    assert_eq!(without_store(counts(&found)), without_store(counts(&expected)));
+}
+
+#[test]
+fn what_is_wrong_with_what_came_is_said_of_the_name_that_was_given() {
+    for (bytes, expected) in
+        [(&b""[..], "/dev/stdin: the file is empty"), (b"hello", "/dev/stdin: byte 0: expected a capture")]
+    {
+        let (status, _, errors) = fed(&["info", "--no-cache", "-"], bytes);
+        assert_eq!(status, Some(1));
+        assert!(errors.contains(expected), "{errors}");
+    }
+    let cut = fs::read(data("go_trace.json")).expect("test data");
+    let (status, _, errors) = fed(&["info", "--no-cache", "-"], &cut[..cut.len() / 2]);
+    assert_eq!(status, Some(0));
+    assert!(errors.contains("longspan: /dev/stdin: 1 truncated"), "{errors}");
+}
+
+#[test]
+fn a_file_that_stands_for_stdin_is_read_where_it_is() {
+    let capture = data("ugly.json");
+    let file = File::open(&capture).expect("test data");
+    let answer = command(&["spans", "--no-cache", "-"]).stdin(file).output().expect("it ends");
+    assert_eq!(String::from_utf8(answer.stdout).expect("text"), spans_of(&capture));
+}
+
+#[test]
+fn what_is_neither_a_file_nor_a_pipe_is_named_as_what_it_is() {
+    let folder = folder();
+    let socket = folder.path().join("socket");
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a socket");
+    for (path, kind) in [(folder.path(), "a folder"), (Path::new("/dev/zero"), "a device"), (&socket, "a socket")] {
+        for words in [["info", "--no-cache"], ["dump", "--no-cache"]] {
+            let message = longspan(&[&words[..], &[text(path)]].concat()).failed(1);
+            assert!(message.contains(&format!("{}: not a file but {kind}", text(path))), "{message}");
+        }
+    }
+    longspan(&["info", "-", "-"]).failed(2);
+}
