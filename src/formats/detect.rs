@@ -4,8 +4,8 @@ use std::path::Path;
 
 use super::source::{Source, excerpt};
 use super::{
-    ReadContext, ReadError, Reader, archive, chrome_json, collapsed, cpuprofile, firefox, ftrace, fxt, ninja, otlp,
-    perf_data, perf_script, perfetto, spall, speedscope, strace, tracy,
+    ReadContext, ReadError, Reader, archive, chrome_json, collapsed, cpuprofile, elsewhere, firefox, ftrace, fxt,
+    ninja, otlp, perf_data, perf_script, perfetto, spall, speedscope, strace, tracy,
 };
 
 /// What a reader makes of a capture.
@@ -116,13 +116,6 @@ pub const FORMATS: &[Format] = &[
         open: |source, _| spall::read::open(source),
     },
     Format {
-        name: "Tracy",
-        extensions: &["tracy"],
-        sniff: tracy::looks_like_tracy,
-        shows: &[],
-        open: |source, _| tracy::refuse(&source),
-    },
-    Format {
         name: "Tracy zones",
         extensions: &["csv"],
         sniff: tracy::looks_like_zones,
@@ -205,6 +198,13 @@ pub const FORMATS: &[Format] = &[
         sniff: collapsed::looks_like_collapsed,
         shows: &[Spans],
         open: |source, _| Ok(collapsed::open(source)),
+    },
+    Format {
+        name: "capture to convert",
+        extensions: &["tracy", "dat", "jfr"],
+        sniff: elsewhere::is_elsewhere,
+        shows: &[],
+        open: |source, _| elsewhere::refuse(&source),
     },
 ];
 

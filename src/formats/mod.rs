@@ -15,6 +15,7 @@ pub mod cpuprofile;
 mod decimal;
 pub mod detect;
 mod document;
+mod elsewhere;
 mod feed;
 pub mod firefox;
 mod frames;

@@ -28,6 +28,22 @@ pub fn looks_like_strace(head: &[u8]) -> bool {
     told.next().is_some_and(|line| Record::of(line).is_some_and(|record| record.what != What::Unknown))
 }
 
+/// Whether the first line is a call as `strace` prints it without times, or with their distances alone (`-r`).
+#[must_use]
+pub fn looks_like_strace_without_times(head: &[u8]) -> bool {
+    let Some(line) = head_lines(head).find(|line| !line.is_empty() && !line.starts_with(b"strace: ")) else {
+        return false;
+    };
+    // Before the call stand a process and a distance at most.
+    let is_number = |word: &[u8]| word.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
+    let mut rest = line.trim_ascii_start();
+    for _ in ["process", "distance"] {
+        let (first, after) = word(rest);
+        rest = if is_number(first) { after } else { rest };
+    }
+    matches!(What::of(rest), What::Call { .. } | What::Begun { .. }) && !looks_like_strace(head)
+}
+
 /// Makes a reader of what `strace` printed.
 #[must_use]
 pub fn open(source: Source) -> Reader {

@@ -1,39 +1,17 @@
-//! Tracy: reads the zones that `tracy-csvexport -u` writes, `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`.
-//! Refuses Tracy's own captures, whose layout changes with every version, and says how to convert them.
+//! Tracy's zones as `tracy-csvexport -u` writes them: `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`.
+//! Tracy's own captures are refused in [`super::elsewhere`].
 
+use super::Reader;
 use super::args::ArgsWriter;
 use super::batch::{BatchBuilder, bare};
 use super::decimal::nanos_from_nanos;
 use super::lines::{Line, LineParser};
 use super::source::Source;
-use super::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
 
-/// How captures of this and earlier versions begin.
-const MAGICS: [&[u8]; 3] = [b"tr\xfdP", b"tlZ\x04", b"tZst"];
-
 /// The columns without which there is no span.
 const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
-
-/// Whether this is a capture of Tracy itself.
-#[must_use]
-pub fn looks_like_tracy(head: &[u8]) -> bool {
-    MAGICS.iter().any(|magic| head.starts_with(magic))
-}
-
-/// Says how a capture of Tracy can be read all the same.
-///
-/// # Errors
-/// Always.
-pub fn refuse(source: &Source) -> Result<Reader, ReadError> {
-    Err(ReadError::Malformed {
-        path: source.path().to_owned(),
-        offset: 0,
-        expected: "a capture that does not change with Tracy's version".to_owned(),
-        found: "one of Tracy; convert it with `tracy-csvexport -u CAPTURE > zones.csv` and open zones.csv".to_owned(),
-    })
-}
 
 /// Whether the first line names the columns of exported zones.
 #[must_use]
@@ -146,7 +124,7 @@ impl LineParser for Zones {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::testing::{read, read_bytes};
+    use crate::formats::testing::read;
 
     const ZONES: &str = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n\
         draw,main.cpp,12,1000,500,7,\nstd::map<int, float>::insert,map.h,3,1100,200,7,some text\n";
@@ -181,13 +159,5 @@ mod tests {
         let reading = read(&format!("{ZONES}x,y\na,b,c,d,e,f,g\nlast,f,1,2,-3,4,\n"));
         assert_eq!(reading.events.len(), 3);
         assert_eq!(reading.lost(), [(Loss::NegativeDuration, 1), (Loss::BadRecord, 2)]);
-    }
-
-    #[test]
-    fn a_capture_of_tracy_is_refused_with_the_command_that_converts_it() {
-        for magic in MAGICS {
-            let error = read_bytes(&[magic, &[1; 100]].concat()).expect_err("refused").to_string();
-            assert!(error.contains("tracy-csvexport -u"), "{error}");
-        }
     }
 }
