@@ -25,6 +25,8 @@ pub(super) struct Descriptors {
     pub(super) process_of: FxHashMap<i64, i64>,
     /// The kernel says that it is older than version 4.14.
     pub(super) is_before_4_14: bool,
+    /// A track says how those below it are ordered.
+    pub(super) is_ordered: bool,
     /// The types of arguments.
     pub(super) schema: Schema,
     /// Names and orders.
@@ -178,6 +180,7 @@ impl Descriptors {
         known.stands_alone |= said.stands_alone;
         if said.children != Order::Appearance {
             known.children = said.children;
+            self.is_ordered = true;
         }
         if said.rank != 0 {
             known.rank = said.rank;

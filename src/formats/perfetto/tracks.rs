@@ -33,8 +33,6 @@ pub(super) struct Tracks {
     numbers: FxHashMap<TrackKey, TrackNumber>,
     spans_of: FxHashMap<u64, TrackNumber>,
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
-    /// The tracks of uuids, in order of their first events.
-    used: Vec<(u64, TrackNumber)>,
     /// How many tracks are alike but for their slot.
     alike: FxHashMap<TrackKey, u32>,
 }
@@ -123,7 +121,17 @@ impl Tracks {
 
     /// Hands the places of the tracks to the batch, where the capture orders them.
     pub(super) fn tell_order(&self, batch: &mut BatchBuilder) {
-        let places = places(&self.used, &self.keys, &self.described);
+        if !self.described.is_ordered {
+            return;
+        }
+        let spans = self.spans_of.iter().map(|(&uuid, &track)| (uuid, track));
+        let counters = self.counters_of.iter().map(|(&uuid, &(track, _))| (uuid, track));
+        let is_child =
+            |&(_, track): &(u64, TrackNumber)| matches!(self.key(track).kind, TrackKind::Async | TrackKind::Counter);
+        let mut used: Vec<(u64, TrackNumber)> = spans.chain(counters).filter(is_child).collect();
+        // Tracks are numbered as their first events come.
+        used.sort_unstable_by_key(|&(uuid, TrackNumber(number))| (number, uuid));
+        let places = places(&used, &self.keys, &self.described);
         let told = places
             .into_iter()
             .map(|(track, sort_index)| Metadata::TrackSortIndex { key: self.key(track).clone(), sort_index });
@@ -174,9 +182,7 @@ impl Tracks {
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
                 let name = self.name_below(&descriptor);
                 let key = self.unlike(TrackKey { kind, pid, tid, name, slot });
-                let track = self.number(key);
-                self.used.push((uuid, track));
-                track
+                self.number(key)
             }
         };
         self.spans_of.insert(uuid, track);
@@ -198,7 +204,6 @@ impl Tracks {
         let counted =
             descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
         let found = (self.number(key), counted);
-        self.used.push((uuid, found.0));
         self.counters_of.insert(uuid, found);
         found
     }

@@ -232,12 +232,15 @@ fn annotations_become_one_json_object_however_they_nest() {
         .message(4, named("json").bytes(9, "{\"x\":[1]}"))
         .message(4, named("no json").bytes(9, "{x"))
         .message(4, named("pointer").number(7, 255))
+        .message(4, named("interned").number(17, 3))
+        .message(4, named("lost").number(17, 4))
         .message(4, named("nothing"))
         .message(4, message().number(1, 9).number(3, 8))
         .message(33, message().bytes(2, "f.cc").bytes(3, "main").number(4, 3))
         .number(52, 77)
         .message(1005, message());
-    let reading = read([packet(1).message(11, event)]);
+    let texts = message().message(29, message().number(1, 3).bytes(2, "text"));
+    let reading = read([packet(1).message(12, texts).message(11, event)]);
     let args: serde_json::Value = serde_json::from_str(&reading.events[0].args).expect("JSON");
     let expected = serde_json::json!({
         "debug.dict": {"k\"": -1, "l": "line\n"},
@@ -246,13 +249,15 @@ fn annotations_become_one_json_object_however_they_nest() {
         "debug.json": {"x": [1]},
         "debug.no json": "{x",
         "debug.pointer": "0xff",
+        "debug.interned": "text",
+        "debug.lost": null,
         "debug.nothing": null,
         "debug.?": 8,
         "source_location": {"file_name": "f.cc", "function_name": "main", "line_number": 3},
         "correlation_id": 77,
     });
     assert_eq!(args, expected);
-    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 1), (Loss::MissingText, 1)]);
+    assert_eq!(reading.lost(), [(Loss::IgnoredArguments, 1), (Loss::MissingText, 2)]);
 }
 
 #[test]

@@ -1,0 +1,114 @@
+//! Words in, what they mean out.
+
+use clap::Parser;
+
+use super::*;
+
+fn command(words: &str) -> Result<Command, CliError> {
+    let low = LowArgs::try_parse_from(words.split(' ')).map_err(|error| CliError::Usage(error.to_string()))?;
+    Command::from_low(low)
+}
+
+#[test]
+fn files_without_a_command_open_the_window() {
+    let Ok(Command::Window { sources, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
+        panic!("not the window")
+    };
+    assert_eq!(sources, Sources::unmoved(["a.json", "b.json"].map(PathBuf::from)));
+}
+
+#[test]
+fn an_offset_is_for_the_file_of_that_path_or_name() {
+    let offsets = |words: &str| match command(&format!("longspan info {words} --no-cache")) {
+        Ok(Command::Info { sources, .. }) => sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>(),
+        other => panic!("{words}: {other:?}"),
+    };
+    assert_eq!(offsets("x/a b"), [0, 0]);
+    assert_eq!(offsets("x/a b --offset a=+1.5ms --offset b=-2"), [1_500_000, -2]);
+    assert_eq!(offsets("x/a y/a --offset y/a=1s"), [0, 1_000_000_000]);
+    assert_eq!(offsets("x=1 --offset x=1=3ns"), [3]);
+    assert_eq!(offsets("a - --offset=-=4ns"), [0, 4]);
+}
+
+#[test]
+fn the_name_of_the_output_says_its_format_unless_the_option_does() {
+    let format = |words: &str| match command(words) {
+        Ok(Command::Export { export, .. }) => export.format,
+        other => panic!("{words}: {other:?}"),
+    };
+    let chrome = |gzip| ExportFormat::ChromeJson { gzip };
+    assert_eq!(format("longspan export a -o b.json --no-cache"), chrome(false));
+    assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), chrome(true));
+    assert_eq!(format("longspan export a -o b.longspan --no-cache"), ExportFormat::Native);
+    assert_eq!(format("longspan export a -o b.pftrace --no-cache"), ExportFormat::Perfetto);
+    assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
+    assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });
+    assert_eq!(format("longspan export a -o b.json --format native --no-cache"), ExportFormat::Native);
+    assert_eq!(format("longspan export a -o b --format native --no-cache"), ExportFormat::Native);
+    assert_eq!(format("longspan export a -o b.foo --format chrome --no-cache"), chrome(false));
+}
+
+#[test]
+fn a_name_that_asks_for_no_format_is_refused_with_those_that_do() {
+    for name in ["b.foo", "b", "json", ".json", "b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst", "b."]
+    {
+        let Err(CliError::Usage(message)) = command(&format!("longspan export a -o {name} --no-cache")) else {
+            panic!("{name} was taken")
+        };
+        assert!(message.starts_with(&format!("{name}: ")) && message.contains(EXPORT_ENDINGS), "{message}");
+    }
+    // Each that is named is taken.
+    for ending in EXPORT_ENDINGS.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
+        assert!(command(&format!("longspan export a -o b{ending} --no-cache")).is_ok(), "{ending}");
+    }
+}
+
+#[test]
+fn a_budget_that_holds_not_even_the_tables_is_refused_with_the_least_that_does() {
+    let memory = |text: &str| command(&format!("longspan info a --no-cache --memory {text}"));
+    for text in ["0", "1", "1023KiB"] {
+        let Err(CliError::Usage(message)) = memory(text) else { panic!("{text} was taken") };
+        assert!(message.contains("at least 1 MiB"), "{message}");
+    }
+    assert!(matches!(memory("1MiB"), Ok(Command::Info { load: Load { budget_bytes: MEMORY_BYTES_MIN, .. }, .. })));
+}
+
+#[test]
+fn what_cannot_be_meant_is_a_usage_error() {
+    for words in [
+        "longspan spans a --from 5us --to 5us",
+        "longspan spans a --name (",
+        "longspan spans a --filter dur>fast",
+        "longspan stats a --from 5us --to 5us",
+        "longspan spans a --from 1parsec",
+        "longspan info",
+        "longspan info a --threads 0",
+        "longspan info a --cache x --no-cache",
+        "longspan export a -o b.json --by-process",
+        "longspan render a -o b.png --size 0x0",
+        "longspan render a -o b.png --scale 0",
+        "longspan render a -o b.png --scale NaN",
+        "longspan render a -o b.png --theme blue",
+        "longspan synth -o a --spans 5 --disorder 1.5",
+        "longspan --demo a.json",
+        "longspan cache",
+        "longspan info a --offset a",
+        "longspan info a --offset a=soon",
+        "longspan info a --offset b=1",
+        "longspan info a --offset a=1 --offset a=2",
+        "longspan info x/a y/a --offset a=1",
+        "longspan --offset a=1",
+        "longspan info --offset a=1",
+        "longspan info - a -",
+    ] {
+        assert!(matches!(command(words), Err(CliError::Usage(_))), "{words}");
+    }
+}
+
+#[test]
+fn times_before_zero_are_times_and_not_options() {
+    let Ok(Command::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
+        panic!("not spans")
+    };
+    assert_eq!(spans.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));
+}

@@ -1,0 +1,167 @@
+//! Function graphs as the kernel draws them, written here.
+
+use super::*;
+use crate::formats::testing::{Reading, read};
+use proptest::prelude::*;
+
+/// Begin, end or value, kind, name, thread.
+fn seen(reading: &Reading) -> Vec<(i64, u64, EventKind, &str, String)> {
+    let of = |event: &crate::formats::testing::Seen| event.track.tid.to_string();
+    reading.events.iter().map(|event| (event.ts_ns, event.value, event.kind, &*event.name, of(event))).collect()
+}
+
+#[test]
+fn without_times_functions_stand_one_behind_the_other_by_their_durations_on_each_cpu() {
+    let reading = read(
+        "# tracer: function_graph\n#\n# CPU  DURATION                  FUNCTION CALLS\n# |     |   |\n\
+         \x20 0)               |  sys_open() {\n\
+         \x20 0)   0.541 us    |    getname();\n\
+         \x20 1)   7 us        |  elsewhere [mod]();\n\
+         \x20 0)               |    do_filp_open() {\n\
+         \x20 0) + 12.5 us     |      path_walk();\n\
+         \x20 0)               |      /* sched_waking: comm=a pid=7 */\n\
+         \x20 0) ! 100.000 us  |    }\n\
+         \x20 0)   ==========> |\n\
+         \x20 0)   1.000 us    |    smp_irq();\n\
+         \x20 0)   <========== |\n\
+         \x20 0) @ 150.1 us    |  } /* sys_open */\n\
+         \x20 0)   2 us        |  next();\n\
+         \x20 1)               |  left() {\n\
+         \x20 1)   3.0 us      |  }\n\
+         \x20 1)   3.0 us      |  }\n\
+         \x20 1)               |  open() {\n",
+    );
+    let complete = EventKind::Complete;
+    let [cpu0, cpu1] = ["CPU 0", "CPU 1"].map(String::from);
+    let mut expected = vec![
+        (0, 150_100, complete, "sys_open", cpu0.clone()),
+        (0, 541, complete, "getname", cpu0.clone()),
+        (541, 100_000, complete, "do_filp_open", cpu0.clone()),
+        (541, 12_500, complete, "path_walk", cpu0.clone()),
+        (13_041, 0, EventKind::Instant, "sched_waking", cpu0.clone()),
+        (100_541, 1000, complete, "smp_irq", cpu0.clone()),
+        (150_100, 2000, complete, "next", cpu0),
+        (0, 7000, complete, "elsewhere [mod]", cpu1.clone()),
+        (7000, 3000, complete, "left", cpu1.clone()),
+        (10_000, 0, EventKind::Begin, "open", cpu1),
+    ];
+    let mut found = seen(&reading);
+    let key = |row: &(i64, u64, EventKind, &str, String)| (row.4.clone(), row.0, row.3.to_owned());
+    found.sort_by_key(key);
+    expected.sort_by_key(key);
+    assert_eq!(found, expected);
+    assert_eq!(reading.lost(), [(Loss::UnmatchedEnd, 1), (Loss::NoTimes, 1)]);
+}
+
+/// A function with how long it takes beside those that it calls.
+#[derive(Debug, Clone)]
+struct Call(u64, Vec<Call>);
+
+impl Call {
+    fn dur_ns(&self) -> u64 {
+        self.0 + self.1.iter().map(Call::dur_ns).sum::<u64>()
+    }
+
+    /// Draws it, and tells where it is: those that it calls run first.
+    fn draw(&self, start_ns: u64, text: &mut String, told: &mut Vec<(i64, u64)>) {
+        let us = format!("{}.{:03} us", self.dur_ns() / 1000, self.dur_ns() % 1000);
+        told.push((start_ns as i64, self.dur_ns()));
+        if self.1.is_empty() {
+            text.extend([" 3) ", &us, " | f();\n"]);
+            return;
+        }
+        text.push_str(" 3)  | f() {\n");
+        let mut now_ns = start_ns;
+        for call in &self.1 {
+            call.draw(now_ns, text, told);
+            now_ns += call.dur_ns();
+        }
+        text.extend([" 3) ", &us, " | }\n"]);
+    }
+}
+
+fn calls() -> impl Strategy<Value = Vec<Call>> {
+    let leaf = (0u64..5000).prop_map(|dur_ns| Call(dur_ns, Vec::new()));
+    let call = leaf.prop_recursive(4, 24, 4, |inner| {
+        (0u64..5000, proptest::collection::vec(inner, 1..4)).prop_map(|(dur_ns, calls)| Call(dur_ns, calls))
+    });
+    proptest::collection::vec(call, 1..6)
+}
+
+proptest! {
+    #[test]
+    fn any_calls_without_times_have_their_durations_and_stand_behind_each_other(calls in calls()) {
+        let (mut text, mut expected, mut now_ns) = ("# tracer: function_graph\n".to_owned(), Vec::new(), 0);
+        for call in &calls {
+            call.draw(now_ns, &mut text, &mut expected);
+            now_ns += call.dur_ns();
+        }
+        let reading = read(&text);
+        let mut found: Vec<_> = reading.events.iter().map(|event| (event.ts_ns, event.value)).collect();
+        found.sort_unstable();
+        expected.sort_unstable();
+        prop_assert_eq!(found, expected);
+        prop_assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+    }
+}
+
+#[test]
+fn with_times_and_tasks_functions_are_where_they_were() {
+    let reading = read(
+        "# tracer: function_graph\n\
+         \x20 360.774522 |   1)   bash-39a-94   |               |  a() {\n\
+         \x20 360.774523 |   1)   bash-39a-94   |   0.541 us    |    b(); /* = 0x0 */\n\
+         \x20 360.774530 |   0)  <idle>-0       |   0.5 us      |  idle();\n\
+         \x20 360.774540 |   0)   bash-39a-94   | d..1. |  9.0 us      |  } /* a = 0x1 */\n",
+    );
+    let complete = EventKind::Complete;
+    let expected = [
+        (360_774_522_000, 18_000, complete, "a", "94".to_owned()),
+        (360_774_523_000, 541, complete, "b", "94".to_owned()),
+        (360_774_530_000, 500, complete, "idle", "CPU 0".to_owned()),
+    ];
+    assert_eq!(seen(&reading), expected);
+    assert_eq!(reading.lost(), []);
+    let name = Metadata::KernelName { pid: Id::Number(94), tid: Id::Number(94), name: "bash-39a".into() };
+    assert_eq!(reading.metadata, [name]);
+}
+
+#[test]
+fn a_switch_tells_whose_functions_are_open_and_whose_come_next() {
+    let reading = read(
+        "# tracer: function_graph\n\
+         \x20 2)               |  schedule() {\n\
+         \x20------------------------------------------\n\
+         \x20 2)    bash-7     =>    kworker/2:1-8\n\
+         \x20------------------------------------------\n\n\
+         \x20 2)   4 us        |  work();\n\
+         \x20------------------------------------------\n\
+         \x20 2)  kworker/2:1-8 => bash-7\n\
+         \x20------------------------------------------\n\
+         \x20 2)   9 us        |  }\n",
+    );
+    let complete = EventKind::Complete;
+    let expected = [(0, 4000, complete, "work", "8".to_owned()), (0, 9000, complete, "schedule", "7".to_owned())];
+    assert_eq!(seen(&reading), expected);
+    assert_eq!(reading.lost(), [(Loss::NoTimes, 1)]);
+}
+
+#[test]
+fn lines_that_are_cut_or_damaged_cost_themselves_only() {
+    let whole = " 0)               |  f() {\n 0)   1.5 us      |    g();\n 0)   2.5 us      |  }\n";
+    let text = format!("# tracer: function_graph\n{whole}");
+    for len in 0..=text.len() {
+        let head = &text[..len];
+        let Ok(reading) = crate::formats::testing::read_bytes(head.as_bytes()) else { continue };
+        let ends = head.matches("g();").count();
+        assert!(reading.events.len() >= ends, "{len}");
+    }
+    for (line, lost) in [(" 0) x us | g();", Loss::BadNumber), (" 0) nonsense | g();", Loss::BadRecord)] {
+        let reading = read(&format!("{text}{line}\n"));
+        assert_eq!(reading.losses.count(lost), 1, "{line}");
+        assert_eq!(reading.events[..2].len(), 2);
+    }
+    for line in ["0)", "|", "0) |", "0) | ", "1.5 | 2) | 3 us |", "0) a-1 => ", "99999999999) | f();", "0) } | x"] {
+        assert_eq!(Drawn::of(line.as_bytes()), None, "{line}");
+    }
+}
