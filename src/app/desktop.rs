@@ -1,5 +1,6 @@
 //! What the user asks of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of Linux
-//! desktops; elsewhere, and where no desktop answers, nothing is asked for.
+//! desktops, and again whenever that says that one of them has changed; elsewhere, and where no desktop answers, nothing is
+//! asked for.
 
 use crate::scene::color::Shade;
 
@@ -12,7 +13,7 @@ pub struct Wishes {
     pub reduces_motion: bool,
 }
 
-/// Asks the desktop; takes a second at most, so the window asks in the background.
+/// Asks the desktop once; takes a second at most.
 #[must_use]
 pub fn wishes() -> Wishes {
     #[cfg(target_os = "linux")]
@@ -21,13 +22,27 @@ pub fn wishes() -> Wishes {
     Wishes::default()
 }
 
+/// Tells `tell` what is asked of the desktop, and again when that changes; does not return while the desktop is there, so the
+/// window has a thread for it.
+pub fn watch(tell: impl FnMut(Wishes)) {
+    #[cfg(target_os = "linux")]
+    portal::watch(zbus::connection::Builder::session(), tell);
+    #[cfg(not(target_os = "linux"))]
+    {
+        let mut tell = tell;
+        tell(wishes());
+    }
+}
+
 #[cfg(target_os = "linux")]
 mod portal {
     use std::time::Duration;
 
-    use zbus::Connection;
     use zbus::connection::Builder;
+    use zbus::export::ordered_stream::OrderedStreamExt;
+    use zbus::message::{Message, Type};
     use zbus::zvariant::{OwnedValue, Value};
+    use zbus::{Connection, MatchRule, MessageStream};
 
     use super::Wishes;
     use crate::scene::color::Shade;
@@ -35,33 +50,82 @@ mod portal {
     /// A desktop that is there answers in some milliseconds; one that hangs must not hang this.
     const PATIENCE: Duration = Duration::from_secs(1);
 
-    /// Asks the desktop behind a bus.
+    const SERVICE: &str = "org.freedesktop.portal.Desktop";
+    const PATH: &str = "/org/freedesktop/portal/desktop";
+    const INTERFACE: &str = "org.freedesktop.portal.Settings";
+    const APPEARANCE: &str = "org.freedesktop.appearance";
+    const GNOME: &str = "org.gnome.desktop.interface";
+
+    /// Asks the desktop behind a bus once.
     pub fn wishes(bus: zbus::Result<Builder<'_>>) -> Wishes {
         pollster::block_on(async {
-            let Ok(connection) = (match bus {
-                Ok(bus) => bus.method_timeout(PATIENCE).build().await,
-                Err(error) => Err(error),
-            }) else {
-                return Wishes::default();
-            };
-            let appearance = "org.freedesktop.appearance";
-            let scheme = read(&connection, appearance, "color-scheme").await;
-            let reduced = read(&connection, appearance, "reduced-motion").await;
-            // Older GNOME knows only whether it animates itself.
-            let animates = read(&connection, "org.gnome.desktop.interface", "enable-animations").await;
-            Wishes {
-                shade: scheme.as_deref().and_then(shade),
-                reduces_motion: is(reduced.as_deref(), &Value::U32(1)) || is(animates.as_deref(), &Value::Bool(false)),
+            match connect(bus).await {
+                Ok(connection) => asked(&connection).await.unwrap_or_default(),
+                Err(_) => Wishes::default(),
             }
         })
     }
 
+    /// Tells what the desktop behind a bus asks for, and again when that changes, until the bus is gone.
+    pub fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(Wishes)) {
+        pollster::block_on(async {
+            let Ok(connection) = connect(bus).await else {
+                tell(Wishes::default());
+                return;
+            };
+            // Before the settings are read, so that no change falls between.
+            let changes = changes(&connection).await;
+            let mut told = asked(&connection).await.unwrap_or_default();
+            tell(told);
+            let Ok(mut changes) = changes else { return };
+            while let Some(change) = changes.next().await {
+                if !change.is_ok_and(|change| concerns(&change)) {
+                    continue;
+                }
+                // Read and not taken from the signal: two settings ask for no movement, and one alone does not tell.
+                if let Some(asked) = asked(&connection).await.filter(|asked| *asked != told) {
+                    told = asked;
+                    tell(told);
+                }
+            }
+        });
+    }
+
+    async fn connect(bus: zbus::Result<Builder<'_>>) -> zbus::Result<Connection> {
+        bus?.method_timeout(PATIENCE).build().await
+    }
+
+    /// What the portal says of changes from now on.
+    async fn changes(connection: &Connection) -> zbus::Result<MessageStream> {
+        let rule = MatchRule::builder().msg_type(Type::Signal).sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?;
+        let rule = rule.member("SettingChanged")?.build();
+        MessageStream::for_match_rule(rule, connection, None).await
+    }
+
+    /// Whether a signal is of a setting that is read here.
+    fn concerns(change: &Message) -> bool {
+        let body = change.body();
+        let named: zbus::Result<(String, String, OwnedValue)> = body.deserialize();
+        named.is_ok_and(|(namespace, _, _)| namespace == APPEARANCE || namespace == GNOME)
+    }
+
+    /// What is asked for now; `None` where nobody answers, as while a portal is started anew.
+    async fn asked(connection: &Connection) -> Option<Wishes> {
+        let scheme = read(connection, APPEARANCE, "color-scheme").await;
+        let reduced = read(connection, APPEARANCE, "reduced-motion").await;
+        // Older GNOME knows only whether it animates itself.
+        let animates = read(connection, GNOME, "enable-animations").await;
+        let is_answered = scheme.is_some() || reduced.is_some() || animates.is_some();
+        is_answered.then(|| Wishes {
+            shade: scheme.as_deref().and_then(shade),
+            reduces_motion: is(reduced.as_deref(), &Value::U32(1)) || is(animates.as_deref(), &Value::Bool(false)),
+        })
+    }
+
     async fn read(connection: &Connection, namespace: &str, key: &str) -> Option<OwnedValue> {
-        let (service, path) = ("org.freedesktop.portal.Desktop", "/org/freedesktop/portal/desktop");
-        let interface = "org.freedesktop.portal.Settings";
         // `Read` came first and wraps the value once more; it is what older portals have.
         for method in ["ReadOne", "Read"] {
-            let answer = connection.call_method(Some(service), path, Some(interface), method, &(namespace, key)).await;
+            let answer = connection.call_method(Some(SERVICE), PATH, Some(INTERFACE), method, &(namespace, key)).await;
             if let Ok(answer) = answer {
                 return answer.body().deserialize().ok();
             }
@@ -93,8 +157,13 @@ mod portal {
         use std::collections::HashMap;
         use std::io::{BufRead, BufReader};
         use std::process::{Child, Command, Stdio};
+        use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
+        use std::sync::{Arc, Mutex};
 
         use super::*;
+
+        /// Far longer than a bus on the same machine takes.
+        const LONG: Duration = Duration::from_secs(30);
 
         /// A bus that does not outlive the test.
         struct Bus(Child, String);
@@ -110,8 +179,16 @@ mod portal {
                 Self(child, address.trim().to_owned())
             }
 
-            fn wishes(&self) -> Wishes {
-                wishes(Builder::address(self.1.as_str()))
+            /// What is told of the desktop on it, until the bus is gone.
+            fn told(&self) -> Receiver<Wishes> {
+                let (sender, told) = channel();
+                let address = self.1.clone();
+                std::thread::spawn(move || {
+                    watch(Builder::address(address.as_str()), |wishes| {
+                        sender.send(wishes).ok(); // the test has seen enough
+                    });
+                });
+                told
             }
         }
 
@@ -122,16 +199,18 @@ mod portal {
             }
         }
 
+        type Settings = Arc<Mutex<HashMap<(String, String), OwnedValue>>>;
+
         /// A portal with these settings, as an old or as a new desktop has it.
         struct Portal {
-            settings: HashMap<(&'static str, &'static str), OwnedValue>,
+            settings: Settings,
             is_old: bool,
         }
 
         impl Portal {
             fn find(&self, namespace: &str, key: &str) -> zbus::fdo::Result<OwnedValue> {
-                let found = self.settings.iter().find(|((of, name), _)| (*of, *name) == (namespace, key));
-                found.map(|(_, value)| value.clone()).ok_or(zbus::fdo::Error::Failed("no such setting".to_owned()))
+                let found = self.settings.lock().unwrap().get(&(namespace.to_owned(), key.to_owned())).cloned();
+                found.ok_or(zbus::fdo::Error::Failed("no such setting".to_owned()))
             }
         }
 
@@ -151,39 +230,87 @@ mod portal {
             }
         }
 
-        fn wishes_of(is_old: bool, settings: &[(&'static str, &'static str, Value<'_>)]) -> Wishes {
-            let bus = Bus::new();
-            let settings =
-                settings.iter().map(|(namespace, key, value)| ((*namespace, *key), value.try_to_owned().unwrap()));
-            let portal = Portal { settings: settings.collect(), is_old };
-            let _served = pollster::block_on(async {
-                let builder = Builder::address(bus.1.as_str()).unwrap().name("org.freedesktop.portal.Desktop").unwrap();
-                builder.serve_at("/org/freedesktop/portal/desktop", portal).unwrap().build().await.unwrap()
-            });
-            bus.wishes()
+        /// A desktop on a bus, whose settings can be changed.
+        struct Desktop {
+            connection: Connection,
+            settings: Settings,
+        }
+
+        impl Desktop {
+            fn new(bus: &Bus, is_old: bool, settings: &[(&str, &str, Value<'_>)]) -> Self {
+                let owned = settings.iter().map(|(namespace, key, value)| {
+                    (((*namespace).to_owned(), (*key).to_owned()), value.try_to_owned().unwrap())
+                });
+                let settings: Settings = Arc::new(Mutex::new(owned.collect()));
+                let portal = Portal { settings: Arc::clone(&settings), is_old };
+                let connection = pollster::block_on(async {
+                    let builder = Builder::address(bus.1.as_str()).unwrap().name(SERVICE).unwrap();
+                    builder.serve_at(PATH, portal).unwrap().build().await.unwrap()
+                });
+                Self { connection, settings }
+            }
+
+            fn set(&self, namespace: &str, key: &str, value: Value<'_>) {
+                let place = (namespace.to_owned(), key.to_owned());
+                self.settings.lock().unwrap().insert(place, value.try_to_owned().unwrap());
+                self.say(namespace, key, value);
+            }
+
+            fn say(&self, namespace: &str, key: &str, value: Value<'_>) {
+                let body = (namespace, key, value);
+                pollster::block_on(self.connection.emit_signal(None::<&str>, PATH, INTERFACE, "SettingChanged", &body))
+                    .unwrap();
+            }
         }
 
         #[test]
         fn the_desktop_is_believed_whether_its_portal_is_old_or_new() {
-            let appearance = "org.freedesktop.appearance";
             for is_old in [false, true] {
-                let dark = wishes_of(is_old, &[(appearance, "color-scheme", Value::U32(1))]);
+                let wishes_of = |settings: &[(&str, &str, Value<'_>)]| {
+                    let bus = Bus::new();
+                    let _desktop = Desktop::new(&bus, is_old, settings);
+                    bus.told().recv_timeout(LONG).unwrap()
+                };
+                let dark = wishes_of(&[(APPEARANCE, "color-scheme", Value::U32(1))]);
                 assert_eq!(dark, Wishes { shade: Some(Shade::Dark), reduces_motion: false });
                 let light =
-                    [(appearance, "color-scheme", Value::U32(2)), (appearance, "reduced-motion", Value::U32(1))];
-                assert_eq!(wishes_of(is_old, &light), Wishes { shade: Some(Shade::Light), reduces_motion: true });
-                let gnome = "org.gnome.desktop.interface";
-                let still = wishes_of(is_old, &[(gnome, "enable-animations", Value::Bool(false))]);
+                    [(APPEARANCE, "color-scheme", Value::U32(2)), (APPEARANCE, "reduced-motion", Value::U32(1))];
+                assert_eq!(wishes_of(&light), Wishes { shade: Some(Shade::Light), reduces_motion: true });
+                let still = wishes_of(&[(GNOME, "enable-animations", Value::Bool(false))]);
                 assert_eq!(still, Wishes { shade: None, reduces_motion: true });
-                let moving = wishes_of(is_old, &[(gnome, "enable-animations", Value::Bool(true))]);
+                let moving = wishes_of(&[(GNOME, "enable-animations", Value::Bool(true))]);
                 assert_eq!(moving, Wishes::default());
             }
         }
 
         #[test]
+        fn what_changes_on_the_desktop_is_told_once_and_what_does_not_concern_us_not_at_all() {
+            let bus = Bus::new();
+            let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
+            let told = bus.told();
+            let dark = Wishes { shade: Some(Shade::Dark), reduces_motion: false };
+            assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
+            // Of others, and one that says what was known: neither is told, or the next would not be what follows.
+            desktop.set("org.example.other", "color-scheme", Value::U32(2));
+            desktop.say(APPEARANCE, "color-scheme", Value::U32(1));
+            desktop.set(APPEARANCE, "color-scheme", Value::U32(2));
+            let light = Wishes { shade: Some(Shade::Light), reduces_motion: false };
+            assert_eq!(told.recv_timeout(LONG).unwrap(), light);
+            desktop.set(GNOME, "enable-animations", Value::Bool(false));
+            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { reduces_motion: true, ..light });
+            desktop.set(APPEARANCE, "color-scheme", Value::U32(0));
+            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { shade: None, reduces_motion: true });
+            // The desktop ends: the thread that watches it does, too.
+            drop((desktop, bus));
+            assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+        }
+
+        #[test]
         fn a_bus_without_a_desktop_and_no_bus_at_all_ask_for_nothing() {
-            assert_eq!(Bus::new().wishes(), Wishes::default());
-            assert_eq!(wishes(Builder::address("unix:path=/nowhere/at/all")), Wishes::default());
+            assert_eq!(Bus::new().told().recv_timeout(LONG).unwrap(), Wishes::default());
+            let mut told = Vec::new();
+            watch(Builder::address("unix:path=/nowhere/at/all"), |wishes| told.push(wishes));
+            assert_eq!(told, [Wishes::default()]);
         }
     }
 }

@@ -283,10 +283,10 @@ pub fn arrange(job: Arranging, wake: &Wake) {
     spawn("arrange", work).ok(); // without a thread the rows stay as they are
 }
 
-/// Asks the desktop what is asked of it.
-pub fn ask_desktop(wake: &Wake) {
+/// Asks the desktop what is asked of it, and goes on to tell of changes.
+pub fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
-    spawn("desktop", move || wake(TaskEvent::Wished(desktop::wishes()))).ok(); // without a thread it is as usual
+    spawn("desktop", move || desktop::watch(|wishes| wake(TaskEvent::Wished(wishes)))).ok(); // without a thread it is as usual
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.

@@ -88,7 +88,7 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
         repaint_at: None,
         failed: None,
     };
-    tasks::ask_desktop(&shell.wake);
+    tasks::watch_desktop(&shell.wake);
     // Without it, another start opens a window of its own.
     let host = meeting.and_then(|meeting| meeting.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
