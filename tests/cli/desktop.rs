@@ -32,7 +32,12 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
         ("a.trace.json", "application/vnd.chrome-trace+json"),
         ("a.trace.json.gz", "application/vnd.chrome-trace+gzip"),
         ("a.speedscope.json", "application/vnd.speedscope+json"),
+        ("a.pftrace.gz", "application/vnd.perfetto.trace+gzip"),
+        ("a.perfetto-trace.zst", "application/vnd.perfetto.trace+zstd"),
+        ("a.spall.gz", "application/vnd.spall.trace+gzip"),
+        ("a.cpuprofile.gz", "application/vnd.v8.cpuprofile+gzip"),
         ("a.json", "application/json"),
+        ("a.json.gz", "application/gzip"),
     ];
     for (name, kind) in names {
         let path = home.path().join(name);
@@ -43,6 +48,8 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
             let program = said(&run(home.path(), "gio", &["mime", kind]));
             assert!(program.contains("longspan.desktop"), "{kind}: {program}");
             assert_eq!(default_for(home.path(), kind), "longspan.desktop", "{kind}");
+        } else {
+            assert_ne!(default_for(home.path(), kind), "longspan.desktop", "{kind} belongs to others");
         }
     }
     // A capture without an ending is known by how it begins.
