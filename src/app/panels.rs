@@ -64,13 +64,13 @@ impl Panels {
             if let Some(Answer::Totals { totals, is_whole }) = self.analysis.totals_so_far() {
                 self.statistics.take(Answer::Totals { totals, is_whole }, snapshot);
             }
-            egui::Panel::bottom("statistics").resizable(true).default_size(280.0).frame(inside).show(ui, |ui| {
+            below("statistics", 280.0, ui).frame(inside).show(ui, |ui| {
                 let progress = self.analysis.progress(Kind::Totals);
                 commands.extend(self.statistics.show(ui, snapshot, range, progress, theme));
             });
         }
         if self.flame.is_open() {
-            egui::Panel::bottom("flame").resizable(true).default_size(280.0).frame(inside).show(ui, |ui| {
+            below("flame", 280.0, ui).frame(inside).show(ui, |ui| {
                 let progress = self.analysis.progress(Kind::Paths);
                 commands.extend(self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette())));
             });
@@ -115,6 +115,14 @@ impl Panels {
             }
             Command::Toggle(Panel::Statistics) => self.statistics.toggle(),
             Command::Toggle(Panel::Flame) => self.flame.toggle(),
+            Command::Show(Panel::Statistics) => self.statistics.open(),
+            Command::Show(Panel::Flame) => self.flame.open(),
+            Command::StatisticsOf(name) => {
+                self.statistics.open();
+                if let Some(question) = self.statistics.choose(*name) {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
+            }
             _ => {}
         }
     }
@@ -194,6 +202,20 @@ impl Panels {
         self.asked += 1;
         TaskId(self.asked)
     }
+}
+
+/// A panel below the timeline, of this height at first: it never takes all that is left.
+pub(super) fn below(id: &'static str, points: f32, ui: &Ui) -> egui::Panel {
+    /// The part of the height that is left for it at most.
+    const PART_MAX: f32 = 0.6;
+    /// Below this height of the window a panel has another, so that it is as high as it was once there is room again.
+    const LOW_POINTS: f32 = 600.0;
+    let most = (ui.available_height() * PART_MAX).max(100.0);
+    let is_low = ui.ctx().content_rect().height() < LOW_POINTS;
+    egui::Panel::bottom(egui::Id::unique((id, is_low)))
+        .resizable(true)
+        .default_size(points.min(most))
+        .size_range(60.0..=most)
 }
 
 /// Where the next hit is looked for: the selected row, or else the start of the view.

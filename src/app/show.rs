@@ -5,10 +5,11 @@ use std::sync::Arc;
 use egui::Ui;
 
 use super::capture::OpenCapture;
+use super::panels::below;
 use super::state::{App, Effect};
 use crate::model::Sources;
 use crate::scene::palette::Colors;
-use crate::ui::commands::{Menu, UiState, pressed};
+use crate::ui::commands::{Menu, UiState, is_behind_another, pressed};
 use crate::ui::menu;
 use crate::ui::palette::Outcome;
 use crate::ui::preferences::{self, Sizes};
@@ -66,7 +67,7 @@ impl App {
             capture.look_up_selected(&tab.wake);
             if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
                 let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
-                egui::Panel::bottom("details").resizable(true).default_size(210.0).frame(frame).show(ui, |ui| {
+                below("details", 210.0, ui).frame(frame).show(ui, |ui| {
                     commands.extend(details.show(ui, theme));
                 });
             }
@@ -82,7 +83,7 @@ impl App {
                 commands.extend(welcome::show(ui, self.preferences.recent.captures(), theme));
             }
         });
-        self.show_windows(ui, &mut commands);
+        self.show_windows(ui, &state, &mut commands);
         if let Some(palette) = &mut self.palette {
             match palette.show(ui, &state, &self.theme) {
                 Outcome::Open => {}
@@ -103,8 +104,8 @@ impl App {
     /// Escape closes a window before it lets go of the selection; in a field for text, it leaves that first.
     fn close_window_by_key(&mut self, ui: &Ui) {
         let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
-        if is_behind_a_dialog || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape))
-        {
+        let is_behind = is_behind_a_dialog || is_behind_another(ui);
+        if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
         }
         if self.shown.close_window() {
@@ -112,9 +113,8 @@ impl App {
         }
     }
 
-    fn show_windows(&mut self, ui: &mut Ui, commands: &mut Vec<Command>) {
+    fn show_windows(&mut self, ui: &mut Ui, state: &UiState, commands: &mut Vec<Command>) {
         let ctx = ui.ctx().clone();
-        let colors = self.colors();
         let theme = &self.theme;
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(running) = &tab.running {
@@ -141,13 +141,12 @@ impl App {
         }
         if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {
             in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(460.0).show(&ctx, |ui| {
-                let losses = capture.timeline.snapshot().losses();
-                commands.extend(tab.sources.show(ui, &capture.sources, losses, theme));
+                commands.extend(tab.sources.show(ui, &capture.sources, &capture.timeline, theme));
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, sizes, colors, self.preferences.second_start, theme));
+            commands.extend(preferences::show(ui, state, sizes, self.preferences.second_start, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             menu::keys(ui, theme);
@@ -184,6 +183,11 @@ impl App {
         self.tab().capture.as_ref().map_or(self.preferences.colors, |capture| capture.timeline.colors())
     }
 
+    /// Whether the capture can be written: it is sorted to its end, and nothing else runs.
+    pub(super) fn can_export(&self) -> bool {
+        self.tab().capture.as_ref().is_some_and(OpenCapture::is_whole) && self.tab().running.is_none()
+    }
+
     fn ui_state(&self) -> UiState {
         let tab = self.tab();
         let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
@@ -192,7 +196,7 @@ impl App {
             tabs: self.tabs.len(),
             files: tab.capture.as_ref().map_or(0, |capture| capture.sources.files().len()),
             has_capture: timeline.is_some(),
-            can_export: tab.capture.as_ref().is_some_and(OpenCapture::is_whole) && tab.running.is_none(),
+            can_export: self.can_export(),
             is_busy: tab.running.is_some(),
             has_span: timeline.is_some_and(|timeline| timeline.selected().is_some()),
             has_table: tab.panels.shows_statistics(),
@@ -214,7 +218,11 @@ impl App {
 /// A window that stands in the middle until it is dragged away.
 fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
     let middle = ctx.content_rect().center();
-    egui::Window::new(title).pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
+    let heading = egui::RichText::new(title).size(15.0).strong();
+    let window = egui::Window::new(heading).id(egui::Id::unique(("window", title)));
+    // Higher than it is at first, so that what scrolls in it does so only where the screen ends.
+    let window = window.default_height(ctx.content_rect().height());
+    window.pivot(egui::Align2::CENTER_CENTER).default_pos(middle).collapsible(false)
 }
 
 /// The captures that were opened last, at the end of the menu of files.

@@ -293,6 +293,9 @@ impl App {
     /// Does what the user asked for; returns what only the window can do.
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
+            Command::Choose(Purpose::Export(_)) if !self.can_export() => {
+                self.set_note("Only what is sorted to its end can be exported.".to_owned());
+            }
             Command::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
                 return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
@@ -303,6 +306,15 @@ impl App {
             Command::Quit => return Some(Effect::Quit),
             Command::Open(sources) => self.open(sources),
             Command::MoveFiles(sources) => self.move_files(sources),
+            Command::MoveFileBy(file, by_ns) => {
+                let sources = self.shown_sources().moved_by(&file, by_ns);
+                self.move_files(sources);
+            }
+            Command::ShowFileMoved(moved) => {
+                if let Some(timeline) = self.timeline_mut() {
+                    timeline.move_file(moved);
+                }
+            }
             Command::OpenDemo => self.open_demo(),
             Command::ShowPicker => self.show_picker(Purpose::Open),
             Command::List(folder) => tasks::list(folder, &self.wake),
@@ -418,6 +430,7 @@ fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging>
     match command {
         Command::Select(row) => timeline.select(row),
         Command::Reveal(row) => return timeline.reveal(row),
+        Command::ZoomToSpan => return timeline.show_span(),
         Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
         Command::ShowSlice(from_ns, to_ns) => timeline.show_slice(from_ns, to_ns),
         Command::Step(step) => return timeline.step(step),

@@ -90,6 +90,16 @@ impl Sources {
         names
     }
 
+    /// The same with the file of this name, as [`Sources::names`] calls it, moved further.
+    #[must_use]
+    pub fn moved_by(&self, name: &str, by_ns: i64) -> Self {
+        let files = self.files.iter().zip(self.names()).map(|(file, known)| {
+            let by_ns = if *known == *name { by_ns } else { 0 };
+            SourceFile { path: file.path.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
+        });
+        Self::new(files.collect())
+    }
+
     /// What they are called together, in a few words.
     #[must_use]
     pub fn title(&self) -> String {

@@ -13,6 +13,11 @@ use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::Density;
 
+/// The smallest text that can be chosen, in percent of the normal size.
+pub const TEXT_PERCENT_MIN: u16 = 60;
+/// The largest.
+pub const TEXT_PERCENT_MAX: u16 = 200;
+
 /// What commands depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
@@ -271,11 +276,11 @@ pub const TABLE: &[Entry] = &[
     })
     .checked(|state| state.colors.hues == Hues::ColorBlind),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
-        Command::SetTextPercent((state.text_percent + 10).min(200))
+        Command::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX))
     })
     .section(),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
-        Command::SetTextPercent((state.text_percent - 10).max(60))
+        Command::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN))
     }),
     entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| Command::SetTextPercent(100)),
     entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Back)),
@@ -399,10 +404,12 @@ pub const TABLE: &[Entry] = &[
 pub const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the rows"),
     ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
+    ("Ctrl + drag", "Move the rows of a file in time, where several are open"),
     ("Wheel", "Scroll the rows, or zoom: see Settings"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),
     ("Shift + wheel", "Move in time"),
     ("Click, double click", "Select a span, fill the view with it"),
+    ("Right click", "What can be done with the span, the selected time, the track"),
     ("W  S", "Zoom in and out at the pointer while held"),
     ("A  D", "Move in time while held"),
     ("Middle click on a tab", "Close it"),
@@ -426,12 +433,25 @@ pub fn key_text(ctx: &egui::Context, key: &KeyboardShortcut) -> String {
     names.into_iter().fold(text, |text, (name, sign)| text.replace(name, sign))
 }
 
+/// The first key of the command that is called so, as it stands on the keyboard; empty where it has none.
+#[must_use]
+pub fn key_of(ctx: &egui::Context, title: &str) -> String {
+    let entry = TABLE.iter().find(|entry| entry.title == title);
+    entry.and_then(|entry| entry.keys.first()).map(|key| key_text(ctx, key)).unwrap_or_default()
+}
+
+/// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
+#[must_use]
+pub fn is_behind_another(ui: &Ui) -> bool {
+    ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
+}
+
 /// The commands whose keys were pressed, as often as they were.
 #[must_use]
 pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     /// A key that is held while a frame takes long must not go on for seconds.
     const REPEATS_MAX: usize = 20;
-    if ui.memory(|memory| memory.top_modal_layer().is_some()) {
+    if is_behind_another(ui) {
         return Vec::new();
     }
     let is_typing = ui.ctx().text_edit_focused();

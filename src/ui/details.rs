@@ -3,6 +3,7 @@
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value;
 
+use super::reading_order::on_screen;
 use super::theme::Theme;
 use super::{Command, Step};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
@@ -14,6 +15,12 @@ use crate::store::lane::{LaneKind, RowIdx};
 
 /// The longest spans in a span that are listed.
 const CHILDREN_MAX: usize = 12;
+
+/// The least width of the names of facts, in points.
+const NAME_POINTS: f32 = 92.0;
+
+/// Below this width all stands in one column.
+const COLUMNS_POINTS: f32 = 480.0;
 
 /// The flows in each direction that are listed.
 const LINKS_MAX: usize = 50;
@@ -101,7 +108,7 @@ impl Details {
         self.row
     }
 
-    /// Shows everything in two columns: the facts, and the arguments with the spans around.
+    /// Shows everything side by side: the facts, the arguments, the spans around; below each other where there is no room.
     pub fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
@@ -123,6 +130,16 @@ impl Details {
             });
         });
         ui.add_space(2.0);
+        if ui.available_width() < COLUMNS_POINTS {
+            scrolled(ui, "all", |ui| {
+                self.show_facts(ui, theme);
+                ui.add_space(4.0);
+                self.show_arguments(ui, theme);
+                ui.add_space(4.0);
+                commands.extend(self.show_around(ui, theme));
+            });
+            return commands;
+        }
         ui.columns(3, |columns| {
             let [facts, arguments, around] = columns else { return };
             scrolled(facts, "facts", |ui| self.show_facts(ui, theme));
@@ -136,7 +153,7 @@ impl Details {
         let known = &self.description;
         let mut fact = |label: &str, text: String| {
             if !text.is_empty() {
-                pair(ui, theme, label, &shown(&text));
+                pair(ui, theme, (label, NAME_POINTS), &shown(&text));
             }
         };
         fact("Category", known.category.clone().unwrap_or_default());
@@ -174,11 +191,12 @@ impl Details {
                 ui.label(RichText::new("None").color(theme.weak_text));
             }
             Ok(Some(Value::Object(members))) => {
+                let width = keys_width(ui, members.iter().map(|(key, value)| (key.as_str(), value)));
                 for (index, (key, value)) in members.iter().enumerate() {
-                    show_value(ui, theme, key, value, index);
+                    show_value(ui, theme, (key, width), value, index);
                 }
             }
-            Ok(Some(value)) => show_value(ui, theme, "value", value, 0),
+            Ok(Some(value)) => show_value(ui, theme, ("value", NAME_POINTS), value, 0),
             Err(error) => {
                 ui.label(RichText::new(format!("Not readable as JSON: {error}")).color(theme.error));
                 ui.add(egui::Label::new(RichText::new(shown(&self.description.args_json)).monospace()).wrap());
@@ -240,14 +258,15 @@ impl Details {
 }
 
 /// One argument; objects and arrays unfold. Shows at most some hundred members of each: a frame must stay a frame.
-fn show_value(ui: &mut Ui, theme: &Theme, key: &str, value: &Value, salt: usize) {
+fn show_value(ui: &mut Ui, theme: &Theme, (key, width): (&str, f32), value: &Value, salt: usize) {
     const MEMBERS_MAX: usize = 200;
     let mut nested = |summary: String, members: Vec<(String, &Value)>| {
         let title = format!("{}  {summary}", shown(key));
         egui::CollapsingHeader::new(title).id_salt((key, salt)).default_open(members.len() <= 8).show(ui, |ui| {
             let hidden = members.len().saturating_sub(MEMBERS_MAX);
+            let width = keys_width(ui, members.iter().take(MEMBERS_MAX).map(|(key, value)| (key.as_str(), *value)));
             for (index, (key, value)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
-                show_value(ui, theme, &key, value, index);
+                show_value(ui, theme, (&key, width), value, index);
             }
             if hidden > 0 {
                 ui.label(RichText::new(format!("and {hidden} more")).color(theme.weak_text));
@@ -267,22 +286,35 @@ fn show_value(ui: &mut Ui, theme: &Theme, key: &str, value: &Value, salt: usize)
                 Value::String(text) => shown(text).into_owned(),
                 other => other.to_string(),
             };
-            pair(ui, theme, &shown(key), &text);
+            pair(ui, theme, (&shown(key), width), &text);
         }
     }
 }
 
+/// The width of the names of plain values that stand below each other: that of the longest, while values have more room.
+fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Value)>) -> f32 {
+    /// The part of the width that names take at most.
+    const PART_MAX: f32 = 0.45;
+    let font = egui::TextStyle::Body.resolve(ui.style());
+    let plain = members.filter(|(_, value)| !value.is_object() && !value.is_array());
+    let width = |key: &str| ui.fonts_mut(|fonts| key.chars().map(|letter| fonts.glyph_width(&font, letter)).sum());
+    let longest = plain.map(|(key, _)| width(key)).fold(0.0, f32::max);
+    longest.ceil().min(ui.available_width() * PART_MAX).max(NAME_POINTS)
+}
+
 /// A name and a value beside it; the value can be selected and copied, and takes as many lines as it needs.
-fn pair(ui: &mut Ui, theme: &Theme, name: &str, value: &str) {
-    const NAME_WIDTH: f32 = 92.0;
+fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), value: &str) {
     ui.horizontal_top(|ui| {
-        let name = egui::Label::new(RichText::new(name).color(theme.weak_text)).truncate();
-        let size = egui::vec2(NAME_WIDTH, ui.text_style_height(&egui::TextStyle::Body));
+        let name = egui::Label::new(RichText::new(on_screen(name)).color(theme.weak_text)).truncate();
+        let size = egui::vec2(width, ui.text_style_height(&egui::TextStyle::Body));
         ui.allocate_ui_with_layout(size, egui::Layout::left_to_right(egui::Align::Min), |ui| {
-            ui.set_min_width(NAME_WIDTH);
+            ui.set_min_width(width);
             ui.add(name);
         });
-        ui.add(egui::Label::new(value).selectable(true).wrap());
+        // What is copied stays as it is written: a text whose words are put in another order is none to be selected.
+        let ordered = on_screen(value);
+        let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
+        ui.add(egui::Label::new(&*ordered).selectable(is_as_written).wrap());
     });
 }
 
@@ -300,7 +332,7 @@ fn heading(ui: &mut Ui, theme: &Theme, text: &str) {
 }
 
 fn named(text: &str) -> String {
-    if text.is_empty() { "(no name)".to_owned() } else { shown(text).into_owned() }
+    if text.is_empty() { "(no name)".to_owned() } else { on_screen(&shown(text)).into_owned() }
 }
 
 fn joined(name: &str, id: &str) -> String {
@@ -311,12 +343,16 @@ fn joined(name: &str, id: &str) -> String {
     }
 }
 
-/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up. Empty where there is no other.
+/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up, and `< 0.1 %` where that would leave
+/// nothing of some. Empty where there is no other.
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
     if whole_ns == 0 {
         return String::new();
     }
     let tenths = u128::from(part_ns) * 1000 / u128::from(whole_ns);
+    if tenths == 0 && part_ns > 0 {
+        return "  < 0.1 %".to_owned();
+    }
     format!("  {}.{} %", tenths / 10, tenths % 10)
 }
 

@@ -8,6 +8,7 @@ use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
 use super::Command;
 use super::questions::{Question, TimeRange};
+use super::reading_order::on_screen;
 use super::theme::{Theme, color32};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
@@ -48,6 +49,11 @@ impl FlamePanel {
     /// Opens or closes it.
     pub fn toggle(&mut self) {
         self.is_open = !self.is_open;
+    }
+
+    /// Opens it.
+    pub fn open(&mut self) {
+        self.is_open = true;
     }
 
     /// Whether it is shown.
@@ -173,7 +179,7 @@ impl FlamePanel {
             });
             if let Some(text) = cut {
                 let at = pos2(rect.left() + 4.0, rect.center().y);
-                painter.text(at, Align2::LEFT_CENTER, text, font, color32(color.text_on()));
+                painter.text(at, Align2::LEFT_CENTER, on_screen(&text), font, color32(color.text_on()));
             }
         }
         response.widget_info(|| {
@@ -197,7 +203,8 @@ fn describe(tree: &CallTree, node: NodeIdx, samples: bool, snapshot: &Snapshot) 
         |weight: u64| if samples { format!("{} samples", grouped_digits(weight)) } else { duration_text(weight) };
     let whole = tree.nodes()[0].total.max(1);
     let percent = kept.total as f64 * 100.0 / whole as f64;
-    let name = shown(snapshot.names().get(kept.name).text).into_owned();
+    let name = shown(snapshot.names().get(kept.name).text);
+    let name = on_screen(&name);
     let count = if samples { String::new() } else { format!("\n{} spans", grouped_digits(kept.count)) };
     format!(
         "{name}\n{} ({percent:.1} %), by itself {}{count}\nRight click: search",

@@ -5,6 +5,7 @@ use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Strok
 use super::RowCommand;
 use super::pane::ShownPane;
 use super::places::Places;
+use super::reading_order::on_screen;
 use super::theme::{LABEL_POINTS, Theme};
 use super::timeline::Timeline;
 use crate::scene::labels::shorten_middle;
@@ -52,10 +53,40 @@ fn show_group(
         commands.push(RowCommand::ToggleFold(group.kind));
     }
     response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
-    response.on_hover_text(if beside.is_empty() { title } else { format!("{title}\n{beside}") });
+    response.on_hover_text(tip(timeline, group.kind, &title, &beside));
 }
 
-/// What can be done with the rows of a name.
+/// What is said of a name beside the pointer: what may be cut or out of view, and what the buttons do.
+fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
+    let mut lines = vec![on_screen(title).into_owned()];
+    lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
+    if let GroupKind::Track(track) = kind {
+        let process = timeline.process_text(timeline.snapshot.track(track).process);
+        lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
+    }
+    lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
+    lines.join("\n")
+}
+
+/// What can be done with the rows of a process or a track.
+pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
+    let is_process = matches!(kind, GroupKind::Process(_));
+    let fold = match (timeline.is_folded(kind), is_process) {
+        (true, true) => "Unfold the process",
+        (true, false) => "Unfold the track",
+        (false, true) => "Fold the process",
+        (false, false) => "Fold the track",
+    };
+    let mut choices = vec![(fold, RowCommand::ToggleFold(kind))];
+    if let GroupKind::Track(track) = kind {
+        let pin = if timeline.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
+        choices.push((pin, RowCommand::TogglePin(track)));
+    }
+    choices.push((if is_process { "Hide the process" } else { "Hide the track" }, RowCommand::Hide(kind)));
+    choices
+}
+
+/// The menu of a name.
 fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<RowCommand>) {
     let mut entry = |ui: &mut Ui, text: &str, command: RowCommand| {
         if ui.button(text).clicked() {
@@ -63,13 +94,9 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Ro
             ui.close();
         }
     };
-    let fold = if timeline.is_folded(kind) { "Unfold" } else { "Fold" };
-    entry(ui, fold, RowCommand::ToggleFold(kind));
-    if let GroupKind::Track(track) = kind {
-        let pin = if timeline.is_pinned(track) { "Unpin" } else { "Pin to the top" };
-        entry(ui, pin, RowCommand::TogglePin(track));
+    for (text, command) in choices(timeline, kind) {
+        entry(ui, text, command);
     }
-    entry(ui, "Hide", RowCommand::Hide(kind));
     if !timeline.arrangement.folded.hidden.is_empty() {
         entry(ui, "Show all hidden", RowCommand::ShowHidden);
     }
@@ -203,7 +230,7 @@ fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
         }
     });
     let text_at = pos2(left + INDENT, middle);
-    painter.text(text_at, Align2::LEFT_CENTER, text.unwrap_or_default(), font, theme.text);
+    painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, theme.text);
     if note_fits {
         let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_galley.size().y / 2.0);
         painter.galley(at, note_galley, theme.weak_text);

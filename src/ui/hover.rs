@@ -3,6 +3,7 @@
 use egui::{Pos2, RichText, Ui};
 
 use super::places::Places;
+use super::reading_order::on_screen;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use crate::base::time::{duration_text, seconds_text};
@@ -33,7 +34,8 @@ impl Timeline {
 
     fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
         let name = self.snapshot.names().get(span.name);
-        let title = if name.text.is_empty() { "(no name)".to_owned() } else { shown(name.text).into_owned() };
+        let title =
+            if name.text.is_empty() { "(no name)".to_owned() } else { on_screen(&shown(name.text)).into_owned() };
         let dur = match self.snapshot.lane(row.lane).kind {
             LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
             LaneKind::Spans => duration_text(span.dur_ns),

@@ -2,10 +2,12 @@
 
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
+use super::commands::is_behind_another;
 use super::navigation::Wheel;
 use super::places::Places;
 use super::timeline::Timeline;
 use super::{Command, Step};
+use crate::scene::rows::GroupKind;
 
 /// Points of wheel for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
@@ -17,6 +19,8 @@ pub(super) enum Drag {
     Move,
     /// Selects the time from here on.
     Range(i64),
+    /// Moves the file of these rows, taken hold of at this time.
+    File(GroupKind, i64),
 }
 
 /// Takes drags, the wheel and clicks.
@@ -29,7 +33,7 @@ pub(super) fn pointer(
     commands: &mut Vec<Command>,
 ) {
     for response in [canvas, gutter] {
-        drag(timeline, ui, places, response, response.id == canvas.id);
+        drag(timeline, ui, places, response, response.id == canvas.id, commands);
     }
     let ruler = ui.interact(places.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
     select_on_ruler(timeline, ui, places, &ruler);
@@ -45,17 +49,37 @@ pub(super) fn pointer(
 }
 
 /// Takes a drag of the canvas or of the names.
-fn drag(timeline: &mut Timeline, ui: &Ui, places: &Places, response: &Response, on_canvas: bool) {
+fn drag(
+    timeline: &mut Timeline,
+    ui: &Ui,
+    places: &Places,
+    response: &Response,
+    on_canvas: bool,
+    commands: &mut Vec<Command>,
+) {
     let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(places.canvas.center());
     if response.drag_started() {
         let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
-        timeline.drag = if selects && on_canvas { Drag::Range(timeline.time_at(places, origin)) } else { Drag::Move };
+        let moves_file = ui.input(|input| input.modifiers.command);
+        timeline.drag = match timeline.picked(places, origin).group.map(|group| group.kind) {
+            _ if selects && on_canvas => Drag::Range(timeline.time_at(places, origin)),
+            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => {
+                Drag::File(kind, timeline.time_at(places, origin))
+            }
+            _ => Drag::Move,
+        };
         timeline.hand.clear();
     }
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
     if let (Drag::Range(from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
         timeline.range = Some(ordered(from_ns, timeline.time_at(places, at)));
+        return;
+    }
+    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
+        let by_ns = timeline.to_the_pixel(timeline.time_at(places, at).saturating_sub(from_ns));
+        ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+        commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
         return;
     }
     if let Some(at) = held_at {
@@ -92,20 +116,37 @@ fn last_move(ui: &Ui) -> Vec2 {
     released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
 }
 
-/// A drag on the ruler selects time; a click lets go of it.
+/// A drag on the ruler selects time, or moves an edge of what is selected; a click lets go of it.
 fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, places: &Places, ruler: &Response) {
-    if ruler.hovered() {
-        ui.ctx().set_cursor_icon(egui::CursorIcon::Text);
+    if let Some(at) = ruler.hover_pos() {
+        let is_on_edge = other_edge(timeline, places, at).is_some();
+        let icon = if is_on_edge { egui::CursorIcon::ResizeHorizontal } else { egui::CursorIcon::Text };
+        ui.ctx().set_cursor_icon(icon);
     }
     let origin = ui.input(|input| input.pointer.press_origin());
+    if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
+        let fixed_ns = other_edge(timeline, places, origin).unwrap_or_else(|| timeline.time_at(places, origin));
+        timeline.drag = Drag::Range(fixed_ns);
+    }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
-    if let (Some(origin), Some(at)) = (origin, at) {
-        timeline.range = Some(ordered(timeline.time_at(places, origin), timeline.time_at(places, at)));
+    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.drag, at) {
+        timeline.range = Some(ordered(fixed_ns, timeline.time_at(places, at)));
     } else if ruler.clicked() {
         timeline.range = None;
     }
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
+}
+
+/// The edge of the selected time that stays while the one at a point of the window is dragged; `None` where none is near.
+fn other_edge(timeline: &Timeline, places: &Places, at: Pos2) -> Option<i64> {
+    /// The reach of a hand on a mouse.
+    const REACH_POINTS: f64 = 4.0;
+    let (from_ns, to_ns) = timeline.range?;
+    let x_px = f64::from((at.x - places.canvas.left()) * timeline.scale());
+    let distance = |ts_ns| (timeline.view.x_from_time(ts_ns) - x_px).abs() / f64::from(timeline.scale());
+    let (nearest, other_ns) = if distance(to_ns) <= distance(from_ns) { (to_ns, from_ns) } else { (from_ns, to_ns) };
+    (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
 
 fn ordered(a: i64, b: i64) -> (i64, i64) {
@@ -168,8 +209,7 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     const VIEWS_PER_SECOND: f64 = 1.0;
     /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
     const TAP_SECONDS: f64 = 0.05;
-    let is_behind_a_dialog = ui.memory(|memory| memory.top_modal_layer().is_some());
-    if is_behind_a_dialog || ui.ctx().text_edit_focused() {
+    if is_behind_another(ui) || ui.ctx().text_edit_focused() {
         return;
     }
     let (zoom, pan) = ui.input(|input| {

@@ -3,6 +3,7 @@
 use egui::{Align2, FontId, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
 
 use super::places::Places;
+use super::reading_order::on_screen;
 use super::rows::Arranging;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
@@ -34,6 +35,7 @@ impl Timeline {
     pub fn change_marks(&mut self, command: &MarkCommand) -> Option<Arranging> {
         match command {
             MarkCommand::Add => self.marks.add(self.moment()),
+            MarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
             MarkCommand::Choose(id) => self.marks.choose(*id),
             MarkCommand::Go(id) => {
                 self.marks.choose(*id);
@@ -151,7 +153,7 @@ pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Pl
         painter.vline(place.left(), places.ruler.y_range(), line);
         painter.rect_filled(*place, 2.0, color);
         let font = FontId::proportional(TEXT_POINTS);
-        painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, name, font, theme.canvas);
+        painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
         let response =
             ui.interact(place.intersect(places.ruler), ui.scope_id().with(("mark", mark.id)), Sense::click());
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", mark.name)));
@@ -189,6 +191,8 @@ pub(super) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
 
 /// The list of marks, in which they are named.
 pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    /// A name has room for some twenty letters: a grid alone would give it those of its heading.
+    const NAME_POINTS: f32 = 150.0;
     let mut commands = Vec::new();
     let marks = timeline.marks().all();
     if marks.is_empty() {
@@ -205,8 +209,9 @@ pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
             let mut before_ns = None;
             for mark in marks {
                 let mut name = mark.name.clone();
-                let field = egui::TextEdit::singleline(&mut name).desired_width(140.0).id_salt(("mark", mark.id));
-                if ui.add(field).changed() {
+                let field = egui::TextEdit::singleline(&mut name).id_salt(("mark", mark.id));
+                let field = field.background_color(theme.canvas);
+                if ui.add_sized(vec2(NAME_POINTS, ui.spacing().interact_size.y), field).changed() {
                     ask(MarkCommand::Rename(mark.id, name));
                 }
                 ui.label(time_text(timeline, mark));

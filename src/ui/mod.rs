@@ -2,6 +2,7 @@
 //! starts a thread.
 
 mod bars;
+mod canvas_menu;
 mod color_key;
 pub mod commands;
 pub mod details;
@@ -18,6 +19,7 @@ pub mod marks;
 pub mod menu;
 mod minimap;
 mod moves;
+mod moving;
 pub mod navigation;
 pub mod palette;
 mod pane;
@@ -27,6 +29,7 @@ pub mod preferences;
 pub mod progress;
 pub mod questions;
 mod range;
+mod reading_order;
 pub mod rows;
 mod ruler_bar;
 mod scroll_bar;
@@ -43,13 +46,14 @@ mod unsorted;
 pub mod welcome;
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use self::marks::RulerOrigin;
 use self::navigation::Navigation;
 use self::picker::Purpose;
 use self::preferences::{SecondStart, Sizes};
 use self::questions::Question;
-use crate::model::{Sources, TrackIdx};
+use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::marks::MarkId;
@@ -66,6 +70,10 @@ pub enum Command {
     Open(Sources),
     /// To load the files of the capture that is open anew, moved in time.
     MoveFiles(Sources),
+    /// To show one of them, by its name, later by so many nanoseconds while a hand moves it; `None`: where it is.
+    ShowFileMoved(Option<(Arc<str>, i64)>),
+    /// To move one of them further, by its name, and to load them anew.
+    MoveFileBy(Arc<str>, i64),
     /// To open the files whose paths were copied elsewhere.
     Paste,
     /// To open the files whose paths this text holds.
@@ -100,6 +108,12 @@ pub enum Command {
     SetTextPercent(u16),
     /// To show or hide a panel.
     Toggle(Panel),
+    /// To show a panel that answers questions, if it is not shown.
+    Show(Panel),
+    /// To show the statistics, and of this name all that they tell.
+    StatisticsOf(NameIdx),
+    /// To fill the view with the selected span, whatever time is selected.
+    ZoomToSpan,
     /// To select a row, or none.
     Select(Option<RowIdx>),
     /// To select a row and bring it into view.
@@ -200,6 +214,8 @@ pub enum TabCommand {
 pub enum MarkCommand {
     /// To mark the moment under the pointer, or of the selected span.
     Add,
+    /// To mark this moment.
+    AddAt(i64),
     /// To measure from a mark.
     Choose(MarkId),
     /// To bring a mark into view.

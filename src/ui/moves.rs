@@ -32,10 +32,17 @@ impl Timeline {
     pub fn show_selection(&mut self) -> Option<Arranging> {
         let mut to = *self.target();
         if let Some((from_ns, to_ns)) = self.range {
-            to.show_exactly(from_ns, to_ns);
+            to.show_range(from_ns, to_ns);
             self.jump(to);
             return None;
         }
+        self.show_span()
+    }
+
+    /// Fills the view with the selected span.
+    #[must_use]
+    pub fn show_span(&mut self) -> Option<Arranging> {
+        let mut to = *self.target();
         let row = self.selected?;
         let span = self.snapshot.row(row);
         to.show_range(span.start_ns, span.end_ns());

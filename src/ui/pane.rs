@@ -48,6 +48,9 @@ struct Drawn {
     rects: Rects,
     /// The names on spans, cut to fit.
     labels: Vec<SpanName>,
+    /// The same with some rows shifted, while a hand shifts them.
+    shifted: Option<(Rects, Vec<SpanName>)>,
+    scale: f32,
 }
 
 /// A pane with its place: what a frame shows of it.
@@ -130,8 +133,44 @@ impl Pane {
         let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
         let labels = span_names(ui, &frame, snapshot, options.scale);
         let is_late = frame.pending > 0;
-        self.drawn = Some(Drawn { view: *view, frame, rects, labels });
+        self.drawn = Some(Drawn { view: *view, frame, rects, labels, shifted: None, scale: options.scale });
         is_late
+    }
+
+    /// The groups of rows that the last frame shows.
+    pub fn drawn_groups(&self) -> Vec<Group> {
+        let Some(drawn) = &self.drawn else { return Vec::new() };
+        let (top_px, bottom_px) = frame::pixels_in_view(&drawn.view);
+        self.layout.groups_within(top_px, bottom_px)
+    }
+
+    /// Shows what the last frame drew in these groups further to the right.
+    pub fn shift(&mut self, groups: &[Group], right_px: f32) {
+        let Some(drawn) = &mut self.drawn else { return };
+        let bands: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                let top = frame::y_on_canvas(&drawn.view, group.top_px);
+                #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
+                let height = group.height_px as f32;
+                top..top + height
+            })
+            .collect();
+        // Groups stand from top to bottom.
+        let shift_at = |y: f32| {
+            let band = bands.get(bands.partition_point(|band| band.end <= y));
+            if band.is_some_and(|band| band.contains(&y)) { right_px } else { 0.0 }
+        };
+        let mut rects = drawn.frame.rects.clone();
+        for rect in &mut rects {
+            let shift = shift_at(f32::midpoint(rect.y0, rect.y1));
+            (rect.x0, rect.x1) = (rect.x0 + shift, rect.x1 + shift);
+        }
+        let mut labels = drawn.labels.clone();
+        labels.iter_mut().for_each(|label| label.x += shift_at(label.y));
+        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
+        let size_px = [drawn.view.width_px() as f32, drawn.view.height_px() as f32];
+        drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
     }
 
     /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
@@ -220,9 +259,13 @@ impl ShownPane<'_> {
     pub fn paint_spans(&self, ui: &Ui) {
         let painter = ui.painter_at(self.canvas);
         let Some(drawn) = &self.pane.drawn else { return };
-        painter.add(drawn.rects.shape(self.canvas));
+        let (rects, labels) = match &drawn.shifted {
+            Some((rects, labels)) => (rects, labels),
+            None => (&drawn.rects, &drawn.labels),
+        };
+        painter.add(rects.shape(self.canvas));
         let font = FontId::proportional(LABEL_POINTS);
-        for label in &drawn.labels {
+        for label in labels {
             let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
             painter.text(at, Align2::LEFT_CENTER, &label.text, font.clone(), label.color);
         }

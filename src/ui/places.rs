@@ -8,6 +8,9 @@ const RULER_POINTS: f32 = 26.0;
 /// The height of the map of the whole capture, in points.
 const MINIMAP_POINTS: f32 = 36.0;
 
+/// The part of the width that the names of rows take at most.
+pub(super) const GUTTER_PART_MAX: f32 = 0.45;
+
 /// Where the parts of the timeline are in the window, in points, on whole pixels.
 pub(super) struct Places {
     pub all: Rect,
@@ -39,7 +42,8 @@ impl Places {
             pos2(whole(available.left()), whole(available.top())),
             pos2(whole(available.right()), whole(available.bottom())),
         );
-        let x = whole(all.left() + gutter_points);
+        // A narrow window takes from the names only while it is narrow.
+        let x = whole(all.left() + gutter_points.min(all.width() * GUTTER_PART_MAX));
         let ruler_top = whole(all.top() + MINIMAP_POINTS);
         let rows_top = whole(ruler_top + RULER_POINTS);
         #[expect(clippy::cast_precision_loss, reason = "cut to the height of the window")]

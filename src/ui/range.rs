@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use egui::{Align2, FontId, Galley, Rect, Stroke, Ui, pos2, vec2};
+use egui::{Align2, CursorIcon, FontId, Galley, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::commands::key_of;
 use super::places::Places;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
+use super::{Command, Panel};
 use crate::base::time::duration_text;
 
-/// Paints the band, if a slice of time is selected and any of it is in view.
-pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) {
-    let Some((from_ns, to_ns)) = timeline.range else { return };
+/// Shows the band, if a slice of time is selected and any of it is in view; a click on its length opens the statistics.
+pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Option<Command> {
+    let (from_ns, to_ns) = timeline.range?;
     let x_of = |ts_ns| {
         let x_px = timeline.view.x_from_time(ts_ns).clamp(-10.0, timeline.view.width_px() + 10.0);
         places.ruler.left() + as_f32(x_px.round()) / timeline.scale()
@@ -32,11 +34,21 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme
     }
     let on_ruler = Rect::from_min_max(pos2(left, places.ruler.top()), pos2(right, places.ruler.bottom() - 1.0));
     painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
-    if let Some(length) = length(timeline, ui, places, theme) {
-        painter.rect_filled(length.place, 4.0, theme.accent);
-        let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
-        painter.galley(at.min, length.galley, theme.canvas);
-    }
+    let length = length(timeline, ui, places, theme)?;
+    let response = ui.interact(length.place, ui.scope_id().with("selected time"), Sense::click());
+    response.widget_info(|| {
+        let told = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
+        WidgetInfo::labeled(Role::Button, true, told)
+    });
+    painter.rect_filled(length.place, 4.0, if response.hovered() { theme.text } else { theme.accent });
+    let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
+    painter.galley(at.min, length.galley, theme.canvas);
+    let keys = ["Statistics", "Fit selection", "Let go of the selection"].map(|title| key_of(ui.ctx(), title));
+    let [statistics, fit, let_go] = keys;
+    let tip =
+        format!("Click, {statistics}: statistics of this time\n{fit}: fill the view with it\n{let_go}: let go of it");
+    let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
+    clicked.then_some(Command::Show(Panel::Statistics))
 }
 
 /// The length of the selected time, and where it is said on the ruler.

@@ -5,13 +5,14 @@ use egui::{Key, Modifiers, Rect, RichText, Sense, TextEdit, Ui, pos2, vec2};
 
 use super::Command;
 use super::questions::{Answer, Question};
+use super::reading_order::on_screen;
 use super::theme::Theme;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;
 use crate::query::filter::Filter;
 use crate::query::search::{Hit, Hits};
-use crate::scene::labels::shown;
+use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 
@@ -130,11 +131,14 @@ impl SearchPanel {
         theme: &Theme,
     ) -> Vec<Command> {
         const FIELD_POINTS: f32 = 380.0;
+        /// What the buttons and the number of hits take.
+        const REST_POINTS: f32 = 370.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
             let hint = "Search: name, /regex/, ~letters, dur>1ms, cat:, thread:, process:, arg.key=";
             let field = TextEdit::singleline(&mut self.text).hint_text(hint).background_color(theme.canvas);
-            let response = ui.add(field.desired_width(FIELD_POINTS));
+            let width = (ui.available_width() - REST_POINTS).clamp(100.0, FIELD_POINTS);
+            let response = ui.add(field.desired_width(width));
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
             if std::mem::take(&mut self.focuses) {
                 response.request_focus();
@@ -316,8 +320,12 @@ impl HitTexts {
         let clipped = painter.with_clip_rect(row);
         let right = clipped.text(row.right_top(), egui::Align2::RIGHT_TOP, dur, small.clone(), theme.text);
         let place = Rect::from_min_max(row.min, pos2(right.left() - 6.0, row.bottom()));
-        painter.with_clip_rect(place).text(row.min, egui::Align2::LEFT_TOP, name, title, theme.text);
-        let below = format!("{start} s  ·  {track}");
+        let short = painter.fonts_mut(|fonts| {
+            let short = shorten_middle(&name, place.width(), |letter| fonts.glyph_width(&title, letter));
+            on_screen(&short.unwrap_or_default()).into_owned()
+        });
+        painter.with_clip_rect(place).text(row.min, egui::Align2::LEFT_TOP, short, title, theme.text);
+        let below = format!("{start} s  ·  {}", on_screen(&track));
         clipped.text(row.left_bottom(), egui::Align2::LEFT_BOTTOM, below, small, theme.weak_text);
     }
 }

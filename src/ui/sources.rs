@@ -1,13 +1,17 @@
-//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed and not
-//! dragged: the clocks of two machines may be decades apart, and are to meet to the nanosecond.
+//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed, as the
+//! clocks of two machines may be decades apart and are to meet to the nanosecond, or dragged as far as the hand on the
+//! timeline would, which shows it meanwhile; the files are loaded anew once the hand lets go.
 
-use egui::{Key, RichText, TextEdit, Ui};
+use std::sync::Arc;
+
+use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
 
 use super::theme::Theme;
+use super::timeline::Timeline;
 use super::{Command, Panel};
 use crate::base::time::grouped_digits;
 use crate::base::units::{signed_time_ns, signed_time_text};
-use crate::model::{Losses, SourceFile, Sources};
+use crate::model::{SourceFile, Sources};
 use crate::scene::labels::{shorten_middle, shown};
 
 /// A column has room for a time of some centuries to the nanosecond.
@@ -21,19 +25,22 @@ const LETTERS_MAX: f32 = 40.0;
 pub struct SourcesPanel {
     of: Sources,
     texts: Vec<String>,
+    /// How far the hand has dragged a file, in points.
+    dragged_points: f64,
 }
 
 impl SourcesPanel {
-    /// Shows a line for each file; returns what is asked for.
-    pub fn show(&mut self, ui: &mut Ui, sources: &Sources, losses: &Losses, theme: &Theme) -> Vec<Command> {
+    /// Shows a line for each file; returns what is asked for. `timeline` is what a hand moves files on.
+    pub fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+        let losses = timeline.snapshot().losses();
         if self.of != *sources {
             self.of = sources.clone();
             self.reset();
         }
         let mut commands = Vec::new();
         let mut is_entered = false;
-        let why =
-            "What is added to the times of a file, such as 1.5ms or -2s; the files are then read and sorted anew.";
+        let why = "What is added to the times of a file, such as 1.5ms or -2s: typed, or dragged by its arrow, or with \
+                   Ctrl on the timeline; the files are then read and sorted anew.";
         ui.add(egui::Label::new(RichText::new(why).color(theme.weak_text)).wrap());
         ui.add_space(4.0);
         egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
@@ -44,12 +51,16 @@ impl SourcesPanel {
                         ui.label(RichText::new(heading).small().color(theme.weak_text));
                     }
                     ui.end_row();
-                    let lines = sources.files().iter().zip(sources.names()).zip(&mut self.texts);
-                    for (number, ((file, name), text)) in lines.enumerate() {
+                    for (number, (file, name)) in sources.files().iter().zip(sources.names()).enumerate() {
                         let short =
                             shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
                         ui.add(egui::Label::new(short).extend()).on_hover_text(file.path.display().to_string());
-                        is_entered |= offset_field(ui, number, &name, text, theme);
+                        ui.horizontal(|ui| {
+                            if let Some(text) = self.texts.get_mut(number) {
+                                is_entered |= offset_field(ui, number, &name, text, theme);
+                            }
+                            commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
+                        });
                         let lost: u64 =
                             losses.iter().filter(|lost| lost.file == Some(&*name)).map(|lost| lost.count).sum();
                         if lost == 0 {
@@ -75,6 +86,41 @@ impl SourcesPanel {
             }
         });
         commands
+    }
+
+    /// The arrow beside a field: a drag moves the file as far as the hand moves on the timeline.
+    fn drag_offset(
+        &mut self,
+        ui: &mut Ui,
+        (number, name): (usize, &Arc<str>),
+        offset_ns: i64,
+        timeline: &Timeline,
+        theme: &Theme,
+    ) -> Option<Command> {
+        let (place, response) = ui.allocate_exact_size(vec2(24.0, ui.spacing().interact_size.y), Sense::drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("Drag to move: {name}")));
+        let is_active = response.hovered() || response.dragged();
+        let stroke = Stroke::new(1.5, if is_active { theme.accent } else { theme.weak_text });
+        let (left, right) = (place.center() - vec2(8.0, 0.0), place.center() + vec2(8.0, 0.0));
+        ui.painter().line_segment([left, right], stroke);
+        for (tip, inwards) in [(left, 4.0), (right, -4.0)] {
+            ui.painter().line_segment([tip, tip + vec2(inwards, -4.0)], stroke);
+            ui.painter().line_segment([tip, tip + vec2(inwards, 4.0)], stroke);
+        }
+        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal).on_hover_text("Drag to move the file");
+        if response.drag_started() {
+            self.dragged_points = 0.0;
+        }
+        if !response.dragged() && !response.drag_stopped() {
+            return None;
+        }
+        self.dragged_points += f64::from(response.drag_delta().x);
+        let by_ns = timeline.time_of_points(self.dragged_points);
+        *self.texts.get_mut(number)? = signed_time_text(offset_ns.saturating_add(by_ns));
+        if response.drag_stopped() && by_ns != 0 {
+            return Some(Command::MoveFileBy(Arc::clone(name), by_ns));
+        }
+        Some(Command::ShowFileMoved((by_ns != 0).then(|| (Arc::clone(name), by_ns))))
     }
 
     fn reset(&mut self) {

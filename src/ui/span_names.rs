@@ -2,6 +2,7 @@
 
 use egui::{Color32, FontId, Ui};
 
+use super::reading_order::on_screen;
 use super::theme::{LABEL_POINTS, color32};
 use crate::base::time::duration_text;
 use crate::query::Snapshot;
@@ -9,6 +10,7 @@ use crate::scene::frame::Frame;
 use crate::scene::labels::{shorten_middle, shown};
 
 /// A name at its place.
+#[derive(Clone)]
 pub(super) struct SpanName {
     /// The left end, in pixels of the canvas.
     pub x: f32,
@@ -40,6 +42,7 @@ pub(super) fn span_names(ui: &Ui, frame: &Frame, snapshot: &Snapshot, scale: f32
             let used: f32 = cut.chars().map(&mut advance).sum();
             let dur = format!("  {}", duration_text(label.dur_ns));
             let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
+            let cut = on_screen(&cut);
             let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };
             texts.push(SpanName { x: label.x0, y: label.y, text, color: color32(label.color) });
         }

@@ -10,6 +10,7 @@ use super::Command;
 use super::bars::Bars;
 use super::picker::Purpose;
 use super::questions::{Answer, NameFacts, Question, TimeRange};
+use super::reading_order::on_screen;
 use super::theme::Theme;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
@@ -17,7 +18,7 @@ use crate::model::NameIdx;
 use crate::query::Snapshot;
 use crate::query::aggregate::{NameTotals, Totals};
 use crate::query::filter::quoted;
-use crate::scene::labels::shown;
+use crate::scene::labels::{shorten_middle, shown};
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
@@ -86,6 +87,8 @@ pub struct StatisticsPanel {
     sorted_by: Column,
     ascending: bool,
     chosen: Option<NameIdx>,
+    /// The name whose line is to be brought into view.
+    to_reveal: Option<NameIdx>,
     facts: Option<Arc<NameFacts>>,
 }
 
@@ -93,6 +96,19 @@ impl StatisticsPanel {
     /// Opens or closes it.
     pub fn toggle(&mut self) {
         self.is_open = !self.is_open;
+    }
+
+    /// Opens it.
+    pub fn open(&mut self) {
+        self.is_open = true;
+    }
+
+    /// Chooses a name and brings its line into view. Returns what is to be asked, if the time is known of which.
+    pub fn choose(&mut self, name: NameIdx) -> Option<Question> {
+        (self.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
+        self.words.clear();
+        self.filter();
+        self.asked.map(|range| Question::Name(name, range))
     }
 
     /// Whether it is shown.
@@ -125,6 +141,12 @@ impl StatisticsPanel {
         }
     }
 
+    /// The same of a name whose line is in view.
+    fn choose_shown(&mut self, name: NameIdx) -> Option<Command> {
+        (self.chosen, self.facts) = (Some(name), None);
+        self.asked.map(|range| Command::Ask(Question::Name(name, range)))
+    }
+
     /// Shows the table and the chosen name. `range` is the selected time.
     pub fn show(
         &mut self,
@@ -141,13 +163,19 @@ impl StatisticsPanel {
             commands.extend(self.chosen.map(|name| Command::Ask(Question::Name(name, range))));
         }
         ui.horizontal(|ui| {
-            ui.label(RichText::new("Statistics").strong());
             let of = match range {
                 Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
                 None => "of the whole capture".to_owned(),
             };
-            ui.label(RichText::new(of).color(theme.weak_text));
-            let field = TextEdit::singleline(&mut self.words).hint_text("Filter names").desired_width(160.0);
+            let is_narrow = ui.available_width() < NARROW_POINTS;
+            let title = ui.label(RichText::new("Statistics").strong());
+            if is_narrow {
+                title.on_hover_text(of);
+            } else {
+                ui.label(RichText::new(of).color(theme.weak_text));
+            }
+            let field = TextEdit::singleline(&mut self.words).hint_text("Filter names");
+            let field = field.desired_width(if is_narrow { 90.0 } else { 160.0 });
             if ui.add(field.background_color(theme.canvas)).changed() {
                 self.filter();
             }
@@ -156,11 +184,10 @@ impl StatisticsPanel {
                 if ui.button("Close").clicked() {
                     commands.push(Command::Toggle(super::Panel::Statistics));
                 }
-                if ui.button("Copy as CSV").clicked() {
-                    commands.push(Command::CopyTable);
-                }
-                if ui.button("Save as CSV...").clicked() {
-                    commands.push(Command::Choose(Purpose::Table));
+                if is_narrow {
+                    ui.menu_button("CSV", |ui| show_csv(ui, &mut commands));
+                } else {
+                    show_csv(ui, &mut commands);
                 }
             });
         });
@@ -209,9 +236,8 @@ impl StatisticsPanel {
             self.show_heads(ui, width, theme);
             chosen = self.show_lines(ui, width, theme);
         });
-        if let (Some(name), Some(range)) = (chosen, self.asked) {
-            (self.chosen, self.facts) = (Some(name), None);
-            commands.push(Command::Ask(Question::Name(name, range)));
+        if let Some(name) = chosen {
+            commands.extend(self.choose_shown(name));
         }
     }
 
@@ -239,40 +265,48 @@ impl StatisticsPanel {
     }
 
     /// The lines in view. Returns the name that was chosen.
-    fn show_lines(&self, ui: &mut Ui, width: f32, theme: &Theme) -> Option<NameIdx> {
+    fn show_lines(&mut self, ui: &mut Ui, width: f32, theme: &Theme) -> Option<NameIdx> {
         let columns = columns_of(width);
         let mut chosen = None;
-        ScrollArea::vertical().id_salt("totals").auto_shrink(false).show_rows(
-            ui,
-            ROW_POINTS,
-            self.shown.len(),
-            |ui, rows| {
-                ui.spacing_mut().item_spacing.y = 0.0;
-                for line in self.shown.get(rows).unwrap_or_default().iter().map(|&line| &self.lines[line as usize]) {
-                    let (row, response) = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click());
-                    if self.chosen == Some(line.name) || response.hovered() {
-                        let color = if self.chosen == Some(line.name) { theme.raised } else { theme.header };
-                        ui.painter().rect_filled(row, 2.0, color);
-                    }
-                    for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
-                        let cell = Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range());
-                        paint_cell(ui, cell, column, &line.text_of(column), theme.text);
-                    }
-                    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, &line.text));
-                    if response.clicked() {
-                        chosen = Some(line.name);
-                    }
+        let mut area = ScrollArea::vertical().id_salt("totals").auto_shrink(false);
+        if let Some(line) = self.line_to_reveal() {
+            self.to_reveal = None;
+            let above = (ui.available_height() - ROW_POINTS) / 2.0;
+            area = area.vertical_scroll_offset((line as f32 * ROW_POINTS - above).max(0.0));
+        }
+        area.show_rows(ui, ROW_POINTS, self.shown.len(), |ui, rows| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            for line in self.shown.get(rows).unwrap_or_default().iter().map(|&line| &self.lines[line as usize]) {
+                let (row, response) = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click());
+                if self.chosen == Some(line.name) || response.hovered() {
+                    let color = if self.chosen == Some(line.name) { theme.raised } else { theme.header };
+                    ui.painter().rect_filled(row, 2.0, color);
                 }
-            },
-        );
+                for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
+                    let cell = Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range());
+                    paint_cell(ui, cell, column, &line.text_of(column), theme.text);
+                }
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, &line.text));
+                if response.clicked() {
+                    chosen = Some(line.name);
+                }
+                response.on_hover_text(line.tip());
+            }
+        });
         chosen
+    }
+
+    /// Which line is to be brought into view, if it is there.
+    fn line_to_reveal(&self) -> Option<usize> {
+        let name = self.to_reveal?;
+        self.shown.iter().position(|&line| self.lines[line as usize].name == name)
     }
 
     fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
         let Some(name) = self.chosen else { return };
         let text = snapshot.names().get(name).text;
         ui.horizontal(|ui| {
-            ui.add(egui::Label::new(RichText::new(shown(text).into_owned()).strong()).truncate());
+            ui.add(egui::Label::new(RichText::new(on_screen(&shown(text))).strong()).truncate());
             if ui.small_button("Search").clicked() {
                 commands.push(Command::SearchFor(quoted(text)));
             }
@@ -362,6 +396,14 @@ impl StatisticsPanel {
 }
 
 impl Line {
+    /// The whole name, which the table may have cut, and its category.
+    fn tip(&self) -> String {
+        match self.category.as_str() {
+            "" => on_screen(&shown(&self.text)).into_owned(),
+            category => format!("{}\n{}", on_screen(&shown(&self.text)), on_screen(&shown(category))),
+        }
+    }
+
     fn text_of(&self, column: Column) -> String {
         match column {
             Column::Name => shown(&self.text).into_owned(),
@@ -389,6 +431,19 @@ const NUMBER_POINTS: f32 = 76.0;
 /// Below this the table scrolls: names of some twenty letters, and all numbers.
 const TABLE_POINTS_MIN: f32 = 140.0 + NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
 
+/// Below this width the line above the table says and offers less.
+const NARROW_POINTS: f32 = 640.0;
+
+/// What can be done with the table.
+fn show_csv(ui: &mut Ui, commands: &mut Vec<Command>) {
+    if ui.button("Copy as CSV").clicked() {
+        commands.push(Command::CopyTable);
+    }
+    if ui.button("Save as CSV...").clicked() {
+        commands.push(Command::Choose(Purpose::Table));
+    }
+}
+
 /// The left and right end of each column.
 fn columns_of(width: f32) -> [(f32, f32); Column::ALL.len()] {
     let numbers = NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
@@ -405,13 +460,20 @@ fn arrow(middle: Pos2, points_up: bool, color: Color32) -> Shape {
     Shape::convex_polygon(corners.to_vec(), color, Stroke::NONE)
 }
 
-/// Returns where the text stands.
+/// Returns where the text stands. Names are shortened in their middle: many differ only at their end.
 fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: Color32) -> Rect {
     let inside = cell.shrink2(vec2(4.0, 0.0));
+    let font = FontId::proportional(12.0);
+    let text = match column {
+        Column::Name => ui.fonts_mut(|fonts| {
+            shorten_middle(text, inside.width(), |letter| fonts.glyph_width(&font, letter)).unwrap_or_default()
+        }),
+        _ => text.into(),
+    };
     let painter = ui.painter().with_clip_rect(inside.intersect(ui.clip_rect()));
     let (at, align) = match column {
         Column::Name => (inside.left_center(), Align2::LEFT_CENTER),
         _ => (inside.right_center(), Align2::RIGHT_CENTER),
     };
-    painter.text(at, align, text, FontId::proportional(12.0), color)
+    painter.text(at, align, on_screen(&text), font, color)
 }

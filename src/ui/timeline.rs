@@ -6,14 +6,18 @@ use std::time::Instant;
 
 use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
+use super::canvas_menu::Clicked;
 use super::input::Drag;
 use super::marks::RulerOrigin;
+use super::moving::Moving;
 use super::navigation::Navigation;
 use super::pane::{Pane, ShownPane};
-use super::places::Places;
+use super::places::{GUTTER_PART_MAX, Places};
 use super::ruler_bar::PointerTime;
 use super::theme::Theme;
-use super::{Command, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted};
+use super::{
+    Command, canvas_menu, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted,
+};
 use crate::base::time::{duration_text, seconds_text};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
@@ -88,6 +92,10 @@ pub struct Timeline {
     pub(super) hand: egui::util::History<Pos2>,
     /// What of the map the hand has taken hold of.
     pub(super) map_grip: Option<Grip>,
+    /// The file that a hand moves through time.
+    pub(super) moving: Option<Moving>,
+    /// What was under the pointer when the right button was pressed.
+    pub(super) clicked: Option<Clicked>,
     /// The slice of time that is selected.
     pub(super) range: Option<(i64, i64)>,
     pub(super) marks: Marks,
@@ -160,6 +168,8 @@ impl Timeline {
             drag: Drag::Move,
             hand: egui::util::History::new(2..100, 0.1),
             map_grip: None,
+            moving: None,
+            clicked: None,
             range: None,
             marks: Marks::default(),
             ruler_origin: RulerOrigin::default(),
@@ -191,6 +201,8 @@ impl Timeline {
             view,
             selected,
             hovered: None,
+            moving: None,
+            clicked: None,
             survey: None,
             filtered: None,
             hits: None,
@@ -360,17 +372,19 @@ impl Timeline {
         let covered = covered.chain(length);
         self.paint(ui, &places, theme, &covered.collect::<Vec<_>>(), pointer.as_ref());
         unsorted::paint(self, ui, &places, theme);
-        range::paint(self, ui, &places, theme);
+        commands.extend(range::show(self, ui, &places, theme));
         flow_curves::paint(self, ui, &places, theme);
         commands.extend(marks::show(self, &flags, ui, &places, theme));
         if let Some(pointer) = &pointer {
             pointer.paint(ui, &places, theme);
         }
+        self.paint_moving(ui, &places, theme);
         drop(flags);
         minimap::show(self, ui, &places, theme);
         commands.extend(gutter::show(self, ui, &places, theme).into_iter().map(Command::Rows));
         scroll_bar::show(self, ui, &places, theme);
         filter::show(self, ui, places.tools, theme, &mut commands);
+        canvas_menu::show(self, &places, &response, theme, &mut commands);
         self.show_hover(&response, &places, theme, ui);
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
         commands
@@ -459,7 +473,7 @@ impl Timeline {
         }
     }
 
-    fn redraw(&mut self) {
+    pub(super) fn redraw(&mut self) {
         self.rows.redraw();
         self.pinned.redraw();
     }
@@ -505,6 +519,7 @@ impl Timeline {
         if is_late {
             ui.ctx().request_repaint();
         }
+        self.shift_moving();
     }
 
     fn paint(&self, ui: &Ui, places: &Places, theme: &Theme, covered: &[Rect], pointer: Option<&PointerTime>) {
@@ -544,8 +559,11 @@ impl Timeline {
         if response.hovered() || response.dragged() {
             ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
         }
-        let most = places.all.width() * 0.6;
-        self.gutter_points = (self.gutter_points + response.drag_delta().x).clamp(80.0_f32.min(most), most.max(80.0));
+        if response.dragged() {
+            let most = places.all.width() * GUTTER_PART_MAX;
+            let wanted = places.gutter.width() + response.drag_delta().x;
+            self.gutter_points = wanted.clamp(80.0_f32.min(most), most.max(80.0));
+        }
     }
 }
 

@@ -76,3 +76,63 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     let start_ns = desk.harness.state_mut().timeline_mut().expect("a timeline").snapshot().start_ns();
     assert_eq!(start_ns, -2_000_000_000);
 }
+
+/// The places of a drag by the hand from one to another, in steps.
+fn drag(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
+    let button =
+        |pressed, pos| egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers };
+    for event in [egui::Event::PointerMoved(from), button(true, from)] {
+        desk.harness.event_modifiers(event, modifiers);
+        desk.harness.step();
+    }
+    for step in 1..=4 {
+        let at = from + (to - from) * (step as f32 / 4.0);
+        desk.harness.event_modifiers(egui::Event::PointerMoved(at), modifiers);
+        desk.harness.step();
+    }
+    desk.harness.event_modifiers(button(false, to), modifiers);
+    desk.harness.step();
+}
+
+#[test]
+fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
+    let mut desk = Desk::with_two_files(SCREEN);
+    desk.harness.run_steps(3);
+    let canvas = desk.harness.get_by_role(egui::Role::Canvas).rect();
+    let row = desk.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
+        let label = node.accesskit_node().label().unwrap_or_default();
+        label.contains("other.json").then(|| node.rect())
+    });
+    let row = row.expect("the process of the other file");
+    let from = egui::pos2(canvas.left() + 200.0, row.center().y);
+    let (start_ns, ns_per_px) = {
+        let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
+        (view.start_ns(), view.ns_per_px())
+    };
+    drag(&mut desk, from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
+    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
+    let files = desk.harness.state().shown_sources();
+    assert_eq!(files.files()[0].offset_ns, 0);
+    let expected_ns = 100.0 * ns_per_px;
+    let moved_ns = files.files()[1].offset_ns as f64;
+    assert!((moved_ns - expected_ns).abs() <= 2.0 * ns_per_px, "{moved_ns} and not {expected_ns}");
+    // What is looked at stays where it was: the hand has moved a file and not the view.
+    let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
+    assert_eq!(view.start_ns(), start_ns);
+    assert!((view.ns_per_px() / ns_per_px - 1.0).abs() < 1e-6, "{} and not {ns_per_px}", view.ns_per_px());
+}
+
+#[test]
+fn the_arrow_beside_an_offset_moves_its_file_as_far_as_the_hand() {
+    let mut desk = Desk::with_two_files(SCREEN);
+    desk.give("Files and their clocks");
+    desk.until("the files", |desk| desk.says("Drag to move: other.json"));
+    desk.harness.run_steps(3);
+    let arrow = desk.harness.get_by_label("Drag to move: other.json").rect().center();
+    let ns_per_px = desk.harness.state_mut().timeline_mut().expect("a timeline").view().ns_per_px();
+    drag(&mut desk, arrow, arrow - vec2(50.0, 0.0), Modifiers::NONE);
+    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
+    let moved_ns = desk.harness.state().shown_sources().files()[1].offset_ns as f64;
+    assert!((moved_ns + 50.0 * ns_per_px).abs() <= 2.0 * ns_per_px, "{moved_ns}");
+    desk.until("the field", |desk| offsets(desk).get(1).is_some_and(|text| text.starts_with('-')));
+}

@@ -6,3 +6,4 @@ mod copied;
 mod desk;
 mod files;
 mod finding;
+mod menus;

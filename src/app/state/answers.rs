@@ -69,6 +69,10 @@ impl App {
                     Err(error) => {
                         // What was sorted before it failed stays to be looked at.
                         tab.stop_growing();
+                        // Files that were to be moved are where they were.
+                        if let Some(timeline) = tab.timeline_mut() {
+                            timeline.move_file(None);
+                        }
                         self.fail(at, "The trace cannot be opened", error);
                     }
                 }
