@@ -44,7 +44,7 @@ pub fn choose(
     }
     let spawned = match purpose {
         Purpose::Open => wait(dialog.pick_files(), purpose, wake),
-        Purpose::Export(_) | Purpose::Table | Purpose::Picture(_) => {
+        Purpose::Export(_) | Purpose::Table | Purpose::Picture(_) | Purpose::WindowPicture => {
             let file = dialog.set_file_name(suggested_name).save_file();
             wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }

@@ -140,7 +140,7 @@ impl App {
             });
         }
         if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {
-            in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(460.0).show(&ctx, |ui| {
+            in_the_middle("Files", &ctx).open(&mut self.shown.sources).default_width(600.0).show(&ctx, |ui| {
                 commands.extend(tab.sources.show(ui, &capture.sources, &capture.timeline, theme));
             });
         }

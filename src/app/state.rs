@@ -90,6 +90,8 @@ pub struct App {
     pub(super) adapter: String,
     pub(super) budget: RectBudget,
     pub(super) folder: Option<PathBuf>,
+    /// Where the next picture of the window is to be written.
+    pub(super) window_picture: Option<PathBuf>,
 }
 
 impl App {
@@ -139,6 +141,7 @@ impl App {
             adapter: String::new(),
             budget: RectBudget::HARDWARE,
             folder: None,
+            window_picture: None,
         }
     }
 

@@ -20,6 +20,7 @@ use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::query::flow_chain::{self, FlowChain};
+use crate::render::readback::Pixels;
 use crate::scene::survey::Survey;
 use crate::store::RowIdx;
 use crate::ui::ExportFormat;
@@ -209,6 +210,11 @@ pub fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wa
         let pixels = picture.draw().map_err(|error| error.to_string())?;
         write_png(&pixels, path, &sources).map_err(|error| error.to_string())
     });
+}
+
+/// Writes pixels into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
+pub fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &Wake) {
+    write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
 }
 
 fn write_error(path: &Path, source: std::io::Error) -> String {

@@ -242,18 +242,24 @@ impl Shell {
             return;
         }
         open.surface.resize([size.width, size.height]);
+        let to_write = self.app.take_window_picture();
         let input = open.egui.take_egui_input(&open.window);
         let context = open.egui.egui_ctx().clone();
         let app = &mut self.app;
         let mut effects = Vec::new();
         let output = context.run_ui(input, |ui| effects.extend(app.show(ui)));
         open.egui.handle_platform_output_with_event_loop(&open.window, event_loop, output.platform_output);
-        let picture = Picture {
+        let mut picture = Picture {
             primitives: context.tessellate(output.shapes, output.pixels_per_point),
             textures: output.textures_delta,
             pixels_per_point: output.pixels_per_point,
             background: self.app.theme().canvas,
         };
+        if let Some(path) = to_write {
+            let drawn = open.surface.read_back(&mut picture);
+            self.app.write_window_picture(path, drawn);
+            open.window.request_redraw();
+        }
         open.window.pre_present_notify();
         let presented = open.surface.present(picture);
         let title = self.app.title();

@@ -18,6 +18,7 @@ pub struct Picture {
 /// Paints pictures for targets of one format.
 pub struct Painter {
     egui: egui_wgpu::Renderer,
+    format: wgpu::TextureFormat,
 }
 
 impl Painter {
@@ -27,7 +28,13 @@ impl Painter {
         let options = egui_wgpu::RendererOptions { dithering: false, ..egui_wgpu::RendererOptions::default() };
         let mut egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
         egui.callback_resources.insert(RectPipeline::new(&gpu.device, format));
-        Self { egui }
+        Self { egui, format }
+    }
+
+    /// The format of what it paints on.
+    #[must_use]
+    pub fn format(&self) -> wgpu::TextureFormat {
+        self.format
     }
 
     /// Bytes of rectangles that the last picture had to upload.

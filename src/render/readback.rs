@@ -27,7 +27,7 @@ impl Pixels {
     }
 }
 
-/// Paints a picture onto a texture of its own and reads it back; `painter` must be one for [`FORMAT`].
+/// Paints a picture onto a texture of its own, in the format of its `painter`, and reads it back.
 ///
 /// # Errors
 /// [`GpuError::TooLarge`] for more pixels than the card takes, [`GpuError::Lost`] if it goes away meanwhile.
@@ -48,7 +48,7 @@ pub fn paint_offscreen(
         mip_level_count: 1,
         sample_count: 1,
         dimension: wgpu::TextureDimension::D2,
-        format: FORMAT,
+        format: painter.format(),
         usage: wgpu::TextureUsages::RENDER_ATTACHMENT | wgpu::TextureUsages::COPY_SRC,
         view_formats: &[],
     });
@@ -87,6 +87,11 @@ pub fn paint_offscreen(
     let mut rgba = Vec::with_capacity(row_bytes as usize * height as usize);
     for row in mapped.chunks(padded_row_bytes as usize) {
         rgba.extend(row.iter().take(row_bytes as usize));
+    }
+    if painter.format() == wgpu::TextureFormat::Bgra8Unorm {
+        for pixel in rgba.as_chunks_mut::<4>().0 {
+            pixel.swap(0, 2);
+        }
     }
     Ok(Pixels { width, height, rgba })
 }

@@ -2,6 +2,7 @@
 
 use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};
+use super::readback::{Pixels, paint_offscreen};
 
 /// A window's surface with what paints on it.
 pub struct WindowSurface {
@@ -79,6 +80,22 @@ impl WindowSurface {
         self.surface = self.gpu.instance.create_surface(window)?;
         self.configure();
         Ok(())
+    }
+
+    /// The pixels of a picture, which is still to be shown.
+    ///
+    /// # Errors
+    /// [`GpuError::Lost`] if the card goes away meanwhile.
+    pub fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
+        // What is drawn comes to the card once; what is given up stays until the picture is shown.
+        self.painter.take_textures(&self.gpu, &mut picture.textures);
+        let same = Picture {
+            primitives: picture.primitives.clone(),
+            textures: egui::TexturesDelta::default(),
+            pixels_per_point: picture.pixels_per_point,
+            background: picture.background,
+        };
+        paint_offscreen(&self.gpu, &mut self.painter, [self.config.width, self.config.height], same)
     }
 
     /// Paints and shows a picture.

@@ -237,6 +237,9 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::File, "Export picture of twice the size...", &[], When::Capture, |_| {
         Command::Choose(Purpose::Picture(PictureSize::Doubled))
     }),
+    entry(Menu::File, "Export picture of the window...", &[], When::Always, |_| {
+        Command::Choose(Purpose::WindowPicture)
+    }),
     entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::CopySpan).section(),
     entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::CopyTable),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::Quit).section(),

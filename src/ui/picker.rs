@@ -21,6 +21,8 @@ pub enum Purpose {
     Table,
     /// To be written with a picture of the timeline.
     Picture(PictureSize),
+    /// To be written with a picture of the window, with its panels.
+    WindowPicture,
 }
 
 impl Purpose {
@@ -32,6 +34,7 @@ impl Purpose {
             Self::Export(_) => "Export the sorted trace",
             Self::Table => "Save the statistics",
             Self::Picture(_) => "Save a picture of the timeline",
+            Self::WindowPicture => "Save a picture of the window",
         }
     }
 
@@ -45,6 +48,7 @@ impl Purpose {
             Self::Open => String::new(),
             Self::Table => format!("{stem}-statistics.csv"),
             Self::Picture(_) => format!("{stem}.png"),
+            Self::WindowPicture => format!("{stem}-window.png"),
             Self::Export(format) => {
                 let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
                 format!("{stem}-{what}.{}", format.extension())
@@ -106,7 +110,7 @@ impl Picker {
         let verb = match self.purpose {
             Purpose::Open => "Open",
             Purpose::Export(_) => "Export",
-            Purpose::Table | Purpose::Picture(_) => "Save",
+            Purpose::Table | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io::{BufReader, Write};
+use std::path::Path;
 use std::process::{Command, Stdio};
 
 use crate::desk::{Desk, text, until};
@@ -56,11 +57,7 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     let output = desk.folder.path().join("timeline.png");
     window.enter(text(&output));
     until("the picture", || output.is_file().then_some(()));
-    let file = BufReader::new(File::open(&output).expect("readable"));
-    let mut reader = png::Decoder::new(file).read_info().expect("a picture");
-    let mut bytes = vec![0; reader.output_buffer_size().expect("not too large")];
-    let info = reader.next_frame(&mut bytes).expect("a picture");
-    let (width, height) = (info.width as usize, info.height as usize);
+    let ((width, height), bytes) = decoded(&output);
     assert!(width == 1280 && height > 600, "{width} x {height}");
     // The line at the bottom is not in it; around the window is an edge as thick as the manager of windows likes. The edges of
     // slanted lines round otherwise where they lie elsewhere.
@@ -72,6 +69,47 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     let different = |edge| {
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
         places.filter(|&place| differs(place, edge)).count()
+    };
+    let different = (0..3).map(different).min().expect("three");
+    assert!(different * 1000 < width * height, "{different} pixels differ");
+}
+
+/// The width and the height of a picture in a file, and its bytes.
+fn decoded(path: &Path) -> ((usize, usize), Vec<u8>) {
+    let file = BufReader::new(File::open(path).expect("readable"));
+    let mut reader = png::Decoder::new(file).read_info().expect("a picture");
+    let mut bytes = vec![0; reader.output_buffer_size().expect("not too large")];
+    let info = reader.next_frame(&mut bytes).expect("a picture");
+    ((info.width as usize, info.height as usize), bytes)
+}
+
+#[test]
+fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
+    let desk = Desk::new();
+    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    window.key("ctrl+t");
+    window.point((5, 5));
+    let screen = window.settled();
+    window.key("ctrl+shift+p");
+    window.until("the list of commands", |window| (window.look() != screen).then_some(()));
+    window.xdotool(&["type", "--delay", "10", "picture of the window"]);
+    window.key("Return");
+    window.settled();
+    let output = desk.folder.path().join("window.png");
+    window.enter(text(&output));
+    until("the picture", || output.is_file().then_some(()));
+    let ((width, height), bytes) = decoded(&output);
+    assert_eq!((width, height), (1280, 800));
+    // All but the line at the bottom, which says that the picture is drawn; around the window is an edge as thick as the manager
+    // of windows likes.
+    let height = height - 24;
+    let different = |edge: usize| {
+        let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));
+        let differs = |&(x, y): &(usize, usize)| {
+            let drawn = &bytes[4 * (y * width + x)..][..3];
+            drawn.iter().zip(screen.at(x + edge, y + edge)).any(|(drawn, shown)| drawn.abs_diff(shown) > 12)
+        };
+        places.filter(differs).count()
     };
     let different = (0..3).map(different).min().expect("three");
     assert!(different * 1000 < width * height, "{different} pixels differ");
