@@ -220,24 +220,29 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
     let mut blocks = Vec::new();
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
     while loaded.open() > 0 {
-        loaded
-            .advance(None, |stretch| {
-                for (offset, event) in stretch.events.iter().enumerate() {
-                    let detail = match event.detail {
-                        0 => 0,
-                        detail => block.details.push_blob(stretch.details.blob(detail)),
-                    };
-                    block.events.push(crate::model::Event { detail, ..*event });
-                    origins.push(stretch.origin(offset));
-                    if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
-                        blocks.push(context.spill.write(&block, &origins)?);
-                        block = Chunk::default();
-                        origins.clear();
-                    }
+        let Some((written, used_up)) = loaded.advance(None, |stretch| {
+            for (offset, event) in stretch.events.iter().enumerate() {
+                let detail = match event.detail {
+                    0 => 0,
+                    detail => block.details.push_blob(stretch.details.blob(detail)),
+                };
+                block.events.push(crate::model::Event { detail, ..*event });
+                origins.push(stretch.origin(offset));
+                if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
+                    blocks.push(context.spill.write(&block, &origins)?);
+                    block = Chunk::default();
+                    origins.clear();
                 }
-                io::Result::Ok(())
-            })
-            .map_or(Ok(()), |(written, _)| written)?;
+            }
+            io::Result::Ok(())
+        }) else {
+            break;
+        };
+        written?;
+        // A run that is merged again goes on with its next block.
+        if let Some(run) = used_up.map_or(Ok(None), |run| reopen(run, context))? {
+            loaded.insert(run);
+        }
     }
     if !block.events.is_empty() {
         blocks.push(context.spill.write(&block, &origins)?);

@@ -220,3 +220,16 @@ fn a_cancelled_merge_stops() {
     let result = merge::<Infallible>(&source, &source.heads, &context, |_| Ok(()));
     assert!(matches!(result, Err(MergeError::Cancelled(_))));
 }
+
+#[test]
+fn runs_of_several_blocks_that_are_merged_again_lose_nothing() {
+    use crate::ingest::spill::BLOCK_EVENTS;
+    let of_chunk = |chunk: i64| (0..2 * BLOCK_EVENTS as i64).map(|k| (k * 7919 + chunk * 31) % 1_000_003).collect();
+    let times: Vec<Vec<i64>> = (0..7).map(of_chunk).collect();
+    let expected = stable_sort(&times);
+    let source = Chunks::new(chunks_of(&times));
+    for budget_bytes in [1, 1 << 19, 1 << 21] {
+        let (sorted, _, spilled_bytes) = try_merge(&source, &source.heads, budget_bytes, 2).unwrap();
+        assert!(spilled_bytes > 0 && sorted == expected, "{} of {} with {budget_bytes}", sorted.len(), expected.len());
+    }
+}
