@@ -9,7 +9,7 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
 use super::recent::Recent;
-use crate::base::budget::Budget;
+use crate::base::budget::Memory;
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
@@ -82,7 +82,7 @@ impl Default for Preferences {
             text_percent: 100,
             navigation: None,
             density: Density::default(),
-            memory_bytes: Budget::DEFAULT_BYTES,
+            memory_bytes: Memory::DEFAULT_BYTES,
             cache_bytes: LoadOptions::CACHE_BYTES_MAX,
             recent: Recent::default(),
             window: None,

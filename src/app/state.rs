@@ -15,7 +15,7 @@ use super::fonts::Fonts;
 use super::preferences::{Preferences, WindowPlace};
 use super::tab::{Tab, TabId};
 use super::tasks::{self, Source, TaskId, Wake, file_name};
-use crate::base::budget::Budget;
+use crate::base::budget::Memory;
 use crate::ingest::received::is_own;
 use crate::model::Sources;
 use crate::scene::frame::RectBudget;
@@ -105,8 +105,8 @@ impl App {
             (Preferences { shade: Some(shade), colors, navigation, ..Preferences::default() }, None)
         };
         // What the command line says goes first.
-        if options.load.budget_bytes == Budget::DEFAULT_BYTES {
-            options.load.budget_bytes = preferences.memory_bytes;
+        if options.load.memory.limit_bytes() == Memory::DEFAULT_BYTES {
+            options.load.memory.set_limit_bytes(preferences.memory_bytes);
         }
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade.unwrap_or_default());
@@ -347,7 +347,7 @@ impl App {
             Command::SetSizes(sizes) => {
                 self.preferences.memory_bytes = sizes.memory_bytes;
                 self.preferences.cache_bytes = sizes.cache_bytes;
-                self.options.load.budget_bytes = sizes.memory_bytes;
+                self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
                 self.options.load.cache_bytes_max = sizes.cache_bytes;
             }
             Command::ShowCommands => self.palette = Some(Palette::default()),

@@ -1,18 +1,37 @@
-//! The bound on memory that a load may hold at once. Counts what is reported to it; it allocates nothing itself.
+//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it; it allocates
+//! nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no load can hold up another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// A shared count of bytes in use against a limit. Holders charge what they keep and release what they drop.
+/// Memory that loads share. Clones are the same memory.
+#[derive(Debug, Clone)]
+pub struct Memory(Arc<Pool>);
+
+#[derive(Debug)]
+struct Pool {
+    limit_bytes: AtomicU64,
+    use_bytes: Use,
+    /// Loads that have a budget of it now.
+    loads: AtomicU64,
+}
+
+/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge what they keep and
+/// release what they drop. The load counts among those that share until the last clone and the last charge are dropped.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
 #[derive(Debug)]
-#[expect(clippy::struct_field_names, reason = "units belong in names")]
 struct Account {
-    limit_bytes: u64,
-    used_bytes: AtomicU64,
-    peak_bytes: AtomicU64,
+    memory: Memory,
+    use_bytes: Use,
+}
+
+/// Bytes in use.
+#[derive(Debug, Default)]
+struct Use {
+    now: AtomicU64,
+    peak: AtomicU64,
 }
 
 /// Bytes charged to a [`Budget`]; given back when this is dropped.
@@ -22,44 +41,115 @@ pub struct Charge {
     bytes: u64,
 }
 
-impl Budget {
-    /// What a load may hold unless the user says otherwise: 1 GiB, so that a laptop with 8 GiB stays usable.
+impl Memory {
+    /// What loads may hold together unless the user says otherwise: 1 GiB, so that a laptop with 8 GiB stays usable.
     pub const DEFAULT_BYTES: u64 = 1 << 30;
 
-    /// A budget of `limit_bytes`.
+    /// What a load may hold however many others there are and whatever they hold: two chunks of 64 Ki events with their
+    /// arguments, so that it goes on without writing and reading again each event that it passes. Of less memory than
+    /// 256 MiB, a sixteenth.
+    pub const LEAST_BYTES: u64 = 16 << 20;
+
+    /// Memory of `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
-        Self(Arc::new(Account { limit_bytes, used_bytes: AtomicU64::new(0), peak_bytes: AtomicU64::new(0) }))
+        let limit_bytes = AtomicU64::new(limit_bytes);
+        Self(Arc::new(Pool { limit_bytes, use_bytes: Use::default(), loads: AtomicU64::new(0) }))
     }
 
-    /// The limit in bytes.
+    /// The limit in bytes of all loads together.
     #[must_use]
     pub fn limit_bytes(&self) -> u64 {
-        self.0.limit_bytes
+        self.0.limit_bytes.load(Ordering::Relaxed)
+    }
+
+    /// Sets another limit, for loads that are under way, too.
+    pub fn set_limit_bytes(&self, limit_bytes: u64) {
+        self.0.limit_bytes.store(limit_bytes, Ordering::Relaxed);
+    }
+
+    /// The most bytes that were ever charged at once, by all loads together.
+    #[must_use]
+    pub fn peak_bytes(&self) -> u64 {
+        self.0.use_bytes.peak.load(Ordering::Relaxed)
+    }
+
+    /// The budget of one more load. The parts of the others shrink from now on: what they hold beyond theirs is not taken
+    /// from them, but they get no more before they have spilled it.
+    #[must_use]
+    pub fn budget(&self) -> Budget {
+        self.0.loads.fetch_add(1, Ordering::Relaxed);
+        Budget(Arc::new(Account { memory: self.clone(), use_bytes: Use::default() }))
+    }
+
+    fn least_bytes(&self) -> u64 {
+        Self::LEAST_BYTES.min(self.limit_bytes() / 16)
+    }
+}
+
+impl Budget {
+    /// A budget of `limit_bytes` that is shared with no other load.
+    #[must_use]
+    pub fn new(limit_bytes: u64) -> Self {
+        Memory::new(limit_bytes).budget()
+    }
+
+    /// The limit in bytes: an equal part of the memory. It changes when loads come and go.
+    #[must_use]
+    pub fn limit_bytes(&self) -> u64 {
+        let memory = &self.0.memory;
+        let part = memory.limit_bytes() / memory.0.loads.load(Ordering::Relaxed).max(1);
+        part.max(memory.least_bytes())
     }
 
     /// The most bytes that were ever charged at once.
     #[must_use]
     pub fn peak_bytes(&self) -> u64 {
-        self.0.peak_bytes.load(Ordering::Relaxed)
+        self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
     /// Charges `bytes` whether or not they fit: for what cannot be refused, such as the one chunk that the merge needs.
     #[must_use]
     pub fn charge(&self, bytes: u64) -> Charge {
-        let used = self.0.used_bytes.fetch_add(bytes, Ordering::Relaxed) + bytes;
-        self.0.peak_bytes.fetch_max(used, Ordering::Relaxed);
+        self.0.use_bytes.add(bytes);
+        self.0.memory.0.use_bytes.add(bytes);
         Charge { budget: self.clone(), bytes }
     }
 
-    /// Charges `bytes` if they fit under `share` of the limit, a part of one.
+    /// Charges `bytes` if they fit under `share` of the limit, a part of one, and in what other loads have left of the
+    /// memory: but the least that a load may hold fits always.
     #[must_use]
     pub fn try_charge(&self, bytes: u64, share: f64) -> Option<Charge> {
-        let limit = (self.0.limit_bytes as f64 * share) as u64;
-        let fits = |used: u64| used.checked_add(bytes).filter(|&sum| sum <= limit);
-        let before = self.0.used_bytes.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
-        self.0.peak_bytes.fetch_max(before + bytes, Ordering::Relaxed);
+        let memory = &self.0.memory;
+        let limit = (self.limit_bytes() as f64 * share) as u64;
+        let used = self.0.use_bytes.try_add(bytes, limit)?;
+        if memory.0.use_bytes.try_add(bytes, memory.limit_bytes()).is_none() {
+            if used > memory.least_bytes() {
+                self.0.use_bytes.remove(bytes);
+                return None;
+            }
+            memory.0.use_bytes.add(bytes);
+        }
         Some(Charge { budget: self.clone(), bytes })
+    }
+}
+
+impl Use {
+    fn add(&self, bytes: u64) {
+        let now = self.now.fetch_add(bytes, Ordering::Relaxed) + bytes;
+        self.peak.fetch_max(now, Ordering::Relaxed);
+    }
+
+    /// Adds `bytes` if no more than `limit` are in use then; how many these are.
+    fn try_add(&self, bytes: u64, limit: u64) -> Option<u64> {
+        let fits = |now: u64| now.checked_add(bytes).filter(|&sum| sum <= limit);
+        let before = self.now.try_update(Ordering::Relaxed, Ordering::Relaxed, fits).ok()?;
+        self.peak.fetch_max(before + bytes, Ordering::Relaxed);
+        Some(before + bytes)
+    }
+
+    fn remove(&self, bytes: u64) {
+        self.now.fetch_sub(bytes, Ordering::Relaxed);
     }
 }
 
@@ -71,20 +161,35 @@ impl Charge {
     }
 }
 
-impl Default for Budget {
+impl Default for Memory {
     fn default() -> Self {
         Self::new(Self::DEFAULT_BYTES)
     }
 }
 
+impl Default for Budget {
+    fn default() -> Self {
+        Memory::default().budget()
+    }
+}
+
+impl Drop for Account {
+    fn drop(&mut self) {
+        self.memory.0.loads.fetch_sub(1, Ordering::Relaxed);
+    }
+}
+
 impl Drop for Charge {
     fn drop(&mut self) {
-        self.budget.0.used_bytes.fetch_sub(self.bytes, Ordering::Relaxed);
+        self.budget.0.use_bytes.remove(self.bytes);
+        self.budget.0.memory.0.use_bytes.remove(self.bytes);
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -97,5 +202,59 @@ mod tests {
         drop(first);
         assert!(budget.try_charge(40, 0.5).is_some());
         assert_eq!(budget.peak_bytes(), 60);
+    }
+
+    #[test]
+    fn a_load_that_comes_later_halves_the_part_of_the_first_until_it_goes() {
+        let memory = Memory::new(100 << 20);
+        let first = memory.budget();
+        let held = first.try_charge(60 << 20, 1.0);
+        let second = memory.budget();
+        assert_eq!((first.limit_bytes(), second.limit_bytes()), (50 << 20, 50 << 20));
+        assert!(first.try_charge(1, 1.0).is_none(), "it holds more than its part");
+        assert!(second.try_charge(41 << 20, 1.0).is_none(), "so much is not left");
+        let charge = second.try_charge(40 << 20, 1.0);
+        assert!(charge.is_some());
+        drop(held);
+        assert!(first.try_charge(50 << 20, 1.0).is_some());
+        drop(second);
+        assert_eq!(first.limit_bytes(), 50 << 20, "a charge is still there");
+        drop(charge);
+        assert_eq!(first.limit_bytes(), 100 << 20);
+    }
+
+    #[test]
+    fn a_load_gets_the_least_it_needs_whatever_others_hold() {
+        let memory = Memory::new(Memory::LEAST_BYTES * 16);
+        let first = memory.budget();
+        let _all = first.try_charge(Memory::LEAST_BYTES * 16, 1.0).unwrap();
+        let second = memory.budget();
+        let least = second.try_charge(Memory::LEAST_BYTES, 1.0);
+        assert!(least.is_some());
+        assert!(second.try_charge(1, 1.0).is_none());
+    }
+
+    proptest! {
+        #[test]
+        fn loads_that_come_and_go_hold_no_more_than_the_memory_and_the_least_of_each(
+            steps in prop::collection::vec((0usize..5, 0u64..40 << 20, 0u8..10), 1..200),
+        ) {
+            let memory = Memory::new(100 << 20);
+            let mut loads: [Option<(Budget, Vec<Charge>)>; 5] = [const { None }; 5];
+            for (load, bytes, what) in steps {
+                match (&mut loads[load], what) {
+                    (loaded, 0) => *loaded = None,
+                    (loaded @ None, _) => *loaded = Some((memory.budget(), Vec::new())),
+                    (Some((_, charges)), 1..4) => drop(charges.pop()),
+                    (Some((budget, charges)), _) => charges.extend(budget.try_charge(bytes, 1.0)),
+                }
+                let held: u64 = loads.iter().flatten().flat_map(|(_, charges)| charges).map(Charge::bytes).sum();
+                prop_assert!(held <= (100 << 20) + 4 * memory.least_bytes());
+                prop_assert_eq!(held, memory.0.use_bytes.now.load(Ordering::Relaxed));
+            }
+            drop(loads);
+            prop_assert_eq!(memory.0.use_bytes.now.load(Ordering::Relaxed), 0);
+            prop_assert_eq!(memory.0.loads.load(Ordering::Relaxed), 0);
+        }
     }
 }

@@ -13,7 +13,7 @@ use super::low_args::{
     LowTheme, LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
-use crate::base::budget::Budget;
+use crate::base::budget::Memory;
 use crate::export::ExportFormat;
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
@@ -264,7 +264,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
     let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
     Ok(Load {
         is_usual,
-        budget_bytes: common.memory.unwrap_or(Budget::DEFAULT_BYTES),
+        budget_bytes: common.memory.unwrap_or(Memory::DEFAULT_BYTES),
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,

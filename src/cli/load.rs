@@ -3,6 +3,7 @@
 use super::CliError;
 use super::args::Load;
 use super::progress_line::ProgressLine;
+use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
@@ -42,7 +43,7 @@ impl Load {
     #[must_use]
     pub fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
-        LoadOptions { budget_bytes: self.budget_bytes, threads: self.threads, cache, ..LoadOptions::default() }
+        LoadOptions { memory: Memory::new(self.budget_bytes), threads: self.threads, cache, ..LoadOptions::default() }
     }
 }
 

@@ -16,7 +16,7 @@ use super::previews::{PreviewSink, Previews};
 use super::received::Received;
 use super::rows::write_behind;
 use super::spill::SpillFile;
-use crate::base::budget::Budget;
+use crate::base::budget::Memory;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
@@ -37,8 +37,8 @@ pub enum CachePolicy {
 /// How to load.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
-    /// The most memory that the load may hold.
-    pub budget_bytes: u64,
+    /// The memory that the load may hold its part of: clones of these options share it.
+    pub memory: Memory,
     /// How many threads may work at once, at least 1.
     pub threads: usize,
     /// Where the store is kept.
@@ -57,7 +57,7 @@ impl LoadOptions {
 impl Default for LoadOptions {
     fn default() -> Self {
         Self {
-            budget_bytes: Budget::DEFAULT_BYTES,
+            memory: Memory::default(),
             threads: std::thread::available_parallelism().map_or(2, usize::from),
             cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
             cache_bytes_max: Self::CACHE_BYTES_MAX,
@@ -150,7 +150,7 @@ pub fn open_with_previews(
     let context = ReadContext {
         cancel: cancel.clone(),
         progress: progress.clone(),
-        budget: Budget::new(options.budget_bytes),
+        budget: options.memory.budget(),
         threads: options.threads.max(1),
         grain: Grain::default(),
     };

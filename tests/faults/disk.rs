@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use longspan::base::budget::Memory;
 use longspan::base::cancel::Cancel;
 use longspan::base::disk::{Disk, SystemDisk};
 use longspan::base::progress::Progress;
@@ -206,7 +207,7 @@ fn a_power_cut_at_any_moment_leaves_the_whole_store_or_one_that_does_not_open() 
     let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
     let remembering = Arc::new(Remembering::default());
     // Enough memory that nothing is spilled: all requests are for the store.
-    let options = LoadOptions { budget_bytes: 1 << 26, ..on(remembering.clone(), &cache) };
+    let options = LoadOptions { memory: Memory::new(1 << 26), ..on(remembering.clone(), &cache) };
     let expected = lines(&load(&capture, &options).expect("loads").store);
     let requests = remembering.0.lock().expect("no test panics with it").clone();
     let renamed = requests.iter().position(|request| matches!(request, Request::Rename)).expect("published");

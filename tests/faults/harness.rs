@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
+use longspan::base::budget::Memory;
 use longspan::base::cancel::Cancel;
 use longspan::base::disk::{Disk, SystemDisk};
 use longspan::base::progress::Progress;
@@ -87,7 +88,7 @@ impl Disk for Hasty {
 /// Options for loads of tests: little memory, so that there is something to spill.
 pub fn options(cache: Option<&Path>) -> LoadOptions {
     let cache = cache.map_or(CachePolicy::None, |folder| CachePolicy::Folder(folder.into()));
-    LoadOptions { budget_bytes: 1 << 16, threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
+    LoadOptions { memory: Memory::new(1 << 16), threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
 }
 
 pub fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {

@@ -8,5 +8,6 @@ mod disk;
 mod harness;
 mod headers;
 mod limits;
+mod memory;
 mod profiles;
 mod sources;

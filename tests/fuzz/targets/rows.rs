@@ -3,6 +3,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use longspan::base::budget::Memory;
 use longspan::base::cancel::Cancel;
 use longspan::base::progress::Progress;
 use longspan::ingest::{self, CachePolicy, LoadError, LoadOptions};
@@ -28,7 +29,8 @@ pub struct Row {
 
 /// Sorts a capture without keeping it.
 pub fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, LoadError> {
-    let options = LoadOptions { threads, budget_bytes, cache: CachePolicy::None, ..LoadOptions::default() };
+    let options =
+        LoadOptions { threads, memory: Memory::new(budget_bytes), cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default())?;
     Ok(Snapshot::new(loaded.store))
 }

@@ -1,0 +1,79 @@
+//! Loads that share one memory: what each holds when others hold much of it, and that all come to their end.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+use std::thread;
+
+use longspan::base::budget::Memory;
+use longspan::formats::native::write::NativeWriter;
+use longspan::ingest::LoadOptions;
+use longspan::model::{Chunk, Losses};
+use longspan::query::Snapshot;
+use longspan::store::LoadStats;
+use longspan::synth::{Synth, SynthOptions};
+
+use crate::harness::{CHUNK_EVENTS, Line, folder, lines, load, options};
+
+/// So much that one of the captures here fits into the half of it where open chunks may be, and four do not fit into all.
+const MEMORY_BYTES: u64 = 12 << 20;
+
+/// A capture in random order: all of it is open at once unless it is spilled.
+fn shuffled_capture(folder: &Path, seed: u64) -> PathBuf {
+    let path = folder.join(format!("shuffled-{seed}.longspan"));
+    let synth = Synth::new(SynthOptions { spans: 120_000, threads: 5, disorder: 1.0, seed, ..SynthOptions::default() });
+    let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
+    writer.write_tables(synth.names(), synth.tracks()).expect("written");
+    let write = |large: Chunk| {
+        large.events.chunks(10 * CHUNK_EVENTS).all(|events| {
+            let chunk = Chunk { events: events.to_vec(), ..Chunk::default() };
+            writer.write_chunk(&chunk).is_ok()
+        })
+    };
+    synth.produce(&mut { write }).expect("written");
+    writer.finish(&Losses::default()).expect("written");
+    path
+}
+
+fn sharing(memory: &Memory) -> LoadOptions {
+    LoadOptions { memory: memory.clone(), threads: 1, ..options(None) }
+}
+
+fn loaded(capture: &Path, memory: &Memory) -> (Vec<Line>, LoadStats) {
+    let store = load(capture, &sharing(memory)).expect("loads").store;
+    (lines(&store), Snapshot::new(store).summary().load.clone())
+}
+
+#[test]
+fn a_load_beside_one_that_holds_nearly_all_spills_and_comes_to_the_same() {
+    let folder = folder();
+    let capture = shuffled_capture(folder.path(), 1);
+    let (expected, alone) = loaded(&capture, &Memory::new(MEMORY_BYTES));
+    assert_eq!(alone.spilled_bytes, 0, "alone it fits");
+    let memory = Memory::new(MEMORY_BYTES);
+    let other = memory.budget();
+    let charge = other.charge(MEMORY_BYTES - (1 << 20));
+    let (found, beside) = loaded(&capture, &memory);
+    assert!(found == expected);
+    assert!(beside.spilled_bytes > 0);
+    assert!(beside.peak_budget_bytes < alone.peak_budget_bytes, "{} bytes", beside.peak_budget_bytes);
+    drop((other, charge));
+    assert_eq!(loaded(&capture, &memory).1.spilled_bytes, 0, "all is given back");
+}
+
+#[test]
+fn several_loads_at_once_hold_no_more_than_their_memory() {
+    let folder = folder();
+    let captures: Vec<PathBuf> = (1..=4).map(|seed| shuffled_capture(folder.path(), seed)).collect();
+    let alone: Vec<_> = captures.iter().map(|capture| loaded(capture, &Memory::new(MEMORY_BYTES))).collect();
+    let together: u64 = alone.iter().map(|(_, stats)| stats.peak_budget_bytes).sum();
+    assert!(together > MEMORY_BYTES, "{together} bytes");
+    let memory = Memory::new(MEMORY_BYTES);
+    let found: Vec<_> = thread::scope(|scope| {
+        let loads = captures.iter().map(|capture| scope.spawn(|| loaded(capture, &memory)));
+        loads.collect::<Vec<_>>().into_iter().map(|load| load.join().expect("no panic")).collect()
+    });
+    for ((found, _), (expected, _)) in found.iter().zip(&alone) {
+        assert!(found == expected);
+    }
+    assert!(memory.peak_bytes() <= MEMORY_BYTES, "{} bytes", memory.peak_bytes());
+}
