@@ -15,6 +15,7 @@ use std::io;
 use disorder::Disorder;
 use extras::Extras;
 use program::Program;
+use rustc_hash::FxHashSet;
 use shuffle::Shuffle;
 use thread::{MadeSpan, Thread};
 
@@ -36,7 +37,7 @@ pub enum Flavour {
 pub struct SynthOptions {
     /// How many spans.
     pub spans: u64,
-    /// On how many threads, at least 1.
+    /// On how many threads, at least 1. Where there are no fewer spans, each thread has one.
     pub threads: u32,
     /// How deep spans nest at most, at least 1.
     pub depth: u16,
@@ -137,7 +138,12 @@ impl Synth {
         let mut round = Chunk::default();
         let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
         let mut made = 0;
-        while made < spans {
+        // Threads without a span yet, for each of which one is left; where there is more than spans, it need not be exact.
+        let mut idle: FxHashSet<TrackIdx> = FxHashSet::default();
+        if extras.is_none() {
+            idle.extend(threads.iter().map(|tracer| tracer.thread.plan().track));
+        }
+        while made + (idle.len() as u64) < spans {
             until_ns = until_ns.saturating_add_unsigned(round_ns);
             round.events.clear();
             round.details.ends.clear();
@@ -158,8 +164,7 @@ impl Synth {
             round.events.sort_by_key(|event| event.ts_ns);
             if extras.is_none() {
                 // Every event is a span: the last ones in time go, so that no more are left than were asked for.
-                let over = usize::try_from(made.saturating_sub(spans)).unwrap_or(usize::MAX);
-                round.events.truncate(round.events.len().saturating_sub(over));
+                made -= cut(&mut round.events, &mut idle, |idle| (made + idle).saturating_sub(spans));
             }
             for event in &round.events {
                 if let Some(chunk) = disorder.push(*event, round.details.blob(event.detail)) {
@@ -167,8 +172,38 @@ impl Synth {
                 }
             }
         }
+        // The first spans of those that have none: later than all that was made, as they would have come before.
+        let late = threads.iter_mut().filter(|tracer| idle.contains(&tracer.thread.plan().track));
+        let mut firsts: Vec<Event> = late.filter_map(|tracer| tracer.first(&self.program)).collect();
+        firsts.sort_by_key(|event| event.ts_ns);
+        firsts.truncate(usize::try_from(spans.saturating_sub(made)).unwrap_or(usize::MAX));
+        for event in firsts {
+            if let Some(chunk) = disorder.push(event, &[]) {
+                sink(chunk)?;
+            }
+        }
         disorder.finish().into_iter().try_for_each(sink)
     }
+}
+
+/// Removes as many of the last events as are too many while so many threads are idle, but of no thread the first; returns
+/// how many.
+fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl Fn(u64) -> u64) -> u64 {
+    let is_first: Vec<bool> = events.iter().map(|event| idle.remove(&event.track)).collect();
+    let over = too_many(idle.len() as u64);
+    // From the end, what is no first; then in order again.
+    let mut left = over;
+    let mut is_cut: Vec<bool> = is_first.iter().rev().map(|&is_first| !is_first && take_one(&mut left)).collect();
+    let before = events.len();
+    events.retain(|_| is_cut.pop() == Some(false));
+    (before - events.len()) as u64
+}
+
+/// Takes one of what is left, if anything is.
+fn take_one(left: &mut u64) -> bool {
+    let is_left = *left > 0;
+    *left -= u64::from(is_left);
+    is_left
 }
 
 /// The time that the next round covers, so that it has about [`ROUND_EVENTS`]; never more than double or half.
@@ -222,6 +257,12 @@ impl Tracer {
         let begins = (round.events.len() - before) as u64 - ends;
         self.close(until_ns, round);
         begins
+    }
+
+    /// The first span, of a thread that has logged nothing.
+    fn first(&mut self, program: &Program) -> Option<Event> {
+        let span = self.thread.next_before(program, i64::MAX)?;
+        Some(self.complete(&span, program.name(span.function), 0))
     }
 
     /// Logs the ends of the spans that end before `until_ns`.

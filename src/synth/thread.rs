@@ -51,11 +51,15 @@ pub struct Thread {
     next: Option<MadeSpan>,
 }
 
+/// Processes begin a third of a frame after each other, and the next after so many with the first again: of thousands, the
+/// last does not begin when the capture is over.
+const PROCESS_PHASES: u32 = 48;
+
 /// When a frame of a process begins: every part of the program computes this for itself.
 #[must_use]
 pub fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
     let jitter_ns = Random::new(seed ^ 0xf7a3e, frame).below(FRAME_NS / 20);
-    let phase_ns = u64::from(process) * FRAME_NS / 3;
+    let phase_ns = u64::from(process % PROCESS_PHASES) * FRAME_NS / 3;
     i64::try_from(phase_ns + FRAME_NS.saturating_mul(frame) + jitter_ns).unwrap_or(i64::MAX)
 }
 
