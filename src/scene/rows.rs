@@ -215,12 +215,13 @@ impl RowLayout {
         self.tracks.len()
     }
 
-    /// The process headers and tracks that touch `[top_px, bottom_px)`.
+    /// The process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these: what has no height, as a
+    /// hidden track, is passed over by a search.
     #[must_use]
     pub fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut found = Vec::new();
-        let first = self.process_sums.at(top_px);
-        for (place, process) in self.processes.iter().enumerate().skip(first) {
+        let mut place = self.process_sums.at(top_px);
+        while let Some(process) = self.processes.get(place) {
             let header_top_px = self.process_sums.before(place);
             if header_top_px >= bottom_px {
                 break;
@@ -229,24 +230,26 @@ impl RowLayout {
             if process.header_px > 0 && tracks_top_px > top_px {
                 found.push(self.header_group(place, header_top_px));
             }
-            if process.folded {
-                continue;
+            if !process.folded {
+                self.tracks_within(process, tracks_top_px, top_px..bottom_px, &mut found);
             }
-            let before_px = self.track_sums.before(process.tracks.start as usize);
-            let first = self.track_sums.at(before_px + top_px.saturating_sub(tracks_top_px));
-            let mut y_px = tracks_top_px + (self.track_sums.before(first) - before_px);
-            for place in first..process.tracks.end as usize {
-                if y_px >= bottom_px {
-                    break;
-                }
-                let height_px = self.track_sums.height(place);
-                if height_px > 0 {
-                    found.push(self.track_group(place, y_px));
-                }
-                y_px += u64::from(height_px);
-            }
+            place = self.process_sums.at(header_top_px + u64::from(self.process_sums.height(place)));
         }
         found
+    }
+
+    /// Adds the tracks of a process, the first of which begins at `tracks_top_px`, that touch some pixels.
+    fn tracks_within(&self, process: &ProcessRows, tracks_top_px: u64, pixels: Range<u64>, found: &mut Vec<Group>) {
+        let before_px = self.track_sums.before(process.tracks.start as usize);
+        let mut place = self.track_sums.at(before_px + pixels.start.saturating_sub(tracks_top_px));
+        while place < process.tracks.end as usize {
+            let within_px = self.track_sums.before(place) - before_px;
+            if tracks_top_px + within_px >= pixels.end {
+                break;
+            }
+            found.push(self.track_group(place, tracks_top_px + within_px));
+            place = self.track_sums.at(before_px + within_px + u64::from(self.track_sums.height(place)));
+        }
     }
 
     /// The lanes that touch `[top_px, bottom_px)`.

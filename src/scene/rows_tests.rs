@@ -3,6 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
+use crate::scene::sums::lookups;
 
 /// A track of some lanes of each kind: instants, samples, counters, spans, flows.
 type LaneCounts = (u32, u32, u32, u32, u32);
@@ -207,4 +208,50 @@ fn a_million_lanes_are_searched_and_folded_in_no_time() {
     }
     // A walk over all of them takes a millisecond or more; a thousand searches of a few microseconds are as many.
     assert!(began.elapsed().as_millis() < 500, "{:?}", began.elapsed());
+}
+
+#[test]
+fn no_frame_does_more_for_more_threads_however_they_are_folded_or_hidden() {
+    /// Makes a layout of so many processes another.
+    type Change<'a> = &'a dyn Fn(&mut RowLayout, u32);
+    const VIEW_PX: u64 = 1080;
+    let all = |processes: u32| -> RowLayout {
+        let of_process = |process| (0..16).map(move |thread| (process, process * 16 + thread));
+        let tracks = (0..processes).flat_map(of_process).map(|(process, track)| TrackRows {
+            track: TrackIdx(track),
+            process: ProcessIdx(process),
+            lanes: track * 3..track * 3 + 3,
+        });
+        RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &heights())
+    };
+    let fold = |layout: &mut RowLayout, processes: u32| {
+        (0..processes).for_each(|process| layout.set_folded(GroupKind::Process(ProcessIdx(process)), true));
+    };
+    let hide_all_but_few = |layout: &mut RowLayout, processes: u32| {
+        (0..processes * 16)
+            .filter(|track| track % 9973 != 7)
+            .for_each(|track| layout.set_hidden(TrackIdx(track), true));
+    };
+    let unfolded = |_: &mut RowLayout, _: u32| {};
+    // The most lookups of a frame of scrolling through everything, beside what it shows.
+    let most = |processes: u32, change: Change<'_>| -> (u64, usize) {
+        let mut layout = all(processes);
+        change(&mut layout, processes);
+        let frames = (0..=layout.height_px() / VIEW_PX).step_by(1 + processes as usize / 64);
+        let of_frame = |frame: u64| {
+            let before = lookups::so_far();
+            let (top_px, bottom_px) = (frame * VIEW_PX, (frame + 1) * VIEW_PX);
+            let shown = layout.groups_within(top_px, bottom_px).len();
+            assert!(layout.lanes_within(top_px, bottom_px).len() as u64 <= VIEW_PX);
+            (lookups::so_far() - before, shown)
+        };
+        frames.map(of_frame).max().unwrap_or_default()
+    };
+    let changes: [Change<'_>; 3] = [&unfolded, &fold, &hide_all_but_few];
+    for (change, threads) in changes.into_iter().flat_map(|change| [160, 80_000].map(|threads| (change, threads))) {
+        let (lookups, shown) = most(threads / 16, change);
+        // Each of the two lists takes two lookups for a row, some for the processes that they are in.
+        assert!(lookups <= 16 + 8 * shown as u64, "{lookups} lookups for {shown} rows of {threads} threads");
+        assert!(shown as u64 <= VIEW_PX / 8, "{shown} rows");
+    }
 }

@@ -36,6 +36,8 @@ impl HeightSums {
     /// The sum of the first `count` heights, of all if there are fewer.
     #[must_use]
     pub fn before(&self, count: usize) -> u64 {
+        #[cfg(test)]
+        lookups::count();
         let mut index = count.min(self.heights.len());
         let mut sum = 0;
         while index > 0 {
@@ -65,6 +67,8 @@ impl HeightSums {
     /// The one at the distance `offset` from the top, which is never one without height; their number if it is below all.
     #[must_use]
     pub fn at(&self, offset: u64) -> usize {
+        #[cfg(test)]
+        lookups::count();
         let (mut index, mut left) = (0, offset);
         let mut step = self.sums.len().next_power_of_two() / 2;
         while step > 0 {
@@ -77,6 +81,22 @@ impl HeightSums {
             step /= 2;
         }
         index
+    }
+}
+
+/// How often sums were asked for by this thread: what tests bound.
+#[cfg(test)]
+pub(super) mod lookups {
+    use std::cell::Cell;
+
+    thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });
+
+    pub fn count() {
+        COUNT.set(COUNT.get() + 1);
+    }
+
+    pub fn so_far() -> u64 {
+        COUNT.get()
     }
 }
 
