@@ -243,17 +243,11 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
     Ok(Sources::new(files))
 }
 
-/// The least memory of a load. Readers keep tables in fixed shares of the budget, of stack frames and of names: with less
-/// than this, those of small captures do not fit and would be lost.
+/// The least memory of a load; less counts as that. Readers keep tables in fixed shares of the budget, of stack frames and of
+/// names: with less than this, those of small captures do not fit and would be lost.
 const MEMORY_BYTES_MIN: u64 = 1 << 20;
 
 fn load(common: LowCommon) -> Result<Load, CliError> {
-    if common.memory.is_some_and(|bytes| bytes < MEMORY_BYTES_MIN) {
-        let least = MEMORY_BYTES_MIN >> 20;
-        return Err(CliError::Usage(format!(
-            "--memory: a load takes at least {least} MiB: what it reads into tables is lost with less"
-        )));
-    }
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
     let progress = match common.progress {
         LowProgress::Never => ShowProgress::Not,
@@ -264,7 +258,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
     let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
     Ok(Load {
         is_usual,
-        budget_bytes: common.memory.unwrap_or(Memory::DEFAULT_BYTES),
+        budget_bytes: common.memory.unwrap_or(Memory::DEFAULT_BYTES).max(MEMORY_BYTES_MIN),
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
@@ -340,23 +334,25 @@ fn format_of(output: &Path) -> LowCaptureFormat {
 /// The names that ask for a format.
 const EXPORT_ENDINGS: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
 
-/// The format that was asked for, or that the name of the output asks for.
+/// The format that was asked for, or that the name of the output asks for; the native one for any other name.
 fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: bool) -> Result<ExportFormat, CliError> {
     let is_gzip = ends_in_gz(output);
+    let is_packed = is_gzip || extension_of(output) == "zst";
     let by_name = || {
         Ok(match &*extension_of(output) {
             "json" => LowExportFormat::Chrome,
-            "pftrace" | "perfetto-trace" if !is_gzip => LowExportFormat::Perfetto,
-            "csv" if !is_gzip => LowExportFormat::Csv,
-            "parquet" if !is_gzip => LowExportFormat::Parquet,
-            "longspan" if !is_gzip => LowExportFormat::Native,
-            _ => {
+            // What opened it would find another format than its name says.
+            _ if is_packed => {
                 let output = output.display();
                 let message = format!(
-                    "{output}: no format goes by that name: give one that ends in {EXPORT_ENDINGS}, or a --format"
+                    "{output}: only .json can be written compressed: give a name that ends in {EXPORT_ENDINGS}, or a --format"
                 );
                 return Err(CliError::Usage(message));
             }
+            "pftrace" | "perfetto-trace" => LowExportFormat::Perfetto,
+            "csv" => LowExportFormat::Csv,
+            "parquet" => LowExportFormat::Parquet,
+            _ => LowExportFormat::Native,
         })
     };
     let format = format.map_or_else(by_name, Ok)?;

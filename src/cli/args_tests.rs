@@ -49,28 +49,31 @@ fn the_name_of_the_output_says_its_format_unless_the_option_does() {
 }
 
 #[test]
-fn a_name_that_asks_for_no_format_is_refused_with_those_that_do() {
-    for name in ["b.foo", "b", "json", ".json", "b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst", "b."]
-    {
-        let Err(CliError::Usage(message)) = command(&format!("longspan export a -o {name} --no-cache")) else {
-            panic!("{name} was taken")
-        };
+fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refused_unless_it_can_be() {
+    let export = |name: &str| command(&format!("longspan export a -o {name} --no-cache"));
+    for name in ["b.foo", "b", "json", ".json", "b.", "b.native"] {
+        assert!(
+            matches!(export(name), Ok(Command::Export { export, .. }) if export.format == ExportFormat::Native),
+            "{name}"
+        );
+    }
+    for name in ["b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst"] {
+        let Err(CliError::Usage(message)) = export(name) else { panic!("{name} was taken") };
         assert!(message.starts_with(&format!("{name}: ")) && message.contains(EXPORT_ENDINGS), "{message}");
     }
     // Each that is named is taken.
     for ending in EXPORT_ENDINGS.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
-        assert!(command(&format!("longspan export a -o b{ending} --no-cache")).is_ok(), "{ending}");
+        assert!(export(&format!("b{ending}")).is_ok(), "{ending}");
     }
 }
 
 #[test]
-fn a_budget_that_holds_not_even_the_tables_is_refused_with_the_least_that_does() {
-    let memory = |text: &str| command(&format!("longspan info a --no-cache --memory {text}"));
-    for text in ["0", "1", "1023KiB"] {
-        let Err(CliError::Usage(message)) = memory(text) else { panic!("{text} was taken") };
-        assert!(message.contains("at least 1 MiB"), "{message}");
-    }
-    assert!(matches!(memory("1MiB"), Ok(Command::Info { load: Load { budget_bytes: MEMORY_BYTES_MIN, .. }, .. })));
+fn a_budget_that_holds_not_even_the_tables_counts_as_the_least_that_does() {
+    let memory = |text: &str| match command(&format!("longspan info a --no-cache --memory {text}")) {
+        Ok(Command::Info { load, .. }) => load.budget_bytes,
+        other => panic!("{text}: {other:?}"),
+    };
+    assert_eq!(["0", "1", "1000000", "1MiB", "2MiB"].map(memory), [1 << 20, 1 << 20, 1 << 20, 1 << 20, 2 << 20]);
 }
 
 #[test]

@@ -20,6 +20,6 @@ pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     drop(line);
     let written = written?;
     let (path, spans, bytes) = (wanted.output.display(), written.spans, written.bytes);
-    eprintln!("longspan: {path}: {spans} spans written, {bytes} bytes");
+    eprintln!("longspan: {path}: {spans} spans written, {bytes} bytes, as {}", wanted.format.label());
     check(&wanted.sources, snapshot.store())
 }

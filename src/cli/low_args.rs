@@ -73,7 +73,7 @@ pub struct LowCapture {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
 pub struct LowCommon {
-    /// The most memory that a load may hold, such as 512MiB or 2G, 1MiB at least [default: 1GiB]
+    /// The most memory that a load may hold, such as 512MiB or 2G; less than 1MiB counts as that [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     /// How many threads may work at once [default: one for each core]
@@ -240,7 +240,7 @@ pub struct LowExport {
     /// The file to write; replaced only once everything is written
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
-    /// The format [default: as OUT ends: .longspan native, .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet]
+    /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet, else native]
     #[arg(long)]
     pub format: Option<LowExportFormat>,
     #[command(flatten)]

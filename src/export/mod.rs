@@ -32,7 +32,7 @@ use rows::ExportRows;
 /// What to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// A sorted capture of our own: opens at the speed of the disk, and loses nothing.
+    /// A sorted capture of our own: opens with nothing left to sort, and loses nothing.
     Native,
     /// Chrome JSON, which most viewers read; losses are not in it.
     ChromeJson {
@@ -48,6 +48,21 @@ pub enum ExportFormat {
         /// Whether each process has files of its own.
         by_process: bool,
     },
+}
+
+impl ExportFormat {
+    /// Its name, for a person.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Native => "a Longspan capture",
+            Self::ChromeJson { gzip: false } => "Chrome JSON",
+            Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
+            Self::Perfetto => "a Perfetto capture",
+            Self::Csv => "comma-separated text",
+            Self::Parquet { .. } => "Parquet tables",
+        }
+    }
 }
 
 /// What to export, and how.

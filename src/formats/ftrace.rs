@@ -1,6 +1,6 @@
 //! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last writes:
 //! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. Lines of a function graph as
-//! the kernel draws it are in [`super::function_graph`].
+//! the kernel draws it are in `function_graph`.
 
 use super::batch::BatchBuilder;
 use super::decimal::{nanos_from_nanos, nanos_from_seconds};
