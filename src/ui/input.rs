@@ -76,6 +76,12 @@ fn drag(
         timeline.range = Some(ordered(from_ns, timeline.time_at(places, at)));
         return;
     }
+    if matches!(timeline.drag, Drag::File(..)) && on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) {
+        // The end of such a drag would load the file anew.
+        timeline.drag = Drag::Move;
+        timeline.move_file(None);
+        return;
+    }
     if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
         let by_ns = timeline.to_the_pixel(timeline.time_at(places, at).saturating_sub(from_ns));
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);

@@ -30,6 +30,12 @@ impl Timeline {
         }
     }
 
+    /// The file whose rows are shown elsewhere than they are, and how much later.
+    #[must_use]
+    pub fn moved_file(&self) -> Option<(&str, i64)> {
+        self.moving.as_ref().map(|moving| (&*moving.file, moving.by_ns))
+    }
+
     /// The file that rows are of; `None` where the capture is one.
     pub(super) fn file_of(&self, kind: GroupKind) -> Option<&Arc<str>> {
         let ProcessIdx(process) = match kind {

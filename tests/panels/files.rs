@@ -79,9 +79,18 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
 
 /// The places of a drag by the hand from one to another, in steps.
 fn drag(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
-    let button =
-        |pressed, pos| egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers };
-    for event in [egui::Event::PointerMoved(from), button(true, from)] {
+    take_hold(desk, from, to, modifiers);
+    desk.harness.event_modifiers(button(false, to, modifiers), modifiers);
+    desk.harness.step();
+}
+
+fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
+    egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
+}
+
+/// A drag that has not ended.
+fn take_hold(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
+    for event in [egui::Event::PointerMoved(from), button(true, from, modifiers)] {
         desk.harness.event_modifiers(event, modifiers);
         desk.harness.step();
     }
@@ -90,21 +99,23 @@ fn drag(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers)
         desk.harness.event_modifiers(egui::Event::PointerMoved(at), modifiers);
         desk.harness.step();
     }
-    desk.harness.event_modifiers(button(false, to), modifiers);
-    desk.harness.step();
+}
+
+/// Where the rows of the second file are.
+fn row_of_other(desk: &Desk) -> egui::Pos2 {
+    let canvas = desk.harness.get_by_role(egui::Role::Canvas).rect();
+    let row = desk.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
+        let label = node.accesskit_node().label().unwrap_or_default();
+        label.contains("other.json").then(|| node.rect())
+    });
+    egui::pos2(canvas.left() + 200.0, row.expect("the process of the other file").center().y)
 }
 
 #[test]
 fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
     let mut desk = Desk::with_two_files(SCREEN);
     desk.harness.run_steps(3);
-    let canvas = desk.harness.get_by_role(egui::Role::Canvas).rect();
-    let row = desk.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
-        let label = node.accesskit_node().label().unwrap_or_default();
-        label.contains("other.json").then(|| node.rect())
-    });
-    let row = row.expect("the process of the other file");
-    let from = egui::pos2(canvas.left() + 200.0, row.center().y);
+    let from = row_of_other(&desk);
     let (start_ns, ns_per_px) = {
         let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
         (view.start_ns(), view.ns_per_px())
@@ -120,6 +131,29 @@ fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
     let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
     assert_eq!(view.start_ns(), start_ns);
     assert!((view.ns_per_px() / ns_per_px - 1.0).abs() < 1e-6, "{} and not {ns_per_px}", view.ns_per_px());
+}
+
+#[test]
+fn escape_lets_a_file_on_its_way_go_back_to_where_it_was() {
+    let mut desk = Desk::with_two_files(SCREEN);
+    desk.harness.run_steps(3);
+    let from = row_of_other(&desk);
+    let to = from + vec2(100.0, 0.0);
+    take_hold(&mut desk, from, to, Modifiers::COMMAND);
+    let moved = |desk: &mut Desk| {
+        let timeline = desk.harness.state_mut().timeline_mut().expect("a timeline");
+        timeline.moved_file().map(|(file, by_ns)| (file.to_owned(), by_ns > 0))
+    };
+    assert_eq!(moved(&mut desk), Some(("other.json".to_owned(), true)));
+    desk.harness.key_press_modifiers(Modifiers::COMMAND, egui::Key::Escape);
+    desk.harness.step();
+    desk.harness.event_modifiers(button(false, to, Modifiers::COMMAND), Modifiers::COMMAND);
+    desk.harness.run_steps(3);
+    assert_eq!(moved(&mut desk), None);
+    assert!(desk.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
+    // The next drag is one like any other.
+    drag(&mut desk, from, to, Modifiers::COMMAND);
+    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
 }
 
 #[test]
