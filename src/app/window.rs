@@ -196,14 +196,16 @@ impl ApplicationHandler<Event> for Shell {
 impl Shell {
     fn open_window(&mut self, event_loop: &ActiveEventLoop) -> Result<OpenWindow, AppError> {
         let place = self.app.window_place();
-        let (width, height) = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
+        let on_a_screen = place.filter(|place| is_on_a_screen(event_loop, place));
+        let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
+        let (width, height) = if on_a_screen.is_some() { usual } else { fitting(usual, screen_size(event_loop)) };
         // Invisible until a screen reader can find everything on it.
         let mut attributes = Window::default_attributes()
             .with_title(self.app.title())
             .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
             .with_visible(false);
-        if let Some(place) = place.filter(|place| is_on_a_screen(event_loop, place)) {
+        if let Some(place) = on_a_screen {
             attributes = attributes.with_position(winit::dpi::LogicalPosition::new(place.x, place.y));
             attributes = attributes.with_maximized(place.maximized);
         }
@@ -418,8 +420,43 @@ fn is_on_a_screen(event_loop: &ActiveEventLoop, place: &WindowPlace) -> bool {
     })
 }
 
+/// The size of the screen that a new window comes to, where the system tells.
+fn screen_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
+    let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next())?;
+    let size = screen.size().to_logical::<f64>(screen.scale_factor());
+    (size.width > 0.0 && size.height > 0.0).then_some((size.width, size.height))
+}
+
+/// A size with which a window is whole on a screen: that of a small laptop is less than the usual one.
+fn fitting((width, height): (f64, f64), screen: Option<(f64, f64)>) -> (f64, f64) {
+    /// What is left for the title of the window, and for what the desktop has at its edges.
+    const SHARE: f64 = 0.9;
+    match screen {
+        Some((screen_width, screen_height)) => (width.min(screen_width * SHARE), height.min(screen_height * SHARE)),
+        None => (width, height),
+    }
+}
+
 fn new_surface(event_loop: &ActiveEventLoop, window: &Arc<Window>) -> Result<WindowSurface, AppError> {
     let size = window.inner_size();
     let display = event_loop.owned_display_handle();
     Ok(WindowSurface::new(Arc::clone(window), display, [size.width, size.height])?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::fitting;
+
+    #[test]
+    fn a_window_is_no_larger_than_its_screen() {
+        for (screen, expected) in [
+            (Some((1920.0, 1080.0)), (1280.0, 800.0)),
+            (Some((1366.0, 768.0)), (1229.4, 691.2)),
+            (Some((640.0, 400.0)), (576.0, 360.0)),
+            (None, (1280.0, 800.0)),
+        ] {
+            let (width, height) = fitting((1280.0, 800.0), screen);
+            assert!((width - expected.0).abs() < 0.1 && (height - expected.1).abs() < 0.1, "{screen:?}");
+        }
+    }
 }
