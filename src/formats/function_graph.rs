@@ -276,8 +276,8 @@ impl FunctionGraph {
             return Owner::Cpu(cpu);
         }
         let owner = Owner::Task(task.tid);
-        let is_known = matches!(task.name, b"<...>" | b"<idle>" | b"");
-        if !is_known && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
+        let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
+        if !is_nameless && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
             self.named.insert(owner, task.name.into());
             let name = super::batch::text(task.name, place, &mut batch.batch.losses);
             let TrackKey { pid, tid, .. } = owner.key();

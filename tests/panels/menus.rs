@@ -31,13 +31,19 @@ fn press_button(desk: &mut Desk, at: Pos2, button: PointerButton) {
     desk.harness.run_steps(2);
 }
 
-#[test]
-fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_it() {
+/// A capture on which a request was clicked with a button, which selects it.
+fn with_request(button: PointerButton) -> Desk {
     let mut desk = Desk::with_capture(SCREEN, 1.0);
     desk.harness.run_steps(3);
     let at = on_track(&desk, "main", 0.45);
-    press_button(&mut desk, at, PointerButton::Secondary);
+    press_button(&mut desk, at, button);
     assert!(desk.summary().contains("Selected: request"), "{}", desk.summary());
+    desk
+}
+
+#[test]
+fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_it() {
+    let mut desk = with_request(PointerButton::Secondary);
     for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Mark this moment", "Hide the track"] {
         assert!(desk.says(offered), "{offered}:\n{}", desk.told().join("\n"));
     }
@@ -92,11 +98,7 @@ fn selected_time_says_how_long_it_is_and_a_click_there_adds_up_what_is_in_it() {
 
 #[test]
 fn escape_closes_an_open_menu_and_nothing_behind_it() {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    desk.harness.run_steps(3);
-    let at = on_track(&desk, "main", 0.45);
-    press_button(&mut desk, at, PointerButton::Primary);
-    assert!(desk.summary().contains("Selected: request"), "{}", desk.summary());
+    let mut desk = with_request(PointerButton::Primary);
     desk.click("View");
     desk.until("the menu", |desk| desk.says("Button: Whole capture"));
     desk.press(Modifiers::NONE, Key::Escape);

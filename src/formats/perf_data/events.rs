@@ -121,7 +121,7 @@ impl Maker {
         let is_tracepoint = attr.kind == TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
         // That of a tracepoint without callers is the tracepoint itself.
-        let has_stack = sample.addresses().count() > usize::from(is_tracepoint);
+        let has_stack = sample.addresses().nth(usize::from(is_tracepoint)).is_some();
         if is_scheduling && !has_stack {
             return Some(());
         }
