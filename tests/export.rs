@@ -19,8 +19,12 @@ use longspan::synth::{Synth, SynthOptions, write};
 use proptest::prelude::*;
 use regex::Regex;
 
-const FORMATS: [ExportFormat; 3] =
-    [ExportFormat::Native, ExportFormat::ChromeJson { gzip: false }, ExportFormat::ChromeJson { gzip: true }];
+/// What is read back from the events themselves.
+const COMPACT: ExportFormat = ExportFormat::Native { compact: true };
+/// What carries its store.
+const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
+const FORMATS: [ExportFormat; 4] =
+    [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }, ExportFormat::ChromeJson { gzip: true }];
 
 /// A row with all that it stands for, and no index of any table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -262,7 +266,7 @@ fn what_is_hard_to_write_down_comes_back_the_same() {
     for format in FORMATS {
         let back = exported(&snapshot, &ExportOptions::whole(format));
         let mut found = seen(&back);
-        if format != ExportFormat::Native {
+        if !matches!(format, ExportFormat::Native { .. }) {
             // The points of a flow must agree in their name there: they take that of its start.
             found.iter_mut().chain(&mut expected).filter(|row| row.flow.is_some()).for_each(|row| {
                 row.name.clear();
@@ -280,9 +284,9 @@ fn losses_go_with_a_capture_of_our_own_and_are_not_counted_twice() {
     let folder = tempfile::tempdir().expect("a folder");
     let snapshot = ugly(folder.path());
     assert!(snapshot.losses().count(Loss::Overlap) > 0 && snapshot.losses().count(Loss::UnmatchedBegin) > 0);
-    let back = exported(&snapshot, &ExportOptions::whole(ExportFormat::Native));
+    let back = exported(&snapshot, &ExportOptions::whole(COMPACT));
     assert_eq!(back.losses(), snapshot.losses());
-    let again = exported(&back, &ExportOptions::whole(ExportFormat::Native));
+    let again = exported(&back, &ExportOptions::whole(COMPACT));
     assert_eq!(again.losses(), snapshot.losses());
 }
 
@@ -419,7 +423,7 @@ fn only_tracks_that_were_asked_for_are_written() {
         [("^worker 1$", " worker 1 "), ("memory", " memory "), ("game", " game "), ("^1004$", "1004")]
     {
         let track = Some(Regex::new(expression).expect("an expression"));
-        let options = ExportOptions { track, ..ExportOptions::whole(ExportFormat::Native) };
+        let options = ExportOptions { track, ..ExportOptions::whole(COMPACT) };
         let mut found = seen(&exported(&snapshot, &options));
         assert!(!found.is_empty() && found.len() < all.len(), "{expression}");
         let mut expected = part_of(&all, (i64::MIN, i64::MAX), |row| row.track.contains(part));
@@ -429,7 +433,7 @@ fn only_tracks_that_were_asked_for_are_written() {
         assert_same(&found, &expected, expression);
     }
     let none = Some(Regex::new("no such track").expect("an expression"));
-    let options = ExportOptions { track: none, ..ExportOptions::whole(ExportFormat::Native) };
+    let options = ExportOptions { track: none, ..ExportOptions::whole(COMPACT) };
     assert!(seen(&exported(&snapshot, &options)).is_empty());
 }
 
@@ -463,7 +467,7 @@ fn the_capture_itself_is_never_written_over() {
     let link = folder.path().join("link");
     std::os::unix::fs::symlink(&path, &link).expect("linked");
     for output in [&path, &link] {
-        let options = ExportOptions::whole(ExportFormat::Native);
+        let options = ExportOptions::whole(COMPACT);
         let refused =
             export(&snapshot, &Sources::from(&path), output, &options, &Cancel::default(), &Progress::default());
         assert!(matches!(refused, Err(ExportError::IsSource { .. })));
@@ -510,8 +514,10 @@ proptest! {
         fs::write(&path, format!("[{}]", records.join(",\n"))).expect("written");
         let snapshot = load(&path);
         let expected = seen(&snapshot);
-        let native = exported(&snapshot, &ExportOptions::whole(ExportFormat::Native));
-        assert_same(&seen(&native), &expected, &format!("native of {}", records.join("\n")));
+        for format in [COMPACT, NATIVE] {
+            let native = exported(&snapshot, &ExportOptions::whole(format));
+            assert_same(&seen(&native), &expected, &format!("{format:?} of {}", records.join("\n")));
+        }
         let json = exported(&snapshot, &ExportOptions::whole(ExportFormat::ChromeJson { gzip: false }));
         let (found, expected) = (as_json_says(seen(&json)), as_json_says(expected));
         assert_same(&found, &expected, &format!("JSON of {}", records.join("\n")));

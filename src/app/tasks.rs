@@ -169,7 +169,7 @@ pub fn export(
         whole => (whole, None),
     };
     let whole = ExportOptions::whole(match format {
-        ExportFormat::Native | ExportFormat::Selected => export::ExportFormat::Native,
+        ExportFormat::Native | ExportFormat::Selected => export::ExportFormat::Native { compact: false },
         ExportFormat::Chrome => {
             let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
             export::ExportFormat::ChromeJson { gzip: is_gzip }

@@ -17,6 +17,8 @@ pub enum Stage {
     Parsing,
     /// Chunks are merged, nested and written to the store.
     Sorting,
+    /// Sorted rows that came with the capture are packed again.
+    Unpacking,
     /// The store is made durable and renamed into place.
     Publishing,
     /// A capture is being written.
@@ -30,11 +32,12 @@ pub enum Stage {
 }
 
 impl Stage {
-    const ALL: [Self; 9] = [
+    const ALL: [Self; 10] = [
         Self::Opening,
         Self::Receiving,
         Self::Parsing,
         Self::Sorting,
+        Self::Unpacking,
         Self::Publishing,
         Self::Exporting,
         Self::Searching,
@@ -50,6 +53,7 @@ impl Stage {
             Self::Receiving => "Receiving",
             Self::Parsing => "Parsing",
             Self::Sorting => "Sorting",
+            Self::Unpacking => "Unpacking",
             Self::Publishing => "Publishing",
             Self::Exporting => "Exporting",
             Self::Searching => "Searching",

@@ -158,8 +158,8 @@ impl Command {
                 Self::Stats { stats, load }
             }
             Some(LowCommand::Export(low)) => {
-                let LowExport { capture: files, output, format, range, track, by_process, common } = low;
-                let format = export_format(format, &output, by_process)?;
+                let format = export_format(&low)?;
+                let LowExport { capture: files, output, range, track, common, .. } = low;
                 let (range, track) = (time_range(&range)?, expression("--track", track)?);
                 let sources = capture(files)?;
                 Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
@@ -335,7 +335,8 @@ fn format_of(output: &Path) -> LowCaptureFormat {
 const EXPORT_ENDINGS: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
 
 /// The format that was asked for, or that the name of the output asks for; the native one for any other name.
-fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: bool) -> Result<ExportFormat, CliError> {
+fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
+    let &LowExport { ref output, format, by_process, compact, .. } = low;
     let is_gzip = ends_in_gz(output);
     let is_packed = is_gzip || extension_of(output) == "zst";
     let by_name = || {
@@ -359,8 +360,11 @@ fn export_format(format: Option<LowExportFormat>, output: &Path, by_process: boo
     if by_process && format != LowExportFormat::Parquet {
         return Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()));
     }
+    if compact && format != LowExportFormat::Native {
+        return Err(CliError::Usage("--compact is for --format native: other formats carry no store".to_owned()));
+    }
     Ok(match format {
-        LowExportFormat::Native => ExportFormat::Native,
+        LowExportFormat::Native => ExportFormat::Native { compact },
         LowExportFormat::Chrome => ExportFormat::ChromeJson { gzip: is_gzip },
         LowExportFormat::Perfetto => ExportFormat::Perfetto,
         LowExportFormat::Csv => ExportFormat::Csv,

@@ -39,12 +39,16 @@ fn the_name_of_the_output_says_its_format_unless_the_option_does() {
     let chrome = |gzip| ExportFormat::ChromeJson { gzip };
     assert_eq!(format("longspan export a -o b.json --no-cache"), chrome(false));
     assert_eq!(format("longspan export a -o b.JSON.GZ --no-cache"), chrome(true));
-    assert_eq!(format("longspan export a -o b.longspan --no-cache"), ExportFormat::Native);
+    assert_eq!(format("longspan export a -o b.longspan --no-cache"), ExportFormat::Native { compact: false });
+    assert_eq!(format("longspan export a -o b.longspan --compact --no-cache"), ExportFormat::Native { compact: true });
     assert_eq!(format("longspan export a -o b.pftrace --no-cache"), ExportFormat::Perfetto);
     assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
     assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });
-    assert_eq!(format("longspan export a -o b.json --format native --no-cache"), ExportFormat::Native);
-    assert_eq!(format("longspan export a -o b --format native --no-cache"), ExportFormat::Native);
+    assert_eq!(
+        format("longspan export a -o b.json --format native --no-cache"),
+        ExportFormat::Native { compact: false }
+    );
+    assert_eq!(format("longspan export a -o b --format native --no-cache"), ExportFormat::Native { compact: false });
     assert_eq!(format("longspan export a -o b.foo --format chrome --no-cache"), chrome(false));
 }
 
@@ -53,7 +57,7 @@ fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refu
     let export = |name: &str| command(&format!("longspan export a -o {name} --no-cache"));
     for name in ["b.foo", "b", "json", ".json", "b.", "b.native"] {
         assert!(
-            matches!(export(name), Ok(Command::Export { export, .. }) if export.format == ExportFormat::Native),
+            matches!(export(name), Ok(Command::Export { export, .. }) if export.format == ExportFormat::Native { compact: false }),
             "{name}"
         );
     }
@@ -88,6 +92,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
         "longspan info a --threads 0",
         "longspan info a --cache x --no-cache",
         "longspan export a -o b.json --by-process",
+        "longspan export a -o b.json --compact",
         "longspan render a -o b.png --size 0x0",
         "longspan render a -o b.png --scale 0",
         "longspan render a -o b.png --scale NaN",

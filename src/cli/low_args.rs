@@ -251,6 +251,9 @@ pub struct LowExport {
     /// Of Parquet: files of its own for each process
     #[arg(long)]
     pub by_process: bool,
+    /// Of native: less than half the bytes, but sorted and indexed again by whoever opens it
+    #[arg(long)]
+    pub compact: bool,
     #[command(flatten)]
     pub common: LowCommon,
 }

@@ -32,8 +32,12 @@ use rows::ExportRows;
 /// What to write.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// A sorted capture of our own: opens with nothing left to sort, and loses nothing.
-    Native,
+    /// A sorted capture of our own, which loses nothing.
+    Native {
+        /// Whether the whole of a capture is written without its store: in less than half the bytes, but whoever opens it
+        /// first waits until it is nested and indexed again.
+        compact: bool,
+    },
     /// Chrome JSON, which most viewers read; losses are not in it.
     ChromeJson {
         /// Whether it is compressed.
@@ -55,7 +59,7 @@ impl ExportFormat {
     #[must_use]
     pub fn label(self) -> &'static str {
         match self {
-            Self::Native => "a Longspan capture",
+            Self::Native { .. } => "a Longspan capture",
             Self::ChromeJson { gzip: false } => "Chrome JSON",
             Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
             Self::Perfetto => "a Perfetto capture",
@@ -83,6 +87,10 @@ impl ExportOptions {
     #[must_use]
     pub fn whole(format: ExportFormat) -> Self {
         Self { format, from_ns: None, to_ns: None, track: None }
+    }
+
+    fn are_whole(&self) -> bool {
+        self.from_ns.is_none() && self.to_ns.is_none() && self.track.is_none()
     }
 }
 
@@ -162,7 +170,10 @@ pub fn export(
         ExportFormat::ChromeJson { gzip } => chrome_json::write(&task, &excerpt, out, gzip),
         ExportFormat::Perfetto => perfetto::write(&task, &excerpt, out),
         ExportFormat::Csv => csv::write(&task, &excerpt, out),
-        ExportFormat::Native | ExportFormat::Parquet { .. } => native::write(&task, &excerpt, out),
+        ExportFormat::Native { compact: false } => native::write(&task, &excerpt, out, options.are_whole()),
+        ExportFormat::Native { compact: true } | ExportFormat::Parquet { .. } => {
+            native::write(&task, &excerpt, out, false)
+        }
     };
     let report = written.map_err(failed)?;
     cancel.check()?;

@@ -1,5 +1,6 @@
 //! A sorted capture of our own: spans with their depths, so that it opens without being sorted or nested again, samples
-//! with their stacks, and the losses of the capture that it is made of.
+//! with their stacks, and the losses of the capture that it is made of. The whole of a capture carries its store as well, so
+//! that it opens without being indexed again either.
 
 use super::excerpt::Excerpt;
 use super::{ExportReport, Out, SinkError, Task};
@@ -9,8 +10,13 @@ use crate::model::{Chunk, Event};
 /// Bytes of arguments after which a chunk is closed, so that a few events with much text make no huge chunk.
 const CHUNK_DETAIL_BYTES: usize = 4 << 20;
 
-/// Writes an excerpt to `out`.
-pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
+/// Writes an excerpt to `out`; one of the whole capture may carry its store.
+pub(super) fn write(
+    task: &Task<'_>,
+    excerpt: &Excerpt,
+    out: Out<'_>,
+    with_store: bool,
+) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
     let mut writer = NativeWriter::new(out, true)?;
     writer.write_tables(snapshot.names(), snapshot.tracks())?;
@@ -29,6 +35,13 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         Ok(())
     })?;
     writer.write_chunk(&chunk)?;
+    if with_store {
+        // What is damaged in the store is not in the events either: whoever opens them will know no less.
+        for part in snapshot.store().carried_parts().map_while(|part| part) {
+            task.cancel.check()?;
+            writer.write_store_part(&part)?;
+        }
+    }
     writer.finish(snapshot.losses())?;
     Ok(report)
 }

@@ -9,7 +9,8 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 const AHEAD_OF_THREAD: usize = 2;
 
 /// How many jobs may be on their way with so many threads.
-pub(super) fn jobs_ahead(threads: usize) -> usize {
+#[must_use]
+pub fn jobs_ahead(threads: usize) -> usize {
     AHEAD_OF_THREAD * threads + 1
 }
 
@@ -19,7 +20,7 @@ pub(super) fn jobs_ahead(threads: usize) -> usize {
 ///
 /// # Errors
 /// The first that `take` returns; no more jobs are begun then.
-pub(super) fn in_order<J: Send, D: Send, E>(
+pub fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,
     work: impl Fn(J) -> D + Sync,

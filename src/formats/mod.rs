@@ -4,7 +4,7 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
-mod ahead;
+pub mod ahead;
 pub mod archive;
 mod args;
 mod batch;
@@ -129,6 +129,22 @@ pub trait ChunkSource: Send + Sync {
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
 }
 
+/// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that they are
+/// what was written.
+pub trait StoreParts: Send + Sync {
+    /// How many there are, at least 1.
+    fn count(&self) -> usize;
+
+    /// Their lengths together.
+    fn bytes(&self) -> u64;
+
+    /// Fetches one.
+    ///
+    /// # Errors
+    /// [`ReadError::Malformed`] when it is damaged: then the chunks are still there.
+    fn load(&self, part: usize) -> Result<Vec<u8>, ReadError>;
+}
+
 /// A capture whose chunks can be fetched in any order, with the tables that they point into.
 pub struct ChunkedCapture {
     /// The chunks.
@@ -141,6 +157,8 @@ pub struct ChunkedCapture {
     pub stacks: Stacks,
     /// What the capture itself says was lost, and what was found damaged while opening it.
     pub losses: Losses,
+    /// What saves sorting the chunks, where the capture has it and nothing of it is damaged so far.
+    pub store: Option<Box<dyn StoreParts>>,
 }
 
 /// An opened capture.

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
+use super::adopt::{AdoptError, adopt};
 use super::assemble::Assembler;
 use super::kept::KeptChunks;
 use super::merge::{MergeContext, MergeError, merge, true_heads};
@@ -20,10 +21,10 @@ use crate::base::budget::Memory;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::progress::{Progress, Stage};
-use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
+use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks};
 use crate::store::cache::Cache;
-use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter};
+use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter, Summary};
 
 /// Where stores are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -185,6 +186,7 @@ struct Capture {
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
+    store: Option<Box<dyn StoreParts>>,
 }
 
 fn load(
@@ -205,6 +207,27 @@ fn load(
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
     let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
 
+    if let Some(parts) = capture.store.take() {
+        let chunks = capture.source.heads().len() as u64;
+        let end_ns = last_ns(capture.source.heads());
+        let load = LoadStats { chunks, ..LoadStats::default() };
+        let summary = Summary { end_ns, source_bytes, load, ..Summary::default() };
+        let meta = Meta {
+            names: Arc::clone(&capture.names),
+            stacks: Arc::clone(&capture.stacks),
+            tracks: capture.registry.tables().clone(),
+            losses: capture.losses.clone(),
+            summary,
+        };
+        let adopted = adopt(&*parts, meta, &target, context, &mut previews, started);
+        if adopted.map_err(|error| adopt_error(error, place))? {
+            return publish(place, target);
+        }
+        place.notes.push(format!(
+            "The sorted store in {sources} is damaged or of another version: its events were sorted anew."
+        ));
+        target = place.start().map_err(|error| place.write_error(error))?;
+    }
     let mut heads = capture.source.heads().to_vec();
     let mut corrected = false;
     loop {
@@ -215,9 +238,8 @@ fn load(
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 writer.finish(&meta).map_err(|error| place.write_error(error))?;
-                let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
                 place.notes.extend(previews.note());
-                return Ok(Store::of_file(&file, &path)?);
+                return publish(place, target);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {
                 return Err(LoadError::Changing { sources: sources.to_string(), chunk });
@@ -233,6 +255,20 @@ fn load(
             Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
     }
+}
+
+fn adopt_error(error: AdoptError, place: &StorePlace) -> LoadError {
+    match error {
+        AdoptError::Write(source) => place.write_error(source),
+        AdoptError::Read(error) => read_error(error, place),
+        AdoptError::Cancelled(cancelled) => cancelled.into(),
+    }
+}
+
+/// Keeps the store that was written to `target`, and opens it.
+fn publish(place: &mut StorePlace, target: StoreFile) -> Result<Store, LoadError> {
+    let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
+    Ok(Store::of_file(&file, &path)?)
 }
 
 /// A reader that could not hand on what it read has not failed: the spill file behind it has.
@@ -261,14 +297,19 @@ fn read(
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, losses, chunks, .. } = assembler;
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            Capture { source: Box::new(chunks), names, stacks, registry, losses }
+            Capture { source: Box::new(chunks), names, stacks, registry, losses, store: None }
         }
         Reader::Chunks(chunked) => {
-            let ChunkedCapture { source, names, tracks, stacks, losses } = *chunked;
+            let ChunkedCapture { source, names, tracks, stacks, losses, store } = *chunked;
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            Capture { source, names, stacks, registry: Registry::from_tables(tracks), losses }
+            Capture { source, names, stacks, registry: Registry::from_tables(tracks), losses, store }
         }
     })
+}
+
+/// The last time at which an event starts, as far as the chunks tell.
+fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
+    heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN)
 }
 
 /// Sorts and nests all events into `target`, up to its tables.
@@ -283,7 +324,7 @@ fn sort_into(
     /// Events between two reports of progress.
     const REPORT_EVENTS: u64 = 1 << 16;
     let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
-    let last_ns = heads.iter().map(|head| head.max_ts_ns).max().unwrap_or(i64::MIN);
+    let last_ns = last_ns(heads);
     context.progress.begin(Stage::Sorting, events);
     // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
     let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);

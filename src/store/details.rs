@@ -41,9 +41,15 @@ pub struct DetailBlock {
     pub checksum: u64,
 }
 
+/// How long a packed block is when it is unpacked; it says so without being unpacked.
+#[must_use]
+pub fn unpacked_bytes(packed: &[u8]) -> Option<u64> {
+    zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().filter(|&bytes| bytes <= BLOCK_BYTES_MAX as u64)
+}
+
 impl DetailBlock {
     /// Its bytes in the file; nothing if they are not there.
-    fn packed<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
+    pub(super) fn packed<'a>(&self, file: &'a [u8]) -> Option<&'a [u8]> {
         let start = usize::try_from(self.offset).ok()?;
         file.get(start..start.checked_add(self.packed_bytes as usize)?)
     }
@@ -108,18 +114,31 @@ impl DetailWriter {
             return Ok(());
         }
         let packed = zstd::bulk::compress(&self.raw, ZSTD_LEVEL)?;
-        let offset = file.append(&packed)?;
-        let bytes = |length: usize| u32::try_from(length).map_err(io::Error::other);
+        let raw_bytes = u32::try_from(self.raw.len()).map_err(io::Error::other)?;
+        self.raw.clear();
+        self.push_block(&packed, raw_bytes, file)
+    }
+
+    /// Adds a block that is packed already, of `raw_bytes` when it is unpacked. No blob may be waiting.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn push_block(&mut self, packed: &[u8], raw_bytes: u32, file: &mut AppendFile) -> io::Result<()> {
         self.blocks.push(DetailBlock {
             stream_start: self.stream_start,
-            offset,
-            packed_bytes: bytes(packed.len())?,
-            raw_bytes: bytes(self.raw.len())?,
-            checksum: xxh3_64(&packed),
+            offset: file.append(packed)?,
+            packed_bytes: u32::try_from(packed.len()).map_err(io::Error::other)?,
+            raw_bytes,
+            checksum: xxh3_64(packed),
         });
-        self.stream_start += self.raw.len() as u64;
-        self.raw.clear();
+        self.stream_start += u64::from(raw_bytes);
         Ok(())
+    }
+
+    /// The furthest that a [`DetailRef`] may point with the blocks that are written.
+    #[must_use]
+    pub fn end(&self) -> u64 {
+        self.stream_start
     }
 
     /// The blocks written so far.

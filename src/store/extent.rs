@@ -219,10 +219,22 @@ impl<'a> Extent<'a> {
         })
     }
 
+    /// All of it.
+    #[must_use]
+    pub fn bytes(&self) -> &'a [u8] {
+        self.bytes
+    }
+
     /// How many blocks it has, at least 1.
     #[must_use]
     pub fn blocks(&self) -> usize {
         self.directory.len()
+    }
+
+    /// How many rows it has.
+    #[must_use]
+    pub fn rows(&self) -> u32 {
+        self.rows
     }
 
     /// Where its blocks stand.

@@ -9,12 +9,14 @@
 pub mod append;
 pub mod block;
 pub mod cache;
+pub mod carried;
 pub mod details;
 pub mod extent;
 pub mod flow;
 pub mod format;
 pub mod iforest;
 pub mod lane;
+mod lane_builder;
 pub mod overview;
 pub mod pack;
 pub mod read;
@@ -28,3 +30,6 @@ pub use format::{LoadStats, Meta, Summary};
 pub use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
 pub use read::{Lane, Store, StoreError};
 pub use writer::StoreWriter;
+
+#[cfg(test)]
+mod carried_tests;

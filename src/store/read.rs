@@ -155,6 +155,13 @@ impl Store {
         reader.blob(reference, &self.tables.details, &self.details, &self.tables.map)
     }
 
+    /// A block of details and its bytes; no bytes if they are damaged.
+    pub(super) fn detail_block(&self, block: usize) -> Option<(DetailBlock, Option<&[u8]>)> {
+        let record = self.tables.details.get(block)?;
+        let is_intact = self.details.is_intact(block, || record.is_intact(&self.tables.map));
+        Some((*record, is_intact.then(|| record.packed(&self.tables.map)).flatten()))
+    }
+
     /// How many parts of the file were found damaged by what was asked so far. They answer as if they were not there, so
     /// any answer may lack something: the store should be made again.
     #[must_use]

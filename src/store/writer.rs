@@ -8,22 +8,22 @@ use std::sync::Arc;
 use super::append::AppendFile;
 use super::block::{BLOCK_ROWS, Row};
 use super::details::DetailWriter;
-use super::extent::{EXTENT_BLOCKS, ExtentBuilder, ExtentRecord};
-use super::format::{LaneRecord, MAGIC, Meta, SECTIONS, Section, SectionRecord, Trailer};
-use super::iforest::{self, Aggregate, LongestNs, MinMax};
-use super::lane::{DetailRef, LaneIdx, LaneKind, Span};
-use super::overview::{BUCKETS_MAX, OverviewBucket, OverviewBuilder, OverviewShape};
+use super::extent::EXTENT_BLOCKS;
+use super::format::{MAGIC, Meta, SECTIONS, Section, SectionRecord, Trailer};
+use super::lane::{DetailRef, LaneIdx, LaneKind};
+use super::lane_builder::{LaneBuilder, Tables};
+use super::overview::{BUCKETS_MAX, OverviewBucket};
 use super::read::{Signatures, Store, StoreTables};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::mapped::Mapped;
-use crate::model::{NameIdx, TrackIdx};
+use crate::model::TrackIdx;
 
 /// A store that is being built.
 #[derive(Debug)]
 pub struct StoreWriter {
-    file: AppendFile,
-    lanes: Vec<LaneBuilder>,
-    details: DetailWriter,
+    pub(super) file: AppendFile,
+    pub(super) lanes: Vec<LaneBuilder>,
+    pub(super) details: DetailWriter,
     /// Bytes in all lanes that rows and packed blocks wait in.
     held_bytes: usize,
     /// When more wait, all lanes write what they have.
@@ -31,25 +31,7 @@ pub struct StoreWriter {
     /// Buckets in the pyramids of all lanes.
     buckets: usize,
     /// The most buckets of one lane; halved whenever all lanes together have too many.
-    buckets_max: usize,
-}
-
-#[derive(Debug)]
-struct LaneBuilder {
-    track: TrackIdx,
-    kind: LaneKind,
-    depth: u16,
-    unfinished: bool,
-    rows: u64,
-    start_ns: i64,
-    end_ns: i64,
-    pending: Vec<Row>,
-    extent: ExtentBuilder,
-    extents: Vec<ExtentRecord>,
-    signatures: Vec<u64>,
-    longest: Vec<LongestNs>,
-    min_max: Vec<MinMax>,
-    overview: OverviewBuilder,
+    pub(super) buckets_max: usize,
 }
 
 impl StoreWriter {
@@ -82,22 +64,7 @@ impl StoreWriter {
     /// Adds a lane. The index is the writer's own: the finished store orders lanes by track.
     pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
         let index = LaneIdx(u32::try_from(self.lanes.len()).unwrap_or(u32::MAX));
-        self.lanes.push(LaneBuilder {
-            track,
-            kind,
-            depth,
-            unfinished: false,
-            rows: 0,
-            start_ns: i64::MAX,
-            end_ns: i64::MIN,
-            pending: Vec::new(),
-            extent: ExtentBuilder::default(),
-            extents: Vec::new(),
-            signatures: Vec::new(),
-            longest: Vec::new(),
-            min_max: Vec::new(),
-            overview: OverviewBuilder::default(),
-        });
+        self.lanes.push(LaneBuilder::new(track, kind, depth));
         index
     }
 
@@ -113,19 +80,10 @@ impl StoreWriter {
     /// What the system says to a write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
-        builder.rows += 1;
-        builder.start_ns = builder.start_ns.min(row.start_ns);
-        let dur_ns = if builder.kind == LaneKind::Spans { row.value } else { 0 };
-        builder.end_ns = builder.end_ns.max(row.start_ns.saturating_add_unsigned(dur_ns));
-        if builder.kind == LaneKind::Spans {
-            let span = Span { start_ns: row.start_ns, dur_ns, name: NameIdx(row.name), ..Span::default() };
-            let before = builder.overview.buckets();
-            builder.overview.push(&span, self.buckets_max);
-            // It may also have made its buckets wider.
-            self.buckets = self.buckets + builder.overview.buckets() - before;
-        }
-        let capacity = builder.pending.capacity();
-        builder.pending.push(row);
+        let (buckets, capacity) = (builder.overview.buckets(), builder.pending.capacity());
+        builder.push(row, self.buckets_max);
+        // It may also have made its buckets wider.
+        self.buckets = self.buckets + builder.overview.buckets() - buckets;
         // What a lane has grown to, it keeps: a million busy lanes would hold 2 GiB that nobody counts.
         self.held_bytes += (builder.pending.capacity() - capacity) * size_of::<Row>();
         if builder.pending.len() == BLOCK_ROWS {
@@ -142,10 +100,20 @@ impl StoreWriter {
         if self.held_bytes > self.held_bytes_max {
             self.write_held()?;
         }
+        self.widen_buckets_if_many();
+        Ok(())
+    }
+
+    /// Counts the buckets of lanes that were filled elsewhere, and makes them wider if they are too many.
+    pub(super) fn count_buckets(&mut self) {
+        self.buckets = self.lanes.iter().map(|lane| lane.overview.buckets()).sum();
+        self.widen_buckets_if_many();
+    }
+
+    fn widen_buckets_if_many(&mut self) {
         if self.buckets * size_of::<OverviewBucket>() > self.held_bytes_max {
             self.widen_buckets();
         }
-        Ok(())
     }
 
     /// Halves the number of buckets that a lane may have, until all together fit.
@@ -254,98 +222,5 @@ impl StoreWriter {
         self.file.append(bytemuck::bytes_of(&Trailer::new(sections, file_bytes)))?;
         self.file.sync()?;
         Ok(file_bytes)
-    }
-}
-
-impl LaneBuilder {
-    /// Where the lane stands in the finished store.
-    fn order(&self) -> (TrackIdx, LaneKind, u16) {
-        (self.track, self.kind, self.depth)
-    }
-
-    /// Packs the rows that wait as one block.
-    fn pack(&mut self) {
-        if self.pending.is_empty() {
-            return;
-        }
-        match self.kind {
-            LaneKind::Counter => {
-                let values = self.pending.iter().map(|row| MinMax::of(f64::from_bits(row.value)));
-                let leaf = values.fold(MinMax::IDENTITY, Aggregate::combine);
-                self.extent.push_block(&self.pending, bytemuck::cast_slice(&[leaf]));
-            }
-            LaneKind::Spans => {
-                let longest = self.pending.iter().map(|row| row.value).max().unwrap_or(0);
-                self.extent.push_block(&self.pending, &[longest]);
-            }
-            LaneKind::Instants | LaneKind::Samples | LaneKind::Flows => self.extent.push_block(&self.pending, &[0]),
-        }
-        self.pending.clear();
-    }
-
-    /// Writes the blocks that wait as one extent.
-    fn write(&mut self, file: &mut AppendFile) -> io::Result<()> {
-        let Some(first_start_ns) = self.extent.first_start_ns() else { return Ok(()) };
-        let rows = self.extent.rows();
-        let first_row = self.extents.last().map_or(0, |last| last.first_row + u64::from(last.rows));
-        let mut bytes = 0;
-        self.extent.sign(&mut self.signatures);
-        let Self { extent, longest, min_max, kind, .. } = self;
-        let offset = file.append_with(|buffer| {
-            let start = buffer.len();
-            match kind {
-                LaneKind::Counter => iforest::push(min_max, extent.finish(buffer)),
-                _ => iforest::push(longest, extent.finish(buffer)),
-            }
-            bytes = buffer.len() - start;
-        })?;
-        let bytes = u32::try_from(bytes).map_err(io::Error::other)?;
-        self.extents.push(ExtentRecord { offset, first_start_ns, first_row, rows, bytes });
-        Ok(())
-    }
-}
-
-/// The sections, as they are put together lane by lane.
-#[derive(Default)]
-struct Tables {
-    overview: Vec<OverviewBucket>,
-    lanes: Vec<LaneRecord>,
-    extents: Vec<ExtentRecord>,
-    forests: Vec<u64>,
-    signatures: Vec<u64>,
-}
-
-impl Tables {
-    fn take(&mut self, lane: &LaneBuilder, overview: Option<(OverviewShape, Vec<OverviewBucket>)>) {
-        if lane.rows == 0 {
-            return;
-        }
-        let overview_first = self.overview.len() as u64;
-        let overview = match overview {
-            Some((shape, buckets)) => {
-                self.overview.extend(buckets);
-                shape
-            }
-            None => OverviewShape { first: 0, width_log2: 0, count: 0 },
-        };
-        self.lanes.push(LaneRecord {
-            track: lane.track,
-            depth: lane.depth,
-            kind: lane.kind.code(),
-            unfinished: u8::from(lane.unfinished),
-            rows: lane.rows,
-            start_ns: lane.start_ns,
-            end_ns: lane.end_ns,
-            extent_first: self.extents.len() as u64,
-            forest_first: self.forests.len() as u64,
-            signature_first: self.signatures.len() as u64,
-            overview_first,
-            overview,
-            extent_count: lane.extents.len() as u64,
-        });
-        self.extents.extend_from_slice(&lane.extents);
-        self.signatures.extend_from_slice(&lane.signatures);
-        self.forests.extend_from_slice(bytemuck::cast_slice(&lane.longest));
-        self.forests.extend_from_slice(bytemuck::cast_slice(&lane.min_max));
     }
 }

@@ -5,6 +5,7 @@
 use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use super::columns::{self, DECODED_BYTES_MAX};
 use super::recover;
@@ -13,7 +14,7 @@ use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION, checksum};
 use crate::base::files::{self, FileKind};
 use crate::base::progress::Progress;
-use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError};
+use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, StoreParts};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
 
 /// Opens a capture: reads its directory and its tables, not its events.
@@ -37,14 +38,15 @@ pub(in crate::formats) fn open_unpacked(
     let file = CaptureFile { path: path.into(), ..CaptureFile::open(unpacked)? };
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;
-    let entries = match directory(&file) {
-        Some(entries) => entries,
-        None => recover::hop(&file, context, &mut losses)?,
+    let (entries, is_whole) = match directory(&file) {
+        Some(entries) => (entries, true),
+        None => (recover::hop(&file, context, &mut losses)?, false),
     };
 
     let (mut tables, mut stacks) = (TablesRead::default(), Stacks::default());
     let mut damaged = Losses::default();
     let mut chunks = Vec::with_capacity(entries.len());
+    let mut parts = Vec::new();
     for entry in entries {
         context.cancel.check()?;
         if entry.header.lost_before > 0 {
@@ -67,9 +69,12 @@ pub(in crate::formats) fn open_unpacked(
                 Some(offset_ns) => tables.tracks.utc_offset_ns = Some(offset_ns),
                 None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
             },
+            Some(ChunkKind::Store) => parts.push(entry),
             None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
         }
     }
+    // In a damaged capture it would show what the chunks have lost, beside the count of what is lost.
+    let has_store = is_whole && damaged.is_empty() && !parts.is_empty();
     losses.merge(&damaged);
     let (names, tracks, recorded) = tables.finish();
     let stacks = stacks::with_known_names(stacks, names.len());
@@ -81,22 +86,25 @@ pub(in crate::formats) fn open_unpacked(
         events: entry.header.event_count,
         memory_bytes: u64::from(entry.header.memory_bytes),
     });
+    let file = Arc::new(file);
+    let store = NativeStore { file: Arc::clone(&file), parts, progress: context.progress.clone() };
     let source = NativeSource {
         heads: heads.collect(),
         chunks,
-        file,
+        file: Arc::clone(&file),
         names: names.len(),
         tracks: tracks.tracks.len(),
         stacks: stacks.len(),
         progress: context.progress.clone(),
     };
-    Ok(ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses })
+    let store = has_store.then(|| Box::new(store) as Box<dyn StoreParts>);
+    Ok(ChunkedCapture { source: Box::new(source), names, tracks, stacks, losses, store })
 }
 
 /// The chunks of an opened capture.
 #[derive(Debug)]
 struct NativeSource {
-    file: CaptureFile,
+    file: Arc<CaptureFile>,
     heads: Vec<ChunkHead>,
     chunks: Vec<DirectoryEntry>,
     names: usize,
@@ -135,6 +143,33 @@ impl ChunkSource for NativeSource {
             }
         }
         Ok(chunk)
+    }
+}
+
+/// The parts of the store that lies in an opened capture.
+#[derive(Debug)]
+struct NativeStore {
+    file: Arc<CaptureFile>,
+    parts: Vec<DirectoryEntry>,
+    progress: Progress,
+}
+
+impl StoreParts for NativeStore {
+    fn count(&self) -> usize {
+        self.parts.len()
+    }
+
+    fn bytes(&self) -> u64 {
+        self.parts.iter().map(|entry| u64::from(entry.header.payload_bytes)).sum()
+    }
+
+    fn load(&self, part: usize) -> Result<Vec<u8>, ReadError> {
+        let Some(entry) = self.parts.get(part) else {
+            return Err(self.file.malformed(0, format!("part {part}"), format!("{} parts", self.parts.len())));
+        };
+        let bytes = self.file.payload(entry)?;
+        self.progress.add_bytes(entry.header.stride_bytes());
+        Ok(bytes)
     }
 }
 

@@ -127,10 +127,12 @@ pub enum ChunkKind {
     Stacks,
     /// What is to be added to times for nanoseconds of UTC since 1970: a signed number, as postcard.
     Utc,
+    /// A part of the store that a reader would make of the capture: see [`crate::formats::StoreParts`].
+    Store,
 }
 
 impl ChunkKind {
-    const ALL: [Self; 5] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc];
+    const ALL: [Self; 6] = [Self::Events, Self::Tables, Self::Directory, Self::Stacks, Self::Utc, Self::Store];
 
     /// The byte that stands for it.
     #[must_use]
@@ -141,6 +143,7 @@ impl ChunkKind {
             Self::Directory => 3,
             Self::Stacks => 4,
             Self::Utc => 5,
+            Self::Store => 6,
         }
     }
 }

@@ -149,6 +149,15 @@ impl<W: Write> NativeWriter<W> {
         self.append(chunk.header, &chunk.payload)
     }
 
+    /// Writes the next part of the store of the whole capture. With all of them, a reader has nothing to sort.
+    ///
+    /// # Errors
+    /// What the system says, and [`WriteError::Chunk`] for a part above the limit on size.
+    pub fn write_store_part(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
+        // Not compressed: its blocks are packed already, and a part is as fast to fetch as the disk gives it.
+        self.append(chunk_header(ChunkKind::Store, bytes, bytes.len() as u64)?, bytes)
+    }
+
     /// Ends the capture: the losses, then the directory. What was written before can be read without.
     ///
     /// # Errors

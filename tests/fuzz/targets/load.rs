@@ -51,7 +51,7 @@ pub fn check(bytes: &[u8]) {
 fn written_back(snapshot: &Snapshot, source: &Path) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let output = folder.path().join("back.longspan");
-    let options = ExportOptions::whole(ExportFormat::Native);
+    let options = ExportOptions::whole(ExportFormat::Native { compact: false });
     export(snapshot, &source.into(), &output, &options, &Cancel::default(), &Progress::default()).expect("written");
     load(&output, 1, AMPLE_BYTES).expect("read back")
 }

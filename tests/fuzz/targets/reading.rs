@@ -118,7 +118,7 @@ pub fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError>
 
 /// Every chunk that can be loaded.
 fn read_chunks(capture: &ChunkedCapture) -> Reading {
-    let ChunkedCapture { source, names, tracks, stacks, losses } = capture;
+    let ChunkedCapture { source, names, tracks, stacks, losses, .. } = capture;
     let mut reading = Reading { losses: losses.clone(), ..Reading::default() };
     for (number, head) in source.heads().iter().enumerate() {
         let Ok(chunk) = source.load(number) else { continue };

@@ -1,11 +1,13 @@
 //! Stores: a damaged one is refused, or shows a part of the rows that were written and says that something is missing; it
-//! never shows anything else. Blocks decode whatever their bytes, and rows come back from what they are encoded as.
+//! never shows anything else. One that is carried by another file is refused, or its rows are in order and point to what is
+//! there, whatever its bytes. Blocks decode whatever their bytes, and rows come back from what they are encoded as.
 //! The bytes say what is damaged: stores themselves change with every version.
 
 use std::sync::LazyLock;
 
-use longspan::store::Store;
 use longspan::store::block::{BLOCK_ROWS, Block, Row, encode};
+use longspan::store::carried::CarriedStore;
+use longspan::store::{Store, StoreWriter};
 
 use super::reading::file_of;
 use super::rows;
@@ -22,6 +24,7 @@ static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
 /// Holds stores to what this file says.
 pub fn check(bytes: &[u8]) {
     check_blocks(bytes);
+    check_parts(bytes);
     let (whole, expected) = &*WHOLE;
     let mut damaged = whole.clone();
     for edit in bytes.chunks_exact(4) {
@@ -44,6 +47,24 @@ pub fn check(bytes: &[u8]) {
     let known =
         |row: &rows::Row| expected.iter().any(|known| rows::Row { args: known.args.clone(), ..row.clone() } == *known);
     assert!(found.iter().all(known), "a row that was never written");
+}
+
+/// A store of which the bytes say what is altered, taken out of the parts that it is carried in.
+fn check_parts(bytes: &[u8]) {
+    let whole = Store::open(file_of(&WHOLE.0).path()).expect("a store");
+    let mut parts: Vec<Vec<u8>> = whole.carried_parts().map(|part| part.expect("whole")).collect();
+    for edit in bytes.chunks_exact(4) {
+        let part = &mut parts[0];
+        let at = (usize::from(u16::from_le_bytes([edit[0], edit[1]])) * part.len()) >> 16;
+        part[at] ^= edit[3];
+    }
+    let target = tempfile::NamedTempFile::new().expect("a file");
+    let writer = StoreWriter::new(target.reopen().expect("opened"), 1 << 16).expect("begun");
+    let mut store = CarriedStore::new(writer, whole.meta(), 1).expect("a thread");
+    if store.take(&parts).expect("written").is_ok() && store.finish(whole.meta()).expect("written").is_ok() {
+        let rows = rows::rows_of(Store::open(target.path()).expect("a store"));
+        assert!(rows.is_sorted_by_key(|row| row.start_ns));
+    }
 }
 
 /// Any bytes as a block, and as the rows of one.

@@ -1,0 +1,424 @@
+//! A sorted store inside of another file: its extents in order of time, and its blocks of details, cut into parts.
+//!
+//! | bytes of a part | what |
+//! |---|---|
+//! | 24 | [`PartHeader`] |
+//! | 16 an entry | [`Entry`]: whose rows, how long |
+//! | rest | the extents and blocks, each padded to 8 bytes |
+//!
+//! Whoever takes it out packs the rows again, on all threads, lane by lane. Of what is derived from rows nothing is carried
+//! further or believed, whoever made the file: no forest, no pyramid, no order that was not looked at. What remains
+//! to be done is reading and packing; sorting, pairing and nesting, which wait for each other, are not.
+
+use std::io;
+use std::mem;
+
+use bytemuck::{Pod, Zeroable};
+use rayon::prelude::*;
+use rustc_hash::FxHashMap;
+
+use super::block::Row;
+use super::details;
+use super::extent::{EXTENT_BLOCKS, Extent};
+use super::format::{Meta, VERSION};
+use super::lane::{LaneIdx, LaneInfo, LaneKind};
+use super::lane_builder::LaneBuilder;
+use super::read::Store;
+use super::writer::StoreWriter;
+use crate::model::{StackIdx, TrackIdx};
+
+/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough that headers do not matter.
+const PART_BYTES: usize = 1 << 20;
+
+/// What a part begins with.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct PartHeader {
+    /// [`VERSION`] of the store: extents are those of that version.
+    version: u32,
+    entries: u32,
+    /// All rows before this time are in this part, or in those before it; the end of time in the last part.
+    sorted_to_ns: i64,
+    /// Rows in the parts before it.
+    rows_before: u64,
+}
+
+/// What stands in a part.
+#[derive(Debug, Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Entry {
+    track: TrackIdx,
+    depth: u16,
+    /// The [`LaneKind`], by its code, or [`DETAILS`].
+    kind: u8,
+    /// 1 if the lane's last row has no end in the capture.
+    unfinished: u8,
+    bytes: u32,
+    /// Of details: their length when they are unpacked.
+    raw_bytes: u32,
+}
+
+/// The kind of an entry that is a block of details.
+const DETAILS: u8 = u8::MAX;
+
+impl Store {
+    /// The parts that are carried, in order. `None` in place of one that is damaged here, and nothing after it: without the
+    /// last, the others are of no use.
+    #[must_use]
+    pub fn carried_parts(&self) -> CarriedParts<'_> {
+        let lanes = (0..self.lane_count()).map(LaneIdx);
+        let mut extents: Vec<_> = lanes
+            .flat_map(|lane| (0..).zip(self.lane(lane).extents()).map(move |(extent, _)| (lane, extent)))
+            .collect();
+        let first_start_ns = |&(lane, extent): &(LaneIdx, usize)| self.lane(lane).extents()[extent].first_start_ns;
+        extents.sort_by_key(|place| (first_start_ns(place), *place));
+        CarriedParts { store: self, extents, next_extent: 0, next_detail: 0, rows: 0, is_over: false }
+    }
+}
+
+/// See [`Store::carried_parts`].
+#[derive(Debug)]
+pub struct CarriedParts<'a> {
+    store: &'a Store,
+    /// In order of time.
+    extents: Vec<(LaneIdx, usize)>,
+    next_extent: usize,
+    next_detail: usize,
+    /// Rows so far.
+    rows: u64,
+    is_over: bool,
+}
+
+impl Iterator for CarriedParts<'_> {
+    type Item = Option<Vec<u8>>;
+
+    fn next(&mut self) -> Option<Self::Item> {
+        if mem::replace(&mut self.is_over, true) {
+            return None;
+        }
+        let part = self.part();
+        self.is_over = part.is_none() || self.next_extent == self.extents.len();
+        Some(part)
+    }
+}
+
+impl CarriedParts<'_> {
+    fn part(&mut self) -> Option<Vec<u8>> {
+        let (mut entries, mut body) = (Vec::new(), Vec::new());
+        let rows_before = self.rows;
+        while body.len() < PART_BYTES && self.next_extent < self.extents.len() {
+            let (lane, number) = self.extents[self.next_extent];
+            let (lane, info) = (self.store.lane(lane), self.store.lane(lane).info());
+            let (extents, extent) = (lane.extents(), lane.extent(number)?);
+            // What rows refer to stands before them, or soon after.
+            self.push_details(extents[number].offset, &mut entries, &mut body)?;
+            entries.push(Entry {
+                track: info.track,
+                depth: info.depth,
+                kind: info.kind.code(),
+                unfinished: u8::from(number + 1 == extents.len() && lane.is_unfinished(info.rows - 1)),
+                bytes: extents[number].bytes,
+                raw_bytes: 0,
+            });
+            push_padded(&mut body, extent.bytes());
+            self.rows += u64::from(extents[number].rows);
+            self.next_extent += 1;
+        }
+        let next = self.extents.get(self.next_extent).copied();
+        if next.is_none() {
+            self.push_details(u64::MAX, &mut entries, &mut body)?;
+        }
+        let header = PartHeader {
+            version: VERSION,
+            entries: u32::try_from(entries.len()).ok()?,
+            sorted_to_ns: next
+                .map_or(i64::MAX, |(lane, number)| self.store.lane(lane).extents()[number].first_start_ns),
+            rows_before,
+        };
+        Some([bytemuck::bytes_of(&header), bytemuck::cast_slice(&entries), &body].concat())
+    }
+
+    /// Adds the blocks of details that stand before `offset`.
+    fn push_details(&mut self, offset: u64, entries: &mut Vec<Entry>, body: &mut Vec<u8>) -> Option<()> {
+        while let Some((block, packed)) = self.store.detail_block(self.next_detail)
+            && block.offset < offset
+        {
+            let (bytes, raw_bytes) = (block.packed_bytes, block.raw_bytes);
+            entries.push(Entry { kind: DETAILS, bytes, raw_bytes, ..Entry::zeroed() });
+            push_padded(body, packed?);
+            self.next_detail += 1;
+        }
+        Some(())
+    }
+}
+
+fn push_padded(body: &mut Vec<u8>, bytes: &[u8]) {
+    body.extend_from_slice(bytes);
+    body.resize(body.len().next_multiple_of(8), 0);
+}
+
+/// A part that was read.
+struct Part<'a> {
+    header: PartHeader,
+    entries: &'a [Entry],
+    body: &'a [u8],
+}
+
+impl<'a> Part<'a> {
+    /// Tells what stands where; `None` for a part of another version, or for none.
+    fn new(bytes: &'a [u8]) -> Option<Self> {
+        let (header, rest) = bytes.split_at_checked(size_of::<PartHeader>())?;
+        let header: PartHeader = bytemuck::try_pod_read_unaligned(header).ok()?;
+        let entries = (header.entries as usize).checked_mul(size_of::<Entry>())?;
+        let (entries, body) = rest.split_at_checked(entries)?;
+        (header.version == VERSION).then_some(Self { header, entries: bytemuck::try_cast_slice(entries).ok()?, body })
+    }
+
+    /// How many rows its extents say that they have.
+    fn rows(&self) -> u64 {
+        let extents = self.pieces().filter(|(entry, _)| entry.kind != DETAILS);
+        extents.filter_map(|(_, bytes)| Extent::new(bytes)).map(|extent| u64::from(extent.rows())).sum()
+    }
+
+    /// The entries with their bytes, as far as these are there.
+    fn pieces(&self) -> impl Iterator<Item = (&'a Entry, &'a [u8])> + use<'a> {
+        let mut rest = self.body;
+        self.entries.iter().map_while(move |entry| {
+            let bytes = entry.bytes as usize;
+            let (piece, others) = rest.split_at_checked(bytes.checked_next_multiple_of(8)?)?;
+            rest = others;
+            Some((entry, &piece[..bytes]))
+        })
+    }
+}
+
+/// Whether these are the bytes of the last part of a store of this version.
+#[must_use]
+pub fn is_last_part(bytes: &[u8]) -> bool {
+    Part::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
+}
+
+/// Rows do not follow on each other, or point beyond the tables: what was carried is no store of that capture.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("rows that no sorted capture has")]
+pub struct NoStore;
+
+/// A store that is being taken out of its parts.
+#[derive(Debug)]
+pub struct CarriedStore {
+    writer: StoreWriter,
+    lanes: FxHashMap<(TrackIdx, LaneKind, u16), LaneIdx>,
+    limits: Limits,
+    pool: rayon::ThreadPool,
+    /// Rows of the parts so far.
+    rows: u64,
+    sorted_to_ns: i64,
+    /// The furthest that a row points into the details.
+    detail_max: u64,
+}
+
+/// What rows may point to.
+#[derive(Debug, Clone, Copy)]
+struct Limits {
+    names: usize,
+    stacks: usize,
+    tracks: usize,
+}
+
+impl CarriedStore {
+    /// Starts with a writer of an empty file. `meta` is what the capture says: what rows point to.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub fn new(writer: StoreWriter, meta: &Meta, threads: usize) -> io::Result<Self> {
+        let pool = rayon::ThreadPoolBuilder::new().num_threads(threads.max(1));
+        let limits = Limits { names: meta.names.len(), stacks: meta.stacks.len(), tracks: meta.tracks.tracks.len() };
+        Ok(Self {
+            writer,
+            lanes: FxHashMap::default(),
+            limits,
+            pool: pool.build().map_err(io::Error::other)?,
+            rows: 0,
+            sorted_to_ns: i64::MIN,
+            detail_max: 0,
+        })
+    }
+
+    /// Takes the next parts: the more at once, the better all threads have something to do.
+    ///
+    /// # Errors
+    /// What the system says to a write; [`NoStore`] within the `Ok`, after which nothing that was taken is of use.
+    pub fn take(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
+        let mut pieces = Vec::new();
+        for bytes in parts {
+            let Some(part) = Part::new(bytes) else { return Ok(Err(NoStore)) };
+            let before = pieces.len();
+            pieces.extend(part.pieces());
+            // What is missing is missed here.
+            if pieces.len() - before != part.entries.len() || part.header.rows_before != self.rows {
+                return Ok(Err(NoStore));
+            }
+            self.rows += part.rows();
+            self.sorted_to_ns = part.header.sorted_to_ns;
+        }
+        // By lane, its extents; and for each piece, whose it is and which of them.
+        let mut of_lane: FxHashMap<LaneIdx, Vec<&[u8]>> = FxHashMap::default();
+        let mut places = Vec::with_capacity(pieces.len());
+        for &(entry, bytes) in &pieces {
+            places.push(match self.lane_of(entry) {
+                Ok(Some(lane)) => {
+                    let extents = of_lane.entry(lane).or_default();
+                    extents.push(bytes);
+                    Some((lane, extents.len() - 1))
+                }
+                Ok(None) => None,
+                Err(refused) => return Ok(Err(refused)),
+            });
+        }
+        let (limits, buckets_max) = (self.limits, self.writer.buckets_max);
+        let lanes = (0..).map(LaneIdx).zip(&mut self.writer.lanes);
+        let mut packing: Vec<(LaneIdx, Packing<'_>)> =
+            lanes.filter_map(|(lane, builder)| Some((lane, Packing::new(of_lane.remove(&lane)?, builder)))).collect();
+        let packed: Result<Vec<u64>, NoStore> = self
+            .pool
+            .install(|| packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect());
+        match packed {
+            Ok(detail_max) => self.detail_max = detail_max.into_iter().fold(self.detail_max, u64::max),
+            Err(refused) => return Ok(Err(refused)),
+        }
+        let packed: FxHashMap<LaneIdx, Packed> =
+            packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
+        for (&(entry, bytes), place) in pieces.iter().zip(places) {
+            match place {
+                None if details::unpacked_bytes(bytes) != Some(u64::from(entry.raw_bytes)) => return Ok(Err(NoStore)),
+                None => self.writer.details.push_block(bytes, entry.raw_bytes, &mut self.writer.file)?,
+                Some((lane, extent)) => {
+                    let packed = &packed[&lane];
+                    let offset = self.writer.file.append(packed.extent(extent))?;
+                    self.writer.lanes[lane.index()].extents[packed.first + extent].offset = offset;
+                }
+            }
+        }
+        self.writer.count_buckets();
+        Ok(Ok(()))
+    }
+
+    /// The lane of an entry; `None` for a block of details.
+    fn lane_of(&mut self, entry: &Entry) -> Result<Option<LaneIdx>, NoStore> {
+        if entry.kind == DETAILS {
+            return Ok(None);
+        }
+        let kind = LaneKind::from_code(entry.kind);
+        if kind.code() != entry.kind || entry.track.index() >= self.limits.tracks {
+            return Err(NoStore);
+        }
+        let add = || self.writer.add_lane(entry.track, kind, entry.depth);
+        let lane = *self.lanes.entry((entry.track, kind, entry.depth)).or_insert_with(add);
+        if entry.unfinished != 0 {
+            self.writer.mark_unfinished(lane);
+        }
+        Ok(Some(lane))
+    }
+
+    /// The time before which all rows are there.
+    #[must_use]
+    pub fn sorted_to_ns(&self) -> i64 {
+        self.sorted_to_ns
+    }
+
+    /// What is known of the lanes so far.
+    pub fn lanes(&self) -> impl Iterator<Item = LaneInfo> + '_ {
+        self.writer.lanes.iter().map(LaneBuilder::info)
+    }
+
+    /// What is there so far; see [`StoreWriter::preview`].
+    ///
+    /// # Errors
+    /// What the system says to a write; where only the preview cannot be made, what is in the `Ok` is an error.
+    pub fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
+        self.writer.flush()?;
+        Ok(self.writer.preview(meta))
+    }
+
+    /// Ends the store; see [`StoreWriter::finish`].
+    ///
+    /// # Errors
+    /// What the system says to a write; [`NoStore`] within the `Ok` if parts are missing.
+    pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
+        if self.sorted_to_ns != i64::MAX || self.detail_max > self.writer.details.end() {
+            return Ok(Err(NoStore));
+        }
+        self.writer.finish(meta).map(|_| Ok(()))
+    }
+}
+
+/// Extents of one lane that are packed again.
+struct Packing<'a> {
+    extents: Vec<&'a [u8]>,
+    builder: &'a mut LaneBuilder,
+    packed: Packed,
+}
+
+/// Extents as they are to be written.
+struct Packed {
+    /// How many extents the lane has before them.
+    first: usize,
+    bytes: Vec<u8>,
+    /// Where each ends in these.
+    ends: Vec<usize>,
+}
+
+impl Packed {
+    fn extent(&self, extent: usize) -> &[u8] {
+        let start = extent.checked_sub(1).map_or(0, |before| self.ends[before]);
+        &self.bytes[start..self.ends[extent]]
+    }
+}
+
+impl<'a> Packing<'a> {
+    fn new(extents: Vec<&'a [u8]>, builder: &'a mut LaneBuilder) -> Self {
+        let packed = Packed { first: builder.extents.len(), bytes: Vec::new(), ends: Vec::new() };
+        Self { extents, builder, packed }
+    }
+
+    /// Packs all rows with the cuts that they have. Returns the furthest that one points into the details.
+    fn pack(&mut self, limits: Limits, buckets_max: usize) -> Result<u64, NoStore> {
+        let (mut rows, mut detail_max) = (Vec::new(), 0);
+        for bytes in &self.extents {
+            let extent = Extent::new(bytes).filter(|extent| extent.blocks() <= EXTENT_BLOCKS).ok_or(NoStore)?;
+            for block in 0..extent.blocks() {
+                rows.clear();
+                extent.block(block).decode(&mut rows);
+                for &row in &rows {
+                    // The end of a lane is that of its last row.
+                    if row.start_ns < self.builder.end_ns || !limits.allow(self.builder.kind, &row) {
+                        return Err(NoStore);
+                    }
+                    if self.builder.kind != LaneKind::Flows {
+                        detail_max = detail_max.max(row.detail);
+                    }
+                    self.builder.push(row, buckets_max);
+                }
+                self.builder.pack();
+            }
+            let record = self.builder.close_extent(&mut self.packed.bytes);
+            self.builder.extents.extend(record);
+            self.packed.ends.push(self.packed.bytes.len());
+        }
+        // A million lanes would keep 2 GiB.
+        self.builder.pending = Vec::new();
+        Ok(detail_max)
+    }
+}
+
+impl Limits {
+    /// Whether what a row points to is there; its details are looked at in the end.
+    fn allow(self, kind: LaneKind, row: &Row) -> bool {
+        let means_something = match kind {
+            LaneKind::Samples => StackIdx::of_value(row.value).index() < self.stacks,
+            LaneKind::Instants => u16::try_from(row.value).is_ok(), // a depth
+            LaneKind::Spans | LaneKind::Counter | LaneKind::Flows => true,
+        };
+        means_something && (row.name as usize) < self.names
+    }
+}

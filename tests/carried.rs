@@ -1,0 +1,183 @@
+//! Sorted captures that carry their store: opened, they are what their events say, whether the store is used, damaged or
+//! a lie.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use longspan::base::cancel::Cancel;
+use longspan::base::progress::Progress;
+use longspan::export::{ExportFormat, ExportOptions, export};
+use longspan::formats::native::wire::{ChunkKind, DirectoryEntry};
+use longspan::formats::native::write::NativeWriter;
+use longspan::ingest::{self, CachePolicy, LoadOptions, Loaded};
+use longspan::query::Snapshot;
+use longspan::query::rows::SortedRows;
+use longspan::store::details::DetailReader;
+use longspan::store::{DetailRef, LaneIdx, LaneKind, LoadStats, Summary};
+use longspan::synth::{Synth, SynthOptions, write};
+
+const COMPACT: ExportFormat = ExportFormat::Native { compact: true };
+const CARRYING: ExportFormat = ExportFormat::Native { compact: false };
+
+fn load(path: &Path) -> Loaded {
+    let options = LoadOptions { threads: 2, cache: CachePolicy::None, ..LoadOptions::default() };
+    let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default());
+    loaded.unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+}
+
+/// Writes the whole of a capture.
+fn exported(from: &Loaded, output: &Path, format: ExportFormat) {
+    let (snapshot, options) = (Snapshot::new(from.store.clone()), ExportOptions::whole(format));
+    export(&snapshot, &"/none".into(), output, &options, &Cancel::default(), &Progress::default()).expect("exported");
+}
+
+/// All that a store knows, down to the bits of each row; where details stand is for each store to say.
+fn rows(loaded: &Loaded) -> Vec<String> {
+    let snapshot = Snapshot::new(loaded.store.clone());
+    let lanes = (0..loaded.store.lane_count()).map(LaneIdx);
+    let mut reader = DetailReader::default();
+    let mut told = Vec::new();
+    for row in SortedRows::new(&snapshot, lanes, None, None) {
+        let lane = snapshot.lane(row.index.lane);
+        let detail = match row.kind {
+            LaneKind::Flows => row.row.detail.to_le_bytes().to_vec(),
+            _ => loaded.store.detail(DetailRef(row.row.detail), &mut reader).to_vec(),
+        };
+        let (start_ns, value, name) = (row.row.start_ns, row.row.value, row.row.name);
+        told.push(format!("{lane:?} {} {start_ns} {value} {name} {} {detail:?}", row.index.row, row.unfinished));
+    }
+    let meta = loaded.store.meta();
+    told.push(format!("{:?} {:?}", meta.tracks, meta.losses));
+    told
+}
+
+fn assert_same(a: &Loaded, b: &Loaded, name: &str) {
+    let (a, b) = (rows(a), rows(b));
+    let differs = a.iter().zip(&b).find(|(a, b)| a != b);
+    assert!(
+        a.len() == b.len() && differs.is_none(),
+        "{name}: {} and {} rows, the first of them: {differs:?}",
+        a.len(),
+        b.len()
+    );
+}
+
+/// What is counted, without what the load took.
+fn counts(loaded: &Loaded) -> Summary {
+    Summary { source_bytes: 0, load: LoadStats::default(), ..loaded.store.meta().summary.clone() }
+}
+
+/// Whether the events were left where they are.
+fn used_store(loaded: &Loaded) -> bool {
+    loaded.store.meta().summary.load.chunks_open_max == 0
+}
+
+/// Both exports of a capture, opened.
+fn both(capture: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
+    let (first, output) = (load(capture), folder.join("carrying.longspan"));
+    let compact = folder.join("compact.longspan");
+    exported(&first, &output, CARRYING);
+    exported(&first, &compact, COMPACT);
+    (load(&output), load(&compact), output)
+}
+
+fn synthetic(folder: &Path, spans: u64) -> PathBuf {
+    let path = folder.join("synthetic.longspan");
+    let synth = Synth::new(SynthOptions { spans, disorder: 0.02, ..SynthOptions::demo() });
+    write::write_native(&synth, fs::File::create(&path).expect("created")).expect("written");
+    path
+}
+
+/// The first of the parts of the store in a capture.
+fn store_part(bytes: &[u8]) -> DirectoryEntry {
+    let is_part = |entry: &DirectoryEntry| entry.header.is_whole() && entry.header.kind() == Some(ChunkKind::Store);
+    let headers = (0..bytes.len() - 80)
+        .step_by(8)
+        .map(|at| DirectoryEntry { offset: at as u64, header: bytemuck::pod_read_unaligned(&bytes[at..at + 80]) });
+    headers.into_iter().find(is_part).expect("a part of a store")
+}
+
+#[test]
+fn every_kept_capture_opens_by_its_store_as_by_its_events() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let mut captures = 0;
+    for entry in fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data")).expect("the data of the tests")
+    {
+        let path = entry.expect("an entry").path();
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        if !path.is_file() || ingest::open(&*path, &options, &Cancel::default(), &Progress::default()).is_err() {
+            continue;
+        }
+        let (carrying, compact, output) = both(&path, folder.path());
+        let name = path.display();
+        assert!(used_store(&carrying), "{name}: {:?}", carrying.report.note);
+        assert_eq!(counts(&carrying), counts(&compact), "{name}");
+        assert_same(&carrying, &compact, &name.to_string());
+        // What it carries goes on, byte for byte.
+        let again = folder.path().join("again.longspan");
+        exported(&carrying, &again, CARRYING);
+        assert!(fs::read(&again).unwrap() == fs::read(&output).unwrap(), "{name}");
+        captures += 1;
+    }
+    assert!(captures > 25, "{captures} captures");
+}
+
+#[test]
+fn a_store_that_is_damaged_on_its_way_is_left_and_nothing_is_missing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (carrying, compact, output) = both(&synthetic(folder.path(), 30_000), folder.path());
+    assert!(used_store(&carrying) && !used_store(&compact) && rows(&carrying) == rows(&compact));
+    let mut bytes = fs::read(&output).expect("written");
+    let part = store_part(&bytes);
+    bytes[part.offset as usize + 80 + part.header.payload_bytes as usize / 2] ^= 1;
+    fs::write(&output, &bytes).expect("damaged");
+    let sorted = load(&output);
+    assert!(!used_store(&sorted) && rows(&sorted) == rows(&compact));
+    assert_eq!(counts(&sorted), counts(&compact));
+    assert!(sorted.report.note.is_some_and(|note| note.contains("sorted anew")));
+}
+
+/// A capture without events that carries parts of a store.
+fn carry(of: &Loaded, parts: &[Vec<u8>], output: &Path) -> Loaded {
+    let meta = of.store.meta();
+    let mut writer = NativeWriter::new(fs::File::create(output).expect("created"), true).expect("begun");
+    writer.write_tables(&meta.names, &meta.tracks).expect("written");
+    writer.write_stacks(&meta.stacks).expect("written");
+    parts.iter().for_each(|part| writer.write_store_part(part).expect("written"));
+    writer.finish(&meta.losses).expect("written");
+    load(output)
+}
+
+#[test]
+fn what_is_no_store_of_the_capture_is_left_and_any_other_is_all_that_is_needed() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let first = load(&synthetic(folder.path(), 300_000));
+    let parts: Vec<Vec<u8>> = first.store.carried_parts().map(|part| part.expect("whole")).collect();
+    let output = folder.path().join("made-up");
+    assert!(parts.len() > 2, "{} parts", parts.len());
+    assert_same(&carry(&first, &parts, &output), &first, "as it is");
+    let spans = |parts: &[Vec<u8>]| carry(&first, parts, &output).store.meta().summary.spans;
+    assert_eq!(spans(&parts[..parts.len() - 1]), 0, "without its last part");
+    let mut of_no_version = parts.clone();
+    of_no_version[1][0] ^= 0x80;
+    assert_eq!(spans(&of_no_version), 0);
+    let in_disorder: Vec<_> = parts.iter().rev().chain(parts.last()).cloned().collect();
+    assert_eq!(spans(&in_disorder), 0, "rows that go back in time");
+}
+
+#[test]
+fn a_part_of_a_capture_and_a_capture_beside_others_carry_and_use_no_store() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let path = synthetic(folder.path(), 5_000);
+    let (first, part, whole) = (load(&path), folder.path().join("part.longspan"), folder.path().join("whole.longspan"));
+    let snapshot = Snapshot::new(first.store.clone());
+    let options = ExportOptions { from_ns: Some(snapshot.start_ns() + 1), ..ExportOptions::whole(CARRYING) };
+    export(&snapshot, &"/none".into(), &part, &options, &Cancel::default(), &Progress::default()).expect("exported");
+    assert!(!used_store(&load(&part)));
+    exported(&first, &whole, CARRYING);
+    let together = longspan::model::Sources::unmoved([whole.clone(), whole]);
+    let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+    let both = ingest::open(together, &options, &Cancel::default(), &Progress::default()).expect("opened");
+    assert_eq!(both.store.meta().summary.spans, 2 * first.store.meta().summary.spans);
+    assert!(!used_store(&both));
+}
