@@ -2,8 +2,8 @@
 //!
 //! | bytes of a part | what |
 //! |---|---|
-//! | 24 | [`PartHeader`] |
-//! | 16 an entry | [`Entry`]: whose rows, how long |
+//! | 24 | the version, how many entries, how far in time all rows are there |
+//! | 16 an entry | whose rows, how long |
 //! | rest | the extents and blocks, each padded to 8 bytes |
 //!
 //! Whoever takes it out packs the rows again, on all threads, lane by lane. Of what is derived from rows nothing is carried
