@@ -87,6 +87,7 @@ pub(super) enum Time {
 
 impl Clocks {
     /// Takes a snapshot that was written by `sequence`.
+    #[inline(never)]
     pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: Place, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
         let mut primary = BOOTTIME;
@@ -125,7 +126,13 @@ impl Clocks {
     /// The time on the capture's clock of a time that `sequence` writes by its clock `id`.
     #[inline]
     pub(super) fn time(&mut self, sequence: u32, id: Option<u64>, raw: u64) -> Time {
-        let Some(id) = id else { return i64::try_from(raw).map_or(Time::Bad, Time::Known) };
+        match id {
+            Some(id) => self.time_of(sequence, id, raw),
+            None => i64::try_from(raw).map_or(Time::Bad, Time::Known),
+        }
+    }
+
+    fn time_of(&mut self, sequence: u32, id: u64, raw: u64) -> Time {
         let row = self.row(key(sequence, id));
         let clock = &mut self.all[row];
         let Some(mut ns) = raw.checked_mul(clock.unit_ns).and_then(|ns| i64::try_from(ns).ok()) else {

@@ -34,6 +34,7 @@ struct EventId {
 }
 
 impl<'a> Legacy<'a> {
+    #[inline(never)]
     pub(super) fn read(bytes: &'a [u8]) -> Self {
         let mut legacy = Self::default();
         for field in Fields::of(bytes) {
@@ -62,6 +63,7 @@ impl<'a> Legacy<'a> {
 
 impl Maker<'_> {
     /// Takes a track event that says by a phase what it is.
+    #[inline(never)]
     pub(super) fn legacy(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
         match legacy.phase {
             b'B' => self.legacy_span(event, legacy, ts_ns, EventKind::Begin),

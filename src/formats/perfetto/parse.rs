@@ -12,7 +12,7 @@ const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Parsed {
     pub(super) block: Block,
-    pub(super) packets: Vec<PacketFields>,
+    pub(super) said: Said,
     /// Bundles that are unpacked already, and which packet each is.
     pub(super) bundles: Vec<(usize, ParsedBundle)>,
 }
@@ -21,10 +21,19 @@ pub(super) struct Parsed {
 #[derive(Debug)]
 pub(super) struct ParsedBundle {
     pub(super) bundle: Bundle,
-    pub(super) packets: Vec<PacketFields>,
+    pub(super) said: Said,
 }
 
-/// The fields of a packet that say how to read it, and what it is.
+/// What the packets of a block say.
+#[derive(Debug, Default)]
+pub(super) struct Said {
+    pub(super) packets: Vec<PacketFields>,
+    /// What most packets do not say; row 0 is nothing.
+    more: Vec<More>,
+}
+
+/// The fields of a packet that say how to read it, and what it is. Small, since each goes from the core that parses to the
+/// one that understands: what few packets have is a row of [`More`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
@@ -34,11 +43,10 @@ pub(super) struct PacketFields {
     pub(super) clock: Option<u32>,
     /// The number of the field that says what it is, or 0.
     pub(super) kind: u32,
-    /// The bytes of that field.
+    more: u32,
+    /// The bytes of the field that says what it is.
     pub(super) data: Option<Part>,
     pub(super) timestamp: Option<u64>,
-    pub(super) interned: Option<Part>,
-    pub(super) defaults: Option<Part>,
     pub(super) is_cleared: bool,
     pub(super) needs_state: bool,
     pub(super) was_dropped: bool,
@@ -51,22 +59,30 @@ pub(super) struct PacketFields {
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "one for each repeated field that is read again where it is used")]
 pub(super) struct EventFields {
-    pub(super) kind: u64,
-    pub(super) name: Option<Part>,
-    pub(super) legacy: Option<Part>,
+    pub(super) track: Option<u64>,
     pub(super) name_iid: u64,
     /// The last of them.
     pub(super) category_iid: u64,
     pub(super) categories: u32,
-    pub(super) track: Option<u64>,
-    pub(super) counter: Option<Number>,
-    pub(super) own_time: Option<OwnTime>,
-    pub(super) own_thread_time: Option<OwnTime>,
+    /// What it is; numbers that do not fit are as unknown as the largest.
+    pub(super) kind: u32,
     pub(super) has_inline_category: bool,
     pub(super) has_counters: bool,
     pub(super) has_flows: bool,
     pub(super) has_args: bool,
     pub(super) is_broken: bool,
+}
+
+/// What few packets and track events say.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct More {
+    pub(super) interned: Option<Part>,
+    pub(super) defaults: Option<Part>,
+    pub(super) name: Option<Part>,
+    pub(super) legacy: Option<Part>,
+    pub(super) counter: Option<Number>,
+    pub(super) own_time: Option<OwnTime>,
+    pub(super) own_thread_time: Option<OwnTime>,
 }
 
 /// A counter's value as the capture has it.
@@ -89,11 +105,11 @@ pub(super) const TRACK_EVENT: u32 = 11;
 
 impl Parsed {
     /// Parses a block, into what an earlier one took.
-    pub(super) fn of(block: Block, mut packets: Vec<PacketFields>) -> Self {
-        read_packets(&block, &mut packets);
+    pub(super) fn of(block: Block, mut said: Said) -> Self {
+        said.read(&block);
         let mut bytes_left = UNPACKED_AHEAD_BYTES;
         let mut bundles = Vec::new();
-        for (row, fields) in packets.iter().enumerate().filter(|(_, fields)| Bundle::is(fields.kind)) {
+        for (row, fields) in said.packets.iter().enumerate().filter(|(_, fields)| Bundle::is(fields.kind)) {
             let unpacked = ParsedBundle::of(fields, &block, bytes_left);
             let bytes = unpacked.bundle.block.bytes.len();
             if bytes < bytes_left {
@@ -101,17 +117,19 @@ impl Parsed {
                 bundles.push((row, unpacked));
             }
         }
-        Self { block, packets, bundles }
+        Self { block, said, bundles }
     }
 
     /// Bytes that this holds.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let of = |block: &Block, packets: &Vec<PacketFields>| {
-            block.bytes.capacity() + block.packets.capacity() * 12 + packets.capacity() * size_of::<PacketFields>()
+        let of = |block: &Block, said: &Said| {
+            let of_said =
+                said.packets.capacity() * size_of::<PacketFields>() + said.more.capacity() * size_of::<More>();
+            block.bytes.capacity() + block.packets.capacity() * 12 + of_said
         };
         let of_bundles: usize =
-            self.bundles.iter().map(|(_, unpacked)| of(&unpacked.bundle.block, &unpacked.packets)).sum();
-        (of(&self.block, &self.packets) + of_bundles) as u64
+            self.bundles.iter().map(|(_, unpacked)| of(&unpacked.bundle.block, &unpacked.said)).sum();
+        (of(&self.block, &self.said) + of_bundles) as u64
     }
 }
 
@@ -120,7 +138,7 @@ impl ParsedBundle {
     pub(super) fn of(fields: &PacketFields, block: &Block, bytes_max: usize) -> Self {
         let packed = fields.data.map_or(&[][..], |part| part.in_block(&block.bytes));
         let bundle = Bundle::unpack(fields.kind, packed, block.offset + u64::from(fields.at), bytes_max);
-        let mut unpacked = Self { bundle, packets: Vec::new() };
+        let mut unpacked = Self { bundle, said: Said::default() };
         unpacked.next();
         unpacked
     }
@@ -128,130 +146,179 @@ impl ParsedBundle {
     /// Parses the next packets; false if there are no more.
     pub(super) fn next(&mut self) -> bool {
         let has_more = self.bundle.next();
-        read_packets(&self.bundle.block, &mut self.packets);
+        self.said.read(&self.bundle.block);
         has_more
     }
 }
 
-fn read_packets(block: &Block, packets: &mut Vec<PacketFields>) {
-    packets.clear();
-    packets.extend(block.packets.iter().map(|&(at, part)| PacketFields::read(at, part, &block.bytes)));
+impl Said {
+    fn read(&mut self, block: &Block) {
+        self.packets.clear();
+        self.more.clear();
+        self.more.push(More::default());
+        for &(at, part) in &block.packets {
+            // Filled in its place: to move it there costs as much as to read it.
+            let packet = self.packets.push_mut(PacketFields { at, ..PacketFields::default() });
+            Reading { packet, more: &mut self.more, block: &block.bytes }.packet(part);
+        }
+    }
+
+    /// What few packets say.
+    #[inline]
+    pub(super) fn more(&self, packet: &PacketFields) -> &More {
+        &self.more[packet.more as usize]
+    }
 }
 
-impl PacketFields {
+/// A packet that is being read.
+struct Reading<'r> {
+    packet: &'r mut PacketFields,
+    more: &'r mut Vec<More>,
+    block: &'r [u8],
+}
+
+impl Reading<'_> {
     #[inline]
-    fn read(at: u32, part: Part, block: &[u8]) -> Self {
+    fn packet(&mut self, part: Part) {
         const TIMESTAMP: u64 = varint_tag(8);
         const SEQUENCE: u64 = varint_tag(10);
         const FLAGS: u64 = varint_tag(13);
         const EVENT: u64 = bytes_tag(TRACK_EVENT);
-        let mut packet = Self { at, ..Self::default() };
-        let mut fields = Fields::of(part.in_block(block));
-        while let Some(tag) = fields.tag() {
+        let mut fields = Fields::of(part.in_block(self.block));
+        loop {
+            // Those of nearly all packets, told apart at one step.
+            if let Some((tag, value)) = fields.small() {
+                match u64::from(tag) {
+                    SEQUENCE => self.packet.sequence = value.into(),
+                    FLAGS => self.take_flags(value.into()),
+                    _ => self.packet_field(Field { number: u32::from(tag >> 3), value: Value::Varint(value.into()) }),
+                }
+                continue;
+            }
+            let Some(tag) = fields.tag() else { break };
             match tag {
-                // Those of nearly all packets, told apart at one step.
-                TIMESTAMP => packet.timestamp = Some(fields.varint()),
-                SEQUENCE => packet.sequence = fields.varint() as u32,
-                FLAGS => packet.take_flags(fields.varint()),
+                TIMESTAMP => self.packet.timestamp = Some(fields.varint()),
+                SEQUENCE => self.packet.sequence = fields.varint() as u32,
                 EVENT => {
                     if let Some(bytes) = fields.bytes() {
-                        packet.kind = TRACK_EVENT;
-                        packet.data = Some(Part::of(bytes, block));
-                        packet.event = EventFields::read(bytes, block);
+                        self.event(bytes);
+                        self.packet.kind = TRACK_EVENT;
+                        self.packet.data = Some(Part::of(bytes, self.block));
                     }
                 }
                 _ => {
                     if let Some(field) = fields.value(tag) {
-                        packet.take_field(field, block);
+                        self.packet_field(field);
                     }
                 }
             }
         }
-        packet.is_broken = fields.is_broken();
-        packet
+        self.packet.is_broken = fields.is_broken();
     }
 
-    fn take_field(&mut self, field: Field<'_>, block: &[u8]) {
+    #[inline(never)]
+    fn packet_field(&mut self, field: Field<'_>) {
+        let Self { packet, block, .. } = self;
         match (field.number, field.value) {
-            (8, value) => self.timestamp = Some(value.number()),
-            (10, value) => self.sequence = value.number() as u32,
-            (12, Value::Bytes(bytes)) => self.interned = Some(Part::of(bytes, block)),
+            (8, value) => packet.timestamp = Some(value.number()),
+            (10, value) => packet.sequence = value.number() as u32,
+            (12, Value::Bytes(bytes)) => self.more().interned = Some(Part::of(bytes, self.block)),
             (13, value) => self.take_flags(value.number()),
-            (41, value) => self.is_cleared |= value.number() != 0,
-            (42, value) => self.was_dropped = value.number() != 0,
-            (58, value) => self.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX)),
-            (59, Value::Bytes(bytes)) => self.defaults = Some(Part::of(bytes, block)),
+            (41, value) => packet.is_cleared |= value.number() != 0,
+            (42, value) => packet.was_dropped = value.number() != 0,
+            (58, value) => packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX)),
+            (59, Value::Bytes(bytes)) => self.more().defaults = Some(Part::of(bytes, self.block)),
             (number, Value::Bytes(bytes)) => {
-                self.kind = number;
-                self.data = Some(Part::of(bytes, block));
+                packet.kind = number;
+                packet.data = Some(Part::of(bytes, block));
             }
             _ => {}
         }
     }
 
     fn take_flags(&mut self, flags: u64) {
-        self.is_cleared |= flags & 1 != 0;
-        self.needs_state |= flags & 2 != 0;
+        self.packet.is_cleared |= flags & 1 != 0;
+        self.packet.needs_state |= flags & 2 != 0;
     }
-}
 
-impl EventFields {
     #[inline]
-    fn read(bytes: &[u8], block: &[u8]) -> Self {
+    fn event(&mut self, bytes: &[u8]) {
         const CATEGORY: u64 = varint_tag(3);
         const KIND: u64 = varint_tag(9);
         const NAME: u64 = varint_tag(10);
         const TRACK: u64 = varint_tag(11);
-        let mut event = Self::default();
+        if self.packet.kind == TRACK_EVENT {
+            // A packet has one event; of several, the last counts.
+            self.packet.event = EventFields::default();
+            let more = self.more();
+            *more = More { interned: more.interned, defaults: more.defaults, ..More::default() };
+        }
         let mut fields = Fields::of(bytes);
-        while let Some(tag) = fields.tag() {
-            match tag {
-                // Those of nearly all events, told apart at one step.
-                KIND => event.kind = fields.varint(),
-                TRACK => event.track = Some(fields.varint()),
-                NAME => event.name_iid = fields.varint(),
-                CATEGORY => event.take_category(fields.varint()),
-                _ => {
-                    if let Some(field) = fields.value(tag) {
-                        event.take_field(field, block);
+        loop {
+            let (tag, value) = match fields.small() {
+                Some((tag, value)) => (tag.into(), value.into()),
+                None => match fields.tag() {
+                    // Those of nearly all events, told apart at one step.
+                    Some(tag @ (KIND | TRACK | NAME | CATEGORY)) => (tag, fields.varint()),
+                    Some(tag) => {
+                        if let Some(field) = fields.value(tag) {
+                            self.event_field(field);
+                        }
+                        continue;
                     }
-                }
+                    None => break,
+                },
+            };
+            let event = &mut self.packet.event;
+            match tag {
+                KIND => event.kind = u32::try_from(value).unwrap_or(u32::MAX),
+                TRACK => event.track = Some(value),
+                NAME => event.name_iid = value,
+                CATEGORY => event.take_category(value),
+                _ => self.event_field(Field { number: (tag >> 3) as u32, value: Value::Varint(value) }),
             }
         }
-        event.is_broken = fields.is_broken();
-        event
+        self.packet.event.is_broken = fields.is_broken();
     }
 
-    fn take_field(&mut self, field: Field<'_>, block: &[u8]) {
+    #[inline(never)]
+    fn event_field(&mut self, field: Field<'_>) {
         let value = field.value;
+        let event = &mut self.packet.event;
         match field.number {
-            1 => later(&mut self.own_time, value.signed()),
-            2 => later(&mut self.own_thread_time, value.signed()),
-            3 => value.numbers(false).for_each(|iid| self.take_category(iid)),
-            6 => self.legacy = Some(Part::of(value.bytes(), block)),
-            9 => self.kind = value.number(),
-            10 => self.name_iid = value.number(),
-            11 => self.track = Some(value.number()),
-            12 | 46 => self.has_counters = true,
-            16 => self.own_time = Some(OwnTime::Absolute(value.signed())),
-            17 => self.own_thread_time = Some(OwnTime::Absolute(value.signed())),
-            22 => self.has_inline_category = true,
-            23 => self.name = Some(Part::of(value.bytes(), block)),
-            30 => self.counter = Some(Number::Whole(value.signed())),
-            44 => self.counter = Some(Number::Double(value.double())),
-            36 | 42 | 47 | 48 => self.has_flows = true,
+            1 => later(&mut self.more().own_time, value.signed()),
+            2 => later(&mut self.more().own_thread_time, value.signed()),
+            3 => value.numbers(false).for_each(|iid| event.take_category(iid)),
+            6 => self.more().legacy = Some(Part::of(value.bytes(), self.block)),
+            9 => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
+            10 => event.name_iid = value.number(),
+            11 => event.track = Some(value.number()),
+            12 | 46 => event.has_counters = true,
+            16 => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
+            17 => self.more().own_thread_time = Some(OwnTime::Absolute(value.signed())),
+            22 => event.has_inline_category = true,
+            23 => self.more().name = Some(Part::of(value.bytes(), self.block)),
+            30 => self.more().counter = Some(Number::Whole(value.signed())),
+            44 => self.more().counter = Some(Number::Double(value.double())),
+            36 | 42 | 47 | 48 => event.has_flows = true,
             31 | 45 => {}
             // Annotations, and all that is an argument.
-            _ => self.has_args = true,
+            _ => event.has_args = true,
         }
     }
 
-    /// Whether it has neither name nor category, as most ends of spans.
-    #[inline]
-    pub(super) fn is_unnamed(&self) -> bool {
-        self.name.is_none() && self.name_iid == 0 && self.categories == 0 && !self.has_inline_category
+    /// The packet's row of what few say.
+    fn more(&mut self) -> &mut More {
+        if self.packet.more == 0 {
+            // A block has some thousand packets.
+            self.packet.more = self.more.len() as u32;
+            self.more.push(More::default());
+        }
+        &mut self.more[self.packet.more as usize]
     }
+}
 
+impl EventFields {
     fn take_category(&mut self, iid: u64) {
         self.category_iid = iid;
         self.categories += 1;

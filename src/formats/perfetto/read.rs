@@ -9,8 +9,9 @@ use rustc_hash::FxHashMap;
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
 use super::ftrace::{Kernel, Taker};
+use super::legacy::Legacy;
 use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part};
-use super::parse::{PacketFields, Parsed, ParsedBundle, TRACK_EVENT};
+use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said, TRACK_EVENT};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
@@ -95,16 +96,16 @@ fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), R
     // What blocks that are done took, to be filled again.
     let (spare, spares) = bounded(ahead);
     let next = || {
-        let (block, fields) = spares.try_recv().unwrap_or_default();
+        let (block, said) = spares.try_recv().unwrap_or_default();
         let next = match context.cancel.check() {
             Ok(()) => packets.next(block).transpose()?,
             Err(cancelled) => Err(cancelled.into()),
         };
-        Some((next, fields))
+        Some((next, said))
     };
-    let parse = |(block, fields): (Result<Block, ReadError>, Vec<PacketFields>)| {
+    let parse = |(block, said): (Result<Block, ReadError>, Said)| {
         block.map(|block| {
-            let parsed = Parsed::of(block, fields);
+            let parsed = Parsed::of(block, said);
             let charge = context.budget.charge(parsed.memory_bytes());
             (parsed, charge)
         })
@@ -113,7 +114,7 @@ fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), R
         let (mut parsed, _charge) = parsed?;
         decoder.take_block(&mut parsed, hand)?;
         // There may be enough already.
-        spare.try_send((parsed.block, parsed.packets)).ok();
+        spare.try_send((parsed.block, parsed.said)).ok();
         Ok(())
     })?;
     decoder.finish(hand, &packets.losses)
@@ -178,13 +179,13 @@ impl Decoder {
 
     fn take_block(&mut self, parsed: &mut Parsed, hand: Hand<'_>) -> Result<(), ReadError> {
         let mut bundles = std::mem::take(&mut parsed.bundles).into_iter().peekable();
-        for (row, fields) in parsed.packets.iter().enumerate() {
+        for (row, fields) in parsed.said.packets.iter().enumerate() {
             if Bundle::is(fields.kind) {
                 let unpacked = bundles.next_if(|&(of, _)| of == row).map(|(_, bundle)| bundle);
                 let unpacked = unpacked.unwrap_or_else(|| ParsedBundle::of(fields, &parsed.block, PACKET_BYTES_MAX));
                 self.bundle(unpacked, 1, hand)?;
             } else {
-                self.take(fields, &parsed.block, hand)?;
+                self.take(fields, parsed.said.more(fields), &parsed.block, hand)?;
             }
         }
         Ok(())
@@ -194,9 +195,9 @@ impl Decoder {
     fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, hand: Hand<'_>) -> Result<(), ReadError> {
         loop {
             let block = &unpacked.bundle.block;
-            for fields in &unpacked.packets {
+            for fields in &unpacked.said.packets {
                 if !Bundle::is(fields.kind) {
-                    self.take(fields, block, hand)?;
+                    self.take(fields, unpacked.said.more(fields), block, hand)?;
                 } else if depth < BUNDLES_MAX {
                     self.bundle(ParsedBundle::of(fields, block, PACKET_BYTES_MAX), depth + 1, hand)?;
                 } else {
@@ -212,15 +213,15 @@ impl Decoder {
     }
 
     /// Takes a packet that is no bundle. Hands the batch on if it is full.
-    fn take(&mut self, fields: &PacketFields, block: &Block, hand: Hand<'_>) -> Result<(), ReadError> {
-        self.packet(fields, block);
+    fn take(&mut self, fields: &PacketFields, more: &More, block: &Block, hand: Hand<'_>) -> Result<(), ReadError> {
+        self.packet(fields, more, block);
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
         if self.batch.is_full() { hand(self.batch.take()) } else { Ok(()) }
     }
 
-    fn packet(&mut self, fields: &PacketFields, block: &Block) {
+    fn packet(&mut self, fields: &PacketFields, more: &More, block: &Block) {
         let place = block.place(fields.at);
         let in_block = |part: Part| part.in_block(&block.bytes);
         let data = fields.data.map_or(&[][..], in_block);
@@ -228,7 +229,7 @@ impl Decoder {
             self.batch.lose(Loss::BadRecord, place);
         }
         // Descriptions build on nothing before them.
-        if matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
+        if fields.kind != TRACK_EVENT && matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
         let Some(row) = self.sequences.row_of(fields.sequence) else {
@@ -245,12 +246,12 @@ impl Decoder {
             self.batch.lose(Loss::RecorderLost, place);
         }
         sequence.is_known = true;
-        if let Some(interned) = fields.interned
+        if let Some(interned) = more.interned
             && !sequence.intern(in_block(interned))
         {
             self.batch.lose(Loss::BadRecord, place);
         }
-        if let Some(defaults) = fields.defaults {
+        if let Some(defaults) = more.defaults {
             sequence.set_defaults(in_block(defaults));
         }
         if fields.needs_state && !sequence.is_valid {
@@ -262,11 +263,19 @@ impl Decoder {
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
         // Asked of every packet with a time: the next one of its clock may be a distance from it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
+        if fields.kind == TRACK_EVENT {
+            let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
+            let event = TrackEvent::new(data, &fields.event, more, legacy.as_ref(), &block.bytes);
+            self.track_event(&event, time, (fields.sequence, row), place);
+        } else {
+            self.other(fields, data, time, row, place);
+        }
+    }
+
+    /// Takes a packet that is no track event.
+    #[inline(never)]
+    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: Place) {
         match fields.kind {
-            TRACK_EVENT => {
-                let event = TrackEvent::new(data, &fields.event, &block.bytes);
-                self.track_event(&event, time, (fields.sequence, row), place);
-            }
             66 => self.perf_sample(data, time, row, place),
             54 => self.streamed_samples(data, (fields.sequence, row), place),
             1 => self.kernel_taker(fields.sequence, place).bundle(data),

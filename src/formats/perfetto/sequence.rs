@@ -107,6 +107,7 @@ impl<T> Interned<T> {
 
 impl Sequence {
     /// The writer begins anew: nothing that it said before is meant from here on.
+    #[inline(never)]
     pub(super) fn clear(&mut self) {
         self.texts = Texts::default();
         self.stacks = StackTables::default();
@@ -119,6 +120,7 @@ impl Sequence {
     }
 
     /// Takes texts; false if they are malformed.
+    #[inline(never)]
     pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
         let mut fields = Fields::of(bytes);
         let mut is_whole = true;
@@ -163,6 +165,7 @@ impl Sequence {
     }
 
     /// Takes defaults.
+    #[inline(never)]
     pub(super) fn set_defaults(&mut self, bytes: &[u8]) {
         let mut defaults = Defaults::default();
         for field in Fields::of(bytes) {

@@ -6,7 +6,7 @@ use std::ops::Deref;
 use super::args::Shared;
 use super::legacy::Legacy;
 use super::packets::Part;
-use super::parse::{EventFields, Number, OwnTime};
+use super::parse::{EventFields, More, Number, OwnTime};
 use super::schema::TypedWriter;
 use super::sequence::Sequence;
 use super::tracks::{TrackNumber, Tracks};
@@ -30,8 +30,9 @@ pub(super) struct Maker<'m> {
 pub(super) struct TrackEvent<'a> {
     pub(super) bytes: &'a [u8],
     pub(super) name: Option<&'a [u8]>,
-    pub(super) legacy: Option<Legacy<'a>>,
+    pub(super) legacy: Option<&'a Legacy<'a>>,
     fields: &'a EventFields,
+    more: &'a More,
 }
 
 impl Deref for TrackEvent<'_> {
@@ -42,23 +43,37 @@ impl Deref for TrackEvent<'_> {
     }
 }
 
-const SLICE_BEGIN: u64 = 1;
-const SLICE_END: u64 = 2;
-const INSTANT: u64 = 3;
-const COUNTER: u64 = 4;
+const SLICE_BEGIN: u32 = 1;
+const SLICE_END: u32 = 2;
+const INSTANT: u32 = 3;
+const COUNTER: u32 = 4;
 
 impl<'a> TrackEvent<'a> {
     /// The event of these bytes, whose parts are of `block`.
     #[inline]
-    pub(super) fn new(bytes: &'a [u8], fields: &'a EventFields, block: &'a [u8]) -> Self {
-        let in_block = |part: Part| part.in_block(block);
-        let legacy = fields.legacy.map(|part| Legacy::read(in_block(part)));
-        Self { bytes, name: fields.name.map(in_block), legacy, fields }
+    pub(super) fn new(
+        bytes: &'a [u8],
+        fields: &'a EventFields,
+        more: &'a More,
+        legacy: Option<&'a Legacy<'a>>,
+        block: &'a [u8],
+    ) -> Self {
+        Self { bytes, name: more.name.map(|part: Part| part.in_block(block)), legacy, fields, more }
+    }
+
+    /// Whether it has neither name nor category, as most ends of spans.
+    #[inline]
+    fn is_unnamed(&self) -> bool {
+        self.name.is_none()
+            && self.name_iid == 0
+            && self.categories == 0
+            && !self.has_inline_category
+            && self.legacy.is_none()
     }
 
     /// The time in the oldest captures, which is told within the event.
     pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
-        match self.own_time? {
+        match self.more.own_time? {
             OwnTime::Absolute(us) => Some(us),
             OwnTime::Later(us) => {
                 sequence.newest_us = sequence.newest_us.checked_add(us)?;
@@ -85,7 +100,7 @@ impl Maker<'_> {
                 return;
             }
             _ => {
-                if let Some(legacy) = &event.legacy {
+                if let Some(legacy) = event.legacy {
                     return self.legacy(event, legacy, ts_ns);
                 }
                 self.further_counters(event, ts_ns);
@@ -118,17 +133,18 @@ impl Maker<'_> {
         if made.kind != EventKind::End {
             self.flows(event, &made);
         }
-        if let Some(legacy) = &event.legacy {
+        if let Some(legacy) = event.legacy {
             self.bound_flow(legacy, &made);
         }
     }
 
     /// The row of the event's name and categories. Several categories are one, with commas.
+    #[inline]
     pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
-        if event.is_unnamed() && event.legacy.is_none() {
+        if event.is_unnamed() {
             return NameIdx::EMPTY;
         }
-        let name_iid = match &event.legacy {
+        let name_iid = match event.legacy {
             Some(legacy) if event.name_iid == 0 => legacy.name_iid,
             _ => event.name_iid,
         };
@@ -140,6 +156,11 @@ impl Maker<'_> {
         {
             return known;
         }
+        self.new_name(event, name_iid, is_simple)
+    }
+
+    #[inline(never)]
+    fn new_name(&mut self, event: &TrackEvent<'_>, name_iid: u64, is_simple: bool) -> NameIdx {
         let texts = &self.sequence.texts;
         let interned = texts.names.get(name_iid).map(|name| &**name);
         let mut is_missing = event.name.or(interned).is_none() && name_iid != 0;
@@ -182,25 +203,27 @@ impl Maker<'_> {
     }
 
     /// The event's track, or the writer's, or the writer's thread, or that of the whole capture.
+    #[inline]
     pub(super) fn track_of(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {
             (Some(uuid), _) => uuid,
             (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
             (None, None) => 0,
         };
-        match self.sequence.recent_track {
-            Some((recent, track)) if recent == uuid => track,
-            _ => {
-                let track = self.tracks.spans(uuid);
-                self.sequence.recent_track = Some((uuid, track));
-                track
-            }
+        if let Some((recent, track)) = self.sequence.recent_track
+            && recent == uuid
+        {
+            return track;
         }
+        let track = self.tracks.spans(uuid);
+        self.sequence.recent_track = Some((uuid, track));
+        track
     }
 
+    #[inline(never)]
     fn counter(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
-        let Some(value) = event.counter else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let Some(value) = event.more.counter else { return self.batch.lose(Loss::BadCounter, self.place) };
         let name = match self.name_text(event) {
             Some(name) => String::from_utf8_lossy(name).into_owned(),
             None => String::new(),
@@ -236,6 +259,7 @@ impl Maker<'_> {
     }
 
     /// Takes the counters that the event carries, and returns the thread's own time if it is among them.
+    #[inline(never)]
     fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         if !event.has_counters {
             return None;
@@ -282,7 +306,7 @@ impl Maker<'_> {
     /// The thread's own time at the event, by either way of telling it.
     pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
         let by_counter = if event.has_counters { self.further_counters(event, ts_ns) } else { None };
-        let us = event.own_thread_time.map(|time| match time {
+        let us = event.more.own_thread_time.map(|time| match time {
             OwnTime::Absolute(us) => us,
             OwnTime::Later(us) => {
                 self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(us);

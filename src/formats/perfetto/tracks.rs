@@ -64,6 +64,7 @@ impl Tracks {
     }
 
     /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
+    #[inline(never)]
     pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
         let said = if self.rest.is_some() {
             &mut self.described
@@ -168,9 +169,14 @@ impl Tracks {
     /// The track of the spans of a uuid.
     #[inline]
     pub(super) fn spans(&mut self, uuid: u64) -> TrackNumber {
-        if let Some(&known) = self.spans_of.get(&uuid) {
-            return known;
+        match self.spans_of.get(&uuid) {
+            Some(&known) => known,
+            None => self.new_spans(uuid),
         }
+    }
+
+    #[inline(never)]
+    fn new_spans(&mut self, uuid: u64) -> TrackNumber {
         let descriptor = self.descriptor(uuid).cloned().unwrap_or_default();
         let track = match descriptor {
             Descriptor { thread: Some((pid, tid)), .. } => self.thread(pid, tid),

@@ -47,6 +47,21 @@ impl<'a> Fields<'a> {
         if self.bytes.is_empty() { None } else { self.whole(take_varint) }
     }
 
+    /// The next tag and its value where each is a small number of one byte, as most are; else takes nothing.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(in crate::formats) fn small(&mut self) -> Option<(u8, u8)> {
+        let (&[tag, value], rest) = self.bytes.split_first_chunk()?;
+        let pair = u16::from_le_bytes([tag, value]);
+        // Neither goes on in a next byte, and the tag is that of a varint; to take 8 from it tells that the field's number
+        // is not 0. All at one step.
+        if (pair | pair.wrapping_sub(8)) & 0x8087 != 0 {
+            return None;
+        }
+        self.bytes = rest;
+        Some((tag, value))
+    }
+
     /// The value behind a [`varint_tag`]; 0 if it is not whole.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
@@ -188,38 +203,45 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Takes a varint of at most ten bytes from the front. Most have one byte: only these are worth a copy of the code in
-/// each place.
+/// Takes a varint of at most ten bytes from the front. Most have one byte or two: only these are worth a copy of the code
+/// in each place.
 #[inline]
 pub(in crate::formats) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
-    match bytes.split_first() {
-        Some((&first, rest)) if first < 0x80 => {
+    match **bytes {
+        [first @ ..0x80, ref rest @ ..] => {
             *bytes = rest;
             Some(u64::from(first))
         }
-        _ => take_long_varint(bytes),
+        [first, second @ ..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(first & 0x7f) | u64::from(second) << 7)
+        }
+        _ => {
+            let (number, len) = long_varint(bytes);
+            *bytes = &bytes[len..];
+            (len > 0).then_some(number)
+        }
     }
 }
 
+/// The varint that bytes begin with, and its length; 0 if it is not whole. By value, so that who steps over fields keeps
+/// its place in registers.
 #[inline(never)]
-fn take_long_varint(bytes: &mut &[u8]) -> Option<u64> {
-    let (&first, rest) = bytes.split_first()?;
+fn long_varint(bytes: &[u8]) -> (u64, usize) {
     if let Some(word) = bytes.first_chunk()
-        && let Some((number, len)) = varint_of_word(u64::from_le_bytes(*word))
+        && let Some(whole) = varint_of_word(u64::from_le_bytes(*word))
     {
-        *bytes = &bytes[len..];
-        return Some(number);
+        return whole;
     }
-    let mut number = u64::from(first & 0x7f);
-    for (position, &byte) in rest.iter().take(9).enumerate() {
+    let mut number = 0;
+    for (position, &byte) in bytes.iter().take(10).enumerate() {
         // Bits beyond the 64th fall off, as in every implementation.
-        number |= u64::from(byte & 0x7f) << (7 * (position + 1));
+        number |= u64::from(byte & 0x7f) << (7 * position);
         if byte < 0x80 {
-            *bytes = &rest[position + 1..];
-            return Some(number);
+            return (number, position + 1);
         }
     }
-    None
+    (0, 0)
 }
 
 /// The varint that eight bytes begin with, and its length; `None` if it is longer. All bytes at once, since a time has
@@ -258,6 +280,23 @@ mod tests {
         assert_eq!(take_varint(&mut &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..]), Some(u64::MAX));
         assert_eq!(take_varint(&mut &[0x80; 20][..]), None);
         assert_eq!(take_varint(&mut &[0x80; 3][..]), None);
+    }
+
+    #[test]
+    fn two_bytes_are_a_small_field_just_when_a_walk_finds_one_that_ends_behind_them() {
+        for pair in 0..=u16::MAX {
+            let bytes = [&pair.to_le_bytes()[..], &[7]].concat();
+            let (mut walk, mut small) = (Fields::of(&bytes), Fields::of(&bytes));
+            let expected = match walk.next() {
+                Some(Field { number, value: Value::Varint(value) }) if walk.rest() == [7] => {
+                    Some(((number << 3) as u8, value as u8))
+                }
+                _ => None,
+            };
+            assert_eq!(small.small(), expected, "{bytes:x?}");
+            assert_eq!(small.rest().len(), if expected.is_some() { 1 } else { 3 });
+            assert_eq!(Fields::of(&bytes[..1]).small(), None);
+        }
     }
 
     proptest! {

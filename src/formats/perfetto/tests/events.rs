@@ -40,6 +40,20 @@ fn spans_instants_and_flows_of_a_thread_that_is_described_behind_them() {
 }
 
 #[test]
+fn of_two_events_in_a_packet_the_last_one_counts_and_takes_nothing_from_the_other() {
+    let named = |name| message().number(9, BEGIN).number(11, 7).bytes(23, name);
+    let first = named("first").number(16, 5).number(17, 6).bytes(4, b"").fixed(47, 99);
+    let other = message().message(12, message().message(2, message().number(1, 3).bytes(2, "interned")));
+    let last = message().number(9, INSTANT).number(11, 7).number(10, 3);
+    let mut two = packet(10).message(11, first).message(11, last);
+    two.0.extend(other.0);
+    let reading = read([thread(7, 100, 101, "t"), two]);
+    assert_eq!(reading.kinds(), [(10, EventKind::Instant, "interned")]);
+    assert_eq!(reading.events[0].args, "");
+    assert_eq!(reading.lost(), []);
+}
+
+#[test]
 fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
     let alone =
         message().number(10, 1).message(60, message().number(1, 4).number(5, 1).bytes(2, "queue").number(15, 2));
