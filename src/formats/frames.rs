@@ -25,6 +25,8 @@ struct Frame {
     title: u32,
     /// The row in the batch of this number.
     found: (u32, StackIdx),
+    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to the outermost with each look.
+    above: (u32, u32),
 }
 
 impl Frames {
@@ -52,26 +54,41 @@ impl Frames {
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
         let is_taken = depth.is_some() || caller.is_none();
         let caller = caller.filter(|_| depth.is_some());
-        self.rows.push(Frame { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY) });
+        let own = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        let above = caller.map_or((own, 0), |caller| (caller, 1));
+        self.rows.push(Frame { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
         is_taken
     }
 
-    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle and for what is too
-    /// deep.
+    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle, for what is too
+    /// deep, and for a frame that has another caller.
     pub(super) fn set_caller(&mut self, frame: u32, caller: u32) -> bool {
-        let mut depth = 0;
-        let mut next = Some(caller);
-        while let Some(above) = next {
-            depth += 1;
-            if above == frame || depth >= FRAMES_MAX {
-                return false;
+        let is_row = |row: u32| (row as usize) < self.rows.len();
+        if !is_row(frame) || !is_row(caller) {
+            return false;
+        }
+        let (outermost, below) = self.outermost(caller);
+        let row = &mut self.rows[frame as usize];
+        let is_taken = row.caller.is_none() && outermost != frame && below + 1 < FRAMES_MAX;
+        if is_taken {
+            (row.caller, row.depth, row.above) = (Some(caller), below + 1, (caller, 1));
+        }
+        is_taken || row.caller == Some(caller)
+    }
+
+    /// The outermost frame of a stack, and how far below it the stack ends. Each look halves the way for the next one.
+    fn outermost(&mut self, mut frame: u32) -> (u32, u32) {
+        let mut below = 0;
+        loop {
+            let (above, by) = self.rows[frame as usize].above;
+            if above == frame {
+                return (frame, below);
             }
-            next = self.rows.get(above as usize).and_then(|row| row.caller);
+            let (further, by_more) = self.rows[above as usize].above;
+            let step = by.saturating_add(by_more);
+            self.rows[frame as usize].above = (further, step);
+            (frame, below) = (further, below.saturating_add(step));
         }
-        if let Some(row) = self.rows.get_mut(frame as usize) {
-            (row.caller, row.depth) = (Some(caller), depth);
-        }
-        true
     }
 
     /// How many rows there are.
@@ -136,6 +153,62 @@ mod tests {
         }
         frames.stack(9, &mut batch, place);
         assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
+    }
+
+    /// Plainly: all the way up for each.
+    fn set_caller_slowly(callers: &mut [Option<u32>], frame: u32, caller: u32) -> bool {
+        let mut next = Some(caller);
+        while let Some(above) = next {
+            if above == frame {
+                return false;
+            }
+            next = callers[above as usize];
+        }
+        let is_other = callers[frame as usize].is_some_and(|known| known != caller);
+        if !is_other {
+            callers[frame as usize] = Some(caller);
+        }
+        !is_other
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn callers_in_any_order_are_taken_as_by_walking_all_the_way_up(
+            told in proptest::collection::vec((0..24u32, 0..24u32), 0..120),
+            first in proptest::collection::vec(proptest::option::of(0..24u32), 24),
+        ) {
+            let mut frames = Frames::default();
+            let title = frames.push_title(b"f");
+            let mut callers = Vec::new();
+            for (row, caller) in (0..24).zip(first) {
+                let caller = caller.filter(|&caller| caller < row);
+                frames.push_titled(caller, title);
+                callers.push(caller);
+            }
+            for (frame, caller) in told {
+                let expected = set_caller_slowly(&mut callers, frame, caller);
+                proptest::prop_assert_eq!(frames.set_caller(frame, caller), expected);
+            }
+            for (row, caller) in callers.iter().enumerate() {
+                proptest::prop_assert_eq!(frames.rows[row].caller, *caller);
+                let ways: Vec<u32> = std::iter::successors(Some(row as u32), |&at| callers[at as usize]).collect();
+                proptest::prop_assert_eq!(frames.outermost(row as u32), (ways[ways.len() - 1], ways.len() as u32 - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_deep_stack_that_is_told_from_the_outside_in_is_joined_at_once() {
+        let mut frames = Frames::default();
+        let title = frames.push_title(b"f");
+        let count = 4 * FRAMES_MAX;
+        for _ in 0..count {
+            frames.push_titled(None, title);
+        }
+        // Walking up for each would take some ten billion steps.
+        let refused = (1..count).filter(|&frame| !frames.set_caller(frame, frame - 1)).count();
+        assert_eq!(refused, 3);
+        assert!(!frames.set_caller(9, count) && !frames.set_caller(count, 9));
     }
 
     #[test]
