@@ -1,6 +1,7 @@
 //! What `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`. With `-T` a
 //! call is a span; without it only a call that another thread interrupted has two times, and all others are instants.
-//! Times without a date (`-tt`) begin at midnight and go on past the next one.
+//! Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that `-C` prints behind the
+//! calls has no times: it is stepped over.
 
 use rustc_hash::FxHashMap;
 
@@ -59,6 +60,8 @@ struct Strace {
     last_of_day_ns: i64,
     /// Whether it was told that times are of UTC.
     told_utc: bool,
+    /// Whether the line before was of a table of sums.
+    is_in_table: bool,
     args: ArgsWriter,
 }
 
@@ -170,6 +173,13 @@ fn ended(mut rest: &[u8]) -> (&[u8], &[u8], Option<i64>) {
     (args.strip_suffix(b")").unwrap_or(args).trim_ascii(), rest[equals + 3..].trim_ascii(), dur_ns)
 }
 
+/// Whether a line may stand below the head of a table of sums: a ruler, or a share in percent and more.
+fn is_of_table(line: &[u8]) -> bool {
+    let (first, rest) = word(line.trim_ascii());
+    let is_share = || first.contains(&b'.') && first.iter().all(|&byte| byte.is_ascii_digit() || byte == b'.');
+    first.starts_with(b"---") || is_share() && !rest.is_empty()
+}
+
 /// What stands between the marks of `--- signal ---`.
 fn note(line: &[u8]) -> &[u8] {
     let (mark, note) = line.split_at(3);
@@ -204,7 +214,16 @@ impl LineParser for Strace {
         if line.bytes.starts_with(b"strace: ") {
             return batch.lose(Loss::IgnoredMetadata, place);
         }
-        let Some(record) = Record::of(line.bytes) else { return batch.lose(line.loss(), place) };
+        let Some(record) = Record::of(line.bytes) else {
+            let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
+            self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
+            return match (begins_table, self.is_in_table) {
+                (false, true) => {}
+                (true, _) => batch.lose(Loss::IgnoredMetadata, place),
+                _ => batch.lose(line.loss(), place),
+            };
+        };
+        self.is_in_table = false;
         let Some(ts_ns) = self.time(record) else { return batch.lose(Loss::BadTime, place) };
         if !record.is_of_day && !std::mem::replace(&mut self.told_utc, true) {
             batch.batch.metadata.push(Metadata::Utc { offset_ns: 0 });
@@ -410,6 +429,19 @@ mod tests {
         );
         assert_eq!(reading.events.len(), 2);
         assert_eq!(reading.lost(), [(Loss::BadRecord, 2), (Loss::IgnoredMetadata, 1)]);
+    }
+
+    #[test]
+    fn the_table_of_sums_behind_the_calls_is_no_damage() {
+        let table = "% time     seconds  usecs/call     calls    errors syscall\n------ ----------- ----------- --------- --------- ----------------\n 62.50    0.000500         250         2         1 openat\n 37.50    0.000300         300         1           read\n------ ----------- ----------- --------- --------- ----------------\n100.00    0.000800                     3         1 total\n";
+        let call = "7 1795166531.000001 getpid() = 7\n";
+        let reading = read(&format!("{call}{table}{call}"));
+        assert_eq!(reading.events.len(), 2);
+        assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
+        // What the program itself prints is not taken for a part of it, nor a table without its head.
+        let reading = read(&format!("{call}{table}output of the program\n 37.50 of it\n{call}{}", &table[60..]));
+        assert_eq!(reading.events.len(), 2);
+        assert_eq!(reading.lost(), [(Loss::BadRecord, 7), (Loss::IgnoredMetadata, 1)]);
     }
 
     #[test]
