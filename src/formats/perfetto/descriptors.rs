@@ -29,6 +29,8 @@ pub(super) struct Descriptors {
     pub(super) is_ordered: bool,
     /// The types of arguments.
     pub(super) schema: Schema,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(super) machine: String,
     /// Names and orders.
     pub(super) metadata: Vec<Metadata>,
     /// What could not be taken.
@@ -108,7 +110,7 @@ impl Descriptors {
             2 => self.process_tree(bytes, place),
             43 => drop(self.process(bytes, place)),
             44 => drop(self.thread(bytes, place)),
-            45 => self.is_before_4_14 = is_before_4_14(bytes),
+            45 => self.system(bytes),
             60 => self.track(bytes, place),
             72 => self.schema.take(bytes, place, &mut self.losses),
             _ => {}
@@ -283,6 +285,14 @@ impl Descriptors {
                 (6, _) => own_unit = self.text(field.value.bytes(), place),
                 _ => {}
             }
+    fn system(&mut self, bytes: &[u8]) {
+        let of =
+            |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
+        let Some(names) = of(bytes, 1) else { return };
+        self.is_before_4_14 = of(names, 3).is_some_and(is_before_4_14);
+        self.machine = of(names, 4).map(|machine| String::from_utf8_lossy(machine).into_owned()).unwrap_or_default();
+    }
+
         }
         (counter, if own_unit.is_empty() { unit.into() } else { own_unit }, name)
     }
@@ -292,11 +302,9 @@ impl Descriptors {
     }
 }
 
-/// Whether a description of the system has a release of Linux such as `4.9.270-g862f51bac900`, before 4.14.
-fn is_before_4_14(bytes: &[u8]) -> bool {
-    let of = |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
-    let release = of(bytes, 1).and_then(|utsname| of(utsname, 3)).and_then(|release| str::from_utf8(release).ok());
-    let mut numbers = release.unwrap_or_default().split(|letter: char| !letter.is_ascii_digit());
+/// Whether a release of Linux such as `4.9.270-g862f51bac900` is before 4.14.
+fn is_before_4_14(release: &[u8]) -> bool {
+    let mut numbers = str::from_utf8(release).unwrap_or_default().split(|letter: char| !letter.is_ascii_digit());
     let mut next = || numbers.next().and_then(|number| number.parse::<u32>().ok());
     next().zip(next()).is_some_and(|version| version < (4, 14))
 }

@@ -1,14 +1,21 @@
-//! The kernel's events: what its scheduler does, the clocks of CPUs, and the markers that programs write (`B|pid|name` and
-//! the like). Others are counted.
+//! The kernel's events: what its scheduler does, the clocks of CPUs, system calls, and the markers that programs write
+//! (`B|pid|name` and the like). Others are counted.
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::tracks::Tracks;
 use super::wire::{Fields, Value};
+use crate::formats::args::ArgsWriter;
 use crate::formats::batch::{BatchBuilder, bare};
 use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
 use crate::formats::markers::{Written, marker};
+use crate::formats::system_calls::Call;
+use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place};
+
+/// The kernel's events for all system calls.
+const SYS_ENTER: u32 = 329;
+const SYS_EXIT: u32 = 330;
 
 /// What the kernel's events need from one bundle to the next.
 #[derive(Debug, Default)]
@@ -16,7 +23,10 @@ pub(super) struct Kernel {
     pub(super) scheduler: Scheduler,
     /// The tracing of the scheduler was told to be before version 4.14, whose bits mean something else.
     is_before_4_14: bool,
+    /// The kind of machine, which tells what call a number is.
+    machine: String,
     is_begun: bool,
+    args: ArgsWriter,
 }
 
 impl Kernel {
@@ -25,6 +35,7 @@ impl Kernel {
         if !self.is_begun {
             described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.thread_of(tid, pid));
             (self.is_begun, self.is_before_4_14) = (true, described.is_before_4_14);
+            self.machine.clone_from(&described.machine);
         }
     }
 }
@@ -140,8 +151,44 @@ impl Taker<'_> {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.frequency(ts_ns, frequency);
             }
+            Some((number @ (SYS_ENTER | SYS_EXIT), call)) => {
+                let Some(ts_ns) = self.time(clock, raw) else { return };
+                self.system_call(ts_ns, (tid, cpu), number, call);
+            }
             _ => self.batch.lose(Loss::IgnoredPacket, self.place),
         }
+    }
+
+    /// A system call begins or ends, on its thread.
+    fn system_call(&mut self, ts_ns: i64, (tid, cpu): (i64, u64), number: u32, bytes: &[u8]) {
+        let (mut id, mut result, mut values) = (None, None, Vec::new());
+        for field in Fields::of(bytes) {
+            match field.number {
+                1 => id = Some(field.value.signed()),
+                2 if number == SYS_EXIT => result = Some(field.value.signed()),
+                2 => values.extend(field.value.numbers(false).map(|value| format!("{value:x}"))),
+                _ => {}
+            }
+        }
+        let name: &[u8] = if number == SYS_ENTER { b"sys_enter" } else { b"sys_exit" };
+        let Some(call) = id.and_then(|id| Call::of_number(name, id, &self.kernel.machine)) else {
+            return self.batch.lose(Loss::BadRecord, self.place);
+        };
+        let args = &mut self.kernel.args;
+        args.clear();
+        if !values.is_empty() {
+            args.text("fields", values.join(", ").as_bytes());
+        }
+        if let Some(result) = result {
+            args.signed("result", result);
+        }
+        args.number("cpu", cpu);
+        let detail = Detail { args_json: args.finish(), ..Detail::default() };
+        let detail = self.batch.batch.chunk.details.push(&detail);
+        let pid = self.kernel.scheduler.process_of(tid).unwrap_or(tid);
+        let track = self.tracks.thread(pid, tid);
+        let (track, name) = (self.batch.track(track, self.tracks), self.batch.name(&call.name, None, self.place));
+        self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
     }
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {

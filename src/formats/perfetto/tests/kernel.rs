@@ -61,6 +61,34 @@ fn each_switch_ends_the_run_before_it_and_a_cpu_at_rest_has_none() {
 }
 
 #[test]
+fn system_calls_are_spans_of_their_threads_named_as_the_machine_numbers_them() {
+    let call = |ts_ns, tid, number, call| message().number(1, ts_ns).number(2, tid).message(number, call);
+    let events = || {
+        bundle([
+            call(10, 7, 329, message().number(1, 0).number(2, 3).number(2, 0x7ffd)),
+            call(20, 8, 329, message().number(1, 64)),
+            call(30, 7, 330, message().number(1, 0).number(2, (-11i64).cast_unsigned())),
+            call(40, 8, 330, message()),
+        ])
+    };
+    let system =
+        message().number(10, 1).message(45, message().message(1, message().bytes(3, "6.1.0").bytes(4, "x86_64")));
+    let reading = read([
+        message().number(10, 1).message(2, message().message(2, message().number(1, 7).number(3, 5))),
+        system,
+        events(),
+    ]);
+    assert_eq!(reading.kinds(), [(10, K::Begin, "read"), (20, K::Begin, "semget"), (30, K::End, "read")]);
+    let args: Vec<&str> = reading.events.iter().map(|event| &*event.args).collect();
+    assert_eq!(args, [r#"{"fields":"3, 7ffd","cpu":3}"#, r#"{"cpu":3}"#, r#"{"result":-11,"cpu":3}"#]);
+    let track = &reading.events[0].track;
+    assert_eq!((track.kind, &track.pid, &track.tid), (TrackKind::Thread, &Id::Number(5), &Id::Number(7)));
+    assert_eq!(reading.lost(), [(Loss::BadRecord, 1)], "a call that is not told which");
+    // What the machine is may be said behind them, or never.
+    assert_eq!(read([events()]).kinds()[1], (20, K::Begin, "syscall 64"));
+}
+
+#[test]
 fn switches_and_wakings_as_columns_are_the_same() {
     let packed = |values: &[u8]| values.to_vec();
     let columns = message()
