@@ -17,6 +17,10 @@ pub(super) const PARENTS_MAX: usize = 128;
 /// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
 const DESCRIPTORS_MAX: usize = 4 << 20;
 
+/// How a track is drawn together with its siblings; any other number: with those of its name.
+const MERGES_WITH_NONE: u64 = 2;
+const MERGES_BY_KEY: u64 = 3;
+
 /// Everything that is described.
 #[derive(Debug, Default)]
 pub(super) struct Descriptors {
@@ -25,12 +29,12 @@ pub(super) struct Descriptors {
     pub(super) process_of: FxHashMap<i64, i64>,
     /// The kernel says that it is older than version 4.14.
     pub(super) is_before_4_14: bool,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(super) machine: String,
     /// A track says how those below it are ordered.
     pub(super) is_ordered: bool,
     /// The types of arguments.
     pub(super) schema: Schema,
-    /// The kind of machine, as `uname` names it; empty if it is not told.
-    pub(super) machine: String,
     /// Names and orders.
     pub(super) metadata: Vec<Metadata>,
     /// What could not be taken.
@@ -54,6 +58,8 @@ pub(super) struct Descriptor {
     pub(super) rank: i64,
     /// It is not drawn together with its siblings of the same name.
     pub(super) stands_alone: bool,
+    /// What its siblings have in common that it is drawn together with, instead of the name; empty for the name.
+    pub(super) merge_key: Box<str>,
 }
 
 /// How a track orders those below it.
@@ -138,6 +144,7 @@ impl Descriptors {
         let mut uuid = 0;
         let mut said = Descriptor::default();
         let mut counter = None;
+        let (mut merging, mut merge_key) = (0, Box::default());
         for field in Fields::of(bytes) {
             match field.number {
                 1 => uuid = field.value.number(),
@@ -148,9 +155,15 @@ impl Descriptors {
                 8 => counter = Some(self.counter(field.value.bytes(), place)),
                 11 => said.children = order(field.value.number()),
                 12 => said.rank = field.value.signed(),
-                15 => said.stands_alone = field.value.number() == 2,
+                15 => merging = field.value.number(),
+                16 => merge_key = self.text(field.value.bytes(), place),
+                17 if str::is_empty(&merge_key) => merge_key = format!("number {}", field.value.number()).into(),
                 _ => {}
             }
+        }
+        said.stands_alone = merging == MERGES_WITH_NONE;
+        if merging == MERGES_BY_KEY {
+            said.merge_key = merge_key;
         }
         if let Some((counter, unit, name)) = counter {
             (said.counter, said.unit) = (Some(counter), unit);
@@ -189,6 +202,9 @@ impl Descriptors {
         }
         if !said.unit.is_empty() {
             known.unit = said.unit;
+        }
+        if !said.merge_key.is_empty() {
+            known.merge_key = said.merge_key;
         }
         if !said.name.is_empty() {
             known.name = said.name;
@@ -269,6 +285,14 @@ impl Descriptors {
         }
     }
 
+    fn system(&mut self, bytes: &[u8]) {
+        let of =
+            |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
+        let Some(names) = of(bytes, 1) else { return };
+        self.is_before_4_14 = of(names, 3).is_some_and(is_before_4_14);
+        self.machine = of(names, 4).map(|machine| String::from_utf8_lossy(machine).into_owned()).unwrap_or_default();
+    }
+
     /// Reads what a counter counts, in which unit, and what it is called where it has no name of its own.
     fn counter(&mut self, bytes: &[u8], place: Place) -> (Counter, Box<str>, &'static str) {
         let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
@@ -285,14 +309,6 @@ impl Descriptors {
                 (6, _) => own_unit = self.text(field.value.bytes(), place),
                 _ => {}
             }
-    fn system(&mut self, bytes: &[u8]) {
-        let of =
-            |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
-        let Some(names) = of(bytes, 1) else { return };
-        self.is_before_4_14 = of(names, 3).is_some_and(is_before_4_14);
-        self.machine = of(names, 4).map(|machine| String::from_utf8_lossy(machine).into_owned()).unwrap_or_default();
-    }
-
         }
         (counter, if own_unit.is_empty() { unit.into() } else { own_unit }, name)
     }

@@ -2,7 +2,7 @@
 
 use std::path::PathBuf;
 
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use super::order::places;
@@ -35,6 +35,10 @@ pub(super) struct Tracks {
     counters_of: FxHashMap<u64, (TrackNumber, Counter)>,
     /// How many tracks are alike but for their slot.
     alike: FxHashMap<TrackKey, u32>,
+    /// By parent, and key of what is drawn together below it: the name that all of these have.
+    merged: FxHashMap<(Option<u64>, Box<str>), Box<str>>,
+    /// Names that stand for a key, each below a parent.
+    merged_names: FxHashSet<(Option<u64>, Box<str>)>,
 }
 
 /// Whose a track is, by its parents.
@@ -186,7 +190,7 @@ impl Tracks {
                 let Owner { pid, tid } = self.owner(uuid);
                 let kind = TrackKind::Async;
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
-                let name = self.name_below(&descriptor);
+                let name = self.merged_name(&descriptor);
                 let key = self.unlike(TrackKey { kind, pid, tid, name, slot });
                 self.number(key)
             }
@@ -225,6 +229,23 @@ impl Tracks {
         let slot = key.slot.saturating_add(*alike);
         *alike += 1;
         TrackKey { slot, ..key }
+    }
+
+    /// The name of a track of spans. Tracks of one name are drawn together: those that shall be, by a key, are called as the
+    /// first of them, and those of another key not so.
+    fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
+        let name = self.name_below(descriptor);
+        if descriptor.merge_key.is_empty() {
+            return name;
+        }
+        let (parent, key) = (descriptor.parent, descriptor.merge_key.clone());
+        if let Some(known) = self.merged.get(&(parent, key.clone())) {
+            return known.clone();
+        }
+        let is_free = self.merged_names.insert((parent, name.clone()));
+        let name = if is_free { name } else { format!("{name} ({key})").into() };
+        self.merged.insert((parent, key), name.clone());
+        name
     }
 
     /// The name of a track of spans behind those of the tracks that it is below, up to its thread or process: spans of one name

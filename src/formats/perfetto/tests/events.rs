@@ -54,6 +54,39 @@ fn of_two_events_in_a_packet_the_last_one_counts_and_takes_nothing_from_the_othe
 }
 
 #[test]
+fn tracks_of_one_merge_key_share_a_name_and_those_of_another_have_another() {
+    let merged = |uuid, name: &str, merging, key: Message| {
+        let track = message().number(1, uuid).number(5, 1).bytes(2, name).number(15, merging);
+        let mut track = message().number(10, 1).message(60, Message([track.0, key.0].concat()));
+        track.0.shrink_to_fit();
+        track
+    };
+    let key = |text: &str| message().bytes(16, text);
+    let reading = read(
+        [
+            process(1, 50, "app"),
+            merged(2, "lane 1", 3, key("k")),
+            merged(3, "lane 2", 3, key("k")),
+            merged(4, "lane 1", 3, key("other")),
+            merged(5, "lane 1", 3, message().number(17, 7)),
+            merged(6, "lane 3", 3, message().number(17, 7)),
+            // Without a key, and where the key is not what counts, by the name.
+            merged(7, "lane 4", 3, message()),
+            merged(8, "lane 5", 1, key("k")),
+            merged(9, "lane 6", 2, key("k")),
+        ]
+        .into_iter()
+        .chain((2..10).map(|uuid| event(uuid, BEGIN, uuid, "e"))),
+    );
+    let names: Vec<&str> = reading.events.iter().map(|event| &*event.track.name).collect();
+    let seventh = "lane 1 (number 7)";
+    assert_eq!(names, ["lane 1", "lane 1", "lane 1 (other)", seventh, seventh, "lane 4", "lane 5", "lane 6"]);
+    let slots: Vec<u32> = reading.events.iter().map(|event| event.track.slot).collect();
+    assert_eq!(slots[..2], [TrackKey::SLOT_SIBLING, TrackKey::SLOT_SIBLING + 1], "two tracks");
+    assert_eq!(slots[7], TrackKey::SLOT_ALONE);
+}
+
+#[test]
 fn two_tracks_of_one_name_stay_two_and_stand_in_their_process() {
     let alone =
         message().number(10, 1).message(60, message().number(1, 4).number(5, 1).bytes(2, "queue").number(15, 2));
