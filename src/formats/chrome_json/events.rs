@@ -103,6 +103,7 @@ impl<'a> BatchBuilder<'a> {
             Phase::Async(kind) => self.take_async(record, spot, kind, false),
             Phase::OldAsync(kind) => self.take_async(record, spot, kind, true),
             Phase::Flow(kind) => self.take_flow(record, spot, kind),
+            Phase::Object(what) => self.take_object(record, spot, what),
             Phase::Sample => self.take_sample(record, spot),
             Phase::Metadata | Phase::Ignored | Phase::Unknown => {}
         }
@@ -220,6 +221,24 @@ impl<'a> BatchBuilder<'a> {
         let mut repairs = Repairs::default();
         let pid = id(&record.pid, &mut repairs);
         let thread = |repairs: &mut Repairs| {
+    /// What happened to an object, with what it looked like then; all objects of a process are on one track.
+    fn take_object(&mut self, record: &Record<'a>, spot: Spot, what: &str) {
+        let (nobody, mut repairs) = (Value::default(), Repairs::default());
+        let is_told = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
+        let args = if is_told { valid_json(&record.args, &mut repairs) } else { "".into() };
+        let mut members = vec![("object".into(), quoted(what).into())];
+        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        if !id.is_absent() {
+            members.push(("id".into(), valid_json(&id, &mut repairs)));
+        }
+        repairs.count(&mut self.losses, spot.place);
+        let (args_json, thread_ts_ns) = (&*with_members(args, &members), self.thread_time(&record.tts, spot.place));
+        let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
+        let objects = Value { text: b"objects", shape: Shape::String, ..nobody };
+        let track = self.track(TrackKind::Async, &record.pid, &nobody, &[objects], spot.place);
+        self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
+    }
+
             if record.tid.is_absent() { pid.clone() } else { id(&record.tid, repairs) }
         };
         let text = |key: &[u8], repairs: &mut Repairs| {

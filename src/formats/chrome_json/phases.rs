@@ -17,11 +17,13 @@ pub(super) enum Phase {
     OldAsync(EventKind),
     /// A flow.
     Flow(EventKind),
+    /// What happens to an object, which is shown as a point in time, and never as a span.
+    Object(&'static str),
     /// A sample of a call stack, or a part of a profile of V8.
     Sample,
     /// What processes and threads are called, and their order.
     Metadata,
-    /// Known, and not something that a timeline shows: objects, memory dumps, clock syncs, contexts.
+    /// Known, and not something that a timeline shows: memory dumps, clock syncs, contexts.
     Ignored,
     /// Nothing that is known.
     Unknown,
@@ -48,7 +50,10 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b'f' => Phase::Flow(EventKind::FlowEnd),
         b'M' => Phase::Metadata,
         b'P' => Phase::Sample,
-        b'N' | b'O' | b'D' | b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
+        b'N' => Phase::Object("created"),
+        b'O' => Phase::Object("seen"),
+        b'D' => Phase::Object("deleted"),
+        b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
         _ => Phase::Unknown,
     }
 }

@@ -185,16 +185,40 @@ fn metadata_needs_no_time_and_unknown_kinds_are_counted() {
 
 #[test]
 fn phases_that_no_timeline_shows_are_counted() {
-    let ignored = ["N", "O", "D", "v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
+    let ignored = ["v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
     let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
     let reading = read(&format!("[{ignored},{unknown}]"));
-    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 8)]);
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 5)]);
     assert!(reading.events.is_empty());
 }
 
 #[test]
 fn arguments_that_are_no_object_and_dotted_keys_are_kept() {
     let args = |fields: &str| clean(&format!(r#"{{"ph":"i","ts":1,{fields}}}"#)).remove(0).args;
+#[test]
+fn what_happens_to_objects_stands_on_one_track_of_their_process() {
+    let events = clean(
+        r#"{"ph":"N","name":"Layer","cat":"cc","pid":1,"tid":2,"id":"0x9","ts":1},{"ph":"O","name":"Layer","pid":1,"tid":3,"id2":{"local":7},"ts":2,"tts":1,"args":{"snapshot":{"a":1}}},
+           {"ph":"D","name":"Tree","pid":1,"tid":2,"id":"0x9","ts":3,"args":{}},{"ph":"N","name":"Layer","pid":2,"ts":4}"#,
+    );
+    let seen: Vec<_> = events.iter().map(|event| (event.kind, &*event.name, &*event.args)).collect();
+    let instant = EventKind::Instant;
+    assert_eq!(
+        seen,
+        [
+            (instant, "Layer", r#"{"object":"created","id":"0x9"}"#),
+            (instant, "Layer", r#"{"snapshot":{"a":1},"object":"seen","id":7}"#),
+            (instant, "Tree", r#"{"object":"deleted","id":"0x9"}"#),
+            (instant, "Layer", r#"{"object":"created"}"#),
+        ]
+    );
+    for (event, pid) in events.iter().zip([1, 1, 1, 2]) {
+        assert_eq!((event.track.kind, &*event.track.name), (TrackKind::Async, "objects"));
+        assert_eq!((&event.track.pid, &event.track.tid), (&Id::Number(pid), &Id::None));
+    }
+    assert_eq!(read(r#"[{"ph":"O","name":"x"}]"#).lost(), [(Loss::BadTime, 1)]);
+}
+
     assert_eq!(args(r#""args":"text""#), r#"{"args":"text"}"#);
     assert_eq!(args(r#""args":[1,{"a":2}]"#), r#"{"args":[1,{"a":2}]}"#);
     assert_eq!(args(r#""args":{ }"#), "");
