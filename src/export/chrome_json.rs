@@ -61,11 +61,16 @@ struct Flows {
 
 impl Flows {
     /// The same event; but what passes through a span before it left any leaves there. Captures whose flows are told by
-    /// their spans do not tell a start from a step, and others that read this format know no flow without a start.
+    /// their spans do not tell a start from a step, and others that read this format know no flow without a start. And a
+    /// point that is bound by its time keeps no place: it is found again.
     fn begun(&mut self, event: Event) -> Event {
+        if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
+            return event;
+        }
+        let is_told_by_span = FlowPoint::of_event(&event, None).bound != FlowBound::Time;
+        let event = Event { depth: if is_told_by_span { event.depth } else { 0 }, ..event };
         match event.kind {
             EventKind::FlowStart | EventKind::FlowStep if self.open.insert(event.value) => {
-                let is_told_by_span = FlowPoint::of_event(&event, None).bound != FlowBound::Time;
                 let kind = if is_told_by_span { EventKind::FlowStart } else { event.kind };
                 Event { kind, ..event }
             }

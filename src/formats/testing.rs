@@ -16,6 +16,7 @@ pub(super) struct Seen {
     pub(super) category: Option<String>,
     pub(super) track: TrackKey,
     pub(super) value: u64,
+    pub(super) depth: u16,
     pub(super) flags: EventFlags,
     pub(super) thread_ts_ns: Option<i64>,
     pub(super) thread_dur_ns: Option<i64>,
@@ -87,6 +88,7 @@ impl BatchSink for Taker {
                 category: name.category.as_deref().map(str::to_owned),
                 track: batch.tracks[event.track.index()].clone(),
                 value: if is_sample { 0 } else { event.value },
+                depth: event.depth,
                 // How the capture was ordered is not what it says.
                 flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,

@@ -204,20 +204,23 @@ fn span_of(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
         return starting.or_else(|| after().min_by_key(|&(_, start_ns)| start_ns)).map(|(row, _)| row);
     }
     let begun_at = |lane: LaneIdx| last_begun(snapshot, lane, at.ts_ns);
-    let at_depth = || {
+    let begun_at_depth = || {
         let lane = lanes.iter().find(|&&lane| Some(snapshot.lane(lane).depth) == at.point.depth)?;
-        begun_at(*lane).map(|(row, _)| row)
+        begun_at(*lane)
     };
+    let at_depth = || begun_at_depth().map(|(row, _)| row);
     match at.point.bound {
         FlowBound::Time => {
+            // Between spans that begin at its very time, the place in the capture decides.
+            let between = || begun_at_depth().filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
             let innermost = || lanes.iter().rev().find_map(|&lane| around(snapshot, lane, at.ts_ns));
-            // The place in the capture decides only for a point at the very end of a span. One that nothing is around was
-            // written right after what it belongs to.
+            // Otherwise, it does only for a point at the very end of a span. One that nothing is around was written right
+            // after what it belongs to.
             let last = || {
                 let begun = lanes.iter().filter_map(|&lane| begun_at(lane));
                 begun.max_by_key(|&(row, start_ns)| (start_ns, row.lane)).map(|(row, _)| row)
             };
-            innermost().or_else(at_depth).or_else(last)
+            between().or_else(innermost).or_else(at_depth).or_else(last)
         }
         FlowBound::Span => at_depth(),
         FlowBound::Instant => instant_at(snapshot, at).or_else(at_depth),
@@ -294,6 +297,21 @@ mod tests {
         let snapshot = snapshot(CHAINS);
         assert_eq!(links(&snapshot, "b"), ["a->b", "b->c", "b->f"]);
         assert_eq!(links(&snapshot, "f"), ["b->f"]);
+    }
+
+    #[test]
+    fn a_point_between_two_spans_that_begin_with_it_belongs_to_the_one_before_it() {
+        let text = r#"[{"ph":"X","name":"from","pid":1,"tid":1,"ts":0,"dur":5},{"ph":"s","name":"x","id":1,"pid":1,"tid":1,"ts":1},
+            {"ph":"s","name":"x","id":2,"pid":1,"tid":1,"ts":2},{"ph":"X","name":"around","pid":1,"tid":2,"ts":10,"dur":20},
+            {"ph":"X","name":"outer","pid":1,"tid":2,"ts":20,"dur":9},{"ph":"f","name":"x","id":1,"pid":1,"tid":2,"ts":20,"bp":"e"},
+            {"ph":"X","name":"inner","pid":1,"tid":2,"ts":20,"dur":3},{"ph":"f","name":"x","id":2,"pid":1,"tid":2,"ts":20,"bp":"e"}]"#;
+        let of_outer = snapshot(text);
+        assert_eq!(links(&of_outer, "from"), ["from->outer", "from->inner"]);
+        // A span that is written when it ends stands behind what belongs to it.
+        let written_at_its_end = snapshot(
+            &text.replace("\"outer\",\"pid\":1,\"tid\":2,\"ts\":20", "\"outer\",\"pid\":1,\"tid\":2,\"ts\":19"),
+        );
+        assert_eq!(links(&written_at_its_end, "from"), ["from->inner", "from->inner"]);
     }
 
     #[test]

@@ -91,10 +91,11 @@ fn what_is_written_for_others_reads_back_the_same_whatever_was_captured() {
             let (mut expected, is_scheduled) = told(source, with_tracks, later_ns);
             let (mut found, _) = told(&output, with_tracks, 0);
             assert!(expected.len() > 2, "{capture}");
-            if is_json && capture.starts_with("chromium") {
-                // Chrome JSON cannot say which of two spans of one thread that begin at once a flow goes through.
-                expected.retain(|text, _| !text.starts_with("flow"));
-                found.retain(|text, _| !text.starts_with("flow"));
+            if is_json {
+                // Chrome JSON has no word for a point of a flow on an asynchronous track; the others are all there.
+                expected.retain(|text, _| {
+                    !(text.starts_with("flow") && text.ends_with("\"AnimationFrame::Presentation\""))
+                });
             }
             if is_scheduled {
                 // What the scheduler did comes back as spans, which it is no more when it is dumped.

@@ -49,13 +49,15 @@ impl Flows {
         found: &mut Vec<Connection>,
     ) {
         let (track, ts_ns) = at;
-        let at_depth = || point.depth.and_then(|depth| latest.at(track, depth)).map(|span| span.id);
+        let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
+        let at_depth = || begun_at_depth().map(|span| span.id);
         let around = match point.bound {
             // By time and not by the place in the capture: tracers write a span when it ends, after the points within it.
-            // The place decides only for a point at the very end of a span. One that nothing is around was written
-            // right after what it belongs to.
+            // The place decides only between spans that begin at the point's very time, and for a point at the very end of
+            // a span. One that nothing is around was written right after what it belongs to.
             FlowBound::Time => {
-                let around = latest.around(track, ts_ns).map(|span| span.id);
+                let between = begun_at_depth().filter(|span| span.start_ns == ts_ns);
+                let around = between.or_else(|| latest.around(track, ts_ns)).map(|span| span.id);
                 around.or_else(at_depth).or_else(|| latest.last(track).map(|span| span.id))
             }
             FlowBound::Span => at_depth(),
@@ -137,6 +139,20 @@ mod tests {
         dumped.point(FlowRole::End, 20, Some(0));
         dumped.span(1, 3, 25, 26);
         assert_eq!(dumped.found, [(1, 2), (1, 3)]);
+    }
+
+    #[test]
+    fn a_point_between_two_spans_that_begin_with_it_belongs_to_the_one_before_it() {
+        let mut dumped = Dumped::default();
+        dumped.span(0, 1, 0, 10);
+        dumped.point(FlowRole::Start, 5, Some(0));
+        for (depth, id, start_ns) in [(0, 2, 20), (1, 3, 21), (2, 4, 21)] {
+            dumped.span(depth, id, start_ns, 30);
+        }
+        for depth in [1, 2, 0] {
+            dumped.point(FlowRole::Step, 21, Some(depth));
+        }
+        assert_eq!(dumped.found, [(1, 3), (3, 4), (4, 4)], "what begins with it is inside of what began before");
     }
 
     #[test]

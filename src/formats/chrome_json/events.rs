@@ -214,13 +214,13 @@ impl<'a> BatchBuilder<'a> {
         if binds_around {
             event.flags = EventFlags::BIND_ENCLOSING;
         }
+        let place = std::str::from_utf8(number_text(&record.rare(b"place"))).ok();
+        if let Some(depth) = place.and_then(|place| place.parse().ok()) {
+            (event.depth, event.flags) = (depth, event.flags.with(EventFlags::PLACED));
+        }
         self.chunk.events.push(event);
     }
 
-    fn take_metadata(&mut self, record: &Record<'a>, place: Place) {
-        let mut repairs = Repairs::default();
-        let pid = id(&record.pid, &mut repairs);
-        let thread = |repairs: &mut Repairs| {
     /// What happened to an object, with what it looked like then; all objects of a process are on one track.
     fn take_object(&mut self, record: &Record<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (Value::default(), Repairs::default());
@@ -239,6 +239,10 @@ impl<'a> BatchBuilder<'a> {
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
+    fn take_metadata(&mut self, record: &Record<'a>, place: Place) {
+        let mut repairs = Repairs::default();
+        let pid = id(&record.pid, &mut repairs);
+        let thread = |repairs: &mut Repairs| {
             if record.tid.is_absent() { pid.clone() } else { id(&record.tid, repairs) }
         };
         let text = |key: &[u8], repairs: &mut Repairs| {

@@ -27,7 +27,7 @@ pub(super) struct Record<'a> {
     pub(super) flow_out: Value<'a>,
     /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome: kept beside the arguments.
     pub(super) dotted: Vec<(Value<'a>, Value<'a>)>,
-    /// Stacks, and what else only samples have.
+    /// Stacks and what else only samples have, and the place of a point of a flow that was exported.
     pub(super) rare: Vec<(Value<'a>, Value<'a>)>,
     /// Whether there was no member at all.
     pub(super) is_empty: bool,
@@ -66,7 +66,7 @@ pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: u
             b"bind_id" => record.bind_id = value,
             b"flow_in" => record.flow_in = value,
             b"flow_out" => record.flow_out = value,
-            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" => record.rare.push((key, value)),
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" => record.rare.push((key, value)),
             [b'.', ..] => record.dotted.push((key, value)),
             _ => {}
         }

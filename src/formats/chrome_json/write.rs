@@ -8,7 +8,7 @@
 //! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
 //! | counter | `C` with the one series of its track |
 //! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
-//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it |
+//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it; `place` where time does not tell to what |
 //! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
 //! | process, track | `M`, before all events |
 //!
@@ -97,7 +97,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             EventKind::AsyncInstant | EventKind::AsyncStepInto | EventKind::AsyncStepPast => {
                 self.with_id(b'n', event, event.name);
             }
-            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event),
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event)?,
             EventKind::Sample => {
                 self.begin_line(b'P', event, event.name);
                 if event.value != u64::from(StackIdx::EMPTY.0) {
@@ -142,7 +142,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.end_line()
     }
 
-    fn flow(&mut self, event: &Event) {
+    fn flow(&mut self, event: &Event) -> io::Result<()> {
         let name = *self.flow_names.entry(event.value).or_insert(event.name);
         let ph = match event.kind {
             EventKind::FlowStart => b's',
@@ -156,6 +156,12 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         if event.kind == EventKind::FlowEnd && event.flags.has(EventFlags::BIND_ENCLOSING) {
             self.line.extend_from_slice(b",\"bp\":\"e\"");
         }
+        if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
+            // For this reader alone: others have no word for an instant, nor for a span that ends at this time or begins
+            // with others inside of it.
+            write!(self.line, ",\"place\":{}", event.depth)?;
+        }
+        Ok(())
     }
 
     fn with_id(&mut self, ph: u8, event: &Event, name: NameIdx) {

@@ -26,6 +26,7 @@ fn a_complete_span_has_all_its_fields() {
         category: Some("c,d".into()),
         track: thread(7, 8),
         value: 2000,
+        depth: 0,
         flags: EventFlags::NONE,
         thread_ts_ns: Some(3000),
         thread_dur_ns: Some(250),
@@ -150,6 +151,17 @@ fn flows_bind_as_catapult_binds_them() {
 }
 
 #[test]
+fn a_point_of_a_flow_has_the_place_that_an_export_gave_it() {
+    let events = clean(
+        r#"{"ph":"s","name":"n","id":1,"ts":1,"place":16387},{"ph":"f","bp":"e","name":"n","id":1,"ts":2,"place":"32768"},
+           {"ph":"t","name":"n","id":1,"ts":3,"place":-1},{"ph":"t","name":"n","id":1,"ts":4,"place":65536},{"ph":"i","name":"n","ts":5,"place":7}"#,
+    );
+    let places: Vec<_> = events.iter().map(|event| (event.depth, event.flags.has(EventFlags::PLACED))).collect();
+    assert_eq!(places, [(16387, true), (32768, true), (0, false), (0, false), (0, false)]);
+    assert!(events.iter().all(|event| event.args.is_empty()));
+}
+
+#[test]
 fn a_span_with_a_bind_id_is_also_a_flow() {
     use EventKind::{Begin, Complete, End, FlowEnd, FlowStart, FlowStep};
     let events = clean(
@@ -184,18 +196,6 @@ fn metadata_needs_no_time_and_unknown_kinds_are_counted() {
 }
 
 #[test]
-fn phases_that_no_timeline_shows_are_counted() {
-    let ignored = ["v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
-    let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
-    let reading = read(&format!("[{ignored},{unknown}]"));
-    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 5)]);
-    assert!(reading.events.is_empty());
-}
-
-#[test]
-fn arguments_that_are_no_object_and_dotted_keys_are_kept() {
-    let args = |fields: &str| clean(&format!(r#"{{"ph":"i","ts":1,{fields}}}"#)).remove(0).args;
-#[test]
 fn what_happens_to_objects_stands_on_one_track_of_their_process() {
     let events = clean(
         r#"{"ph":"N","name":"Layer","cat":"cc","pid":1,"tid":2,"id":"0x9","ts":1},{"ph":"O","name":"Layer","pid":1,"tid":3,"id2":{"local":7},"ts":2,"tts":1,"args":{"snapshot":{"a":1}}},
@@ -219,6 +219,18 @@ fn what_happens_to_objects_stands_on_one_track_of_their_process() {
     assert_eq!(read(r#"[{"ph":"O","name":"x"}]"#).lost(), [(Loss::BadTime, 1)]);
 }
 
+#[test]
+fn phases_that_no_timeline_shows_are_counted() {
+    let ignored = ["v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
+    let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
+    let reading = read(&format!("[{ignored},{unknown}]"));
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 5)]);
+    assert!(reading.events.is_empty());
+}
+
+#[test]
+fn arguments_that_are_no_object_and_dotted_keys_are_kept() {
+    let args = |fields: &str| clean(&format!(r#"{{"ph":"i","ts":1,{fields}}}"#)).remove(0).args;
     assert_eq!(args(r#""args":"text""#), r#"{"args":"text"}"#);
     assert_eq!(args(r#""args":[1,{"a":2}]"#), r#"{"args":[1,{"a":2}]}"#);
     assert_eq!(args(r#""args":{ }"#), "");

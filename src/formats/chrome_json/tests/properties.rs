@@ -117,6 +117,7 @@ fn expected(meant: &Meant) -> Seen {
         category: meant.category.clone(),
         track: thread(meant.pid.into(), meant.tid.unwrap_or(meant.pid).into()),
         value: if kind == EventKind::Complete { meant.dur_ns.into() } else { 0 },
+        depth: 0,
         flags: EventFlags::NONE,
         thread_ts_ns: None,
         thread_dur_ns: None,
