@@ -1,7 +1,8 @@
 //! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, and some exporters
-//! write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names or numbers.
+//! write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names or numbers, and
+//! `null` is as good as nothing.
 
-use serde::Deserialize;
+use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
@@ -51,7 +52,7 @@ const LINE_BYTES_USUAL: usize = 4 << 20;
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Request<'a> {
-    #[serde(borrow, default, alias = "resource_spans")]
+    #[serde(borrow, default, deserialize_with = "or_default", alias = "resource_spans")]
     resource_spans: Vec<ResourceSpans<'a>>,
 }
 
@@ -60,13 +61,19 @@ struct Request<'a> {
 struct ResourceSpans<'a> {
     #[serde(borrow, default)]
     resource: Option<Resource<'a>>,
-    #[serde(borrow, default, alias = "scope_spans", alias = "instrumentationLibrarySpans")]
+    #[serde(
+        borrow,
+        default,
+        deserialize_with = "or_default",
+        alias = "scope_spans",
+        alias = "instrumentationLibrarySpans"
+    )]
     scope_spans: Vec<ScopeSpans<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Resource<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     attributes: Vec<KeyValue<'a>>,
 }
 
@@ -74,26 +81,26 @@ struct Resource<'a> {
 struct ScopeSpans<'a> {
     #[serde(default, alias = "instrumentationLibrary")]
     scope: Option<Scope>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     spans: Vec<JsonSpan<'a>>,
 }
 
 #[derive(Deserialize)]
 struct Scope {
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
 }
 
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct JsonSpan<'a> {
-    #[serde(default, alias = "trace_id")]
+    #[serde(default, deserialize_with = "or_default", alias = "trace_id")]
     trace_id: String,
-    #[serde(default, alias = "span_id")]
+    #[serde(default, deserialize_with = "or_default", alias = "span_id")]
     span_id: String,
     #[serde(default, alias = "parent_span_id")]
     parent_span_id: Option<String>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
     #[serde(borrow)]
     kind: Option<&'a RawValue>,
@@ -101,9 +108,9 @@ struct JsonSpan<'a> {
     start_time_unix_nano: Option<&'a RawValue>,
     #[serde(borrow, alias = "end_time_unix_nano")]
     end_time_unix_nano: Option<&'a RawValue>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     attributes: Vec<KeyValue<'a>>,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     events: Vec<JsonEvent<'a>>,
     #[serde(borrow)]
     links: Option<&'a RawValue>,
@@ -115,7 +122,7 @@ struct JsonSpan<'a> {
 struct Status<'a> {
     #[serde(borrow)]
     code: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     message: String,
 }
 
@@ -124,14 +131,15 @@ struct Status<'a> {
 struct JsonEvent<'a> {
     #[serde(borrow, alias = "time_unix_nano")]
     time_unix_nano: Option<&'a RawValue>,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "or_default")]
     name: String,
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     attributes: Vec<KeyValue<'a>>,
 }
 
 #[derive(Deserialize)]
 struct KeyValue<'a> {
+    #[serde(default, deserialize_with = "or_default")]
     key: String,
     #[serde(borrow)]
     value: Option<AnyValue<'a>>,
@@ -160,14 +168,19 @@ struct AnyValue<'a> {
 
 #[derive(Deserialize)]
 struct Array<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     values: Vec<AnyValue<'a>>,
 }
 
 #[derive(Deserialize)]
 struct List<'a> {
-    #[serde(borrow, default)]
+    #[serde(borrow, default, deserialize_with = "or_default")]
     values: Vec<KeyValue<'a>>,
+}
+
+/// What many exporters write as `null` where nothing is there.
+fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
+    Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
 impl WriteJson for AnyValue<'_> {

@@ -80,6 +80,24 @@ fn placed(reading: &Reading) -> Vec<(Id, Id, i64, i64, String)> {
     placed
 }
 
+#[test]
+fn null_is_as_good_as_nothing_wherever_an_exporter_writes_it() {
+    let line = r#"{"resourceSpans":[{"resource":null,"scopeSpans":null},{"resource":{"attributes":null},"scopeSpans":[
+        {"scope":null,"spans":null},{"scope":{"name":null},"spans":[{"traceId":null,"spanId":"1","parentSpanId":null,"name":null,
+        "kind":null,"startTimeUnixNano":"5","endTimeUnixNano":"7","attributes":[{"key":null,"value":null},{"key":"k","value":{"arrayValue":{"values":null}}}],
+        "events":[{"timeUnixNano":"6","name":null,"attributes":null}],"links":null,"status":{"code":null,"message":null}},
+        {"spanId":"2","name":"b","startTimeUnixNano":"9","endTimeUnixNano":"9","attributes":null,"events":null,"status":null}]}]}]}"#;
+    // By line, and as one document that is laid out for people.
+    for text in [format!("{}\n{{\"resourceSpans\":null}}\n", line.replace('\n', "")), line.to_owned()] {
+        let reading = read(&text);
+        assert_eq!(reading.lost(), [], "{text}");
+        let seen: Vec<_> =
+            reading.events.iter().map(|event| (event.ts_ns, event.value, &*event.name, &*event.args)).collect();
+        let first = r#"{"span_id":"1","":null,"k":[]}"#;
+        assert_eq!(seen, [(5, 2, "", first), (6, 0, "", ""), (9, 0, "b", r#"{"span_id":"2"}"#)]);
+    }
+}
+
 proptest! {
     #[test]
     fn both_encodings_place_every_span_and_none_overlaps_another_on_its_row_without_nesting(
