@@ -93,6 +93,7 @@ pub(super) fn adopt(
     context.progress.begin(Stage::Publishing, 0);
     let mut summary = counted(&store, &meta);
     summary.end_ns = store.lanes().map(|lane| lane.end_ns).max().unwrap_or(0);
+    summary.load.peak_budget_bytes = context.budget.peak_bytes();
     summary.load.seconds = started.elapsed().as_secs_f64();
     Ok(store.finish(&Meta { summary, ..meta })?.is_ok())
 }

@@ -8,6 +8,7 @@ use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
 use super::profiles::ProfilePart;
 use super::records::{Outcome, Position};
+use super::samples::Homeless;
 use super::scan::{Shape, Value};
 use super::tables::{Found, Tables, bounded_text, id, push_part};
 use super::text::{Repairs, quoted, valid_json};
@@ -30,7 +31,7 @@ pub(super) struct BatchBuilder<'a> {
     /// The stack frames of the capture, if they were looked for.
     pub(super) frames: Option<&'a StackFrames>,
     pub(super) wants_frames: bool,
-    pub(super) homeless: Vec<TrackIdx>,
+    pub(super) homeless: Vec<Homeless>,
     pub(super) profiles: Vec<ProfilePart>,
 }
 

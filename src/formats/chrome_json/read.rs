@@ -14,6 +14,7 @@ use super::envelope::{Envelope, Follows, NoCapture};
 use super::frames::StackFrames;
 use super::profiles::Profiles;
 use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
+use super::samples::Homeless;
 use super::split::{PIECE_BYTES, Piece, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::source::Source;
@@ -286,15 +287,16 @@ impl<'a> Follower<'a> {
         } else {
             Some(position)
         };
+        // Which process a thread has must not depend on where batches begin: those known before this one come first.
+        for Homeless { track, home, .. } in homeless {
+            let key = &mut batch.tracks[track.index()];
+            if let Some(home) = self.homes.get(&key.tid).or(home.as_ref()) {
+                key.pid = home.clone();
+            }
+        }
         for track in batch.tracks.iter().filter(|track| track.kind == TrackKind::Thread && track.pid != Id::None) {
             if !self.homes.contains_key(&track.tid) {
                 self.homes.insert(track.tid.clone(), track.pid.clone());
-            }
-        }
-        for track in homeless {
-            let track = &mut batch.tracks[track.index()];
-            if let Some(home) = self.homes.get(&track.tid) {
-                track.pid = home.clone();
             }
         }
         self.accept(batch)?;

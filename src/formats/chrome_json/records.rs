@@ -7,10 +7,11 @@
 use super::events::BatchBuilder;
 use super::frames::StackFrames;
 use super::profiles::ProfilePart;
+use super::samples::Homeless;
 use super::scan::Broken;
 use super::skip::Skip;
 use super::wire::{Record, read_record};
-use crate::model::{Batch, Loss, Place, TrackIdx};
+use crate::model::{Batch, Loss, Place};
 
 /// The most bytes of one record. Real ones reach 600 KB; what is larger is stepped over without being held.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
@@ -35,8 +36,8 @@ pub(super) struct Outcome {
     /// Where one stands after `consumed` bytes; the rest is the beginning of a record that is not whole yet.
     pub(super) position: Position,
     pub(super) consumed: usize,
-    /// The tracks of the batch that are threads of a process that is not told.
-    pub(super) homeless: Vec<TrackIdx>,
+    /// Threads in the batch whose process is not told.
+    pub(super) homeless: Vec<Homeless>,
     /// The parts of profiles, in order.
     pub(super) profiles: Vec<ProfilePart>,
     /// Whether there was a stack frame, and no table of them.

@@ -19,6 +19,22 @@ use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place, StackIdx, TrackId
 /// More frames than this in one stack are cut at their inner end.
 const FRAMES_MAX: usize = 1 << 16;
 
+/// A thread of a process that is not told.
+#[derive(Debug)]
+pub(super) struct Homeless {
+    /// Its track in the batch.
+    pub(super) track: TrackIdx,
+    /// The first process with such a thread before its samples, of those in the batch.
+    pub(super) home: Option<Id>,
+    /// How many tracks of the batch were looked through for that.
+    looked_through: usize,
+}
+
+/// Whether a track is a thread of this id whose process is known.
+fn is_home_of(key: &TrackKey, tid: &Id) -> bool {
+    key.kind == TrackKind::Thread && key.pid != Id::None && key.tid == *tid
+}
+
 impl<'a> BatchBuilder<'a> {
     /// An event of the phase `P`.
     pub(super) fn take_sample(&mut self, record: &Record<'a>, spot: Spot) {
@@ -54,19 +70,30 @@ impl<'a> BatchBuilder<'a> {
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
     }
 
-    /// The thread of a sample that does not tell its process; the reader looks for that among the threads it has seen.
+    /// The thread of a sample that does not tell its process: that of the first process with such a thread before it in
+    /// the capture. The reader knows those before the batch; those of the batch are looked for here.
     fn thread_of_any_process(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record.tid, &mut repairs);
         repairs.count(&mut self.losses, place);
-        let known = self.homeless.iter().find(|&&track| self.tables.tracks[track.index()].tid == tid);
-        if let Some(&known) = known {
-            return known;
-        }
-        let track = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(0));
-        let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
-        self.tables.tracks.push(key);
-        self.homeless.push(track);
+        let tracks = &mut self.tables.tracks;
+        let known = self.homeless.iter_mut().rev().find(|homeless| tracks[homeless.track.index()].tid == tid);
+        let looked_through = match known {
+            Some(Homeless { track, home: Some(_), .. }) => return *track,
+            Some(Homeless { track, home: None, looked_through }) => {
+                // Each track is looked at once, however many samples there are.
+                let before = std::mem::replace(looked_through, tracks.len());
+                if !tracks[before..].iter().any(|key| is_home_of(key, &tid)) {
+                    return *track;
+                }
+                before
+            }
+            None => 0,
+        };
+        let home = tracks[looked_through..].iter().find(|key| is_home_of(key, &tid)).map(|key| key.pid.clone());
+        let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
+        tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 });
+        self.homeless.push(Homeless { track, home, looked_through: tracks.len() });
         track
     }
 

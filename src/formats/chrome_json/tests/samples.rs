@@ -81,6 +81,20 @@ fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
 }
 
 #[test]
+fn which_process_a_sample_is_of_does_not_depend_on_where_batches_begin() {
+    let text = r#"[{"tid":2,"ts":1,"sf":1},{"ph":"X","pid":7,"tid":2,"ts":2,"dur":1},{"tid":2,"ts":3,"sf":1},
+        {"ph":"X","pid":8,"tid":2,"ts":4,"dur":1},{"tid":2,"ts":5,"sf":1},{"ph":"i","pid":9,"tid":3,"ts":6},
+        {"tid":3,"ts":7,"sf":1},{"tid":4,"ts":8,"sf":1}]"#;
+    let reading = read(text);
+    let pids: Vec<&Id> = samples(&reading).iter().map(|sample| &sample.1.pid).collect();
+    let [seven, nine] = [7, 9].map(Id::Number);
+    assert_eq!(pids, [&Id::None, &seven, &seven, &nine, &Id::None]);
+    for piece_bytes in 1..=text.len() {
+        assert_eq!(read_in_pieces(text.as_bytes(), piece_bytes).expect("a capture"), reading, "{piece_bytes}");
+    }
+}
+
+#[test]
 fn stacks_of_spans_are_arguments() {
     let reading = read(&format!(
         r#"{{"traceEvents":[{{"name":"a","ph":"X","ts":1,"dur":1,"sf":2,"esf":1,"args":{{"k":1}}}},
