@@ -235,6 +235,11 @@ impl App {
         self.tab_mut().note = note;
     }
 
+    /// Says something in the status bar, beside what it says already.
+    pub fn add_note(&mut self, note: &str) {
+        self.tab_mut().add_note(note);
+    }
+
     /// Shows no ways to open a capture: one will be opened after the first frame.
     pub fn await_capture(&mut self) {
         self.tab_mut().awaits_capture = true;

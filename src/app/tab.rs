@@ -69,6 +69,14 @@ impl Tab {
         self.capture.is_none() && self.running.is_none()
     }
 
+    /// Says something in the status bar, beside what it says already.
+    pub fn add_note(&mut self, note: &str) {
+        if !self.note.is_empty() && !note.is_empty() {
+            self.note.push_str("  ");
+        }
+        self.note.push_str(note);
+    }
+
     pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         self.capture.as_mut().map(|capture| &mut capture.timeline)
     }

@@ -36,7 +36,10 @@ impl App {
             self.tabs.insert(self.shown_tab + 1, tab);
             self.show_tab(self.shown_tab + 1);
         }
-        self.tab_mut().note.clear();
+        // What was said of the start is of the capture that is opened with it, too.
+        if !self.tab().awaits_capture {
+            self.tab_mut().note.clear();
+        }
         self.load(source);
     }
 

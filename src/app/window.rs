@@ -339,7 +339,7 @@ impl Shell {
         let demo = std::mem::take(&mut self.demo);
         if !sources.files().is_empty() {
             self.app.open(sources);
-            self.app.set_note(std::mem::take(&mut self.opening_note));
+            self.app.add_note(&std::mem::take(&mut self.opening_note));
         } else if demo {
             self.app.open_demo();
         } else {

@@ -463,7 +463,9 @@ pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     // Shift and Alt do not keep a plain key from being recognised, so those with more modifiers are looked for first.
     keys.sort_by_key(|(key, _)| std::cmp::Reverse(modifier_count(key.modifiers)));
     for (key, entry) in keys {
-        let writes_text = key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT;
+        // A field for text has no use for these: F3 goes from hit to hit while one still types what is looked for.
+        let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3);
+        let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
         let is_of_text = writes_text || [COPY, PASTE].contains(key);
         if (is_typing && is_of_text) || !entry.is_enabled(state) {
             continue;

@@ -45,6 +45,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             let field = field.event_filter(filter);
             let response = ui.add_sized(vec2(width, inside.height()), field.align(egui::Align2::LEFT_CENTER));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
             if std::mem::take(&mut timeline.focuses_filter) {
                 response.request_focus();
             }

@@ -1,6 +1,6 @@
 //! The marks of the user: flags on the ruler with lines over the rows, and the list in which they are named.
 
-use egui::{Align2, FontId, Rect, RichText, Sense, Stroke, Ui, pos2, vec2};
+use egui::{Align2, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::places::Places;
 use super::reading_order::on_screen;
@@ -211,7 +211,9 @@ pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
                 let mut name = mark.name.clone();
                 let field = egui::TextEdit::singleline(&mut name).id_salt(("mark", mark.id));
                 let field = field.background_color(theme.canvas);
-                if ui.add_sized(vec2(NAME_POINTS, ui.spacing().interact_size.y), field).changed() {
+                let response = ui.add_sized(vec2(NAME_POINTS, ui.spacing().interact_size.y), field);
+                response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", mark.name)));
+                if response.changed() {
                     ask(MarkCommand::Rename(mark.id, name));
                 }
                 ui.label(time_text(timeline, mark));

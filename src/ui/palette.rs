@@ -40,6 +40,7 @@ impl Palette {
             let entered = pressed(ui, Key::Enter);
             let field = TextEdit::singleline(&mut self.words).hint_text("Command").desired_width(f32::INFINITY);
             let response = ui.add(field);
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Command"));
             if !std::mem::replace(&mut self.was_shown, true) {
                 response.request_focus();
             }

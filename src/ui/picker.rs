@@ -124,6 +124,7 @@ impl Picker {
             let field =
                 egui::TextEdit::singleline(&mut self.path_text).hint_text("Name or path").desired_width(f32::INFINITY);
             let typed = ui.add(field);
+            typed.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name or path"));
             if !std::mem::replace(&mut self.was_shown, true) {
                 typed.request_focus();
             }

@@ -176,7 +176,9 @@ impl StatisticsPanel {
             }
             let field = TextEdit::singleline(&mut self.words).hint_text("Filter names");
             let field = field.desired_width(if is_narrow { 90.0 } else { 160.0 });
-            if ui.add(field.background_color(theme.canvas)).changed() {
+            let response = ui.add(field.background_color(theme.canvas));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter names"));
+            if response.changed() {
                 self.filter();
             }
             self.show_progress(ui, progress, range, theme, &mut commands);

@@ -6,4 +6,5 @@ mod copied;
 mod desk;
 mod files;
 mod finding;
+mod hand;
 mod menus;

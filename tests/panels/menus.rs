@@ -142,7 +142,7 @@ fn in_a_small_window_the_keys_and_the_names_of_marks_can_be_read() {
     desk.press(Modifiers::NONE, Key::Escape);
     desk.press(Modifiers::NONE, Key::M);
     desk.give("List of marks");
-    desk.until("the marks", |desk| desk.says("TextInput: Mark 1"));
+    desk.until("the marks", |desk| desk.says("TextInput: Name of Mark 1"));
     desk.harness.run_steps(3);
     let field = desk.harness.query_all_by_role(egui::Role::TextInput);
     let field = field.into_iter().find(|node| node.accesskit_node().value().as_deref() == Some("Mark 1"));

@@ -62,7 +62,7 @@ impl App {
                 match result {
                     Ok(loaded) => {
                         if let Some(note) = loaded.report.note {
-                            tab.note = note;
+                            tab.add_note(&note);
                         }
                         self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
                     }
@@ -140,7 +140,7 @@ impl App {
             Some(view) => (Some(view), None),
             None => folders.map(|folders| folders.timeline(&capture.sources)).unwrap_or_default(),
         };
-        tab.note.extend(note);
+        tab.add_note(&note.unwrap_or_default());
         if let Some(job) = kept.and_then(|kept| capture.timeline.restore(kept)) {
             tasks::arrange(job, &tab.wake);
         }
