@@ -8,7 +8,8 @@ use std::process::{Child, ChildStderr, Command, Stdio};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::picture::{CANVAS, Picture, Place};
+use crate::picture::{CANVAS, Color, Picture, Place};
+use crate::told::Reader;
 
 /// Far more than anything here takes, also on a machine that is busy with something else.
 const LIMIT: Duration = Duration::from_secs(30);
@@ -44,16 +45,30 @@ pub struct Desk {
     _manager: Process,
     _server: Process,
     display: String,
+    /// Who is told what is on the window, where a test listens.
+    pub reader: Option<Reader>,
     pub folder: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
 }
 
 impl Desk {
     pub fn new() -> Self {
+        Self::with_screen(1920, 1080)
+    }
+
+    /// With somebody who listens to what programs tell those who do not see.
+    pub fn with_reader() -> Self {
+        let mut desk = Self::new();
+        desk.reader = Some(Reader::new(&desk));
+        desk
+    }
+
+    pub fn with_screen(width: usize, height: usize) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         let mut words = Command::new("Xvfb");
-        words.args(["-displayfd", "1", "-screen", "0", "1920x1080x24", "-nolisten", "tcp", "-noreset", "-fbdir"]);
+        words.args(["-displayfd", "1", "-screen", "0", &format!("{width}x{height}x24")]);
+        words.args(["-nolisten", "tcp", "-noreset", "-fbdir"]);
         let mut server = started(words.arg(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()));
         let mut number = String::new();
         let stdout = server.0.stdout.take().expect("a pipe");
@@ -65,7 +80,7 @@ impl Desk {
         let mut words = Command::new("openbox");
         words.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
         let manager = started(words.env("HOME", folder.path()).stderr(Stdio::null()));
-        let desk = Self { _manager: manager, _server: server, display, folder, _turn: turn };
+        let desk = Self { _manager: manager, _server: server, display, reader: None, folder, _turn: turn };
         until("the window manager runs", || {
             desk.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
         });
@@ -97,6 +112,7 @@ impl Desk {
         command.env("XDG_STATE_HOME", self.folder.path().join("state"));
         command.env("WINIT_X11_SCALE_FACTOR", "1");
         command.env_remove("WAYLAND_DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        command.envs(self.reader.iter().map(|reader| ("DBUS_SESSION_BUS_ADDRESS", &reader.address)));
         command.current_dir(self.folder.path());
         command
     }
@@ -108,6 +124,11 @@ impl Desk {
 
     /// The same, by a command that was changed.
     pub fn open_by(&self, command: &mut Command) -> Window<'_> {
+        self.open_lit_by(command, CANVAS)
+    }
+
+    /// The same with a canvas of another colour.
+    pub fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
         let began = Instant::now();
         let mut process = started(command);
         let stderr = process.0.stderr.take();
@@ -115,7 +136,7 @@ impl Desk {
         let screen = self.folder.path().join("Xvfb_screen0");
         let mut window =
             Window { desk: self, process, stderr, screen, id: String::new(), first_picture: Duration::ZERO };
-        window.until("the first picture", |window| (window.look().count(CANVAS) > 1000).then_some(()));
+        window.until("the first picture", |window| (window.look().count(canvas) > 1000).then_some(()));
         window.first_picture = began.elapsed();
         window.id = window.until("the window has the keyboard", |window| {
             let ids = window.desk.tool("xdotool", &["search", "--onlyvisible", "--pid", &pid]);
@@ -203,7 +224,8 @@ impl Window<'_> {
     pub fn give_up(&self, what: &str) -> ! {
         let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.png", what.replace(' ', "_")));
         self.look().save(&path);
-        panic!("waited in vain: {what}; the screen is in {}", path.display());
+        let told = self.desk.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
+        panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
     }
 
     pub fn title(&self) -> String {
@@ -241,10 +263,21 @@ impl Window<'_> {
 
     /// Presses at one place, moves by steps, lets go at another.
     pub fn drag(&self, from: (usize, usize), to: (usize, usize)) {
+        self.drag_with("1", from, to);
+    }
+
+    /// The same with another button than the left.
+    pub fn drag_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
+        self.pull_with(button, from, to);
+        self.xdotool(&["mouseup", button]);
+    }
+
+    /// A drag that has not ended.
+    pub fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         /// So many that the first is shorter than what could still become a click.
         const STEPS: usize = 20;
         self.point(from);
-        self.xdotool(&["mousedown", "1"]);
+        self.xdotool(&["mousedown", button]);
         let between = |part: usize, a: usize, b: usize| (a * (STEPS - part) + b * part) / STEPS;
         for part in 1..=STEPS {
             let before = self.look();
@@ -253,11 +286,16 @@ impl Window<'_> {
             self.until("the pointer is followed", |window| (window.look() != before).then_some(()));
         }
         self.settled();
-        self.xdotool(&["mouseup", "1"]);
     }
 
     pub fn resize(&self, width: usize, height: usize) {
         self.xdotool(&["windowsize", "--sync", &self.id, &width.to_string(), &height.to_string()]);
+    }
+
+    pub fn size(&self) -> (usize, usize) {
+        let told = self.xdotool(&["getwindowgeometry", "--shell", &self.id]);
+        let number = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
+        (number("WIDTH=").expect("a width"), number("HEIGHT=").expect("a height"))
     }
 
     pub fn id(&self) -> &str {
@@ -299,7 +337,7 @@ pub fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     }
 }
 
-fn started(command: &mut Command) -> Process {
+pub fn started(command: &mut Command) -> Process {
     let name = command.get_program().to_string_lossy().into_owned();
     Process(command.spawn().unwrap_or_else(|error| panic!("{name}: {error}; `.ci/setup` installs it")))
 }

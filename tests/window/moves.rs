@@ -135,11 +135,29 @@ fn a_small_window_shows_the_same_and_a_large_one_again() {
 }
 
 #[test]
-fn at_twice_the_scale_text_and_spans_are_twice_as_high() {
+fn at_twice_and_three_times_the_scale_spans_are_as_much_higher_and_the_window_is_no_larger_than_its_screen() {
     let desk = Desk::new();
     let single = place_of(&opened(&desk), "alpha").height();
     let capture = desk.file("two.json", TWO_SPANS);
-    let window = desk.open_by(desk.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", "2"));
-    let double = window.until_found("the span", span_color("alpha")).height();
-    assert!(double.abs_diff(2 * single) <= 2, "{single} {double}");
+    for scale in [2, 3] {
+        // What was kept of the window before is of another screen.
+        std::fs::remove_dir_all(desk.folder.path().join("config")).expect("preferences");
+        let window = desk.open_by(desk.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", scale.to_string()));
+        let height = window.until_found("the span", span_color("alpha")).height();
+        assert!(height.abs_diff(scale * single) <= 2, "{single} {height}");
+        let (width, height) = window.size();
+        assert!(width <= 1920 && height <= 1080 && width >= 480 * scale, "{width} x {height}");
+        window.close();
+    }
+}
+
+#[test]
+fn on_a_screen_smaller_than_the_usual_window_all_of_it_is_seen() {
+    let desk = Desk::with_screen(800, 480);
+    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    window.until_found("the last span", span_color("omega"));
+    let (width, height) = window.size();
+    assert!(width <= 800 && height <= 480, "{width} x {height}");
+    let omega = place_of(&window, "omega");
+    assert!(omega.right < width && omega.width() > 150, "{omega:?}");
 }

@@ -72,6 +72,20 @@ fn an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one() {
 }
 
 #[test]
+fn a_machine_without_anything_that_draws_is_an_error_that_says_what_to_do() {
+    let desk = Desk::new();
+    let capture = desk.file("two.json", TWO_SPANS);
+    let mut command = desk.command(&[text(&capture)]);
+    // Neither of the two kinds of driver: the loaders of both look for them here alone.
+    command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
+    command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere").env("LIBGL_DRIVERS_PATH", "/nowhere");
+    let output = command.output().expect("the program starts");
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{said}");
+    assert!(said.contains("mesa-vulkan-drivers") && !said.contains("panicked"), "{said}");
+}
+
+#[test]
 fn a_display_that_does_not_answer_is_an_error_that_says_what_to_do() {
     let desk = Desk::new();
     let capture = desk.file("two.json", TWO_SPANS);

@@ -125,6 +125,11 @@ impl Picture {
         found
     }
 
+    /// Whether another picture has other pixels in a part of the screen.
+    pub fn differs(&self, other: &Self, part: Place) -> bool {
+        (part.top..part.bottom).any(|y| (part.left..part.right).any(|x| self.at(x, y) != other.at(x, y)))
+    }
+
     pub fn count(&self, color: Color) -> usize {
         self.pixels().filter(|&pixel| pixel == color).count()
     }

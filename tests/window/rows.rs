@@ -23,7 +23,13 @@ pub fn many_threads() -> String {
 }
 
 pub fn opened<'a>(desk: &'a Desk, name: &str, json: &str, shows: &str) -> Window<'a> {
-    let window = desk.open(&[text(&desk.file(name, json))]);
+    desk.file(name, json);
+    reopened(desk, name, shows)
+}
+
+/// The same of a file that is there.
+pub fn reopened<'a>(desk: &'a Desk, name: &str, shows: &str) -> Window<'a> {
+    let window = desk.open(&[text(&desk.folder.path().join(name))]);
     window.until_found("the spans", span_color(shows));
     window.point((700, 700));
     window.settled();

@@ -1,0 +1,220 @@
+//! Ways to find something out: search, totals of a slice of time, one name, the menu of the right button, the list of keys.
+//! With real input, judged by what a screen reader is told, the clipboard and the pixels.
+
+use crate::desk::{Desk, Window, until};
+use crate::picture::span_color;
+use crate::rows::{self, span_on};
+use crate::told::view_s;
+
+/// A request with two reads within on one thread, two writes on another.
+const SERVER: &str = r#"[
+    {"ph":"X","name":"request","cat":"net","pid":1,"tid":1,"ts":0,"dur":1000000},
+    {"ph":"X","name":"read","cat":"io","pid":1,"tid":1,"ts":100000,"dur":200000},
+    {"ph":"X","name":"read","cat":"io","pid":1,"tid":1,"ts":500000,"dur":100000},
+    {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":0,"dur":400000},
+    {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":600000,"dur":300000}]"#;
+
+fn opened(desk: &Desk) -> Window<'_> {
+    let window = rows::opened(desk, "server.json", SERVER, "write");
+    window.until_said("Timeline of 2 tracks");
+    window
+}
+
+/// Writes into the search, in place of what is there.
+fn search(window: &Window<'_>, filter: &str) {
+    window.key("ctrl+f");
+    window.until_said("Search");
+    window.xdotool(&["key", "ctrl+a"]);
+    window.xdotool(&["type", "--delay", "10", filter]);
+}
+
+#[test]
+fn a_search_takes_letters_patterns_and_terms_dims_the_rest_and_leads_from_hit_to_hit() {
+    let desk = Desk::with_reader();
+    let window = opened(&desk);
+    let request = span_on(&window.look(), "request").expect("a span");
+    for (filter, hits) in [
+        ("REA", "2 hits"),
+        ("/^w.*e$/", "2 hits"),
+        ("~rqst", "1 hit"),
+        ("cat:io dur>=200ms", "3 hits"),
+        ("nobody", "No hits"),
+        ("dur>soon", "expected a number of"),
+    ] {
+        search(&window, filter);
+        window.until_said(hits);
+    }
+    search(&window, "cat:io dur>=200ms");
+    window.until_said("Hits 1 to 3 of 3");
+    window.until("the request dimmed", |window| span_on(&window.look(), "request").is_none().then_some(()));
+    window.until("what was found in full colour", |window| span_on(&window.look(), "write"));
+    window.key("Return");
+    window.until_said("Selected: write, 400 ms");
+    window.key("Return");
+    window.until_said("Selected: read, 200 ms");
+    window.key("F3");
+    window.until_said("Selected: write, 300 ms");
+    window.key("shift+F3");
+    window.until_said("2 of 3 hits");
+    window.press("write, Thread 2, at 0.600000000 s, 300 ms");
+    window.until_said("Selected: write, 300 ms");
+    window.press("Search");
+    window.settled();
+    window.key("Escape");
+    window.until_unsaid("Search");
+    window
+        .until("all in full colour", |window| span_on(&window.look(), "request").filter(|now| now.top == request.top));
+}
+
+/// What has been copied, as another program pastes it.
+fn copied(window: &Window<'_>) -> String {
+    window.desk.tool("xclip", &["-selection", "clipboard", "-out"])
+}
+
+#[test]
+fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest() {
+    let desk = Desk::with_reader();
+    let window = opened(&desk);
+    // The last half: one write, one read, and the request.
+    let ruler = window.place_of("Ruler: drag to select time");
+    let request = span_on(&window.look(), "request").expect("a span");
+    let middle = usize::midpoint(request.left, request.right) - 40;
+    window.drag((middle, ruler.middle().1), (request.right + 10, ruler.middle().1));
+    window.key("ctrl+t");
+    window.until_said("of the selected ");
+    let lines = |window: &Window<'_>| {
+        let names = ["request", "read", "write"];
+        let told = window.told().into_iter().map(|told| told.name);
+        told.filter(|name| names.contains(&name.as_str())).collect::<Vec<_>>()
+    };
+    let are = |expected: &[&str]| {
+        window.until(&expected.join(" "), |window| (lines(window) == expected).then_some(()));
+    };
+    are(&["request", "write", "read"]);
+    window.press("Name");
+    are(&["read", "request", "write"]);
+    window.press("Name");
+    are(&["write", "request", "read"]);
+    window.press("Copy as CSV");
+    let csv = window.until("the table", |window| Some(copied(window)).filter(|csv| csv.contains("request")));
+    let rows: Vec<&str> = csv.lines().collect();
+    assert_eq!(rows[0], "name,category,count,total,self,mean,p50,p99,min,max");
+    assert!(rows[1].starts_with("\"write\",\"io\",1,") && rows.len() == 4, "{csv}");
+    // The name that is chosen has bars and its longest spans beside it.
+    window.press("read");
+    window.until_said("Over time");
+    window.press("100 ms  at 0.500000000 s");
+    window.until_said("Selected: read, 100 ms");
+    window.point((700, 350));
+    window.key("Escape");
+    window.until_said("of the whole capture");
+}
+
+#[test]
+fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fills_the_view() {
+    let desk = Desk::with_reader();
+    let window = opened(&desk);
+    let write = span_on(&window.look(), "write").expect("a span");
+    window.point((write.left + 100, write.middle().1));
+    window.xdotool(&["click", "3"]);
+    window.press("Statistics of this name");
+    window.until_said("Over time");
+    let over_time = window.place_of("Over time");
+    // The bars stand below the words, the first of them at the left.
+    window.click((over_time.left + 4, over_time.bottom + 40));
+    window.until("the first part of the time", |window| Some(view_s(window)).filter(|view| view.1 < 0.2));
+    let durations = window.place_of("Durations");
+    window.click((durations.left + 4, durations.bottom + 40));
+    let filter = window.until("the search", |window| window.text_in("Search").filter(|text| text.starts_with("dur>=")));
+    assert!(filter.contains("dur<=") && filter.ends_with("\"write\""), "{filter}");
+    // The shorter of both is at the left.
+    window.until_said("1 hit");
+    window.until_said("write, Thread 2, at 0.600000000 s, 300 ms");
+}
+
+#[test]
+fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track() {
+    let desk = Desk::with_reader();
+    let window = opened(&desk);
+    let write = span_on(&window.look(), "write").expect("a span");
+    let open_at = |at: (usize, usize)| {
+        window.point(at);
+        window.xdotool(&["click", "3"]);
+    };
+    open_at((write.right - 20, write.middle().1));
+    window.press("Zoom to the span F");
+    window.until_said("Selected: write, 300 ms");
+    window.until("the span fills the view", |window| Some(view_s(window)).filter(|view| view.0 > 0.5 && view.1 < 1.0));
+    window.point((700, 500));
+    window.key("Home");
+    window.until("the whole", |window| Some(view_s(window)).filter(|view| view.0 <= 0.0));
+    window.settled();
+    open_at((write.right - 20, write.middle().1));
+    window.press("Search for this name");
+    window.until("the search", |window| window.text_in("Search").filter(|text| text.contains("write")));
+    window.settled();
+    window.key("Escape");
+    window.until_unsaid("Search");
+    // Escape closes a menu and nothing behind it; where no span is, there is none to be zoomed to.
+    window.settled();
+    open_at((700, 500));
+    window.until_said("Mark this moment");
+    assert!(!window.says("Zoom to the span"));
+    window.key("Escape");
+    window.until_unsaid("Mark this moment");
+    window.until_said("Selected: write");
+    open_at((write.right - 20, span_on(&window.settled(), "write").expect("a span").middle().1));
+    window.press("Hide the track");
+    window.until_unsaid("Thread 2, unfolded");
+}
+
+#[test]
+fn the_question_mark_shows_the_keys_and_escape_puts_them_away() {
+    let desk = Desk::with_reader();
+    let window = opened(&desk);
+    for key in ["question", "F1"] {
+        window.key(key);
+        window.until_said("Mouse and held keys");
+        assert!(window.says("Longest span inside") && window.says("Select a slice of time"));
+        window.key("Escape");
+        window.until_unsaid("Mouse and held keys");
+    }
+}
+
+#[test]
+fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menus() {
+    let desk = Desk::with_reader();
+    let capture = desk.file("server.json", SERVER);
+    let window = desk.open(&[]);
+    window.point((700, 700));
+    window.until_said("Open a demo");
+    window.key("ctrl+o");
+    window.until_said("Open a trace, or several on one timeline");
+    window.enter(crate::desk::text(&capture));
+    window.until_said("Timeline of 2 tracks");
+    let focused = || window.told().into_iter().rfind(|told| told.is_focused);
+    let go_to = |name: &str| {
+        window.until(&format!("{name} has the keys"), |window| {
+            let before = focused();
+            if before.as_ref().is_some_and(|told| told.name.starts_with(name)) {
+                return Some(());
+            }
+            window.key("Tab");
+            window.until("the next has the keys", |_| (focused() != before).then_some(()));
+            None
+        });
+    };
+    go_to("Thread 1");
+    window.key("Return");
+    window.until_said("Thread 1, folded");
+    window.key("Return");
+    window.until_said("Thread 1, unfolded");
+    go_to("View");
+    window.key("Return");
+    window.until_said("Statistics Ctrl+T");
+    go_to("Statistics");
+    window.key("Return");
+    window.until_said("of the whole capture");
+    until("no capture is changed", || std::fs::read_to_string(&capture).ok().filter(|now| now == SERVER));
+    assert!(window.look().find(span_color("write")).is_some());
+}

@@ -1,0 +1,134 @@
+//! What is there again when the program is started again, and what becomes of what cannot be read or written. With real input,
+//! judged by what a screen reader is told, by the files and the pixels.
+
+use std::fs;
+
+use crate::desk::{Desk, text};
+use crate::open::TWO_SPANS;
+use crate::picture::{CANVAS, span_color};
+use crate::rows::{self, span_on};
+use crate::told::view_s;
+
+#[test]
+fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_one() {
+    let desk = Desk::with_reader();
+    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    let omega = span_on(&window.look(), "omega").expect("a span");
+    for at in [omega.left - 200, omega.left] {
+        window.point((at, 600));
+        window.settled();
+        window.key("m");
+    }
+    window.press("Mark Mark 2");
+    window.key("ctrl+m");
+    window.until_said("Between the last two");
+    window.press("Name of Mark 2");
+    window.until("the name has the keys", |window| {
+        window.told().into_iter().find(|told| told.is_focused && told.name == "Name of Mark 2")
+    });
+    window.xdotool(&["key", "ctrl+a"]);
+    window.xdotool(&["type", "--delay", "10", "second half"]);
+    window.until_said("Mark second half");
+    window.key("ctrl+m");
+    window.until_unsaid("Between the last two");
+    let ruler = window.place_of("Ruler: drag to select time");
+    window.point((5, 5));
+    let before = window.settled();
+    window.give("Ruler from the chosen mark");
+    window.until("other times on the ruler", |window| window.look().differs(&before, ruler).then_some(()));
+    let counted = window.settled();
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let window = rows::reopened(&desk, "two.json", "omega");
+    let flag = window.place_of("Mark second half");
+    assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Mark Mark 1"), "{flag:?} {omega:?}");
+    window.point((5, 5));
+    assert!(!window.settled().differs(&counted, ruler), "the ruler counts from elsewhere");
+}
+
+#[test]
+fn preferences_the_size_of_the_window_and_what_was_in_view_are_there_again() {
+    let desk = Desk::with_reader();
+    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    window.give("Light theme");
+    window.until("the light theme", |window| (window.look().count(CANVAS) == 0).then_some(()));
+    window.key("ctrl+plus");
+    window.give("Preferences...");
+    window.until_said("110 %");
+    window.key("Escape");
+    window.until_unsaid("110 %");
+    window.resize(1000, 600);
+    window.point((600, 500));
+    window.xdotool(&["key", "--repeat", "2", "plus"]);
+    window.settled();
+    let view = view_s(&window);
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    // Without a file there are the captures that were opened last.
+    let mut command = desk.command(&[]);
+    let window = desk.open_lit_by(&mut command, [0xff, 0xff, 0xff]);
+    assert_eq!(window.size(), (1000, 600));
+    window.press("two.json");
+    window.until_title("two.json - Longspan");
+    let again = view_s(&window);
+    assert!((again.0 - view.0).abs() < 0.002 && (again.1 - view.1).abs() < 0.002, "{again:?} {view:?}");
+    window.give("Preferences...");
+    window.until_said("110 %");
+}
+
+#[test]
+fn broken_preferences_are_set_aside_and_told_of() {
+    let desk = Desk::with_reader();
+    let broken = r#"{"shade": "Light", "#;
+    fs::create_dir_all(desk.folder.path().join("config/longspan")).expect("a folder");
+    let path = desk.file("config/longspan/preferences.json", broken);
+    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    window.until_said("set aside as ");
+    assert_eq!(fs::read_to_string(path.with_extension("json.broken")).expect("set aside"), broken);
+    let (status, said) = window.close();
+    assert_eq!((status, said.as_str()), (Some(0), ""));
+    let kept = fs::read_to_string(&path).expect("new ones");
+    assert!(serde_json::from_str::<serde_json::Value>(&kept).is_ok(), "{kept}");
+}
+
+#[test]
+fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence() {
+    let desk = Desk::with_reader();
+    let cut = &TWO_SPANS[..TWO_SPANS.len() - 20];
+    let window = rows::opened(&desk, "cut.json", cut, "alpha");
+    window.until_said("Timeline of 1 tracks");
+    window.give("Losses");
+    window.until_said("The capture ends early");
+    window.key("Escape");
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.enter("/dev/full");
+    window.until_said("No space left on device");
+    // The capture is still there, and the next disk has room.
+    window.key("Escape");
+    window.until_unsaid("No space left on device");
+    assert!(span_on(&window.settled(), "alpha").is_some());
+    let output = desk.folder.path().join("sorted.longspan");
+    window.key("ctrl+s");
+    window.until_said("Export the sorted trace");
+    window.enter(text(&output));
+    window.until("the exported file", |_| output.is_file().then_some(()));
+}
+
+#[test]
+fn the_picker_leads_through_folders_and_opens_what_is_clicked() {
+    let desk = Desk::with_reader();
+    fs::create_dir_all(desk.folder.path().join("captures/old")).expect("folders");
+    desk.file("captures/two.json", TWO_SPANS);
+    let window = desk.open(&[]);
+    window.until_said("Open a trace...");
+    window.press("Open a trace...");
+    window.press("captures/");
+    window.press("old/");
+    window.until_unsaid("two.json");
+    window.press("Up");
+    window.press("two.json");
+    window.press("Open");
+    window.until_title("two.json - Longspan");
+    window.until_found("the span", span_color("alpha"));
+}

@@ -1,0 +1,261 @@
+//! What the program tells a screen reader, over the bus of the desktop as a real one hears it: the test stands for the registry
+//! of such programs. By what a control is called a test finds where it is, and presses it with the real pointer.
+
+use std::collections::HashMap;
+use std::io::{BufRead, BufReader};
+use std::process::{Command, Stdio};
+use std::sync::{Arc, Mutex};
+
+use zbus::Connection;
+use zbus::connection::Builder;
+use zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Value};
+
+use crate::desk::{Desk, Process, Window, started};
+use crate::picture::Place;
+
+/// Where a desktop keeps the programs for people who do not see; that they are there is what starts the telling.
+const BUS_PATH: &str = "/org/a11y/bus";
+const ROOT_PATH: &str = "/org/a11y/atspi/accessible/root";
+const CACHE_PATH: &str = "/org/a11y/atspi/cache";
+
+const PORTAL_PATH: &str = "/org/freedesktop/portal/desktop";
+const APPEARANCE: &str = "org.freedesktop.appearance";
+
+/// A bus that starts no programs: none of this machine's desktop answers on it.
+const BUS_SETTINGS: &str = r#"<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
+  <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"#;
+
+/// A place on the bus: who, and what of it.
+type Address = (String, OwnedObjectPath);
+
+/// As the programs of the desktop hand it on: what it is, the program, what it is in, its number there, how many it holds, what
+/// it can do, its name, what kind it is, more about it, and its states.
+type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, String, Vec<u32>);
+
+/// A control, or a text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Told {
+    pub name: String,
+    /// What the keys go to.
+    pub is_focused: bool,
+    path: OwnedObjectPath,
+}
+
+/// The bus and those who listen on it.
+pub struct Reader {
+    _bus: Process,
+    pub address: String,
+    connection: Connection,
+    program: Arc<Mutex<Option<String>>>,
+}
+
+/// Says that somebody listens, and where.
+struct Status(String);
+
+#[zbus::interface(name = "org.a11y.Status")]
+impl Status {
+    #[zbus(property)]
+    fn is_enabled(&self) -> bool {
+        !self.0.is_empty()
+    }
+}
+
+/// Says where: on the same bus.
+struct Buses(String);
+
+#[zbus::interface(name = "org.a11y.Bus")]
+impl Buses {
+    fn get_address(&self) -> String {
+        self.0.clone()
+    }
+}
+
+/// To which programs say who they are.
+struct Registry(Arc<Mutex<Option<String>>>);
+
+#[zbus::interface(name = "org.a11y.atspi.Socket")]
+impl Registry {
+    fn embed(&self, program: Address) -> (Address,) {
+        *self.0.lock().expect("nobody panics in it") = Some(program.0.clone());
+        (program,)
+    }
+}
+
+impl Reader {
+    pub fn new(desk: &Desk) -> Self {
+        let settings = desk.file("bus.xml", BUS_SETTINGS);
+        let mut command = Command::new("dbus-daemon");
+        command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
+        // It says that it may not open as many files as it likes.
+        command.stdout(Stdio::piped()).stderr(Stdio::null());
+        let mut bus = started(&mut command);
+        let mut address = String::new();
+        BufReader::new(bus.0.stdout.take().expect("a pipe")).read_line(&mut address).expect("the bus says its address");
+        let (address, program) = (address.trim().to_owned(), Arc::default());
+        let connection = pollster::block_on(async {
+            let builder = Builder::address(address.as_str())?.name("org.a11y.Bus")?.name("org.a11y.atspi.Registry")?;
+            let builder =
+                builder.serve_at(BUS_PATH, Status(address.clone()))?.serve_at(BUS_PATH, Buses(address.clone()))?;
+            builder.serve_at(ROOT_PATH, Registry(Arc::clone(&program)))?.build().await
+        });
+        Self { _bus: bus, address, connection: connection.expect("the bus takes a listener"), program }
+    }
+
+    /// Lets the desktop have a portal.
+    pub fn portal(&self) -> Portal {
+        let portal = Portal { connection: self.connection.clone(), settings: Arc::default() };
+        let served = pollster::block_on(async {
+            self.connection.object_server().at(PORTAL_PATH, portal.clone()).await?;
+            self.connection.request_name("org.freedesktop.portal.Desktop").await
+        });
+        served.expect("the bus has no other");
+        portal
+    }
+
+    fn ask<B, T>(&self, path: &str, interface: &str, method: &str, body: &B) -> Option<T>
+    where
+        B: serde::Serialize + DynamicType,
+        T: for<'a> zbus::zvariant::DynamicDeserialize<'a>,
+    {
+        let program = self.program.lock().expect("nobody panics in it").clone()?;
+        let asked = self.connection.call_method(Some(program.as_str()), path, Some(interface), method, body);
+        pollster::block_on(asked).ok()?.body().deserialize().ok()
+    }
+
+    /// All that is told now; nothing before the program knows that somebody listens.
+    pub fn told(&self) -> Vec<Told> {
+        /// The number of the state in the first of their two words.
+        const FOCUSED: u32 = 12;
+        let items: Vec<Item> = self.ask(CACHE_PATH, "org.a11y.atspi.Cache", "GetItems", &()).unwrap_or_default();
+        let told = items.into_iter().map(|((_, path), _, _, _, _, _, name, _, _, states)| {
+            let has = |state: u32| states.first().is_some_and(|word| word & (1 << state) != 0);
+            Told { name, is_focused: has(FOCUSED), path }
+        });
+        told.collect()
+    }
+
+    /// Where something is on the screen, if any of it is.
+    pub fn place(&self, told: &Told) -> Option<Place> {
+        /// Of the window; not of the screen.
+        const WINDOW: u32 = 1;
+        let place: Option<((i32, i32, i32, i32),)> =
+            self.ask(&told.path, "org.a11y.atspi.Component", "GetExtents", &(WINDOW,));
+        let ((left, top, width, height),) = place?;
+        let [left, top] = [left, top].map(|at| usize::try_from(at.max(0)).unwrap_or_default());
+        let [width, height] = [width, height].map(|length| usize::try_from(length).unwrap_or_default());
+        (width > 0 && height > 0).then(|| Place { left, top, right: left + width, bottom: top + height })
+    }
+
+    /// What stands in a field.
+    pub fn text(&self, told: &Told) -> Option<String> {
+        self.ask::<_, String>(&told.path, "org.a11y.atspi.Text", "GetText", &(0, -1))
+    }
+}
+
+/// The settings of a desktop, as its portal tells them, by their names under `org.freedesktop.appearance`.
+#[derive(Clone)]
+pub struct Portal {
+    connection: Connection,
+    settings: Arc<Mutex<HashMap<String, u32>>>,
+}
+
+#[zbus::interface(name = "org.freedesktop.portal.Settings")]
+impl Portal {
+    fn read_one(&self, namespace: &str, key: &str) -> zbus::fdo::Result<OwnedValue> {
+        let settings = self.settings.lock().expect("nobody panics in it");
+        let value = settings.get(key).filter(|_| namespace == APPEARANCE);
+        value.map(|value| OwnedValue::from(*value)).ok_or(zbus::fdo::Error::Failed("no such setting".to_owned()))
+    }
+}
+
+impl Portal {
+    /// Changes a setting, and says so.
+    pub fn set(&self, key: &str, value: u32) {
+        self.settings.lock().expect("nobody panics in it").insert(key.to_owned(), value);
+        let (interface, said) = ("org.freedesktop.portal.Settings", (APPEARANCE, key, Value::U32(value)));
+        let saying = self.connection.emit_signal(None::<&str>, PORTAL_PATH, interface, "SettingChanged", &said);
+        pollster::block_on(saying).expect("the bus takes a signal");
+    }
+}
+
+impl Window<'_> {
+    fn reader(&self) -> &Reader {
+        self.desk.reader.as_ref().expect("the desk has a reader")
+    }
+
+    pub fn told(&self) -> Vec<Told> {
+        self.reader().told()
+    }
+
+    /// Whether anything is told that has these words.
+    pub fn says(&self, words: &str) -> bool {
+        self.told().iter().any(|told| told.name.contains(words))
+    }
+
+    /// Waits until something is told that has these words, and returns all of it.
+    #[track_caller]
+    pub fn until_said(&self, words: &str) -> String {
+        self.until(&format!("{words} is told"), |window| {
+            window.told().into_iter().find(|told| told.name.contains(words)).map(|told| told.name)
+        })
+    }
+
+    #[track_caller]
+    pub fn until_unsaid(&self, words: &str) {
+        self.until(&format!("{words} is told no more"), |window| (!window.says(words)).then_some(()));
+    }
+
+    /// Waits until something that is called so stays where it is.
+    #[track_caller]
+    pub fn place_of(&self, name: &str) -> Place {
+        let mut last = None;
+        self.until(&format!("{name} has a place"), |window| {
+            let told = window.told().into_iter().find(|told| told.name == name)?;
+            let place = window.reader().place(&told)?;
+            // On a busy machine the next frame, with which it may move, may be on its way for long.
+            (last.replace(place) == Some(place) && !window.is_working()).then_some(place)
+        })
+    }
+
+    /// Clicks on what is called so.
+    #[track_caller]
+    pub fn press(&self, name: &str) {
+        self.click(self.place_of(name).middle());
+    }
+
+    /// What stands in the field that is called so.
+    pub fn text_in(&self, name: &str) -> Option<String> {
+        let told = self.told().into_iter().find(|told| told.name == name)?;
+        self.reader().text(&told)
+    }
+
+    /// Gives a command by its name, through the list of all commands.
+    #[track_caller]
+    pub fn give(&self, command: &str) {
+        self.key("ctrl+shift+p");
+        // The second of the list: nothing else is called so while no menu is open.
+        self.until_said("Open by path...");
+        self.xdotool(&["type", "--delay", "4", command]);
+        self.key("Return");
+        self.until_unsaid("Open by path...");
+    }
+
+    /// The names of tracks beside the canvas, from the top to the bottom.
+    pub fn tracks(&self) -> Vec<String> {
+        let folded = |told: &Told| told.name.ends_with("folded");
+        let named = self.told().into_iter().filter(folded).map(|told| (self.reader().place(&told), told.name));
+        let mut named: Vec<_> = named.filter_map(|(place, name)| Some((place?.top, name))).collect();
+        named.sort();
+        named.into_iter().map(|(_, name)| name).collect()
+    }
+}
+
+/// A timeline, told as a screen reader has it: the first moment in view and the end of it, in seconds.
+pub fn view_s(window: &Window<'_>) -> (f64, f64) {
+    let told = window.until_said("Timeline of ");
+    let words: Vec<&str> = told.split(&[' ', ','][..]).collect();
+    let before = |unit: &str| words.iter().position(|word| *word == unit).map(|at| at - 2);
+    let number = |at: usize| words[at].parse().unwrap_or_else(|_| panic!("no time at {at} in {told}"));
+    let to = before("in").unwrap_or_else(|| panic!("no view in {told}"));
+    (number(to - 3), number(to))
+}
