@@ -13,6 +13,7 @@ pub mod flame;
 pub mod heads;
 pub mod kept;
 pub mod lanes;
+pub mod load;
 pub mod merge;
 pub mod nest;
 pub mod pipeline;
@@ -24,7 +25,8 @@ pub mod rows;
 pub mod spill;
 pub mod ties;
 
-pub use pipeline::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded, open, open_with_previews};
+pub use load::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded};
+pub use pipeline::{open, open_with_previews};
 pub use previews::PreviewSink;
 
 #[cfg(test)]

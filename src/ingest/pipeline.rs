@@ -3,13 +3,13 @@
 
 use std::fs;
 use std::io;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Instant;
 
 use super::adopt::{AdoptError, adopt};
 use super::assemble::Assembler;
 use super::kept::KeptChunks;
+use super::load::{LoadError, LoadOptions, LoadReport, Loaded};
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
 use super::place::{StoreFile, StorePlace};
@@ -17,110 +17,11 @@ use super::previews::{PreviewSink, Previews};
 use super::received::Received;
 use super::rows::write_behind;
 use super::spill::SpillFile;
-use crate::base::budget::Memory;
-use crate::base::cancel::{Cancel, Cancelled};
-use crate::base::disk::{Disk, SystemDisk};
+use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks};
-use crate::store::cache::Cache;
-use crate::store::{LoadStats, Meta, Store, StoreError, StoreWriter, Summary};
-
-/// Where stores are kept.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum CachePolicy {
-    /// In this folder, for the next time.
-    Folder(PathBuf),
-    /// Nowhere: the store has no name and is gone when it is closed.
-    None,
-}
-
-/// How to load.
-#[derive(Debug, Clone)]
-pub struct LoadOptions {
-    /// The memory that the load may hold its part of: clones of these options share it.
-    pub memory: Memory,
-    /// How many threads may work at once, at least 1.
-    pub threads: usize,
-    /// Where the store is kept.
-    pub cache: CachePolicy,
-    /// What all kept stores may take; those used longest ago go first, and the one of this load stays.
-    pub cache_bytes_max: u64,
-    /// What the store is written with.
-    pub disk: Arc<dyn Disk>,
-}
-
-impl LoadOptions {
-    /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual ones.
-    pub const CACHE_BYTES_MAX: u64 = 32 << 30;
-}
-
-impl Default for LoadOptions {
-    fn default() -> Self {
-        Self {
-            memory: Memory::default(),
-            threads: std::thread::available_parallelism().map_or(2, usize::from),
-            cache: Cache::default_folder().map_or(CachePolicy::None, CachePolicy::Folder),
-            cache_bytes_max: Self::CACHE_BYTES_MAX,
-            disk: Arc::new(SystemDisk),
-        }
-    }
-}
-
-/// An opened store and how it came to be.
-#[derive(Debug, Clone)]
-pub struct Loaded {
-    /// The store.
-    pub store: Arc<Store>,
-    /// What happened on the way.
-    pub report: LoadReport,
-}
-
-/// What happened on the way to a store.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct LoadReport {
-    /// Whether a kept store was used.
-    pub cached: bool,
-    /// Wall time, from the call to the opened store.
-    pub seconds: f64,
-    /// What the user should know, such as that the store could not be kept.
-    pub note: Option<String>,
-}
-
-/// Why a capture could not be loaded.
-#[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
-pub enum LoadError {
-    /// The capture is unreadable.
-    #[error(transparent)]
-    Read(#[from] ReadError),
-    /// The store cannot be written.
-    #[error("{}: cannot write the sorted store: {source}", folder.display())]
-    Write { folder: PathBuf, source: io::Error },
-    /// What comes through a pipe cannot be kept.
-    #[error("{}: cannot keep what comes through a pipe: {source}", folder.display())]
-    Keep { folder: PathBuf, source: io::Error },
-    /// The store that was just written cannot be opened.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// The load was asked to stop.
-    #[error(transparent)]
-    Cancelled(#[from] Cancelled),
-    /// Headers of the capture still contradict its events after they were all read.
-    #[error("{sources}: chunk {chunk} changed while it was read")]
-    Changing { sources: String, chunk: usize },
-}
-
-impl LoadError {
-    /// The same about the files that were asked for, where it is about what was read instead of one.
-    fn named(self, sources: &Sources) -> Self {
-        let Self::Read(error) = self else { return self };
-        let files = sources.files().iter().enumerate();
-        Self::Read(
-            files.fold(error, |error, (position, file)| error.renamed(sources.path_to_read(position), &file.path)),
-        )
-    }
-}
+use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
 /// Opens a capture, one file or several, as a store. What comes through a pipe is kept in a file without a name first.
 ///

@@ -6,7 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use super::pipeline::{CachePolicy, LoadError, LoadOptions};
+use super::load::{CachePolicy, LoadError, LoadOptions};
 use super::spill::SpillFile;
 use crate::base::disk::Disk;
 use crate::formats::ReadError;

@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use tempfile::{NamedTempFile, TempPath};
 
-use super::pipeline::LoadError;
+use super::load::LoadError;
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};

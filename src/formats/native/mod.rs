@@ -2,6 +2,7 @@
 //! any order, and which a crash of the writer costs only the chunk being written.
 
 pub mod columns;
+mod file;
 mod planes;
 pub mod read;
 mod recover;

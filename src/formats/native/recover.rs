@@ -1,7 +1,7 @@
 //! Finds the chunks of a capture whose directory is missing or damaged, by hopping from header to header; after a
 //! damaged one, by searching for the next that is whole. Counts what it had to pass over.
 
-use super::read::CaptureFile;
+use super::file::CaptureFile;
 use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, Trailer};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, Place};
