@@ -32,4 +32,6 @@ pub mod titles;
 pub mod viewport;
 
 #[cfg(test)]
+mod gate_tests;
+#[cfg(test)]
 pub mod tests;

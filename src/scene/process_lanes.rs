@@ -198,6 +198,7 @@ impl OneProcess {
                 return ReadCount::default();
             }
             longest.take_covered(*known_buckets, known);
+            longest.take_empty(*known_buckets, known);
             open = longest.open();
         }
         let mut count = ReadCount::default();
@@ -231,11 +232,14 @@ impl OneProcess {
 struct Longest {
     buckets: Buckets,
     best: Vec<Option<Cell>>,
+    /// The places that no span touches, as far as that is known: nobody need be asked for them.
+    empty: Vec<bool>,
 }
 
 impl Longest {
     fn new(buckets: Buckets) -> Self {
-        Self { buckets, best: vec![None; buckets.count as usize] }
+        let count = buckets.count as usize;
+        Self { buckets, best: vec![None; count], empty: vec![false; count] }
     }
 
     /// Takes the cells of the lane at a place of the process.
@@ -304,16 +308,33 @@ impl Longest {
         }
     }
 
+    /// Takes the gaps between some wider cells: in a narrower bucket that lies within one there is no span either.
+    fn take_empty(&mut self, of: Buckets, wider: &[Cell]) {
+        let ends = wider.iter().map(Cell::end_bucket);
+        let gaps =
+            std::iter::once(of.first).chain(ends).zip(wider.iter().map(|cell| cell.first_bucket).chain([of.end()]));
+        for (first, end) in gaps.filter(|(first, end)| first < end) {
+            let (from_ns, to_ns) = (of.start_ns(first), of.start_ns(end));
+            // Buckets of both are powers of two wide, so that a narrower one lies in one wider.
+            let place = |ts_ns: i64| usize::try_from(self.buckets.bucket_at(ts_ns).saturating_sub(self.buckets.first));
+            let (from, to) = (place(from_ns).unwrap_or(0), place(to_ns).unwrap_or(0));
+            let count = self.empty.len();
+            self.empty[from.min(count)..to.min(count)].fill(true);
+        }
+    }
+
     /// From the first place of which nothing is known to the last.
     fn open(&self) -> std::ops::Range<usize> {
-        let first = self.best.iter().position(Option::is_none);
-        let last = self.best.iter().rposition(Option::is_none);
+        let is_open = |(best, empty): (&Option<Cell>, &bool)| best.is_none() && !empty;
+        let first = self.best.iter().zip(&self.empty).position(is_open);
+        let last = self.best.iter().zip(&self.empty).rposition(is_open);
         first.unwrap_or(0)..last.map_or(0, |last| last + 1)
     }
 
-    /// The shortest of the longest in some places; `None` while any has none.
+    /// The shortest of the longest in some places that are not empty; `None` while any has none.
     fn shortest_in(&self, places: std::ops::Range<usize>) -> Option<u64> {
-        self.best[places].iter().map(|best| best.map(|cell| cell.dur_ns())).min().flatten()
+        let known = self.best[places.clone()].iter().zip(&self.empty[places]).filter(|(_, empty)| !**empty);
+        known.map(|(best, _)| best.map(|cell| cell.dur_ns())).min().flatten()
     }
 
     fn into_cells(self) -> Vec<Cell> {

@@ -1,0 +1,104 @@
+//! What frames take, counted: no more for more threads or more spans, whatever the rows are arranged by, and also where all
+//! threads of a process are one strip, or the whole capture one map.
+
+use super::arrange::{self, Arrangement, Order};
+use super::process_lanes::ProcessLanes;
+use super::rows::RowHeights;
+use super::sums::lookups;
+use super::survey::Survey;
+use super::tests::snapshot;
+use super::tiles::LaneAnswers;
+use crate::base::cancel::Cancel;
+use crate::query::{Buckets, ReadCount, Snapshot};
+use crate::store::lane::LaneIdx;
+
+/// The buckets of a strip in view.
+const COLUMNS: u64 = 200;
+
+/// Threads of one process, with spans of very different lengths one after the other on each: 4 ms, then none
+/// for half a millisecond, and one more at the end.
+fn busy_threads(threads: u32, spans: u32) -> Snapshot {
+    let mut lines = Vec::new();
+    // Numbers that look drawn by lot and are the same each time.
+    let mut drawn = 1_u64;
+    for thread in 0..threads {
+        let mut start_us = thread % 7;
+        for _ in 0..spans {
+            drawn = drawn.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let room_us = 4000 / spans;
+            let dur_us = 1 + u32::try_from(drawn >> 40).unwrap() % room_us;
+            lines.push(format!(
+                r#"{{"ph":"X","name":"n{}","pid":1,"tid":{thread},"ts":{start_us},"dur":{dur_us}}}"#,
+                thread % 50
+            ));
+            start_us += room_us;
+        }
+        lines.push(format!(r#"{{"ph":"X","name":"end","pid":1,"tid":{thread},"ts":4600,"dur":{}}}"#, 1 + thread % 20));
+    }
+    snapshot(&format!("[{}]", lines.join(",")))
+}
+
+#[test]
+fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filter() {
+    const VIEW_PX: u64 = 1080;
+    let of_all = [60, 6000].map(|threads| busy_threads(threads, 1));
+    for (order, filter) in [
+        (Order::Activity, ""),
+        (Order::FirstEvent, ""),
+        (Order::Name, ""),
+        (Order::Activity, "7"),
+        (Order::Captured, "7"),
+    ] {
+        let most = of_all.each_ref().map(|snapshot| {
+            let arrangement = Arrangement { order, filter: filter.to_owned(), ..Arrangement::default() };
+            let layout = arrange::layout(snapshot, &arrangement, &RowHeights::at_scale(1.0));
+            let frames = (0..=layout.height_px() / VIEW_PX).map(|frame| {
+                let before = lookups::so_far();
+                let shown = layout.groups_within(frame * VIEW_PX, (frame + 1) * VIEW_PX).len();
+                let lanes = layout.lanes_within(frame * VIEW_PX, (frame + 1) * VIEW_PX).len();
+                (lookups::so_far() - before, shown.max(lanes))
+            });
+            frames.max().unwrap()
+        });
+        for (lookups, shown) in most {
+            assert!(lookups <= 16 + 8 * shown as u64 && shown < 64, "{lookups} lookups for {shown} rows by {order:?}");
+        }
+    }
+}
+
+/// What the strip of the only process asks for a view of some buckets, from a moment of the capture on.
+fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
+    let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
+    let lanes = ProcessLanes::of(snapshot, ahead, &Cancel::default()).unwrap();
+    let mut cells = Vec::new();
+    let buckets = Buckets { first: from_ns >> width_log2, count: COLUMNS as u32, width_log2 };
+    lanes.longest(LaneIdx(0), buckets, &mut cells)
+}
+
+#[test]
+fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
+    /// As many lanes as are asked one by one, times a few questions for each: with more, all were asked ahead.
+    const LANES: u64 = 512;
+    // From the whole capture to a few microseconds, where something is, and where nothing is.
+    for (threads, spans) in [(20, 4), (500, 4), (520, 4), (4000, 4), (20, 400), (20, 2000), (600, 100)] {
+        let snapshot = busy_threads(threads, spans);
+        for width_log2 in [14, 12, 10, 8, 6] {
+            for from_ns in [1_000_000, 4_200_000] {
+                let asked = asked_for_a_strip(&snapshot, width_log2, from_ns);
+                let most = if u64::from(threads) < LANES { 8 * LANES } else { 2 * COLUMNS };
+                let what = format!("{threads} threads of {spans} spans, buckets of 2^{width_log2} ns from {from_ns}");
+                assert!(asked.queries <= most && asked.blocks <= most, "{asked:?} for {what}");
+            }
+        }
+    }
+}
+
+#[test]
+fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
+    for (threads, spans) in [(1, 4), (1, 4000), (3000, 2)] {
+        let survey = Survey::of(&busy_threads(threads, spans), &Cancel::default()).unwrap();
+        // Two for each column of the widest map: what a frame passes over.
+        assert!(survey.filled.len() <= 2050, "{} parts for {threads} threads", survey.filled.len());
+        assert_eq!(survey.columns(0, 4_620_000, 640).len(), 640);
+    }
+}
