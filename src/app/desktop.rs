@@ -1,6 +1,6 @@
 //! What the user asks of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of Linux
-//! desktops, and again whenever that says that one of them has changed; elsewhere, and where no desktop answers, nothing is
-//! asked for.
+//! desktops, again whenever that says that one of them has changed, and when it is started anew; elsewhere, and where no
+//! desktop answers, nothing is asked for.
 
 use crate::scene::color::Shade;
 
@@ -39,7 +39,7 @@ mod portal {
     use std::time::Duration;
 
     use zbus::connection::Builder;
-    use zbus::export::ordered_stream::OrderedStreamExt;
+    use zbus::export::ordered_stream::{Join, OrderedStreamExt, join};
     use zbus::message::{Message, Type};
     use zbus::zvariant::{OwnedValue, Value};
     use zbus::{Connection, MatchRule, MessageStream};
@@ -50,6 +50,8 @@ mod portal {
     /// A desktop that is there answers in some milliseconds; one that hangs must not hang this.
     const PATIENCE: Duration = Duration::from_secs(1);
 
+    /// The bus itself, which tells who takes a name.
+    const BUS: &str = "org.freedesktop.DBus";
     const SERVICE: &str = "org.freedesktop.portal.Desktop";
     const PATH: &str = "/org/freedesktop/portal/desktop";
     const INTERFACE: &str = "org.freedesktop.portal.Settings";
@@ -95,42 +97,62 @@ mod portal {
         bus?.method_timeout(PATIENCE).build().await
     }
 
-    /// What the portal says of changes from now on.
-    async fn changes(connection: &Connection) -> zbus::Result<MessageStream> {
-        let rule = MatchRule::builder().msg_type(Type::Signal).sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?;
-        let rule = rule.member("SettingChanged")?.build();
-        MessageStream::for_match_rule(rule, connection, None).await
+    /// What the portal says of changes from now on, and what the bus says of portals that come and go: one that is started
+    /// anew may have other settings, and says nothing of them.
+    async fn changes(connection: &Connection) -> zbus::Result<Join<MessageStream, MessageStream>> {
+        let rule = || MatchRule::builder().msg_type(Type::Signal);
+        let setting = rule().sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?.member("SettingChanged")?.build();
+        let owner = rule().sender(BUS)?.interface(BUS)?.member("NameOwnerChanged")?.arg(0, SERVICE)?.build();
+        let settings = MessageStream::for_match_rule(setting, connection, None).await?;
+        Ok(join(settings, MessageStream::for_match_rule(owner, connection, None).await?))
     }
 
-    /// Whether a signal is of a setting that is read here.
+    /// Whether a signal is of a setting that is read here, or of a portal that is there from now on.
     fn concerns(change: &Message) -> bool {
         let body = change.body();
+        if change.header().member().is_some_and(|member| *member == "NameOwnerChanged") {
+            let names: zbus::Result<(String, String, String)> = body.deserialize();
+            return names.is_ok_and(|(_, _, owner)| !owner.is_empty());
+        }
         let named: zbus::Result<(String, String, OwnedValue)> = body.deserialize();
         named.is_ok_and(|(namespace, _, _)| namespace == APPEARANCE || namespace == GNOME)
     }
 
-    /// What is asked for now; `None` where nobody answers, as while a portal is started anew.
+    /// What is asked for now; `None` where nobody answers to the end, as while a portal is started anew.
     async fn asked(connection: &Connection) -> Option<Wishes> {
-        let scheme = read(connection, APPEARANCE, "color-scheme").await;
-        let reduced = read(connection, APPEARANCE, "reduced-motion").await;
+        let scheme = read(connection, APPEARANCE, "color-scheme").await.ok()?;
+        let reduced = read(connection, APPEARANCE, "reduced-motion").await.ok()?;
         // Older GNOME knows only whether it animates itself.
-        let animates = read(connection, GNOME, "enable-animations").await;
-        let is_answered = scheme.is_some() || reduced.is_some() || animates.is_some();
-        is_answered.then(|| Wishes {
+        let animates = read(connection, GNOME, "enable-animations").await.ok()?;
+        Some(Wishes {
             shade: scheme.as_deref().and_then(shade),
             reduces_motion: is(reduced.as_deref(), &Value::U32(1)) || is(animates.as_deref(), &Value::Bool(false)),
         })
     }
 
-    async fn read(connection: &Connection, namespace: &str, key: &str) -> Option<OwnedValue> {
+    /// A setting; nothing where the portal has none of that name.
+    ///
+    /// # Errors
+    /// What the bus says where no portal answers.
+    async fn read(connection: &Connection, namespace: &str, key: &str) -> zbus::Result<Option<OwnedValue>> {
         // `Read` came first and wraps the value once more; it is what older portals have.
         for method in ["ReadOne", "Read"] {
             let answer = connection.call_method(Some(SERVICE), PATH, Some(INTERFACE), method, &(namespace, key)).await;
-            if let Ok(answer) = answer {
-                return answer.body().deserialize().ok();
+            match answer {
+                Ok(answer) => return Ok(answer.body().deserialize().ok()),
+                Err(error) if is_of_nobody(&error) => return Err(error),
+                Err(_) => {} // an older portal, or one without that setting
             }
         }
-        None
+        Ok(None)
+    }
+
+    /// Whether an error is not the portal's own answer.
+    fn is_of_nobody(error: &zbus::Error) -> bool {
+        /// What the bus answers for somebody who is not there, or not any more.
+        const OF_THE_BUS: [&str; 3] = ["ServiceUnknown", "NameHasNoOwner", "NoReply"];
+        let zbus::Error::MethodError(name, ..) = error else { return true };
+        name.strip_prefix("org.freedesktop.DBus.Error.").is_some_and(|name| OF_THE_BUS.contains(&name))
     }
 
     fn plain<'a>(value: &'a Value<'a>) -> &'a Value<'a> {
@@ -303,6 +325,24 @@ mod portal {
             // The desktop ends: the thread that watches it does, too.
             drop((desktop, bus));
             assert_eq!(told.recv_timeout(LONG), Err(RecvTimeoutError::Disconnected));
+        }
+
+        #[test]
+        fn a_portal_that_is_started_anew_is_asked_again_and_listened_to() {
+            let bus = Bus::new();
+            let told = {
+                let _desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(1))]);
+                let told = bus.told();
+                let dark = Wishes { shade: Some(Shade::Dark), reduces_motion: false };
+                assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
+                told
+            };
+            // That it is gone is told by nobody: the next comes soon, and says nothing by itself.
+            let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
+            let light = Wishes { shade: Some(Shade::Light), reduces_motion: false };
+            assert_eq!(told.recv_timeout(LONG).unwrap(), light);
+            desktop.set(APPEARANCE, "reduced-motion", Value::U32(1));
+            assert_eq!(told.recv_timeout(LONG).unwrap(), Wishes { reduces_motion: true, ..light });
         }
 
         #[test]
