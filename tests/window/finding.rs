@@ -192,16 +192,27 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
     window.until_said("Open a trace, or several on one timeline");
     window.enter(crate::desk::text(&capture));
     window.until_said("Timeline of 2 tracks");
-    let focused = || window.told().into_iter().rfind(|told| told.is_focused);
+    let have_keys = || {
+        let mut have: Vec<_> = window.told().into_iter().filter(|told| told.is_focused).collect();
+        have.sort_by(|a, b| a.path.cmp(&b.path));
+        have
+    };
+    // What has the keys once that stays so: on the way from one control to the next, none is told to have them, or both.
+    let focused = || {
+        let mut last = Vec::new();
+        window.until("something has the keys", |_| {
+            let before = std::mem::replace(&mut last, have_keys());
+            (!last.is_empty() && last == before).then(|| last.clone())
+        })
+    };
     let go_to = |name: &str| {
         window.until(&format!("{name} has the keys"), |window| {
             let before = focused();
-            if before.as_ref().is_some_and(|told| told.name.starts_with(name)) {
+            if before.iter().any(|told| told.name.starts_with(name)) {
                 return Some(());
             }
             window.key("Tab");
-            // For a moment nothing may have them: another Tab then would be one too many.
-            window.until("the next has the keys", |_| focused().filter(|now| Some(now) != before.as_ref()));
+            window.until("the next has the keys", |_| (focused() != before).then_some(()));
             None
         });
     };

@@ -38,7 +38,8 @@ pub struct Told {
     pub name: String,
     /// What the keys go to.
     pub is_focused: bool,
-    path: OwnedObjectPath,
+    /// Which it is, of those that are told.
+    pub path: OwnedObjectPath,
 }
 
 /// The bus and those who listen on it.
