@@ -11,15 +11,18 @@ use crate::base::cancel::Cancelled;
 use crate::base::progress::Stage;
 use crate::formats::ahead::{in_order, jobs_ahead};
 use crate::formats::{ReadContext, ReadError, StoreParts};
-use crate::store::carried::{self, CarriedStore};
+use crate::store::carried::{self, CarriedStore, NoStore};
 use crate::store::{LaneInfo, LaneKind, Meta, Summary};
 
 /// Bytes of parts that are packed at once: enough for every thread to have lanes of its own, few enough to hold.
 const BYTES_AT_ONCE: u64 = 16 << 20;
 
-/// Why nothing can be said of a store that came with a capture.
+/// Why a store that came with a capture was not taken out.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum AdoptError {
+    /// It is damaged, of another version, or no store of that capture: the events are still there.
+    #[error(transparent)]
+    NoStore(#[from] NoStore),
     /// It cannot be written where it is to be.
     #[error(transparent)]
     Write(#[from] io::Error),
@@ -32,11 +35,10 @@ pub(super) enum AdoptError {
 }
 
 /// Takes the store in `parts` out, into the empty `target`. `meta` is what the capture itself says, with a summary whose
-/// counts are 0 and whose end is the last time that the capture tells of. Returns whether `target` holds a finished store
-/// now: else it holds nothing of use.
+/// counts are 0 and whose end is the last time that the capture tells of.
 ///
 /// # Errors
-/// See [`AdoptError`].
+/// See [`AdoptError`]; what `target` holds is of no use then.
 pub(super) fn adopt(
     parts: &dyn StoreParts,
     meta: Meta,
@@ -44,19 +46,19 @@ pub(super) fn adopt(
     context: &ReadContext,
     previews: &mut Previews<'_>,
     started: Instant,
-) -> Result<bool, AdoptError> {
+) -> Result<(), AdoptError> {
     context.progress.begin(Stage::Unpacking, parts.bytes());
     let count = parts.count();
     // The last part says whether the others are worth taking.
-    let last = count.checked_sub(1).map(|last| intact(parts.load(last))).transpose()?.flatten();
-    if !last.is_some_and(|last| carried::is_last_part(&last)) {
-        return Ok(false);
+    let last = intact(parts.load(count.checked_sub(1).ok_or(NoStore)?))?;
+    if !carried::is_last_part(&last) {
+        return Err(NoStore.into());
     }
     // A quarter of the budget, as for rows that are sorted.
     let held_bytes = context.budget.limit_bytes() / 4;
     let writer = target.writer(usize::try_from(held_bytes).unwrap_or(usize::MAX))?;
     let mut store = CarriedStore::new(writer, &meta, context.threads)?;
-    let (mut numbers, mut waiting, mut waiting_bytes, mut is_store) = (0..count, Vec::new(), 0, true);
+    let (mut numbers, mut waiting, mut waiting_bytes) = (0..count, Vec::new(), 0);
     // Parts are read, and held against their sums, while those before them are packed.
     in_order(
         (context.threads, jobs_ahead(context.threads)),
@@ -64,19 +66,16 @@ pub(super) fn adopt(
         |number| (number + 1 == count, intact(parts.load(number))),
         |(is_last, bytes)| -> Result<(), AdoptError> {
             context.cancel.check()?;
-            let Some(bytes) = bytes?.filter(|_| is_store) else {
-                is_store = false;
-                return Ok(());
-            };
+            let bytes = bytes?;
             waiting_bytes += bytes.len() as u64;
             waiting.push(bytes);
             if is_last || waiting_bytes >= BYTES_AT_ONCE.min(held_bytes) {
                 // Packed once more, they take as much again.
                 let _held = context.budget.charge(2 * waiting_bytes);
-                is_store = store.take(&waiting)?.is_ok();
+                store.take(&waiting)??;
                 context.progress.advance(waiting_bytes);
                 (waiting_bytes, waiting) = (0, Vec::new());
-                if is_store && previews.are_due() {
+                if previews.are_due() {
                     previews.send(|| {
                         let sorted_to_ns = Some(store.sorted_to_ns()).filter(|&ts_ns| ts_ns < i64::MAX);
                         let summary = Summary { sorted_to_ns, ..counted(&store, &meta) };
@@ -87,24 +86,20 @@ pub(super) fn adopt(
             Ok(())
         },
     )?;
-    if !is_store {
-        return Ok(false);
-    }
     context.progress.begin(Stage::Publishing, 0);
     let mut summary = counted(&store, &meta);
     summary.end_ns = store.lanes().map(|lane| lane.end_ns).max().unwrap_or(0);
     summary.load.peak_budget_bytes = context.budget.peak_bytes();
     summary.load.seconds = started.elapsed().as_secs_f64();
-    Ok(store.finish(&Meta { summary, ..meta })?.is_ok())
+    Ok(store.finish(&Meta { summary, ..meta })??)
 }
 
-/// What was read, unless it is damaged.
-fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Option<Vec<u8>>, ReadError> {
-    match part {
-        Ok(bytes) => Ok(Some(bytes)),
-        Err(ReadError::Malformed { .. }) => Ok(None),
-        Err(error) => Err(error),
-    }
+/// What was read; a damaged part is no store.
+fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, AdoptError> {
+    part.map_err(|error| match error {
+        ReadError::Malformed { .. } => NoStore.into(),
+        error => error.into(),
+    })
 }
 
 /// The summary with what the lanes tell so far. The chart of a thread's samples is made for the eye, and counted nowhere.
@@ -123,4 +118,110 @@ fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
     summary.start_ns = store.lanes().map(|lane| lane.start_ns).min().unwrap_or(0);
     summary.end_ns = store.lanes().map(|lane| lane.end_ns).fold(summary.end_ns, i64::max);
     summary
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::Path;
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicUsize, Ordering};
+    use std::time::Duration;
+
+    use super::*;
+    use crate::base::budget::Memory;
+    use crate::ingest::place::StorePlace;
+    use crate::ingest::{CachePolicy, LoadOptions};
+    use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey, TrackKind};
+    use crate::store::{Row, Store, StoreWriter};
+
+    /// Spans of a single lane: some six parts.
+    const SPANS: u64 = 400_000;
+
+    /// Parts that take their time to be read, one of them damaged perhaps.
+    struct SlowParts {
+        parts: Vec<Vec<u8>>,
+        damaged: Option<usize>,
+        delay: Duration,
+        loads: AtomicUsize,
+    }
+
+    impl StoreParts for SlowParts {
+        fn count(&self) -> usize {
+            self.parts.len()
+        }
+
+        fn bytes(&self) -> u64 {
+            self.parts.iter().map(|part| part.len() as u64).sum()
+        }
+
+        fn load(&self, part: usize) -> Result<Vec<u8>, ReadError> {
+            self.loads.fetch_add(1, Ordering::Relaxed);
+            std::thread::sleep(self.delay);
+            if self.damaged == Some(part) {
+                let (path, expected, found) = ("test".into(), String::new(), String::new());
+                return Err(ReadError::Malformed { path, offset: 0, expected, found });
+            }
+            Ok(self.parts[part].clone())
+        }
+    }
+
+    fn meta() -> Meta {
+        let (pid, tid) = (Id::Number(1), Id::Number(1));
+        let mut registry = Registry::default();
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+        Meta { tracks: registry.tables().clone(), ..Meta::default() }
+    }
+
+    fn slow_parts(damaged: Option<usize>, delay: Duration) -> SlowParts {
+        let file = tempfile::tempfile().unwrap();
+        let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+        let lane = writer.add_lane(TrackIdx(0), LaneKind::Spans, 0);
+        for number in 0..SPANS {
+            // Times that pack badly, so that there are several parts.
+            let jitter = number.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 4;
+            let start_ns = (number << 32) as i64 + (jitter & 0xffff_ffff) as i64 / 2;
+            writer.push(lane, Row { start_ns, value: jitter & 0x7fff_ffff, detail: 0, name: 0 }).unwrap();
+        }
+        writer.finish(&meta()).unwrap();
+        let store = Store::of_file(&file, Path::new("")).unwrap();
+        let parts = store.carried_parts().map(|part| part.unwrap()).collect();
+        SlowParts { parts, damaged, delay, loads: AtomicUsize::new(0) }
+    }
+
+    /// How the adoption ends, and the previews on the way.
+    fn adopted(parts: &SlowParts, threads: usize) -> (Result<(), AdoptError>, Vec<Arc<Store>>) {
+        let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
+        let target = StorePlace::for_once(&Sources::from("test"), &options).start().unwrap();
+        let context = ReadContext { threads, budget: Memory::new(4 << 20).budget(), ..ReadContext::default() };
+        let mut shown = Vec::new();
+        let mut sink = |store| shown.push(store);
+        let mut previews = Previews::new(Some(&mut sink));
+        let result = adopt(parts, meta(), &target, &context, &mut previews, Instant::now());
+        (result, shown)
+    }
+
+    #[test]
+    fn what_is_there_is_shown_while_the_rest_is_taken_out() {
+        let parts = slow_parts(None, Duration::from_millis(80));
+        assert!(parts.parts.len() > 3, "{} parts", parts.parts.len());
+        let (result, shown) = adopted(&parts, 1);
+        result.unwrap();
+        let summary = &shown.first().expect("a preview").meta().summary;
+        assert!((1..SPANS).contains(&summary.spans) && summary.sorted_to_ns.is_some(), "{summary:?}");
+    }
+
+    #[test]
+    fn a_damaged_part_ends_it_and_no_more_is_read_than_was_under_way() {
+        for threads in [1, 2] {
+            let mut parts = slow_parts(Some(0), Duration::ZERO);
+            let last = parts.parts.pop().unwrap();
+            parts.parts = vec![last; 50];
+            let (result, _) = adopted(&parts, threads);
+            assert!(matches!(result, Err(AdoptError::NoStore(_))), "{result:?}");
+            let ahead = if threads == 1 { 1 } else { jobs_ahead(threads) + 2 };
+            let loads = parts.loads.into_inner();
+            // The last one was looked at first.
+            assert!(loads <= 1 + ahead, "{loads} of {} parts", parts.parts.len());
+        }
+    }
 }

@@ -120,13 +120,16 @@ fn load(
             losses: capture.losses.clone(),
             summary,
         };
-        let adopted = adopt(&*parts, meta, &target, context, &mut previews, started);
-        if adopted.map_err(|error| adopt_error(error, place))? {
-            return publish(place, target);
+        match adopt(&*parts, meta, &target, context, &mut previews, started) {
+            Ok(()) => return publish(place, target),
+            Err(AdoptError::NoStore(_)) => {}
+            Err(AdoptError::Write(source)) => return Err(place.write_error(source)),
+            Err(AdoptError::Read(error)) => return Err(read_error(error, place)),
+            Err(AdoptError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
-        place.notes.push(format!(
-            "The sorted store in {sources} is damaged or of another version: its events were sorted anew."
-        ));
+        let note =
+            format!("The sorted store in {sources} is damaged or of another version: its events were sorted anew.");
+        place.notes.push(note);
         target = place.start().map_err(|error| place.write_error(error))?;
     }
     let mut heads = capture.source.heads().to_vec();
@@ -155,14 +158,6 @@ fn load(
             Err(MergeError::Read(error)) => return Err(read_error(error, place)),
             Err(MergeError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
-    }
-}
-
-fn adopt_error(error: AdoptError, place: &StorePlace) -> LoadError {
-    match error {
-        AdoptError::Write(source) => place.write_error(source),
-        AdoptError::Read(error) => read_error(error, place),
-        AdoptError::Cancelled(cancelled) => cancelled.into(),
     }
 }
 

@@ -229,7 +229,7 @@ impl Decoder {
             self.batch.lose(Loss::BadRecord, place);
         }
         // Descriptions build on nothing before them.
-        if fields.kind != TRACK_EVENT && matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
+        if matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
         let Some(row) = self.sequences.row_of(fields.sequence) else {
