@@ -3,9 +3,11 @@
 
 use rustc_hash::FxHashMap;
 
+use super::known_ends::KnownEnds;
 use super::{BatchSink, Grain, ReadContext, ReadError};
 use crate::model::{
     Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
+    TrackKind,
 };
 
 /// Events of a batch: its tables are then small beside them.
@@ -46,6 +48,7 @@ pub(super) struct BatchBuilder {
     events_max: usize,
     /// Whether each batch goes on from the names of the one before.
     tells_names_once: bool,
+    known_ends: Option<KnownEnds>,
 }
 
 impl NameTable {
@@ -81,12 +84,14 @@ impl BatchBuilder {
             key: Vec::new(),
             events_max,
             tells_names_once: false,
+            known_ends: None,
         }
     }
 
-    /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches.
-    pub(super) fn telling_names_once(grain: Grain) -> Self {
-        Self { tells_names_once: true, ..Self::new(grain) }
+    /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches, and
+    /// ends are told with their begins. For tracks by [`Self::numbered_track`].
+    pub(super) fn telling_once(grain: Grain) -> Self {
+        Self { tells_names_once: true, known_ends: Some(KnownEnds::default()), ..Self::new(grain) }
     }
 
     /// Counts what could not be taken.
@@ -94,10 +99,13 @@ impl BatchBuilder {
         self.batch.losses.add(loss, place);
     }
 
-    /// Adds an event without arguments and returns it, to be changed.
+    /// Adds an event. In the order of the capture, since an end may be moved to its begin.
     #[inline]
     pub(super) fn push(&mut self, event: Event) {
-        self.batch.chunk.events.push(event);
+        match &mut self.known_ends {
+            Some(known_ends) => known_ends.push(&mut self.batch.chunk.events, event),
+            None => self.batch.chunk.events.push(event),
+        }
     }
 
     /// Adds a sample of a stack, which is a row of the batch's.
@@ -144,7 +152,7 @@ impl BatchBuilder {
         if let Some(&known) = self.track_rows.get(key) {
             return known;
         }
-        let row = self.push_track(key.clone());
+        let row = self.push_track(None, key.clone());
         self.track_rows.insert(key.clone(), row);
         row
     }
@@ -160,14 +168,18 @@ impl BatchBuilder {
                 if self.numbered_rows.len() <= position {
                     self.numbered_rows.resize(position + 1, (0, TrackIdx(0)));
                 }
-                let row = self.push_track(key());
+                let row = self.push_track(Some(number), key());
                 self.numbered_rows[position] = (self.number, row);
                 row
             }
         }
     }
 
-    fn push_track(&mut self, key: TrackKey) -> TrackIdx {
+    fn push_track(&mut self, number: Option<u32>, key: TrackKey) -> TrackIdx {
+        if let Some(known_ends) = &mut self.known_ends {
+            // Several asynchronous tracks may share rows, which are free again when their last span ends.
+            known_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
+        }
         let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
         self.batch.tracks.push(key);
         row
@@ -199,6 +211,9 @@ impl BatchBuilder {
     pub(super) fn take(&mut self) -> Batch {
         self.number += 1;
         self.track_rows.clear();
+        if let Some(known_ends) = &mut self.known_ends {
+            known_ends.begin_batch();
+        }
         if !self.tells_names_once || self.names.is_full() {
             self.names = NameTable::new(self.names.number + 1);
         }

@@ -24,6 +24,7 @@ mod function_graph;
 pub mod fxt;
 mod kernel;
 mod kernel_text;
+pub mod known_ends;
 mod lines;
 mod markers;
 pub mod native;

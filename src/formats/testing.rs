@@ -3,9 +3,10 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
+use super::batch::bare;
 use super::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
 use crate::model::args::Detail;
-use crate::model::{Batch, EventFlags, EventKind, Loss, Losses, Metadata, NameRow, StackIdx, TrackKey};
+use crate::model::{Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
 
 /// An event with its indices resolved.
 #[derive(Debug, Clone, PartialEq)]
@@ -67,7 +68,15 @@ impl BatchSink for Taker {
         names.truncate(batch.names_before as usize);
         names.extend(batch.names);
         assert!(batch.chunk.events.is_sorted_by_key(|event| event.ts_ns), "readers sort their batches");
-        for event in &batch.chunk.events {
+        // An end that came with its begin is one like any other, before all else of its time.
+        let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;
+        let end_of = |begin: &Event| Event {
+            ts_ns: begin.ts_ns.strict_add_unsigned(begin.value),
+            flags: EventFlags::UNNAMED,
+            ..bare(0, EventKind::End, begin.track, NameIdx::EMPTY)
+        };
+        let ends: Vec<Event> = batch.chunk.events.iter().filter(is_ended).map(end_of).collect();
+        for event in ends.iter().chain(&batch.chunk.events) {
             let name = &names[event.name.index()];
             let detail = Detail::decode(batch.chunk.details.blob(event.detail));
             if !detail.args_json.is_empty() {
@@ -87,7 +96,7 @@ impl BatchSink for Taker {
                 name: name.text.to_string(),
                 category: name.category.as_deref().map(str::to_owned),
                 track: batch.tracks[event.track.index()].clone(),
-                value: if is_sample { 0 } else { event.value },
+                value: if is_sample || is_ended(&event) { 0 } else { event.value },
                 depth: event.depth,
                 // How the capture was ordered is not what it says.
                 flags: event.flags.without(EventFlags::LATE),

@@ -11,6 +11,7 @@ use std::io;
 use std::sync::Arc;
 
 use super::asyncs::{AsyncTrees, TreeId};
+use super::ends_to_come::EndsToCome;
 use super::flame::{FlameChart, FlameSpan};
 use super::heads::Stretch;
 use super::lanes::OpenLanes;
@@ -18,8 +19,8 @@ use super::rows::RowSink;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, StrIdx, TrackIdx, TrackKey,
-    TrackKind, TrackTables,
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, TrackIdx, TrackKey, TrackKind,
+    TrackTables,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
@@ -83,6 +84,7 @@ struct TrackState {
     /// The state that its thread is in.
     state: Option<Entered>,
     open: OpenLanes<OpenBegin>,
+    ends: EndsToCome,
     end_ns: Option<i64>,
 }
 
@@ -90,7 +92,6 @@ struct TrackState {
 struct OpenBegin {
     start_ns: i64,
     name: NameIdx,
-    text: StrIdx,
     blob: Box<[u8]>,
     /// A complete span without a duration: no end closes it.
     endless: bool,
@@ -164,6 +165,13 @@ impl<'a> Nester<'a> {
     /// # Errors
     /// As [`RowSink::preview`].
     pub fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
+        // What is to come is later.
+        if self.tied.first().is_some_and(|tied| tied.event.ts_ns < sorted_to_ns) {
+            self.take_tied()?;
+        }
+        for track in 0..self.tracks.len() {
+            self.end_known(TrackIdx(track as u32), sorted_to_ns.saturating_sub(1))?;
+        }
         let end_ns = self.summary.end_ns.max(last_ns);
         let summary = Summary { sorted_to_ns: Some(sorted_to_ns), end_ns, ..self.summary.clone() };
         let tracks = self.registry.tables().clone();
@@ -177,6 +185,9 @@ impl<'a> Nester<'a> {
     /// What the system says to a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
         self.take_tied()?;
+        for track in 0..self.tracks.len() {
+            self.end_known(TrackIdx(track as u32), i64::MAX)?;
+        }
         let last_ns = self.summary.end_ns;
         for track in 0..self.tracks.len() {
             if let Some(state) = self.tracks[track].state.take()
@@ -261,7 +272,10 @@ impl<'a> Nester<'a> {
             }
             (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
         };
-        self.event_of_row(&Event { track, ..*event }, blob)?;
+        // Its row is free when its last span ends, so an end that is told ahead makes a span that is complete.
+        let is_ended = event.kind == EventKind::Begin && event.value > 0;
+        let kind = if is_ended { EventKind::Complete } else { event.kind };
+        self.event_of_row(&Event { track, kind, ..*event }, blob)?;
         if self.track(track).open.innermost().is_none() {
             self.asyncs.close(id);
         }
@@ -269,11 +283,16 @@ impl<'a> Nester<'a> {
     }
 
     fn event_of_row(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        self.end_known(event.track, event.ts_ns)?;
         match event.kind {
             EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
             EventKind::Complete => self.complete(event, blob),
             EventKind::Begin => {
                 self.begin(event.track, event, blob, false);
+                let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
+                if event.value > 0 && !self.track(event.track).ends.add(end_ns) {
+                    self.lose(Loss::DeepNesting, event.track, end_ns);
+                }
                 Ok(())
             }
             EventKind::End => self.end(event.track, event, blob),
@@ -338,13 +357,7 @@ impl<'a> Nester<'a> {
     }
 
     fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
-        let begin = OpenBegin {
-            start_ns: event.ts_ns,
-            name: event.name,
-            text: self.names.text_index(event.name),
-            blob: blob.into(),
-            endless,
-        };
+        let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob: blob.into(), endless };
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
@@ -354,20 +367,41 @@ impl<'a> Nester<'a> {
         self.saw(event.ts_ns);
     }
 
+    /// Ends what is told to end by `to_ns`.
+    #[inline]
+    fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
+        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(|state| state.ends.take(to_ns)) {
+            self.end_innermost(track, end_ns, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost open begin.
+    fn end_innermost(&mut self, track: TrackIdx, end_ns: i64, blob: &[u8]) -> io::Result<()> {
+        let open = &mut self.track(track).open;
+        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
+            self.lose(Loss::UnmatchedEnd, track, end_ns);
+            return Ok(());
+        };
+        let (lane, begin) = open.take(innermost);
+        self.span(track, lane, &begin, end_ns, &Detail::decode(blob)).map(drop)
+    }
+
     /// Closes the innermost open begin, or the innermost of the name that the end gives.
     fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let text = (!event.flags.has(EventFlags::UNNAMED)).then(|| self.names.text_index(event.name));
+        if event.flags.has(EventFlags::UNNAMED) {
+            return self.end_innermost(track, event.ts_ns, blob);
+        }
+        let (names, text) = (self.names, self.names.text_index(event.name));
         let open = &mut self.track(track).open;
-        let innermost = open.innermost_where(|begin| !begin.endless);
-        let Some(innermost) = innermost else {
+        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
-        if text.is_none_or(|text| open.get(innermost).text == text) {
-            let (lane, begin) = open.take(innermost);
-            return self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop);
+        if names.text_index(open.get(innermost).name) == text {
+            return self.end_innermost(track, event.ts_ns, blob);
         }
-        let named = open.innermost_where(|begin| !begin.endless && Some(begin.text) == text);
+        let named = open.innermost_where(|begin| !begin.endless && names.text_index(begin.name) == text);
         self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
         self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
     }
@@ -461,9 +495,11 @@ impl<'a> Nester<'a> {
         if event.flags.has(EventFlags::UNNAMED) {
             return self.end(track, event, blob);
         }
-        let text = self.names.text_index(event.name);
+        let names = self.names;
+        let text = names.text_index(event.name);
         let open = &mut self.track(track).open;
-        let Some(closed) = open.innermost_where(|begin| !begin.endless && begin.text == text) else {
+        let is_named = |begin: &OpenBegin| !begin.endless && names.text_index(begin.name) == text;
+        let Some(closed) = open.innermost_where(is_named) else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
@@ -539,6 +575,6 @@ impl TrackState {
 impl OpenBegin {
     /// What stands for a complete span, which is already written.
     fn nothing() -> Self {
-        Self { start_ns: 0, name: NameIdx::EMPTY, text: StrIdx(0), blob: Box::default(), endless: true }
+        Self { start_ns: 0, name: NameIdx::EMPTY, blob: Box::default(), endless: true }
     }
 }

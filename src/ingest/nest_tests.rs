@@ -8,6 +8,7 @@ use proptest::prelude::*;
 use super::heads::{HeadTable, OpenRun, Origin};
 use super::nest::{Nested, Nester};
 use crate::base::budget::Budget;
+use crate::formats::known_ends::KnownEnds;
 use crate::model::args::Detail;
 use crate::model::{
     Chunk, Details, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Names, Registry, StackIdx, Stacks,
@@ -432,4 +433,90 @@ fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
     let result = nest(vec![complete(5, 3, 4)], &Details::default(), TrackKind::Samples);
     assert_eq!(result.spans(), []);
     assert_eq!(result.nested.losses.count(Loss::BadRecord), 1);
+}
+
+/// The same events, with ends moved to their begins within batches that end where `cuts` says.
+fn with_known_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
+    let mut known_ends = KnownEnds::default();
+    let (mut all, mut batch) = (Vec::new(), Vec::new());
+    for (event, is_cut) in events.iter().zip(std::iter::once(&true).chain(cuts)) {
+        if *is_cut {
+            all.append(&mut batch);
+            known_ends.begin_batch();
+            (0..TRACKS).for_each(|track| known_ends.add_track(Some(track)));
+        }
+        known_ends.push(&mut batch, *event);
+    }
+    all.append(&mut batch);
+    all
+}
+
+/// Ticks that go on, mostly: a reader's events are late now and then, and many stand at one time.
+fn nearly_sorted_events() -> impl Strategy<Value = Vec<Event>> {
+    let one = (-3i64..6, 0u8..9, 0..TRACKS, 1u32..4);
+    proptest::collection::vec(one, 0..150).prop_map(|raw| {
+        let mut now_ns = 0;
+        let event = |(step_ns, kind, track, name): (i64, u8, u32, u32)| {
+            now_ns += step_ns;
+            match kind {
+                0..=3 => event(EventKind::Begin, now_ns, 0, track, name),
+                4..=5 => event(EventKind::End, now_ns, 0, track, 0),
+                6 => event(EventKind::End, now_ns, 0, track, name),
+                7 => event(EventKind::Instant, now_ns, 0, track, name),
+                _ => event(EventKind::Complete, now_ns, 4, track, name),
+            }
+        };
+        raw.into_iter().map(event).collect()
+    })
+}
+
+proptest! {
+    #[test]
+    fn ends_that_come_with_their_begins_close_what_ends_of_their_own_would(
+        events in nearly_sorted_events(),
+        cuts in proptest::collection::vec(proptest::bool::weighted(0.05), 150),
+    ) {
+        let known = with_known_ends(&events, &cuts);
+        let rows = |events: Vec<Event>| {
+            let result = nest(events, &Details::default(), TrackKind::Thread);
+            let kinds = [LaneKind::Spans, LaneKind::Instants].map(|kind| {
+                let mut rows = result.rows(kind);
+                rows.sort_by_key(|&(track, depth, ..)| (track, depth));
+                rows
+            });
+            let losses: Vec<_> = result.nested.losses.iter().map(|lost| (lost.loss, lost.count)).collect();
+            (kinds, losses, result.nested.summary)
+        };
+        prop_assert_eq!(rows(known), rows(events));
+    }
+}
+
+#[test]
+fn ends_move_to_begins_where_threads_are_recorded_in_order() {
+    let events: Vec<Event> = (0..100).flat_map(|k| [begin(10 * k, 1), end(10 * k + 5, 0)]).collect();
+    assert_eq!(with_known_ends(&events, &[false; 200]).len(), 100);
+}
+
+#[test]
+fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
+    let slot = TrackKey::SLOT_SIBLING;
+    let mut registry = Registry::default();
+    registry.track(&TrackKey { kind: TrackKind::Async, pid: Id::Number(1), tid: Id::None, name: "q".into(), slot });
+    let file = tempfile::tempfile().unwrap();
+    let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
+    let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));
+    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
+    let mut table = HeadTable::default();
+    let events = vec![event(EventKind::Begin, 5, 10, 0, 0), event(EventKind::Instant, 30, 0, 0, 0)];
+    let chunk = Chunk { events, ..Chunk::default() };
+    let charge = Budget::default().charge(0);
+    table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge });
+    while table.open() > 0 {
+        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+    }
+    let nested = nester.finish().unwrap();
+    writer.finish(&Meta { tracks: nested.tracks.clone(), ..Meta::default() }).unwrap();
+    let result = Result { store: Store::of_file(&file, "test".as_ref()).unwrap(), nested };
+    let spans: Vec<_> = result.spans().into_iter().map(|(_, depth, start, dur, ..)| (depth, start, dur)).collect();
+    assert_eq!((spans, result.nested.losses.is_empty()), (vec![(0, 5, 10)], true));
 }

@@ -10,7 +10,9 @@ use super::{NameIdx, TrackIdx};
 pub enum EventKind {
     /// A span with its duration in `value`, in nanoseconds.
     Complete,
-    /// A span opens on its thread; an [`EventKind::End`] closes it.
+    /// A span opens on its thread; an [`EventKind::End`] closes it. With a `value` that is not 0, so many nanoseconds later
+    /// the innermost open span of the thread closes, before anything else that happens then: as by an end of that time
+    /// which says nothing more, told together with a begin.
     Begin,
     /// The innermost open span of the thread closes; with a name, the innermost of that name.
     End,

@@ -168,7 +168,7 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
-            batch: BatchBuilder::telling_names_once(Grain {
+            batch: BatchBuilder::telling_once(Grain {
                 batch_events: rest.context.grain.batch_events.or(Some(BATCH_EVENTS)),
                 ..rest.context.grain
             }),

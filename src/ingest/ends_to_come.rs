@@ -1,0 +1,74 @@
+//! The ends of one track that are known before they come, in order of time. Does not know what they close.
+
+/// Times of ends, the next one at hand: every event of the track asks for it.
+#[derive(Debug, Default)]
+pub struct EndsToCome {
+    next_ns: Option<i64>,
+    /// The others, the last to come first.
+    later_ns: Vec<i64>,
+}
+
+impl EndsToCome {
+    /// More would close spans of more lanes than there are.
+    const COUNT_MAX: usize = 1 << 16;
+
+    /// Takes note of an end; false if there are too many.
+    #[must_use]
+    pub fn add(&mut self, end_ns: i64) -> bool {
+        match self.next_ns {
+            None => self.next_ns = Some(end_ns),
+            Some(_) if self.later_ns.len() + 1 >= Self::COUNT_MAX => return false,
+            // Spans nest, so it is the next one nearly always.
+            Some(next_ns) if end_ns <= next_ns => {
+                self.later_ns.push(next_ns);
+                self.next_ns = Some(end_ns);
+            }
+            Some(_) => {
+                let place = self.later_ns.partition_point(|&later_ns| later_ns >= end_ns);
+                self.later_ns.insert(place, end_ns);
+            }
+        }
+        true
+    }
+
+    /// Takes the next end if it comes by `to_ns`.
+    #[inline]
+    pub fn take(&mut self, to_ns: i64) -> Option<i64> {
+        let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
+        self.next_ns = self.later_ns.pop();
+        Some(next_ns)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ends_come_in_order_of_time_whatever_the_order_in_which_they_are_told(
+            steps in proptest::collection::vec((0i64..50, 0i64..20), 0..200),
+        ) {
+            let (mut ends, mut oracle, mut now_ns) = (EndsToCome::default(), Vec::new(), 0);
+            for (dur_ns, step_ns) in steps {
+                prop_assert!(ends.add(now_ns + dur_ns));
+                oracle.push(now_ns + dur_ns);
+                oracle.sort_unstable();
+                now_ns += step_ns;
+                let come = oracle.partition_point(|&end_ns| end_ns <= now_ns);
+                let expected: Vec<i64> = oracle.drain(..come).collect();
+                let taken: Vec<i64> = std::iter::from_fn(|| ends.take(now_ns)).collect();
+                prop_assert_eq!(taken, expected);
+            }
+            prop_assert_eq!(std::iter::from_fn(|| ends.take(i64::MAX)).collect::<Vec<_>>(), oracle);
+        }
+    }
+
+    #[test]
+    fn what_a_capture_says_does_not_fill_the_memory() {
+        let mut ends = EndsToCome::default();
+        let added = (0..1_000_000).filter(|_| ends.add(i64::MAX)).count();
+        assert_eq!(added, EndsToCome::COUNT_MAX);
+    }
+}
