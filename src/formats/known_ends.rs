@@ -59,7 +59,8 @@ impl KnownEnds {
 
     /// Adds the next event of the capture to those of the batch, or moves it to its begin if it is an end that says nothing
     /// more.
-    #[inline]
+    #[inline(always)] // as the builder of batches, which says why
+    #[expect(clippy::inline_always, reason = "see there")]
     pub fn push(&mut self, events: &mut Vec<Event>, event: Event) {
         if let Some(begin) = self.begin_for(&event, events.len())
             && let Some(begin) = events.get_mut(begin as usize)

@@ -104,11 +104,16 @@ impl<T> OpenLanes<T> {
     }
 
     /// Takes the open begin at `position` out, and returns its lane and payload.
+    #[inline]
     pub fn take(&mut self, position: usize) -> (u16, T) {
         // The innermost nearly always, for which nothing has to move.
-        let innermost = if position + 1 == self.open.len() { self.open.pop() } else { None };
-        let open = innermost.unwrap_or_else(|| self.open.remove(position));
-        (open.lane, open.payload)
+        if position + 1 == self.open.len()
+            && let Some(Open { lane, payload, .. }) = self.open.pop()
+        {
+            return (lane, payload);
+        }
+        let Open { lane, payload, .. } = self.open.remove(position);
+        (lane, payload)
     }
 
     /// Takes all open begins out, outermost first.

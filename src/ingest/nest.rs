@@ -384,7 +384,9 @@ impl<'a> Nester<'a> {
             return Ok(());
         };
         let (lane, begin) = open.take(innermost);
-        self.span(track, lane, &begin, end_ns, &Detail::decode(blob)).map(drop)
+        let detail =
+            if blob.is_empty() { self.detail(&begin.blob)? } else { self.detail_of(&begin, &Detail::decode(blob))? };
+        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
     /// Closes the innermost open begin, or the innermost of the name that the end gives.
@@ -430,14 +432,30 @@ impl<'a> Nester<'a> {
         end_ns: i64,
         end: &Detail<'_>,
     ) -> io::Result<LaneIdx> {
-        let detail = if end.is_empty() {
-            self.detail(&begin.blob)?
-        } else {
-            let merged = Detail::decode(&begin.blob).ended_by(end);
-            self.detail(&merged)?
-        };
-        let end_ns = end_ns.max(begin.start_ns);
-        let row = Row { start_ns: begin.start_ns, value: end_ns.abs_diff(begin.start_ns), detail, name: begin.name.0 };
+        let detail = self.detail_of(begin, end)?;
+        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
+    }
+
+    /// Keeps the details of a begin, with what its end adds to them.
+    fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
+        if end.is_empty() {
+            return self.detail(&begin.blob);
+        }
+        let merged = Detail::decode(&begin.blob).ended_by(end);
+        self.detail(&merged)
+    }
+
+    #[inline]
+    fn ended(
+        &mut self,
+        track: TrackIdx,
+        lane: u16,
+        (start_ns, name): (i64, NameIdx),
+        end_ns: i64,
+        detail: u64,
+    ) -> io::Result<LaneIdx> {
+        let end_ns = end_ns.max(start_ns);
+        let row = Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: name.0 };
         self.push_span(track, lane, row, end_ns)
     }
 
@@ -512,7 +530,8 @@ impl<'a> Nester<'a> {
         self.writer.lane_end_ns(lane)
     }
 
-    #[inline]
+    #[inline(always)] // as `RowSink::push`
+    #[expect(clippy::inline_always, reason = "see there")]
     fn push_span(&mut self, track: TrackIdx, depth: u16, row: Row, end_ns: i64) -> io::Result<LaneIdx> {
         let lane = self.span_lane(track, depth);
         self.push_to(lane, track, row, end_ns)?;
