@@ -5,12 +5,15 @@
 //! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
 //! [`ties`], all others come in order.
 
+mod asynchronous;
 mod points;
+mod spans;
 
 use std::io;
 use std::sync::Arc;
 
-use super::asyncs::{AsyncTrees, TreeId};
+use self::spans::OpenBegin;
+use super::asyncs::AsyncTrees;
 use super::ends_to_come::EndsToCome;
 use super::flame::{FlameChart, FlameSpan};
 use super::heads::Stretch;
@@ -86,15 +89,6 @@ struct TrackState {
     open: OpenLanes<OpenBegin>,
     ends: EndsToCome,
     end_ns: Option<i64>,
-}
-
-/// A begin whose end has not come.
-struct OpenBegin {
-    start_ns: i64,
-    name: NameIdx,
-    blob: Box<[u8]>,
-    /// A complete span without a duration: no end closes it.
-    endless: bool,
 }
 
 /// A state of a thread.
@@ -261,27 +255,6 @@ impl<'a> Nester<'a> {
         }
     }
 
-    /// Translates an event of a track that is one of many siblings to one of the row that its tree has.
-    fn sibling(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let id = TreeId::Sibling(event.track);
-        let track = match (self.asyncs.track_of(id), event.kind) {
-            (Some(track), _) => track,
-            (None, EventKind::End) => {
-                self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
-                return Ok(());
-            }
-            (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
-        };
-        // Its row is free when its last span ends, so an end that is told ahead makes a span that is complete.
-        let is_ended = event.kind == EventKind::Begin && event.value > 0;
-        let kind = if is_ended { EventKind::Complete } else { event.kind };
-        self.event_of_row(&Event { track, kind, ..*event }, blob)?;
-        if self.track(track).open.innermost().is_none() {
-            self.asyncs.close(id);
-        }
-        Ok(())
-    }
-
     fn event_of_row(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         self.end_known(event.track, event.ts_ns)?;
         match event.kind {
@@ -307,227 +280,6 @@ impl<'a> Nester<'a> {
             | EventKind::AsyncStepInto
             | EventKind::AsyncStepPast => self.asynchronous(event, blob),
         }
-    }
-
-    fn complete(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        if event.flags.has(EventFlags::UNFINISHED) {
-            self.begin(event.track, event, blob, true);
-            return Ok(());
-        }
-        let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.complete_row(event.track, row, end_ns)
-    }
-
-    fn complete_row(&mut self, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
-        let state = self.track(track);
-        state.open.close_ended(row.start_ns);
-        let nothing = OpenBegin::nothing();
-        let Some(placed) = state.open.place(Some(end_ns), nothing) else {
-            self.lose(Loss::DeepNesting, track, row.start_ns);
-            return Ok(());
-        };
-        if placed.overlaps {
-            self.lose(Loss::Overlap, track, row.start_ns);
-        }
-        self.push_span(track, placed.lane, row, end_ns)?;
-        Ok(())
-    }
-
-    /// What is kept of a complete span, and its end: one beyond the end of time is cut to it.
-    #[inline]
-    fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
-        let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
-        let detail = self.detail(blob)?;
-        Ok((Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: event.name.0 }, end_ns))
-    }
-
-    /// A span of a sorted capture, which knows its lane.
-    fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let lane = self.span_lane(event.track, event.depth);
-        if event.ts_ns < self.writer.lane_end_ns(lane) {
-            // The capture contradicts itself; the span is placed as if it came unsorted.
-            return self.complete(event, blob);
-        }
-        let (row, end_ns) = self.complete_row_of(event, blob)?;
-        self.push_to(lane, event.track, row, end_ns)?;
-        if event.flags.has(EventFlags::UNFINISHED) {
-            self.writer.mark_unfinished(lane);
-        }
-        Ok(())
-    }
-
-    fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
-        let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob: blob.into(), endless };
-        let state = self.track(track);
-        state.open.close_ended(event.ts_ns);
-        state.saw(event.ts_ns);
-        if state.open.place(None, begin).is_none() {
-            self.lose(Loss::DeepNesting, track, event.ts_ns);
-        }
-        self.saw(event.ts_ns);
-    }
-
-    /// Ends what is told to end by `to_ns`.
-    #[inline]
-    fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
-        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(|state| state.ends.take(to_ns)) {
-            self.end_innermost(track, end_ns, &[])?;
-        }
-        Ok(())
-    }
-
-    /// Closes the innermost open begin.
-    fn end_innermost(&mut self, track: TrackIdx, end_ns: i64, blob: &[u8]) -> io::Result<()> {
-        let open = &mut self.track(track).open;
-        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
-            self.lose(Loss::UnmatchedEnd, track, end_ns);
-            return Ok(());
-        };
-        let (lane, begin) = open.take(innermost);
-        let detail =
-            if blob.is_empty() { self.detail(&begin.blob)? } else { self.detail_of(&begin, &Detail::decode(blob))? };
-        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
-    }
-
-    /// Closes the innermost open begin, or the innermost of the name that the end gives.
-    fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
-        if event.flags.has(EventFlags::UNNAMED) {
-            return self.end_innermost(track, event.ts_ns, blob);
-        }
-        let (names, text) = (self.names, self.names.text_index(event.name));
-        let open = &mut self.track(track).open;
-        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
-            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
-            return Ok(());
-        };
-        if names.text_index(open.get(innermost).name) == text {
-            return self.end_innermost(track, event.ts_ns, blob);
-        }
-        let named = open.innermost_where(|begin| !begin.endless && names.text_index(begin.name) == text);
-        self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
-        self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
-    }
-
-    /// Closes the open begin at `position`, and those inside of it, at `ts_ns`.
-    fn close(&mut self, track: TrackIdx, position: usize, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
-        loop {
-            let open = &mut self.track(track).open;
-            let Some(innermost) = open.innermost_where(|begin| !begin.endless) else { return Ok(()) };
-            let (lane, begin) = open.take(innermost.max(position));
-            if innermost <= position {
-                self.span(track, lane, &begin, ts_ns, end)?;
-                return Ok(());
-            }
-            self.lose(Loss::TruncatedSpan, track, begin.start_ns);
-            self.span(track, lane, &begin, ts_ns, &Detail::default())?;
-        }
-    }
-
-    /// Writes a begin that ends at `end_ns`, with what its end adds to its details.
-    fn span(
-        &mut self,
-        track: TrackIdx,
-        lane: u16,
-        begin: &OpenBegin,
-        end_ns: i64,
-        end: &Detail<'_>,
-    ) -> io::Result<LaneIdx> {
-        let detail = self.detail_of(begin, end)?;
-        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
-    }
-
-    /// Keeps the details of a begin, with what its end adds to them.
-    fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
-        if end.is_empty() {
-            return self.detail(&begin.blob);
-        }
-        let merged = Detail::decode(&begin.blob).ended_by(end);
-        self.detail(&merged)
-    }
-
-    #[inline]
-    fn ended(
-        &mut self,
-        track: TrackIdx,
-        lane: u16,
-        (start_ns, name): (i64, NameIdx),
-        end_ns: i64,
-        detail: u64,
-    ) -> io::Result<LaneIdx> {
-        let end_ns = end_ns.max(start_ns);
-        let row = Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: name.0 };
-        self.push_span(track, lane, row, end_ns)
-    }
-
-    /// Translates an event of an async id to one of the track that its tree has.
-    fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
-        let id = TreeId::Id(event.value);
-        let known = self.asyncs.track_of(id);
-        if known.is_none() && event.kind == EventKind::AsyncEnd {
-            // Recording began inside the span; what is known is that it ended here.
-            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
-        }
-        let track = match known {
-            Some(track) => track,
-            None => self.asyncs.open(id, event, self.names, &mut self.registry),
-        };
-        match event.kind {
-            EventKind::AsyncBegin => self.begin(track, event, blob, false),
-            EventKind::AsyncEnd if known.is_some() => {
-                if self.asyncs.leave_step(id) {
-                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
-                }
-                self.end_async(track, event, blob)?;
-            }
-            EventKind::AsyncStepInto => {
-                if self.asyncs.leave_step(id) {
-                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
-                }
-                self.asyncs.enter_step(id);
-                self.begin(track, event, blob, false);
-            }
-            EventKind::AsyncStepPast => {
-                let start_ns = self.asyncs.pass_step(id, event.ts_ns);
-                let row = Row {
-                    start_ns,
-                    value: event.ts_ns.abs_diff(start_ns),
-                    detail: self.detail(blob)?,
-                    name: event.name.0,
-                };
-                let mut lane = self.track(track).open.count().min(1) as u16;
-                while self.span_lane_end_ns(track, lane) > start_ns {
-                    lane = lane.saturating_add(1);
-                }
-                self.push_span(track, lane, row, event.ts_ns)?;
-            }
-            _ => self.instant(track, event, blob)?,
-        }
-        if self.track(track).open.innermost().is_none() {
-            self.asyncs.close(id);
-        }
-        Ok(())
-    }
-
-    /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
-    fn end_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
-        if event.flags.has(EventFlags::UNNAMED) {
-            return self.end(track, event, blob);
-        }
-        let names = self.names;
-        let text = names.text_index(event.name);
-        let open = &mut self.track(track).open;
-        let is_named = |begin: &OpenBegin| !begin.endless && names.text_index(begin.name) == text;
-        let Some(closed) = open.innermost_where(is_named) else {
-            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
-            return Ok(());
-        };
-        let (lane, begin) = open.take(closed);
-        self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
-    }
-
-    fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> i64 {
-        let lane = self.span_lane(track, depth);
-        self.writer.lane_end_ns(lane)
     }
 
     #[inline(always)] // as `RowSink::push`
@@ -588,12 +340,5 @@ impl<'a> Nester<'a> {
 impl TrackState {
     fn saw(&mut self, ts_ns: i64) {
         self.end_ns = Some(self.end_ns.map_or(ts_ns, |end_ns| end_ns.max(ts_ns)));
-    }
-}
-
-impl OpenBegin {
-    /// What stands for a complete span, which is already written.
-    fn nothing() -> Self {
-        Self { start_ns: 0, name: NameIdx::EMPTY, blob: Box::default(), endless: true }
     }
 }

@@ -1,0 +1,105 @@
+//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the row that their
+//! tree has.
+
+use std::io;
+
+use super::Nester;
+use super::spans::OpenBegin;
+use crate::ingest::asyncs::TreeId;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Loss, TrackIdx};
+use crate::store::Row;
+
+impl Nester<'_> {
+    /// Translates an event of a track that is one of many siblings to one of the row that its tree has.
+    pub(super) fn sibling(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let id = TreeId::Sibling(event.track);
+        let track = match (self.asyncs.track_of(id), event.kind) {
+            (Some(track), _) => track,
+            (None, EventKind::End) => {
+                self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+                return Ok(());
+            }
+            (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
+        };
+        // Its row is free when its last span ends, so an end that is told ahead makes a span that is complete.
+        let is_ended = event.kind == EventKind::Begin && event.value > 0;
+        let kind = if is_ended { EventKind::Complete } else { event.kind };
+        self.event_of_row(&Event { track, kind, ..*event }, blob)?;
+        if self.track(track).open.innermost().is_none() {
+            self.asyncs.close(id);
+        }
+        Ok(())
+    }
+
+    /// Translates an event of an async id to one of the track that its tree has.
+    pub(super) fn asynchronous(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let id = TreeId::Id(event.value);
+        let known = self.asyncs.track_of(id);
+        if known.is_none() && event.kind == EventKind::AsyncEnd {
+            // Recording began inside the span; what is known is that it ended here.
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+        }
+        let track = match known {
+            Some(track) => track,
+            None => self.asyncs.open(id, event, self.names, &mut self.registry),
+        };
+        match event.kind {
+            EventKind::AsyncBegin => self.begin(track, event, blob, false),
+            EventKind::AsyncEnd if known.is_some() => {
+                if self.asyncs.leave_step(id) {
+                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
+                }
+                self.end_async(track, event, blob)?;
+            }
+            EventKind::AsyncStepInto => {
+                if self.asyncs.leave_step(id) {
+                    self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
+                }
+                self.asyncs.enter_step(id);
+                self.begin(track, event, blob, false);
+            }
+            EventKind::AsyncStepPast => {
+                let start_ns = self.asyncs.pass_step(id, event.ts_ns);
+                let row = Row {
+                    start_ns,
+                    value: event.ts_ns.abs_diff(start_ns),
+                    detail: self.detail(blob)?,
+                    name: event.name.0,
+                };
+                let mut lane = self.track(track).open.count().min(1) as u16;
+                while self.span_lane_end_ns(track, lane) > start_ns {
+                    lane = lane.saturating_add(1);
+                }
+                self.push_span(track, lane, row, event.ts_ns)?;
+            }
+            _ => self.instant(track, event, blob)?,
+        }
+        if self.track(track).open.innermost().is_none() {
+            self.asyncs.close(id);
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
+    fn end_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if event.flags.has(EventFlags::UNNAMED) {
+            return self.end(track, event, blob);
+        }
+        let names = self.names;
+        let text = names.text_index(event.name);
+        let open = &mut self.track(track).open;
+        let is_named = |begin: &OpenBegin| !begin.endless && names.text_index(begin.name) == text;
+        let Some(closed) = open.innermost_where(is_named) else {
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+            return Ok(());
+        };
+        let (lane, begin) = open.take(closed);
+        self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
+    }
+
+    fn span_lane_end_ns(&mut self, track: TrackIdx, depth: u16) -> i64 {
+        let lane = self.span_lane(track, depth);
+        self.writer.lane_end_ns(lane)
+    }
+}

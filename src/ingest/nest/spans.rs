@@ -1,0 +1,176 @@
+//! The spans of one track: complete ones, and begins with their ends.
+
+use std::io;
+
+use super::Nester;
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
+use crate::store::{LaneIdx, Row};
+
+/// A begin whose end has not come.
+pub(super) struct OpenBegin {
+    pub(super) start_ns: i64,
+    pub(super) name: NameIdx,
+    blob: Box<[u8]>,
+    /// A complete span without a duration: no end closes it.
+    pub(super) endless: bool,
+}
+
+impl Nester<'_> {
+    pub(super) fn complete(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if event.flags.has(EventFlags::UNFINISHED) {
+            self.begin(event.track, event, blob, true);
+            return Ok(());
+        }
+        let (row, end_ns) = self.complete_row_of(event, blob)?;
+        self.complete_row(event.track, row, end_ns)
+    }
+
+    fn complete_row(&mut self, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
+        let state = self.track(track);
+        state.open.close_ended(row.start_ns);
+        let nothing = OpenBegin::nothing();
+        let Some(placed) = state.open.place(Some(end_ns), nothing) else {
+            self.lose(Loss::DeepNesting, track, row.start_ns);
+            return Ok(());
+        };
+        if placed.overlaps {
+            self.lose(Loss::Overlap, track, row.start_ns);
+        }
+        self.push_span(track, placed.lane, row, end_ns)?;
+        Ok(())
+    }
+
+    /// What is kept of a complete span, and its end: one beyond the end of time is cut to it.
+    #[inline]
+    fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
+        let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
+        let detail = self.detail(blob)?;
+        Ok((Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: event.name.0 }, end_ns))
+    }
+
+    /// A span of a sorted capture, which knows its lane.
+    pub(super) fn placed(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let lane = self.span_lane(event.track, event.depth);
+        if event.ts_ns < self.writer.lane_end_ns(lane) {
+            // The capture contradicts itself; the span is placed as if it came unsorted.
+            return self.complete(event, blob);
+        }
+        let (row, end_ns) = self.complete_row_of(event, blob)?;
+        self.push_to(lane, event.track, row, end_ns)?;
+        if event.flags.has(EventFlags::UNFINISHED) {
+            self.writer.mark_unfinished(lane);
+        }
+        Ok(())
+    }
+
+    pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
+        let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob: blob.into(), endless };
+        let state = self.track(track);
+        state.open.close_ended(event.ts_ns);
+        state.saw(event.ts_ns);
+        if state.open.place(None, begin).is_none() {
+            self.lose(Loss::DeepNesting, track, event.ts_ns);
+        }
+        self.saw(event.ts_ns);
+    }
+
+    /// Ends what is told to end by `to_ns`.
+    #[inline]
+    pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
+        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(|state| state.ends.take(to_ns)) {
+            self.end_innermost(track, end_ns, &[])?;
+        }
+        Ok(())
+    }
+
+    /// Closes the innermost open begin.
+    fn end_innermost(&mut self, track: TrackIdx, end_ns: i64, blob: &[u8]) -> io::Result<()> {
+        let open = &mut self.track(track).open;
+        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
+            self.lose(Loss::UnmatchedEnd, track, end_ns);
+            return Ok(());
+        };
+        let (lane, begin) = open.take(innermost);
+        let detail =
+            if blob.is_empty() { self.detail(&begin.blob)? } else { self.detail_of(&begin, &Detail::decode(blob))? };
+        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
+    }
+
+    /// Closes the innermost open begin, or the innermost of the name that the end gives.
+    pub(super) fn end(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) -> io::Result<()> {
+        if event.flags.has(EventFlags::UNNAMED) {
+            return self.end_innermost(track, event.ts_ns, blob);
+        }
+        let (names, text) = (self.names, self.names.text_index(event.name));
+        let open = &mut self.track(track).open;
+        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
+            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+            return Ok(());
+        };
+        if names.text_index(open.get(innermost).name) == text {
+            return self.end_innermost(track, event.ts_ns, blob);
+        }
+        let named = open.innermost_where(|begin| !begin.endless && names.text_index(begin.name) == text);
+        self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
+        self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
+    }
+
+    /// Closes the open begin at `position`, and those inside of it, at `ts_ns`.
+    fn close(&mut self, track: TrackIdx, position: usize, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
+        loop {
+            let open = &mut self.track(track).open;
+            let Some(innermost) = open.innermost_where(|begin| !begin.endless) else { return Ok(()) };
+            let (lane, begin) = open.take(innermost.max(position));
+            if innermost <= position {
+                self.span(track, lane, &begin, ts_ns, end)?;
+                return Ok(());
+            }
+            self.lose(Loss::TruncatedSpan, track, begin.start_ns);
+            self.span(track, lane, &begin, ts_ns, &Detail::default())?;
+        }
+    }
+
+    /// Writes a begin that ends at `end_ns`, with what its end adds to its details.
+    pub(super) fn span(
+        &mut self,
+        track: TrackIdx,
+        lane: u16,
+        begin: &OpenBegin,
+        end_ns: i64,
+        end: &Detail<'_>,
+    ) -> io::Result<LaneIdx> {
+        let detail = self.detail_of(begin, end)?;
+        self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail)
+    }
+
+    /// Keeps the details of a begin, with what its end adds to them.
+    fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
+        if end.is_empty() {
+            return self.detail(&begin.blob);
+        }
+        let merged = Detail::decode(&begin.blob).ended_by(end);
+        self.detail(&merged)
+    }
+
+    #[inline]
+    fn ended(
+        &mut self,
+        track: TrackIdx,
+        lane: u16,
+        (start_ns, name): (i64, NameIdx),
+        end_ns: i64,
+        detail: u64,
+    ) -> io::Result<LaneIdx> {
+        let end_ns = end_ns.max(start_ns);
+        let row = Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: name.0 };
+        self.push_span(track, lane, row, end_ns)
+    }
+}
+
+impl OpenBegin {
+    /// What stands for a complete span, which is already written.
+    fn nothing() -> Self {
+        Self { start_ns: 0, name: NameIdx::EMPTY, blob: Box::default(), endless: true }
+    }
+}
