@@ -10,7 +10,7 @@ use longspan::formats::source::Source;
 use longspan::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
 use longspan::model::args::Detail;
 use longspan::model::{
-    Batch, Chunk, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
+    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
 };
 
 /// No format says an event in less than half a byte; beyond this, something is read again and again.
@@ -38,7 +38,8 @@ pub struct Seen {
     pub stack: Vec<String>,
 }
 
-/// All that a reader hands on, in order of time and, at the same time, of the capture.
+/// All that a reader hands on, in order of time and, at the same time, by track and in order of the capture. An end that
+/// came with its begin is one like any other, before all else of its time: which ones do depends on the batches.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Reading {
     pub events: Vec<Seen>,
@@ -54,7 +55,18 @@ impl Reading {
         track: impl Fn(usize) -> TrackKey,
         stack: impl Fn(StackIdx) -> Vec<String>,
     ) {
-        for event in &chunk.events {
+        let is_ended = |event: &&Event| event.kind == EventKind::Begin && event.value > 0;
+        let end_of = |begin: &Event| Event {
+            ts_ns: begin.ts_ns.saturating_add_unsigned(begin.value),
+            kind: EventKind::End,
+            flags: EventFlags::UNNAMED,
+            name: NameIdx::EMPTY,
+            value: 0,
+            detail: 0,
+            ..*begin
+        };
+        let ends: Vec<Event> = chunk.events.iter().filter(is_ended).map(end_of).collect();
+        for event in ends.iter().chain(&chunk.events) {
             let detail = Detail::decode(chunk.details.blob(event.detail));
             let (text, category) = name(event.name);
             let is_sample = event.kind == EventKind::Sample;
@@ -64,7 +76,7 @@ impl Reading {
                 name: text.to_owned(),
                 category: category.map(str::to_owned),
                 track: track(event.track.index()),
-                value: if is_sample { 0 } else { event.value },
+                value: if is_sample || is_ended(&event) { 0 } else { event.value },
                 depth: event.depth,
                 // How the batches were cut is not what the capture says.
                 flags: event.flags.without(EventFlags::LATE),
@@ -112,7 +124,7 @@ pub fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError>
         }
         Reader::Chunks(capture) => read_chunks(&capture),
     };
-    reading.events.sort_by_key(|event| event.ts_ns);
+    reading.events.sort_by_cached_key(|event| (event.ts_ns, format!("{:?}", event.track)));
     Ok(reading)
 }
 
