@@ -300,26 +300,36 @@ impl<'a> Nester<'a> {
         self.writer.push(lane, row)
     }
 
+    #[inline]
     fn span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
-        let state = self.track(track);
-        let depth_index = usize::from(depth);
-        if let Some(&Some(lane)) = state.spans.get(depth_index) {
-            return lane;
+        match self.track(track).spans.get(usize::from(depth)) {
+            Some(&Some(lane)) => lane,
+            _ => self.add_span_lane(track, depth),
         }
+    }
+
+    #[cold]
+    fn add_span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
         let lane = self.writer.add_lane(track, LaneKind::Spans, depth);
-        let state = self.track(track);
-        if state.spans.len() <= depth_index {
-            state.spans.resize(depth_index + 1, None);
+        let spans = &mut self.track(track).spans;
+        if spans.len() <= usize::from(depth) {
+            spans.resize(usize::from(depth) + 1, None);
         }
-        state.spans[depth_index] = Some(lane);
+        spans[usize::from(depth)] = Some(lane);
         lane
     }
 
+    #[inline]
     fn track(&mut self, track: TrackIdx) -> &mut TrackState {
         if self.tracks.len() <= track.index() {
-            self.tracks.resize_with(track.index() + 1, TrackState::default);
+            self.add_tracks(track);
         }
         &mut self.tracks[track.index()]
+    }
+
+    #[cold]
+    fn add_tracks(&mut self, to: TrackIdx) {
+        self.tracks.resize_with(to.index() + 1, TrackState::default);
     }
 
     fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
