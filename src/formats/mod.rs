@@ -10,6 +10,7 @@ mod args;
 mod batch;
 pub mod chrome_json;
 mod chunked;
+mod clock_sync;
 pub mod collapsed;
 pub mod cpuprofile;
 mod decimal;
@@ -94,6 +95,17 @@ pub trait BatchSink {
     /// # Errors
     /// [`ReadError::Sink`] when the batch cannot be kept; the reader then stops.
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError>;
+
+    /// Where the next batch goes: what [`Self::move_from`] is told later. Of no use to a sink that keeps no batches.
+    fn position(&self) -> usize {
+        0
+    }
+
+    /// Moves the events of all batches from a position on in time; `why` is a sentence for the user. Events that would
+    /// leave 64-bit nanoseconds stay at the end of time. Nothing to do for a sink that keeps no batches.
+    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
+        _ = (position, by_ns, why);
+    }
 }
 
 /// A format that is parsed from front to back.

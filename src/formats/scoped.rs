@@ -1,13 +1,16 @@
 //! Keeps what one file of several holds apart from the others, whether they are in an archive or were given together:
 //! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids; those of
-//! later ones get the name of their file. Moves a file in time by its offset.
+//! later ones get the name of their file. Moves a file in time by its offset, and to the clock of the files before it where
+//! they share a clock sync.
 
 use std::sync::Arc;
 
 use rustc_hash::FxHashSet;
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::clock_sync::{ClockSyncs, KnownSyncs};
 use super::{BatchSink, ReadError};
+use crate::base::units::signed_time_text;
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Place, TrackKind};
 
 /// What is known of a file of several.
@@ -34,12 +37,48 @@ pub(super) struct Scoped<'a> {
     /// Those that the capture itself has labelled, perhaps in a batch before their first event.
     own_labels: FxHashSet<Id>,
     /// Whether an event came.
-    pub(super) had_events: bool,
+    had_events: bool,
+    clock_syncs: ClockSyncs,
+    /// What the file says of the time of day, until it is known how it is moved.
+    utc_offset_ns: Option<i64>,
+    /// Where in the sink the file begins.
+    start: usize,
 }
 
 impl<'a> Scoped<'a> {
     pub(super) fn new(sink: &'a mut dyn BatchSink, scope: Scope) -> Self {
-        Self { sink, scope, labelled: FxHashSet::default(), own_labels: FxHashSet::default(), had_events: false }
+        Self {
+            start: sink.position(),
+            sink,
+            scope,
+            labelled: FxHashSet::default(),
+            own_labels: FxHashSet::default(),
+            had_events: false,
+            clock_syncs: ClockSyncs::default(),
+            utc_offset_ns: None,
+        }
+    }
+
+    /// Ends the file: moves it to the clock of the files before it, if it shares a clock sync with them. Its offset is added
+    /// to that. Returns whether an event came.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub(super) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
+        let (by_ns, id) = known.take(self.clock_syncs).unwrap_or_default();
+        if by_ns != 0 {
+            let (file, by) = (&self.scope.file, signed_time_text(by_ns));
+            let why = format!("{file} is moved by {by}, to where its clock sync {id} is in the files before it.");
+            self.sink.move_from(self.start, by_ns, why);
+        }
+        if let Some(offset_ns) = self.utc_offset_ns {
+            // The times of this file are moved, the world's are not.
+            let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
+            let mut batch = only_losses(Losses::default());
+            batch.metadata.push(Metadata::Utc { offset_ns });
+            self.sink.accept(batch)?;
+        }
+        Ok(self.had_events)
     }
 
     fn id(&self, pid: &mut Id) {
@@ -65,8 +104,8 @@ impl<'a> Scoped<'a> {
             | Metadata::KernelName { pid, .. }
             | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
             Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
-            // The times of this file are moved, the world's are not.
-            Metadata::Utc { offset_ns } => *offset_ns = offset_ns.saturating_sub(self.scope.offset_ns),
+            // Told when the file ends.
+            Metadata::Utc { .. } => {}
         }
     }
 
@@ -128,6 +167,16 @@ impl<'a> Scoped<'a> {
 impl BatchSink for Scoped<'_> {
     fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
         self.had_events |= !batch.chunk.events.is_empty();
+        if !self.scope.is_alone {
+            self.clock_syncs.look_at(&batch, self.sink.position());
+        }
+        batch.metadata.retain(|metadata| match metadata {
+            Metadata::Utc { offset_ns } => {
+                self.utc_offset_ns.get_or_insert(*offset_ns);
+                false
+            }
+            _ => true,
+        });
         batch.metadata.iter_mut().for_each(|metadata| self.metadata(metadata));
         for track in &mut batch.tracks {
             self.id(&mut track.pid);
@@ -148,9 +197,18 @@ impl BatchSink for Scoped<'_> {
         batch.losses = std::mem::take(&mut batch.losses).in_file(file, self.scope.offset_ns);
         self.sink.accept(batch)
     }
+
+    fn position(&self) -> usize {
+        self.sink.position()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
+        self.clock_syncs.move_from(position, by_ns);
+        self.sink.move_from(position, by_ns, why);
+    }
 }
 
-/// A batch that only says what was lost.
+/// A batch without events, which says what was lost.
 pub(super) fn only_losses(losses: Losses) -> Batch {
     Batch { names: vec![crate::model::NameRow::default()], losses, ..Batch::default() }
 }

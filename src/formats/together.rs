@@ -6,6 +6,7 @@
 
 use std::path::Path;
 
+use super::clock_sync::KnownSyncs;
 use super::scoped::{Scope, Scoped, only_losses};
 use super::{BatchSink, ReadContext, ReadError, Reader, StreamReader, chunked, detect};
 use crate::model::{Loss, Losses, Place, Sources};
@@ -29,6 +30,7 @@ impl StreamReader for Together {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let (mut is_first, mut read, mut refused) = (true, 0, None);
+        let mut clock_syncs = KnownSyncs::default();
         for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
             let is_alone = self.sources.files().len() == 1;
@@ -47,7 +49,7 @@ impl StreamReader for Together {
                     refused.get_or_insert(error);
                 }
             }
-            is_first &= !scoped.had_events;
+            is_first &= !scoped.finish(&mut clock_syncs)?;
         }
         match refused {
             Some(error) if read == 0 && is_first => Err(error),

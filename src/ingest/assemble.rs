@@ -21,6 +21,8 @@ pub struct Assembler<'a> {
     pub losses: Losses,
     /// All chunks so far.
     pub chunks: KeptChunks,
+    /// What the user should know.
+    pub notes: Vec<String>,
     /// By row of the reader's names: those that it tells once for many batches.
     known_names: Vec<NameIdx>,
     progress: &'a Progress,
@@ -36,6 +38,7 @@ impl<'a> Assembler<'a> {
             registry: Registry::default(),
             losses: Losses::default(),
             chunks,
+            notes: Vec::new(),
             known_names: Vec::new(),
             progress,
         }
@@ -65,5 +68,15 @@ impl BatchSink for Assembler<'_> {
         self.progress.add_events(chunk.events.len() as u64);
         self.progress.density().add(chunk.events.iter().step_by(DENSITY_STEP).map(|event| event.ts_ns));
         self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))
+    }
+
+    /// Batches without events are not kept, so chunks are counted instead.
+    fn position(&self) -> usize {
+        self.chunks.count()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
+        self.chunks.move_from(position, by_ns);
+        self.notes.push(why);
     }
 }

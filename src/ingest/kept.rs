@@ -17,6 +17,8 @@ const MEMORY_SHARE: f64 = 0.5;
 pub struct KeptChunks {
     heads: Vec<ChunkHead>,
     chunks: Vec<Mutex<Kept>>,
+    /// By chunk: what is added to its times when it is asked for.
+    moved_by_ns: Vec<i64>,
     budget: Budget,
     spill: Arc<SpillFile>,
 }
@@ -32,7 +34,7 @@ impl KeptChunks {
     /// An empty collection.
     #[must_use]
     pub fn new(budget: Budget, spill: Arc<SpillFile>) -> Self {
-        Self { heads: Vec::new(), chunks: Vec::new(), budget, spill }
+        Self { heads: Vec::new(), chunks: Vec::new(), moved_by_ns: Vec::new(), budget, spill }
     }
 
     /// Keeps a sorted chunk; one without events is dropped.
@@ -53,7 +55,23 @@ impl KeptChunks {
             None => Kept::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns },
         };
         self.chunks.push(Mutex::new(kept));
+        self.moved_by_ns.push(0);
         Ok(())
+    }
+
+    /// How many chunks there are.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.chunks.len()
+    }
+
+    /// Moves all chunks from the one at `first` on in time. What would leave 64-bit nanoseconds stays at the end of time.
+    pub fn move_from(&mut self, first: usize, by_ns: i64) {
+        for (head, moved_by_ns) in self.heads[first..].iter_mut().zip(&mut self.moved_by_ns[first..]) {
+            *moved_by_ns = moved_by_ns.saturating_add(by_ns);
+            head.min_ts_ns = head.min_ts_ns.saturating_add(by_ns);
+            head.max_ts_ns = head.max_ts_ns.saturating_add(by_ns);
+        }
     }
 }
 
@@ -68,13 +86,46 @@ impl ChunkSource for KeptChunks {
             let mut kept = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::replace(&mut *kept, Kept::Taken)
         };
-        match kept {
-            Kept::Memory(chunk, _) => Ok(chunk),
+        let mut loaded = match kept {
+            Kept::Memory(chunk, _) => chunk,
             Kept::Spilled { block, max_lateness_ns } => match self.spill.read(block) {
-                Ok((chunk, _)) => Ok(Chunk { max_lateness_ns, ..chunk }),
-                Err(error) => Err(ReadError::Sink(Box::new(error))),
+                Ok((chunk, _)) => Chunk { max_lateness_ns, ..chunk },
+                Err(error) => return Err(ReadError::Sink(Box::new(error))),
             },
-            Kept::Taken => Ok(Chunk::default()),
+            Kept::Taken => Chunk::default(),
+        };
+        match self.moved_by_ns[chunk] {
+            0 => {}
+            by_ns => {
+                loaded.events.iter_mut().for_each(|event| event.ts_ns = event.ts_ns.saturating_add(by_ns));
+            }
+        }
+        Ok(loaded)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx};
+
+    #[test]
+    fn chunks_are_moved_from_the_one_that_is_said_on_wherever_they_are_kept() {
+        for limit_bytes in [1, 1 << 30] {
+            let spill = SpillFile::create(&std::env::temp_dir()).unwrap();
+            let mut kept = KeptChunks::new(Budget::new(limit_bytes), Arc::new(spill));
+            for ts_ns in [0, 10, i64::MAX - 3] {
+                let kind = EventKind::Instant;
+                let (track, name, flags) = (TrackIdx(0), NameIdx(0), EventFlags::NONE);
+                let event = Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags };
+                kept.push(Chunk { events: vec![event], ..Chunk::default() }).unwrap();
+            }
+            kept.move_from(1, 5);
+            kept.move_from(1, 2);
+            let heads: Vec<_> = kept.heads().iter().map(|head| (head.min_ts_ns, head.max_ts_ns)).collect();
+            assert_eq!(heads, [(0, 0), (17, 17), (i64::MAX, i64::MAX)]);
+            let times = (0..3).map(|chunk| kept.load(chunk).unwrap().events[0].ts_ns);
+            assert_eq!(times.collect::<Vec<_>>(), [0, 17, i64::MAX]);
         }
     }
 }

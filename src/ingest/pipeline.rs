@@ -87,6 +87,8 @@ struct Capture {
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
+    /// What the user should know.
+    notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
 }
 
@@ -107,6 +109,7 @@ fn load(
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
     let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
+    place.notes.append(&mut capture.notes);
 
     if let Some(parts) = capture.store.take() {
         let chunks = capture.source.heads().len() as u64;
@@ -191,14 +194,15 @@ fn read(
             let kept = KeptChunks::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(kept, &context.progress);
             reader.read(&mut assembler, context)?;
-            let Assembler { names, stacks, registry, losses, chunks, .. } = assembler;
+            let Assembler { names, stacks, registry, losses, chunks, notes, .. } = assembler;
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            Capture { source: Box::new(chunks), names, stacks, registry, losses, store: None }
+            Capture { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
         }
         Reader::Chunks(chunked) => {
             let ChunkedCapture { source, names, tracks, stacks, losses, store } = *chunked;
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-            Capture { source, names, stacks, registry: Registry::from_tables(tracks), losses, store }
+            let registry = Registry::from_tables(tracks);
+            Capture { source, names, stacks, registry, losses, notes: Vec::new(), store }
         }
     })
 }

@@ -83,7 +83,7 @@ losses! {
     /// An event of a kind that is not known.
     UnknownPhase = "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a kind that is known and not shown.
-    IgnoredPhase = "ignored_phase", "Memory dumps, clock syncs and contexts are counted and not shown.";
+    IgnoredPhase = "ignored_phase", "Memory dumps and contexts are counted and not shown.";
     /// A metadata record that is not understood.
     IgnoredMetadata = "ignored_metadata", "A metadata record of an unknown kind; it changes nothing on the timeline.";
     /// A counter series whose value is not a number.

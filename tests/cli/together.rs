@@ -211,3 +211,65 @@ fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
         assert!(is_kept(files, offsets), "{files:?} {offsets:?}");
     }
 }
+
+/// Files whose clocks are told apart by clock syncs: the second has the moment of the first between two times of its own, and
+/// the third has one of the second only.
+fn synced(folder: &Path) -> [PathBuf; 4] {
+    let span = |name: &str, ts: u32| format!(r#"{{"name":"{name}","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1}}"#);
+    let sync = |ts: u32, args: &str| {
+        format!(r#"{{"name":"clock_sync","ph":"c","ts":{ts},"pid":1,"tid":1,"args":{{{args}}}}}"#)
+    };
+    let files = [
+        ("a.json", [span("a", 1_500), sync(1_000, r#""sync_id":"x""#)].join(",")),
+        (
+            "b.json",
+            [span("b", 4_600), sync(5_000, r#""sync_id":"x","issue_ts":4000"#), sync(9_000, r#""sync_id":7"#)]
+                .join(","),
+        ),
+        ("c.json", [sync(10, r#""sync_id":7"#), span("c", 20)].join(",")),
+        ("d.json", [sync(77, r#""sync_id":"y""#), span("d", 80)].join(",")),
+    ];
+    files.map(|(name, events)| {
+        let path = folder.join(name);
+        fs::write(&path, format!("[{events}]")).expect("written");
+        path
+    })
+}
+
+/// Where each span of one letter starts, in microseconds.
+fn starts(csv: &str) -> Vec<(String, i64)> {
+    let start = |record: &Vec<String>| (record[3].clone(), record[0].parse::<i64>().expect("a time") / 1000);
+    let mut starts: Vec<_> = records(csv).iter().map(start).collect();
+    starts.sort();
+    starts
+}
+
+#[test]
+fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
+    let folder = folder();
+    let files = synced(folder.path());
+    let files = files.each_ref().map(|path| text(path));
+    let at = |times: [i64; 4]| ["a", "b", "c", "d"].map(str::to_owned).into_iter().zip(times).collect::<Vec<_>>();
+    // 4500 of the second is 1000 of the first, and 10 of the third 9000 of the second.
+    let moved = [1_500, 1_100, 5_510, 80];
+    let answer = longspan(&[&["spans", "--no-cache"], &files[..]].concat());
+    let note = r#"b.json is moved by -3.5ms, to where its clock sync "x" is in the files before it."#;
+    assert!(answer.stderr.contains(note) && !answer.stderr.contains("d.json"), "{}", answer.stderr);
+    assert_eq!(starts(&answer.done()), at(moved));
+    // An offset is added to that.
+    let with_offset = [&["spans", "--no-cache", "--offset", "b.json=1ms"], &files[..]].concat();
+    assert_eq!(starts(&longspan(&with_offset).done()), at([1_500, 2_100, 5_510, 80]));
+    // The clock of the first is that of all.
+    let turned = longspan(&["spans", "--no-cache", files[2], files[1], files[0], files[3]]).done();
+    assert_eq!(starts(&turned), at([1_500 - 5_490, 1_100 - 5_490, 20, 80]));
+    // And so it is in an archive.
+    let archive = folder.path().join("all.tar");
+    let mut tar = tar::Builder::new(fs::File::create(&archive).expect("a file"));
+    files
+        .iter()
+        .for_each(|file| tar.append_path_with_name(file, Path::new(file).file_name().expect("a name")).expect("added"));
+    tar.finish().expect("written");
+    assert_eq!(starts(&longspan(&["spans", text(&archive), "--no-cache"]).done()), at(moved));
+    let info = longspan(&["info", text(&archive), "--no-cache"]).done();
+    assert!(info.contains("instants     5\n") && info.contains("losses       none"), "{info}");
+}

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::members::{Allowance, Ended, MEMBERS_MAX, Member, is_hidden, unpacked_to_file};
 use crate::base::progress::Progress;
+use crate::formats::clock_sync::KnownSyncs;
 use crate::formats::scoped::{Scope, Scoped, only_losses};
 use crate::formats::source::Source;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, chunked, detect};
@@ -58,6 +59,7 @@ struct Walk<'a> {
     count: usize,
     /// Whether the archive has one file only.
     is_alone: bool,
+    clock_syncs: KnownSyncs,
     /// Why the first file that could not be read was not.
     refused: Option<ReadError>,
 }
@@ -77,6 +79,7 @@ impl StreamReader for Archive {
             read: 0,
             count: 0,
             is_alone: false,
+            clock_syncs: KnownSyncs::default(),
             refused: None,
         };
         match self.kind {
@@ -205,7 +208,7 @@ impl Walk<'_> {
             Reader::Stream(mut reader) => reader.read(&mut scoped, &self.context),
             Reader::Chunks(capture) => chunked::read(&capture, &mut scoped, &self.context),
         };
-        self.read += usize::from(scoped.had_events);
+        self.read += usize::from(scoped.finish(&mut self.clock_syncs)?);
         read.map(|()| true)
     }
 

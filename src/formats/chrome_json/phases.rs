@@ -23,7 +23,7 @@ pub(super) enum Phase {
     Sample,
     /// What processes and threads are called, and their order.
     Metadata,
-    /// Known, and not something that a timeline shows: memory dumps, clock syncs, contexts.
+    /// Known, and not something that a timeline shows: memory dumps, contexts.
     Ignored,
     /// Nothing that is known.
     Unknown,
@@ -36,7 +36,8 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b'B' => Phase::Span(EventKind::Begin),
         b'E' => Phase::Span(EventKind::End),
         b'X' => Phase::Span(EventKind::Complete),
-        b'I' | b'i' | b'R' => Phase::Instant,
+        // A clock sync also says how the clocks of files relate that are opened together.
+        b'I' | b'i' | b'R' | b'c' => Phase::Instant,
         b'C' => Phase::Counter,
         b'b' => Phase::Async(EventKind::AsyncBegin),
         b'n' => Phase::Async(EventKind::AsyncInstant),
@@ -53,7 +54,7 @@ pub(super) fn phase(ph: &[u8]) -> Phase {
         b'N' => Phase::Object("created"),
         b'O' => Phase::Object("seen"),
         b'D' => Phase::Object("deleted"),
-        b'v' | b'V' | b'c' | b'(' | b')' => Phase::Ignored,
+        b'v' | b'V' | b'(' | b')' => Phase::Ignored,
         _ => Phase::Unknown,
     }
 }

@@ -221,10 +221,10 @@ fn what_happens_to_objects_stands_on_one_track_of_their_process() {
 
 #[test]
 fn phases_that_no_timeline_shows_are_counted() {
-    let ignored = ["v", "V", "c", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
+    let ignored = ["v", "V", "(", ")"].map(|ph| format!(r#"{{"ph":"{ph}","ts":1}}"#)).join(",");
     let unknown = r#"{"ph":"?","ts":1},{"ph":"XX","ts":1},{"ph":"","ts":1},{"ph":1,"ts":1},{"ts":1},{"ph":null}"#;
     let reading = read(&format!("[{ignored},{unknown}]"));
-    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 5)]);
+    assert_eq!(reading.lost(), [(Loss::UnknownPhase, 6), (Loss::IgnoredPhase, 4)]);
     assert!(reading.events.is_empty());
 }
 
@@ -247,4 +247,12 @@ fn names_that_are_no_text_show_their_json_and_duplicate_keys_take_the_last() {
     );
     let names: Vec<_> = events.iter().map(|event| event.name.as_str()).collect();
     assert_eq!(names, ["42", "{\"a\":1}", "", "b"]);
+}
+
+#[test]
+fn a_clock_sync_is_shown_where_it_happened() {
+    let events = clean(r#"{"ph":"c","name":"clock_sync","ts":5,"pid":1,"tid":2,"args":{"sync_id":"x","issue_ts":3}}"#);
+    let [event] = &events[..] else { panic!("{events:?}") };
+    assert_eq!((event.kind, event.ts_ns, &*event.name), (EventKind::Instant, 5000, "clock_sync"));
+    assert_eq!(event.args, r#"{"sync_id":"x","issue_ts":3}"#);
 }
