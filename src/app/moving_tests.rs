@@ -177,3 +177,36 @@ fn held_keys_zoom_and_the_home_key_shows_everything_again() {
     driven.frame(Vec::new());
     assert!((ns_per_px(&mut driven) - whole).abs() < 1e-9);
 }
+
+#[test]
+fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.frame(Vec::new());
+    // What S does alone is to zoom out, so there is to be something to be seen then.
+    driven.app.act(Command::SetNavigation(crate::ui::navigation::Navigation::STILL));
+    (0..4).for_each(|_| drop(driven.app.act(Command::Step(Step::ZoomIn))));
+    driven.frame(Vec::new());
+    let before = *driven.app.timeline_mut().unwrap().view();
+    let event = |pressed, repeat, modifiers| egui::Event::Key {
+        key: egui::Key::S,
+        physical_key: None,
+        pressed,
+        repeat,
+        modifiers,
+    };
+    // With Ctrl and Shift: the picture as it is shown.
+    driven.frame(vec![event(true, false, egui::Modifiers::COMMAND | egui::Modifiers::SHIFT)]);
+    for _ in 0..3 {
+        driven.frame(Vec::new());
+        driven.frame(vec![event(true, true, egui::Modifiers::NONE)]);
+    }
+    driven.frame(vec![event(false, false, egui::Modifiers::NONE)]);
+    let after = *driven.app.timeline_mut().unwrap().view();
+    assert_eq!((after.start_ns(), after.width_ns().to_bits()), (before.start_ns(), before.width_ns().to_bits()));
+    driven.frame(vec![event(true, false, egui::Modifiers::NONE)]);
+    let tapped = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    driven.frame(Vec::new());
+    let held = driven.app.timeline_mut().unwrap().view().ns_per_px();
+    assert!(before.ns_per_px() < tapped && tapped < held, "{} {tapped} {held}", before.ns_per_px());
+}

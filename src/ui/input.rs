@@ -207,7 +207,8 @@ fn released_at(ui: &Ui) -> Option<Pos2> {
     })
 }
 
-/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames.
+/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed with
+/// another key are for a command, also while that other key is let go of first.
 pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A held key doubles the zoom about four times a second.
     const ZOOM_E_PER_SECOND: f64 = 3.0;
@@ -216,18 +217,24 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
     const TAP_SECONDS: f64 = 0.05;
     if is_behind_another(ui) || ui.ctx().text_edit_focused() {
+        timeline.held.clear();
         return;
     }
     let (zoom, pan) = ui.input(|input| {
-        if input.modifiers.any() {
-            return (0.0, 0.0);
-        }
-        let held_seconds = |key| {
-            let taps = input.events.iter().filter(
-                |event| matches!(event, Event::Key { key: of, pressed: true, repeat: false, .. } if *of == key),
-            );
-            match taps.count() {
-                0 if input.key_down(key) => f64::from(input.stable_dt).min(TAP_SECONDS),
+        timeline.held.retain(|key| input.key_down(*key));
+        let mut held_seconds = |key| {
+            let is_tap = |event: &&Event| match event {
+                Event::Key { key: of, pressed: true, repeat: false, modifiers, .. } => *of == key && !modifiers.any(),
+                _ => false,
+            };
+            let taps = input.events.iter().filter(is_tap).count();
+            if taps > 0 && input.key_down(key) && !timeline.held.contains(&key) {
+                timeline.held.push(key);
+            }
+            match taps {
+                0 if timeline.held.contains(&key) && !input.modifiers.any() => {
+                    f64::from(input.stable_dt).min(TAP_SECONDS)
+                }
                 taps => f64::from(u8::try_from(taps).unwrap_or(u8::MAX)) * TAP_SECONDS,
             }
         };

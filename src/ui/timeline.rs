@@ -4,7 +4,7 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use egui::{Pos2, Rect, Sense, Stroke, Ui, Vec2};
+use egui::{Key, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
 use super::canvas_menu::Clicked;
 use super::input::Drag;
@@ -90,6 +90,8 @@ pub struct Timeline {
     pub(super) drag: Drag,
     /// Where the hand that drags was in the last moments: two places tell its speed, however slow the frames are.
     pub(super) hand: egui::util::History<Pos2>,
+    /// The keys that move the view as long as they are held.
+    pub(super) held: Vec<Key>,
     /// What of the map the hand has taken hold of.
     pub(super) map_grip: Option<Grip>,
     /// The file that a hand moves through time.
@@ -167,6 +169,7 @@ impl Timeline {
             now_s: 0.0,
             drag: Drag::Move,
             hand: egui::util::History::new(2..100, 0.1),
+            held: Vec::new(),
             map_grip: None,
             moving: None,
             clicked: None,
