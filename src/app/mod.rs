@@ -23,6 +23,8 @@ pub mod tasks;
 #[cfg(test)]
 mod tests;
 pub mod window;
+#[cfg(test)]
+mod written_tests;
 
 use crate::export::ExportError;
 use crate::ingest::LoadOptions;

@@ -170,6 +170,7 @@ pub fn export(
     };
     let whole = ExportOptions::whole(match format {
         ExportFormat::Native | ExportFormat::Selected => export::ExportFormat::Native { compact: false },
+        ExportFormat::Compact => export::ExportFormat::Native { compact: true },
         ExportFormat::Chrome => {
             let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
             export::ExportFormat::ChromeJson { gzip: is_gzip }

@@ -2,7 +2,7 @@
 //! from it, so that none of them can say something else.
 
 use egui::text_selection::LabelSelectionState;
-use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
+use egui::{Event, Key, KeyboardShortcut, Modifiers, Response, Ui};
 
 use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
@@ -126,6 +126,8 @@ pub struct Entry {
     pub title: &'static str,
     /// Its keys; the first is the one that is shown in menus.
     pub keys: &'static [KeyboardShortcut],
+    /// What its name leaves open; empty where that says all.
+    hint: &'static str,
     when: When,
     command: fn(&UiState) -> Command,
     checked: Option<fn(&UiState) -> bool>,
@@ -164,6 +166,16 @@ impl Entry {
         (self.command)(state)
     }
 
+    /// Says what its name leaves open, to the pointer and to screen readers.
+    #[must_use]
+    pub fn hinted(&self, response: Response) -> Response {
+        if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
+    }
+
+    const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
     const fn section(self) -> Self {
         Self { begins_section: true, ..self }
     }
@@ -180,7 +192,7 @@ const fn entry(
     when: When,
     command: fn(&UiState) -> Command,
 ) -> Entry {
-    Entry { menu, begins_section: false, title, keys, when, command, checked: None }
+    Entry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None }
 }
 
 const fn plain(key: Key) -> KeyboardShortcut {
@@ -217,7 +229,12 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Native))
     })
-    .section(),
+    .section()
+    .hint("With its index: opens in half the time, takes two to ten times the room"),
+    entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
+        Command::Choose(Purpose::Export(ExportFormat::Compact))
+    })
+    .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes"),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Chrome))
     }),

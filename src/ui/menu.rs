@@ -46,7 +46,7 @@ fn show_entry(ui: &mut Ui, entry: &Entry, state: &UiState) -> bool {
     if let Some(key) = entry.keys.first() {
         button = button.shortcut_text(key_text(ui.ctx(), key));
     }
-    ui.add_enabled(entry.is_enabled(state), button).clicked()
+    entry.hinted(ui.add_enabled(entry.is_enabled(state), button)).clicked()
 }
 
 /// The room of a tick, with the tick where there is one.

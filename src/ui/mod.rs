@@ -292,8 +292,10 @@ pub enum PictureSize {
 /// In which format the sorted capture is written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
-    /// Longspan's own.
+    /// Longspan's own, with the sorted store.
     Native,
+    /// The same without the store: less than half the bytes, but whoever opens it waits until it is nested and indexed again.
+    Compact,
     /// Chrome JSON.
     Chrome,
     /// The spans as comma-separated text.
@@ -325,7 +327,7 @@ impl ExportFormat {
     #[must_use]
     pub fn extension(self) -> &'static str {
         match self {
-            Self::Native | Self::Selected => "longspan",
+            Self::Native | Self::Compact | Self::Selected => "longspan",
             Self::Chrome => "json",
             Self::Csv => "csv",
             Self::Parquet => "parquet",

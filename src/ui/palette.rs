@@ -100,7 +100,7 @@ impl Palette {
                 let right = rect.right_center() - vec2(10.0, 0.0);
                 painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
                 response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_chosen, entry.title));
-                if response.clicked() {
+                if entry.hinted(response).clicked() {
                     clicked = Some(*entry);
                 }
             }

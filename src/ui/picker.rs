@@ -31,6 +31,7 @@ impl Purpose {
     pub fn title(self) -> &'static str {
         match self {
             Self::Open => "Open a trace, or several on one timeline",
+            Self::Export(ExportFormat::Compact) => "Export the sorted trace, compact",
             Self::Export(_) => "Export the sorted trace",
             Self::Table => "Save the statistics",
             Self::Picture(_) => "Save a picture of the timeline",
@@ -50,7 +51,11 @@ impl Purpose {
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),
             Self::Export(format) => {
-                let what = if format == ExportFormat::Selected { "selected" } else { "sorted" };
+                let what = match format {
+                    ExportFormat::Selected => "selected",
+                    ExportFormat::Compact => "compact",
+                    _ => "sorted",
+                };
                 format!("{stem}-{what}.{}", format.extension())
             }
         }

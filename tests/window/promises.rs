@@ -162,6 +162,7 @@ const PROMISES: &[(&str, &[&str])] = &[
         "the sorted trace exported; what sorts it shown, and stopped",
         &[
             "work::an_export_from_the_menu_holds_every_span_sorted",
+            "work::a_compact_export_from_the_menu_takes_less_room_and_holds_the_same",
             "work::a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_of_a_store",
         ],
     ),

@@ -50,6 +50,29 @@ fn an_export_from_the_menu_holds_every_span_sorted() {
 }
 
 #[test]
+fn a_compact_export_from_the_menu_takes_less_room_and_holds_the_same() {
+    let desk = Desk::with_reader();
+    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    window.until_found("the spans", span_color("alpha"));
+    let exported = |title: &str, name: &str| {
+        let output = desk.folder.path().join(name);
+        window.until_said(title);
+        window.enter(text(&output));
+        window.until("the exported file", |_| output.is_file().then_some(()));
+        let spans = desk.command(&["spans", "--no-cache", text(&output)]).output().expect("the program starts");
+        (fs::metadata(&output).expect("there").len(), String::from_utf8(spans.stdout).expect("text"))
+    };
+    window.key("ctrl+s");
+    let (carrying, spans) = exported("Export the sorted trace", "carrying.longspan");
+    window.until_unsaid("Export the sorted trace");
+    window.give("Export sorted trace, compact");
+    let (compact, same) = exported("Export the sorted trace, compact", "compact.longspan");
+    assert!(compact < carrying, "{compact} and {carrying} bytes");
+    assert_eq!(spans.lines().count(), 3, "{spans}");
+    assert_eq!(same, spans);
+}
+
+#[test]
 fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     let desk = Desk::new();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);

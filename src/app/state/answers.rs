@@ -9,6 +9,7 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::ui::Command;
 use crate::ui::picker::Purpose;
+use crate::ui::progress::bytes_text;
 use crate::ui::timeline::Timeline;
 
 impl App {
@@ -82,7 +83,8 @@ impl App {
                 match result {
                     Ok(report) => {
                         let spans = grouped_digits(report.spans);
-                        tab.note = format!("{spans} spans written to {}", path.display());
+                        let bytes = bytes_text(report.bytes);
+                        tab.note = format!("{spans} spans in {bytes} written to {}", path.display());
                     }
                     Err(error) => self.fail(at, "The trace could not be written", error),
                 }
