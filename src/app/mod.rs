@@ -10,6 +10,8 @@ mod fonts;
 #[cfg_attr(not(unix), path = "no_hand_over.rs")]
 pub mod hand_over;
 #[cfg(test)]
+mod keys_tests;
+#[cfg(test)]
 mod moving_tests;
 mod panels;
 pub mod picture;

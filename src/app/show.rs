@@ -9,7 +9,8 @@ use super::panels::below;
 use super::state::{App, Effect};
 use crate::model::Sources;
 use crate::scene::palette::Colors;
-use crate::ui::commands::{Menu, UiState, is_behind_another, pressed};
+use crate::ui::commands::{Menu, UiState};
+use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::menu;
 use crate::ui::palette::Outcome;
 use crate::ui::preferences::{self, Sizes};
@@ -30,8 +31,9 @@ impl App {
         self.mend();
         let mut commands = Vec::new();
         let frame = egui::Frame::side_top_panel(ui.style()).fill(self.theme.panel);
-        self.close_window_by_key(ui);
         let state = self.ui_state();
+        keep_for_field(ui, &state);
+        self.close_window_by_key(ui);
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
             commands

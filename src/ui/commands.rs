@@ -1,8 +1,7 @@
 //! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are made
 //! from it, so that none of them can say something else.
 
-use egui::text_selection::LabelSelectionState;
-use egui::{Event, Key, KeyboardShortcut, Modifiers, Response, Ui};
+use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
 use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
@@ -216,8 +215,8 @@ const fn ctrl_shift(key: Key) -> KeyboardShortcut {
 }
 
 /// The keys of the clipboard.
-const COPY: KeyboardShortcut = ctrl(Key::C);
-const PASTE: KeyboardShortcut = ctrl(Key::V);
+pub(super) const COPY: KeyboardShortcut = ctrl(Key::C);
+pub(super) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
 /// The table.
 pub const TABLE: &[Entry] = &[
@@ -458,56 +457,6 @@ pub fn key_text(ctx: &egui::Context, key: &KeyboardShortcut) -> String {
 pub fn key_of(ctx: &egui::Context, title: &str) -> String {
     let entry = TABLE.iter().find(|entry| entry.title == title);
     entry.and_then(|entry| entry.keys.first()).map(|key| key_text(ctx, key)).unwrap_or_default()
-}
-
-/// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
-#[must_use]
-pub fn is_behind_another(ui: &Ui) -> bool {
-    ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
-}
-
-/// The commands whose keys were pressed, as often as they were.
-#[must_use]
-pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
-    /// A key that is held while a frame takes long must not go on for seconds.
-    const REPEATS_MAX: usize = 20;
-    if is_behind_another(ui) {
-        return Vec::new();
-    }
-    let is_typing = ui.ctx().text_edit_focused();
-    let mut commands = pressed_for_clipboard(ui, state, is_typing);
-    let mut keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry))).collect();
-    // Shift and Alt do not keep a plain key from being recognised, so those with more modifiers are looked for first.
-    keys.sort_by_key(|(key, _)| std::cmp::Reverse(modifier_count(key.modifiers)));
-    for (key, entry) in keys {
-        // A field for text has no use for these: F3 goes from hit to hit while one still types what is looked for.
-        let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3);
-        let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
-        let is_of_text = writes_text || [COPY, PASTE].contains(key);
-        if (is_typing && is_of_text) || !entry.is_enabled(state) {
-            continue;
-        }
-        let count = ui.input_mut(|input| input.count_and_consume_key(key.modifiers, key.logical_key));
-        commands.extend((0..count.min(REPEATS_MAX)).map(|_| entry.command(state)));
-    }
-    commands
-}
-
-/// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the selected
-/// span and open the paths that were copied elsewhere.
-fn pressed_for_clipboard(ui: &Ui, state: &UiState, is_typing: bool) -> Vec<Command> {
-    let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
-    let copies_words = labels.is_some_and(|labels| labels.lock().has_selection());
-    let command = |event: &Event| match event {
-        Event::Copy => (state.has_span && !copies_words).then_some(Command::CopySpan),
-        Event::Paste(text) => Some(Command::OpenPasted(text.clone())),
-        _ => None,
-    };
-    if is_typing { Vec::new() } else { ui.input(|input| input.events.iter().filter_map(command).collect()) }
-}
-
-fn modifier_count(modifiers: Modifiers) -> u32 {
-    u32::from(modifiers.alt) + u32::from(modifiers.shift) + u32::from(modifiers.command || modifiers.ctrl)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
-use super::commands::is_behind_another;
+use super::keys::is_behind_another;
 use super::navigation::Wheel;
 use super::places::Places;
 use super::timeline::Timeline;

@@ -14,6 +14,7 @@ mod gutter;
 mod hover;
 mod input;
 pub mod kept;
+pub mod keys;
 pub mod losses;
 pub mod marks;
 pub mod menu;
@@ -42,6 +43,7 @@ mod still;
 pub mod tab_bar;
 pub mod theme;
 pub mod timeline;
+mod typed_ahead;
 mod unsorted;
 pub mod welcome;
 

@@ -1,0 +1,121 @@
+//! Keys that come together, as in a slow frame: each means what it would have meant alone.
+
+use egui::{Event, Key, Modifiers};
+
+use super::tests::{Driven, TWO_SPANS, snapshot};
+use crate::store::{LaneIdx, RowIdx};
+use crate::ui::Command;
+
+/// Longer than a field takes to come, and than a jump flies.
+const FRAMES: usize = 12;
+
+/// A key that is pressed and let go.
+fn tap(modifiers: Modifiers, key: Key) -> [Event; 2] {
+    [true, false].map(|pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers })
+}
+
+fn plain(key: Key) -> [Event; 2] {
+    tap(Modifiers::NONE, key)
+}
+
+/// A letter, as a keyboard sends it.
+fn letter(key: Key) -> [Event; 3] {
+    let [pressed, released] = plain(key);
+    [pressed, Event::Text(key.name().to_lowercase()), released]
+}
+
+fn with_alpha_selected() -> Driven {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    driven.app.act(Command::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 })));
+    driven.frame(Vec::new());
+    assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
+    driven
+}
+
+/// Hands each event to a frame of its own or all to one; `gap` frames lie between two.
+fn give(driven: &mut Driven, events: Vec<Event>, gap: Option<usize>) {
+    match gap {
+        None => driven.frame(events),
+        Some(gap) => events.into_iter().for_each(|event| {
+            driven.frame(vec![event]);
+            (0..gap).for_each(|_| driven.frame(Vec::new()));
+        }),
+    }
+    (0..FRAMES).for_each(|_| driven.frame(Vec::new()));
+}
+
+fn shows_search(driven: &Driven) -> bool {
+    driven.shows("Previous") && driven.shows("Close")
+}
+
+#[test]
+fn escape_behind_the_key_of_the_search_closes_the_search_and_keeps_the_selection_however_fast_it_comes() {
+    for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
+        let mut driven = with_alpha_selected();
+        give(&mut driven, tap(Modifiers::COMMAND, Key::F).to_vec(), None);
+        assert!(shows_search(&driven));
+        give(&mut driven, plain(Key::Escape).to_vec(), None);
+        assert!(!shows_search(&driven));
+        // And now without the time that a field takes.
+        let events = [tap(Modifiers::COMMAND, Key::F), plain(Key::Escape)].concat();
+        give(&mut driven, events, gap);
+        assert!(!shows_search(&driven), "with {gap:?} frames between");
+        assert_eq!(driven.selected_name().as_deref(), Some("alpha"), "with {gap:?} frames between");
+        give(&mut driven, plain(Key::Escape).to_vec(), None);
+        assert_eq!(driven.selected_name(), None, "the next one is for the selection");
+    }
+}
+
+#[test]
+fn escape_before_the_key_of_the_search_lets_go_of_the_selection() {
+    let mut driven = with_alpha_selected();
+    give(&mut driven, [plain(Key::Escape), tap(Modifiers::COMMAND, Key::F)].concat(), None);
+    assert!(shows_search(&driven));
+    assert_eq!(driven.selected_name(), None);
+}
+
+#[test]
+fn letters_behind_the_key_of_the_search_are_searched_for_and_are_no_commands() {
+    for gap in [None, Some(0), Some(1), Some(2), Some(3)] {
+        let mut driven = with_alpha_selected();
+        let before = *driven.app.timeline_mut().unwrap().view();
+        let mut events = tap(Modifiers::COMMAND, Key::F).to_vec();
+        // Alone, M makes a mark, and A moves the view as long as it is held.
+        events.extend([Key::O, Key::M, Key::E, Key::G, Key::A].into_iter().flat_map(letter));
+        events.extend(plain(Key::Enter));
+        give(&mut driven, events, gap);
+        driven.until("the hit", |driven| driven.selected_name().as_deref() == Some("omega"));
+        let timeline = driven.app.timeline_mut().unwrap();
+        assert!(timeline.marks().all().is_empty(), "with {gap:?} frames between");
+        // The list of hits takes some of its width, but the time is the same.
+        let width = timeline.view().width_ns() / before.width_ns();
+        assert!((width - 1.0).abs() < 1e-6, "with {gap:?} frames between");
+        assert_eq!(timeline.view().start_ns(), before.start_ns(), "with {gap:?} frames between");
+    }
+}
+
+#[test]
+fn words_behind_the_key_of_a_field_are_for_the_list_of_commands_and_for_the_filter_of_rows_as_well() {
+    let shift = Modifiers::COMMAND | Modifiers::SHIFT;
+    let typed = |key, text: &str| [tap(shift, key).to_vec(), vec![Event::Text(text.to_owned())]].concat();
+    let mut driven = with_alpha_selected();
+    give(&mut driven, [typed(Key::P, "light theme"), plain(Key::Enter).to_vec()].concat(), None);
+    assert_eq!(driven.app.theme().shade, crate::scene::color::Shade::Light);
+    give(&mut driven, typed(Key::F, "nobody"), None);
+    let filter = |driven: &mut Driven| driven.app.timeline_mut().unwrap().arrangement().filter.clone();
+    assert_eq!(filter(&mut driven), "nobody");
+    give(&mut driven, plain(Key::Escape).to_vec(), None);
+    assert_eq!(filter(&mut driven), "");
+}
+
+#[test]
+fn the_key_of_the_search_that_is_held_keeps_nothing_waiting() {
+    let mut driven = with_alpha_selected();
+    let [pressed, released] = tap(Modifiers::COMMAND, Key::F);
+    let mut events = vec![pressed; 200];
+    events.push(released);
+    events.extend(letter(Key::O));
+    give(&mut driven, events, None);
+    driven.until("the hits", |driven| driven.shows("1 hit"));
+}

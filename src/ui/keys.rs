@@ -1,0 +1,112 @@
+//! What keys mean: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone what is for
+//! a field for text, a menu or a dialog.
+
+use std::cmp::Reverse;
+
+use egui::text_selection::LabelSelectionState;
+use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
+
+use super::commands::{COPY, Entry, PASTE, TABLE, UiState};
+use super::{Command, RowCommand, typed_ahead};
+
+/// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
+#[must_use]
+pub fn is_behind_another(ui: &Ui) -> bool {
+    ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
+}
+
+/// Keeps what was typed behind a key that leads to a field for text, until that field has the keyboard. To be called before
+/// anything else of a frame looks at its keys.
+pub fn keep_for_field(ui: &Ui, state: &UiState) {
+    if is_behind_another(ui) {
+        return;
+    }
+    let keys = Keys::now(ui, state);
+    let leads = |event: &Event| keys.meant(event).is_some_and(|entry| leads_to_field(&entry.command(state)));
+    if let Some(number) = ui.input(|input| input.events.iter().position(leads)) {
+        typed_ahead::keep_behind(ui.ctx(), number);
+    }
+}
+
+/// The commands whose keys were pressed, as often as they were and in that order.
+#[must_use]
+pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
+    /// A key that is held while a frame takes long must not go on for seconds.
+    const REPEATS_MAX: usize = 20;
+    if is_behind_another(ui) {
+        return Vec::new();
+    }
+    let keys = Keys::now(ui, state);
+    let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
+    let copies_words = labels.is_some_and(|labels| labels.lock().has_selection());
+    let mut commands: Vec<Command> = Vec::new();
+    ui.input_mut(|input| {
+        input.events.retain(|event| {
+            let Some(entry) = keys.meant(event) else {
+                commands.extend(keys.of_clipboard(event, state, copies_words));
+                return true;
+            };
+            let command = entry.command(state);
+            if commands.iter().filter(|earlier| **earlier == command).count() < REPEATS_MAX {
+                commands.push(command);
+            }
+            false
+        });
+    });
+    commands
+}
+
+/// The keys that mean something now.
+struct Keys {
+    is_typing: bool,
+    /// Shift and Alt do not keep a plain key from being recognised, so those with more modifiers stand first.
+    keys: Vec<(&'static KeyboardShortcut, &'static Entry)>,
+}
+
+impl Keys {
+    fn now(ui: &Ui, state: &UiState) -> Self {
+        let is_typing = ui.ctx().text_edit_focused();
+        let all = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry)));
+        let mut keys: Vec<_> = all
+            .filter(|(key, _)| !(is_typing && is_of_text(**key)))
+            .filter(|(_, entry)| entry.is_enabled(state))
+            .collect();
+        keys.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));
+        Self { is_typing, keys }
+    }
+
+    fn meant(&self, event: &Event) -> Option<&'static Entry> {
+        let Event::Key { key, modifiers, pressed: true, .. } = event else { return None };
+        let is_pressed = |shortcut: &KeyboardShortcut| {
+            shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
+        };
+        self.keys.iter().find(|(shortcut, _)| is_pressed(shortcut)).map(|(_, entry)| *entry)
+    }
+
+    /// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the selected
+    /// span and open the paths that were copied elsewhere.
+    fn of_clipboard(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
+        match event {
+            _ if self.is_typing => None,
+            Event::Copy => (state.has_span && !copies_words).then_some(Command::CopySpan),
+            Event::Paste(text) => Some(Command::OpenPasted(text.clone())),
+            _ => None,
+        }
+    }
+}
+
+/// Whether a field for text has a use for a key. It has none for some: F3 goes from hit to hit while one still types what is
+/// looked for.
+fn is_of_text(key: KeyboardShortcut) -> bool {
+    let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3);
+    let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
+    writes_text || [COPY, PASTE].contains(&key)
+}
+
+fn leads_to_field(command: &Command) -> bool {
+    matches!(command, Command::Search | Command::ShowCommands | Command::Rows(RowCommand::FocusFilter))
+}
+
+fn modifier_count(modifiers: Modifiers) -> u32 {
+    u32::from(modifiers.alt) + u32::from(modifiers.shift) + u32::from(modifiers.command || modifiers.ctrl)
+}
