@@ -106,3 +106,23 @@ fn a_request_to_stop_ends_the_reading_on_any_threads() {
         assert!(matches!(stopped, Err(ReadError::Cancelled(_))), "{threads} threads");
     }
 }
+
+#[test]
+fn a_span_within_a_batch_is_one_event_and_not_two() {
+    // On two threads by turns, each span with one inside of it; thread 3 has the times of thread 2 once more, backwards.
+    let thread = |uuid: u64| {
+        let thread = message().number(1, 10).number(2, uuid);
+        message().message(60, message().number(1, uuid).message(4, thread))
+    };
+    let span = |k: u64| {
+        let (at, uuid) = (10 * k, 1 + k % 2);
+        let ends = [event(at + 2, 1, uuid, "inner"), event(at + 4, 2, uuid, ""), event(at + 6, 2, uuid, "")];
+        std::iter::once(event(at, 1, uuid, "outer")).chain(ends)
+    };
+    let backwards = (0..500).rev().flat_map(|k| [event(10 * k, 1, 3, "late"), event(10 * k + 5, 2, 3, "")]);
+    let bytes = capture((1..=3).map(thread).chain((0..500).flat_map(span)).chain(backwards));
+    let kinds = batches(&bytes, 2, None).into_iter().flat_map(|batch| batch.chunk.events).map(|event| event.kind);
+    let (begins, ends): (Vec<_>, Vec<_>) = kinds.partition(|&kind| kind == EventKind::Begin);
+    // Of what stands before later events of its thread, the ends stay: all but that of the first.
+    assert_eq!((begins.len(), ends.len()), (1500, 499));
+}
