@@ -13,7 +13,7 @@ mod system;
 
 pub use system::{
     as_new_file, as_new_folder, free_bytes, has_name, is_same_file, make_private_folder, path_of_open, private,
-    read_at, read_exact_at, stamps, sync_folder, write_all_at,
+    read_at, read_exact_at, stamps, standard_output, sync_folder, write_all_at,
 };
 
 /// What stands at a path.

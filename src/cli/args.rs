@@ -15,6 +15,7 @@ use super::low_args::{
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Memory;
 use crate::export::ExportFormat;
+use crate::export::output::STDOUT;
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
@@ -161,7 +162,7 @@ impl Command {
                 let format = export_format(&low)?;
                 let LowExport { capture: files, output, range, track, common, .. } = low;
                 let (range, track) = (time_range(&range)?, expression("--track", track)?);
-                let sources = capture(files)?;
+                let (sources, output) = (capture(files)?, to_write(output));
                 Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
@@ -172,12 +173,14 @@ impl Command {
                     LowTheme::Light => Some(Shade::Light),
                     LowTheme::System => None,
                 };
-                let render = Render { sources: capture(files)?, output, size, scale, shade, colors, range };
+                let (sources, output) = (capture(files)?, to_write(output));
+                let render = Render { sources, output, size, scale, shade, colors, range };
                 Self::Render { render, load: load(common)? }
             }
             Some(LowCommand::Synth(low)) => {
                 let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
                 let format = format.unwrap_or_else(|| format_of(&output));
+                let output = to_write(output);
                 Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
             }
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
@@ -213,6 +216,11 @@ fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
 
 fn capture(low: LowCapture) -> Result<Sources, CliError> {
     sources(low.files, low.offsets)
+}
+
+/// Where to write: `-` is stdout, as it is stdin where captures are named.
+fn to_write(output: PathBuf) -> PathBuf {
+    if output == Path::new("-") { STDOUT.into() } else { output }
 }
 
 /// Files with what each is moved by.

@@ -237,7 +237,7 @@ pub enum LowExportFormat {
 pub struct LowExport {
     #[command(flatten)]
     pub capture: LowCapture,
-    /// The file to write; replaced only once everything is written
+    /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
     pub output: PathBuf,
     /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet, else native]
@@ -262,7 +262,7 @@ pub struct LowExport {
 pub struct LowRender {
     #[command(flatten)]
     pub capture: LowCapture,
-    /// The PNG file to write
+    /// The PNG file to write; - is stdout
     #[arg(short, long, value_name = "PNG")]
     pub output: PathBuf,
     /// The size in pixels
@@ -288,7 +288,7 @@ pub struct LowRender {
 
 #[derive(Debug, Args)]
 pub struct LowSynth {
-    /// The file to write
+    /// The file to write; - is stdout
     #[arg(short, long, value_name = "FILE")]
     pub output: PathBuf,
     /// How many spans

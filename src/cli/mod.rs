@@ -29,6 +29,9 @@ use clap::Parser;
 
 use self::args::Command;
 use self::low_args::LowArgs;
+use crate::export::ExportError;
+use crate::export::output::is_stdout;
+use crate::formats::native::write::WriteError;
 
 /// The input or the output failed.
 const FAILED: u8 = 1;
@@ -47,7 +50,7 @@ enum CliError {
     Load(#[from] crate::ingest::LoadError),
     /// A capture could not be written.
     #[error(transparent)]
-    Export(#[from] crate::export::ExportError),
+    Export(#[from] ExportError),
     /// The kept store turned out to be damaged while it was read.
     #[error(
         "{sources}: its kept store is damaged in {parts} places, so the result lacks something; it was removed: run this again"
@@ -55,7 +58,7 @@ enum CliError {
     Damaged { sources: String, parts: u64 },
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
-    Generated { path: PathBuf, source: crate::formats::native::write::WriteError },
+    Generated { path: PathBuf, source: WriteError },
     /// The result could not be written to stdout.
     #[error("cannot write the result: {0}")]
     Output(#[from] io::Error),
@@ -76,6 +79,23 @@ enum CliError {
     NoWindow,
 }
 
+impl CliError {
+    /// Whether it is only that the reader of stdout has closed it.
+    fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
+        let error = match self {
+            Self::Output(error) => error,
+            Self::Export(ExportError::Io { path, source })
+            | Self::Generated { path, source: WriteError::Io(source) }
+                if is_stdout(path) =>
+            {
+                source
+            }
+            _ => return false,
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}
+
 /// Does what the words of a command line ask for, the program's name first.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let low = match LowArgs::try_parse_from(words) {
@@ -87,7 +107,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     };
     let error = match Command::from_low(low).and_then(perform) {
         Ok(()) => return ExitCode::SUCCESS,
-        Err(CliError::Output(error)) if error.kind() == io::ErrorKind::BrokenPipe => return ExitCode::SUCCESS,
+        Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,
     };
     eprintln!("longspan: {error}");

@@ -1,5 +1,5 @@
 //! A file that appears under its name only once it is whole, and never in place of the capture that it is made of.
-//! Devices and pipes are written to as they are.
+//! Devices, pipes and the standard output are written to as they are.
 
 use std::collections::BTreeSet;
 use std::fs::{self, File};
@@ -12,6 +12,9 @@ use super::ExportError;
 use crate::base::files;
 use crate::model::Sources;
 
+/// The path of the standard output of this process.
+pub const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
+
 /// Large enough that a disk sees few writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
@@ -21,7 +24,7 @@ pub struct OutputFile {
     /// As the user gave it, for errors.
     path: PathBuf,
     writer: BufWriter<Counted>,
-    /// Where the file goes once it is whole, and the name that it has until then; `None` for a device.
+    /// Where the file goes once it is whole, and the name that it has until then; `None` for a device and the like.
     temporary: Option<(PathBuf, tempfile::TempPath)>,
 }
 
@@ -47,6 +50,11 @@ impl OutputFile {
         if there.as_ref().is_some_and(fs::Metadata::is_dir) {
             return Err(ExportError::IsFolder { path: path.into() });
         }
+        if is_stdout(path) {
+            // Not by its path: a file that the shell has opened keeps what it holds, and what comes next stands behind.
+            let stdout = files::standard_output().map_err(failed)?;
+            return Ok(Self { path: path.into(), writer: buffered(stdout), temporary: None });
+        }
         if there.is_some_and(|there| !there.is_file()) {
             let device = File::options().write(true).open(path).map_err(failed)?;
             return Ok(Self { path: path.into(), writer: buffered(device), temporary: None });
@@ -56,7 +64,7 @@ impl OutputFile {
         if is_source(&target) {
             return Err(ExportError::IsSource { path: path.into() });
         }
-        let folder = folder_of(&target);
+        let folder = existing_folder_of(&target).map_err(failed)?;
         let mut builder = tempfile::Builder::new();
         files::as_new_file(builder.prefix(".longspan-"));
         let (file, name) = builder.tempfile_in(folder).map(NamedTempFile::into_parts).map_err(failed)?;
@@ -111,7 +119,8 @@ impl OutputFolder {
         }
         let mut builder = tempfile::Builder::new();
         files::as_new_folder(builder.prefix(".longspan-"));
-        let temporary = builder.tempdir_in(folder_of(path)).map_err(failed)?;
+        let folder = existing_folder_of(path).map_err(failed)?;
+        let temporary = builder.tempdir_in(folder).map_err(failed)?;
         Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
     }
 
@@ -147,9 +156,22 @@ impl OutputFolder {
     }
 }
 
+/// Whether what is written to a path is a result of this process, for whoever reads those.
+#[must_use]
+pub fn is_stdout(path: &Path) -> bool {
+    [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
+}
+
 /// The folder that a path is in.
 fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
+/// The same, if it is there: the system would speak of a name within it that nobody has given.
+fn existing_folder_of(path: &Path) -> io::Result<&Path> {
+    let folder = folder_of(path);
+    let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
+    if folder.is_dir() { Ok(folder) } else { Err(absent()) }
 }
 
 impl Write for Counted {
@@ -284,7 +306,10 @@ mod tests {
         let folder = folder();
         let create = |path: &Path| OutputFile::create(path, &Sources::from("/none"));
         assert!(matches!(create(folder.path()).unwrap_err(), ExportError::IsFolder { .. }));
-        assert!(matches!(create(&folder.path().join("no/where")).unwrap_err(), ExportError::Io { .. }));
+        let absent = create(&folder.path().join("no/where")).unwrap_err().to_string();
+        assert!(absent.ends_with(&format!("there is no folder {}", folder.path().join("no").display())), "{absent}");
+        let absent = OutputFolder::create(&folder.path().join("no/where")).unwrap_err().to_string();
+        assert!(absent.contains("there is no folder"), "{absent}");
         let mut null = create(Path::new("/dev/null")).unwrap();
         null.writer().write_all(b"gone").unwrap();
         assert_eq!(null.publish().unwrap(), 4);

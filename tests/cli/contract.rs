@@ -115,14 +115,19 @@ fn json_lines_say_the_same_as_the_table() {
 
 #[test]
 fn a_reader_that_has_seen_enough_is_no_failure() {
-    let words = ["dump", "--no-cache", text(&data("viztracer_ring.json.gz"))].map(str::to_owned);
-    let words: Vec<&str> = words.iter().map(String::as_str).collect();
-    let mut child = command(&words).spawn().expect("the program starts");
-    let mut first = String::new();
-    BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
-    assert!(first.starts_with("{\"t\":"), "{first}");
-    // the pipe is closed here, with megabytes still to come
-    assert_eq!(wait(&mut child, &words), Some(0));
+    let capture = data("viztracer_ring.json.gz");
+    for words in [
+        ["dump", "--no-cache", text(&capture)].as_slice(),
+        &["export", "--no-cache", text(&capture), "--format", "chrome", "-o", "-"],
+        &["synth", "--spans", "100000", "--format", "chrome", "-o", "-"],
+    ] {
+        let mut child = command(words).spawn().expect("the program starts");
+        let mut first = String::new();
+        BufReader::new(child.stdout.take().expect("a pipe")).read_line(&mut first).expect("a line");
+        assert!(first.starts_with('{'), "{first}");
+        // the pipe is closed here, with megabytes still to come
+        assert_eq!(wait(&mut child, words), Some(0), "{words:?}");
+    }
 }
 
 #[test]

@@ -112,6 +112,55 @@ fn a_file_that_stands_for_stdin_is_read_where_it_is() {
 }
 
 #[test]
+fn what_is_exported_to_stdout_is_what_the_file_would_hold_and_all_else_is_on_stderr() {
+    let folder = folder();
+    let capture = data("go_trace.json");
+    for format in ["native", "chrome", "perfetto", "csv"] {
+        let file = folder.path().join(format);
+        let words = ["export", "--no-cache", text(&capture), "--format", format, "-o"];
+        longspan(&[&words[..], &[text(&file)]].concat()).done();
+        for name in ["-", "/dev/stdout"] {
+            let answer = command(&[&words[..], &[name]].concat()).output().expect("it ends");
+            assert!(answer.status.success(), "{answer:?}");
+            assert!(answer.stdout == fs::read(&file).expect("written"), "{format} to {name}");
+            assert!(String::from_utf8_lossy(&answer.stderr).contains("303 spans written"), "{format} to {name}");
+        }
+    }
+    let made = longspan(&["synth", "--spans", "100", "--format", "chrome", "-o", "-"]).done();
+    assert!(made.starts_with("{\"displayTimeUnit\""), "{made}");
+    let refused = longspan(&["export", text(&capture), "--format", "parquet", "-o", "-"]).failed(1);
+    assert!(refused.contains("the name of a new folder"), "{refused}");
+}
+
+#[test]
+fn a_file_that_the_shell_opened_as_stdout_keeps_what_it_holds_and_takes_what_comes_after() {
+    let folder = folder();
+    let path = folder.path().join("log");
+    fs::write(&path, "before\n").expect("written");
+    let log = File::options().append(true).open(&path).expect("there");
+    let capture = data("ugly.json");
+    for name in ["-", "/dev/stdout", "/dev/fd/1"] {
+        let words = ["export", "--no-cache", text(&capture), "--format", "csv", "-o", name];
+        assert!(command(&words).stdout(log.try_clone().expect("open")).status().expect("it ends").success());
+    }
+    let once = longspan(&["export", "--no-cache", text(&capture), "--format", "csv", "-o", "-"]).done();
+    let held = fs::read_to_string(&path).expect("text");
+    assert!(once.starts_with("ts,dur,") && held == format!("before\n{}", once.repeat(3)), "{held}");
+}
+
+#[test]
+fn a_capture_that_is_also_stdout_is_not_written_into() {
+    let folder = folder();
+    let capture = folder.path().join("capture.json");
+    fs::copy(data("ugly.json"), &capture).expect("written");
+    let same = File::options().append(true).open(&capture).expect("there");
+    let answer = command(&["export", "--no-cache", text(&capture), "-o", "-"]).stdout(same).output().expect("it ends");
+    assert_eq!(answer.status.code(), Some(1));
+    assert!(String::from_utf8_lossy(&answer.stderr).contains("is a capture that is open"), "{answer:?}");
+    assert_eq!(fs::read(&capture).expect("there"), fs::read(data("ugly.json")).expect("test data"));
+}
+
+#[test]
 fn what_is_neither_a_file_nor_a_pipe_is_named_as_what_it_is() {
     let folder = folder();
     let socket = folder.path().join("socket");

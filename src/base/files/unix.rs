@@ -2,7 +2,7 @@
 
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
@@ -30,6 +30,14 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<
 /// What the system says, such as that the disk is full.
 pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
+}
+
+/// What this process writes its results to, as a file: what is written goes where the next result would.
+///
+/// # Errors
+/// What the system says, such as that there is none.
+pub fn standard_output() -> io::Result<File> {
+    Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
 /// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.

@@ -4,6 +4,7 @@
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
 use std::os::windows::fs::{FileExt, MetadataExt};
+use std::os::windows::io::AsHandle;
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
@@ -52,6 +53,14 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Resul
         }
     }
     Ok(())
+}
+
+/// What this process writes its results to, as a file: what is written goes where the next result would.
+///
+/// # Errors
+/// What the system says, such as that there is none.
+pub fn standard_output() -> io::Result<File> {
+    Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
 /// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
