@@ -99,7 +99,8 @@ impl Problem {
 fn scaled(text: &str, units: &[(&str, u64)]) -> Result<i128, Problem> {
     let number_length = text.find(|c: char| !c.is_ascii_digit() && c != '.').unwrap_or(text.len());
     let (number, unit) = text.split_at(number_length);
-    let unit = unit.trim();
+    // The Greek letter, as many keyboards write it, is not the sign for a millionth.
+    let unit = &*unit.trim().replace('\u{3bc}', "\u{b5}");
     let known = units.iter().find(|(name, _)| *name == unit);
     let known = known.or_else(|| units.iter().find(|(name, _)| name.eq_ignore_ascii_case(unit)));
     let scale = i128::from(known.ok_or(Problem::UnknownUnit)?.1);
@@ -147,6 +148,14 @@ mod tests {
                 prop_assert_eq!(signed_time_ns(&signed_time_text(ts_ns)), Ok(ts_ns));
             }
         }
+    }
+
+    #[test]
+    fn a_microsecond_is_taken_by_its_sign_by_the_greek_letter_and_by_u() {
+        for text in ["5us", "5\u{b5}s", "5\u{3bc}s", "5 \u{3bc}s"] {
+            assert_eq!(signed_time_ns(text), Ok(5_000), "{text}");
+        }
+        assert!(signed_time_ns("5\u{3bc}").is_err());
     }
 
     #[test]
