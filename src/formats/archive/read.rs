@@ -102,8 +102,10 @@ impl Walk<'_> {
         let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
         let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path()));
         let file = file.map_err(|source| ReadError::Io { path: self.path.clone(), offset: 0, source })?;
-        let mut archive =
-            zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|error| malformed(self, error.to_string()))?;
+        let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|error| {
+            let found = format!("{error}; one that was cut short lacks the list of its files, which is at its end");
+            malformed(self, found)
+        })?;
         let visible = archive.file_names().filter(|name| name.as_ref().is_ok_and(|name| !is_hidden(name))).count();
         self.is_alone = visible == 1;
         for position in 0..archive.len() {
