@@ -8,6 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
 use crate::export::table::RowFormat;
+use crate::formats::detect::names;
 
 /// A viewer for trace timelines of a billion spans.
 #[derive(Debug, Parser)]
@@ -19,7 +20,11 @@ use crate::export::table::RowFormat;
     subcommand_help_heading = "Commands"
 )]
 #[command(
-    after_help = "Exit status: 0 done (losses, if any, are on stderr), 1 the input or output failed, 2 wrong usage."
+    after_help = format!(
+        "Captures are recognised by their content: {}; also inside gzip, zstd, zip and tar.\n\n\
+         Exit status: 0 done (losses, if any, are on stderr), 1 the input or output failed, 2 wrong usage.",
+        names()
+    )
 )]
 pub struct LowArgs {
     /// What to do; without it, the files are opened in the window.

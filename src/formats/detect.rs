@@ -234,6 +234,13 @@ pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     FORMATS.iter().find(|format| (format.sniff)(head))
 }
 
+/// What captures may be in, for those who have one that is in none of it.
+#[must_use]
+pub fn names() -> String {
+    let names: Vec<&str> = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(|format| format.name).collect();
+    names.join(", ")
+}
+
 /// A native capture is read by position: one that is compressed as a whole is unpacked to a file first.
 fn open_native(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let path = source.path().to_owned();

@@ -196,7 +196,9 @@ pub enum ReadError {
     #[error("{}: not a file but {kind}", path.display())]
     NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
-    #[error("{}: byte 0: expected a capture in a known format, found {found}", path.display())]
+    #[error(
+        "{}: byte 0: expected a capture in a known format, found {found}; known are {}", path.display(), detect::names()
+    )]
     Unrecognised { path: PathBuf, found: String },
     /// The bytes contradict the format.
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]

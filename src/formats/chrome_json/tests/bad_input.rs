@@ -19,8 +19,12 @@ fn error_of(bytes: &[u8]) -> String {
 #[test]
 fn what_is_no_capture_is_refused_with_what_was_found() {
     assert_eq!(error_of(b""), "FILE: the file is empty");
-    assert_eq!(error_of(b"\x7fELF\x02"), "FILE: byte 0: expected a capture in a known format, found 7f 45 4c 46 02");
-    assert_eq!(error_of(b"hello"), "FILE: byte 0: expected a capture in a known format, found \"hello\"");
+    for (bytes, found) in [(&b"\x7fELF\x02"[..], "7f 45 4c 46 02"), (b"hello", "\"hello\"")] {
+        let error = error_of(bytes);
+        let (before, known) = error.split_once("; known are ").expect("what would have been taken");
+        assert_eq!(before, format!("FILE: byte 0: expected a capture in a known format, found {found}"));
+        assert!(known.contains("Perfetto, ") && known.contains(", Chrome JSON"), "{known}");
+    }
     assert_eq!(error_of(b"[1,2,3]"), "FILE: byte 1: expected an object for each event, found \"1,2,3]\"");
     assert_eq!(
         error_of(br#"{"a":1,"b":[{"ph":"X"}]}"#),
