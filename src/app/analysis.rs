@@ -140,7 +140,9 @@ fn answer(
         Question::Search(text) => {
             // The panel asks only for what can be taken.
             let matcher = Matcher::new(snapshot, &Filter::parse(&text).unwrap_or_default());
-            Some(Answer::Hits(search(snapshot, matcher, &Scope::default(), cancel, progress)?))
+            // All that is lit is counted.
+            let scope = Scope { with_charts: true, ..Scope::default() };
+            Some(Answer::Hits(search(snapshot, matcher, &scope, cancel, progress)?))
         }
         Question::Page(first, count) => hits.map(|hits| Answer::Page(first, hits.page(first, count))),
         Question::Neighbour { forward, from: (ts_ns, row) } => hits.map(|hits| {

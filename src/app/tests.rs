@@ -231,6 +231,23 @@ fn a_search_counts_dims_the_rest_and_goes_from_hit_to_hit() {
     driven.until("what is wrong", |driven| driven.texts.iter().any(|text| text.contains("expected a number of")));
 }
 
+/// Two samples of "inner", which "outer" called.
+const PROFILE: &str = r#"{
+    "traceEvents":[{"ph":"P","pid":1,"tid":1,"ts":1,"sf":2},{"ph":"P","pid":1,"tid":1,"ts":2,"sf":2}],
+    "stackFrames":{"1":{"name":"outer"},"2":{"name":"inner","parent":"1"}}}"#;
+
+#[test]
+fn a_search_counts_the_bars_of_samples_that_it_lights_up() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    driven.chord(egui::Key::F);
+    driven.frame(Vec::new());
+    driven.frame(vec![egui::Event::Text("outer".into())]);
+    driven.until("its bar", |driven| driven.shows("1 hit"));
+    driven.press(egui::Key::Enter);
+    driven.until("the bar", |driven| driven.selected_name().as_deref() == Some("outer"));
+}
+
 #[test]
 fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     let mut driven = Driven::new();

@@ -24,20 +24,23 @@ pub struct Scope {
     pub tracks: Option<Vec<TrackIdx>>,
     /// Only spans; else instants and samples too.
     pub spans_only: bool,
+    /// Also the bars that samples are drawn as: they are no events, and seen like any span.
+    pub with_charts: bool,
 }
 
 impl Scope {
-    /// The lanes in which something may be: those of the capture itself.
+    /// The lanes in which something may be.
     pub fn lanes<'a>(&'a self, snapshot: &'a Snapshot, matcher: &'a Matcher) -> impl Iterator<Item = LaneIdx> + 'a {
-        snapshot.capture_lanes().filter(move |&lane| {
+        (0..snapshot.store().lane_count()).map(LaneIdx).filter(move |&lane| {
             let info = snapshot.lane(lane);
+            let is_event = !snapshot.track(info.track).key.kind.is_derived();
             let is_in_scope = self.tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
             let is_wanted = match info.kind {
                 LaneKind::Spans => true,
                 LaneKind::Instants | LaneKind::Samples => !self.spans_only,
                 LaneKind::Counter | LaneKind::Flows => false,
             };
-            is_wanted && is_in_scope && matcher.has_track(info.track)
+            (is_event || self.with_charts) && is_wanted && is_in_scope && matcher.has_track(info.track)
         })
     }
 }

@@ -85,8 +85,8 @@ struct LaneHits {
     total: u64,
 }
 
-/// Finds and counts the spans, instants and samples in `scope` that match. `progress` counts rows, and as events the hits
-/// so far.
+/// Finds and counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for them.
+/// `progress` counts rows, and as events the hits so far.
 ///
 /// # Errors
 /// If it was asked to stop.

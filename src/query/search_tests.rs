@@ -180,6 +180,47 @@ fn a_rare_name_is_found_without_reading_what_cannot_hold_it() {
     assert_eq!(extents(&long), 0, "nothing is that long");
 }
 
+/// One thread with two samples in `read`, which `main` called, and their bars.
+fn profile() -> Snapshot {
+    let (mut names, mut registry) = (Names::default(), Registry::default());
+    let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
+    let (pid, tid) = (Id::Number(1), Id::Number(1));
+    let thread = registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+    let chart = registry.derived(thread, TrackKind::Samples, "samples");
+    let file = tempfile::tempfile().unwrap();
+    let disk = std::sync::Arc::new(SystemDisk);
+    let mut writer = StoreWriter::on(disk, file.try_clone().unwrap(), 1 << 24).unwrap();
+    let samples = writer.add_lane(thread, LaneKind::Samples, 0);
+    for start_ns in [0, 10] {
+        writer.push(samples, Row { start_ns, value: 0, detail: 0, name: read }).unwrap();
+    }
+    for (depth, name) in [main, read].into_iter().enumerate() {
+        let bars = writer.add_lane(chart, LaneKind::Spans, depth as u16);
+        writer.push(bars, Row { start_ns: 0, value: 20, detail: 0, name }).unwrap();
+    }
+    let summary = Summary { end_ns: 20, ..Summary::default() };
+    let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
+    writer.finish(&meta).unwrap();
+    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+}
+
+#[test]
+fn the_bars_of_samples_are_found_where_they_are_seen_and_not_where_events_are_listed() {
+    let snapshot = profile();
+    let found = |text: &str, with_charts| {
+        let matcher = Matcher::new(&snapshot, &Filter::parse(text).unwrap());
+        let scope = Scope { with_charts, ..Scope::default() };
+        let hits = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        hits.from(i64::MIN).map(|hit| (hit.start_ns, hit.dur_ns)).collect::<Vec<_>>()
+    };
+    // What called is in no sample's name, and what is called is in those of two.
+    assert_eq!((found("main", false), found("main", true)), (vec![], vec![(0, 20)]));
+    assert_eq!((found("read", false), found("read", true)), (vec![(0, 0), (10, 0)], vec![(0, 0), (0, 20), (10, 0)]));
+    assert_eq!((found("dur>5ns", false), found("dur>5ns", true)), (vec![], vec![(0, 20), (0, 20)]));
+    let spans = Scope { spans_only: true, ..Scope::default() };
+    assert_eq!(spans.lanes(&snapshot, &Matcher::new(&snapshot, &Filter::default())).count(), 0, "nothing to add up");
+}
+
 #[test]
 fn a_search_that_is_stopped_says_so() {
     let snapshot = capture(2, 5000, 5);
