@@ -249,6 +249,23 @@ fn a_search_counts_the_bars_of_samples_that_it_lights_up() {
 }
 
 #[test]
+fn statistics_without_a_line_say_why() {
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
+    driven.chord(egui::Key::T);
+    driven.until("the table", |driven| driven.shows("idle"));
+    assert!(!driven.shows("No name has these words."));
+    assert!(driven.click_text("Filter names"));
+    driven.frame(vec![egui::Event::Text("nobody".into())]);
+    driven.until("that no name fits", |driven| driven.shows("No name has these words."));
+
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(PROFILE), "profile".into(), false);
+    driven.chord(egui::Key::T);
+    driven.until("where to look", |driven| driven.texts.iter().any(|text| text.contains("adds up samples")));
+}
+
+#[test]
 fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(NESTED), "nested".into(), false);

@@ -196,7 +196,10 @@ impl StatisticsPanel {
         let place = ui.available_rect_before_wrap();
         let has_facts = self.chosen.is_some() && place.width() > 700.0;
         let table = if has_facts { place.with_max_x(place.left() + place.width() * 0.62) } else { place };
-        ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| self.show_table(ui, theme, &mut commands));
+        ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
+            let absence = self.absence(snapshot).filter(|_| progress.is_none());
+            self.show_table(ui, absence, theme, &mut commands);
+        });
         if has_facts {
             let beside = place.with_min_x(table.right() + 14.0);
             ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
@@ -231,11 +234,27 @@ impl StatisticsPanel {
         }
     }
 
-    fn show_table(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
+    /// Why there is no line, where all is counted.
+    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+        self.totals.as_ref()?;
+        if !self.shown.is_empty() {
+            return None;
+        }
+        Some(match (self.lines.is_empty(), snapshot.summary().samples) {
+            (false, _) => "No name has these words.",
+            (true, 0) => "No spans here.",
+            (true, _) => "No spans here. The flame graph (Ctrl+G) adds up samples.",
+        })
+    }
+
+    fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, theme: &Theme, commands: &mut Vec<Command>) {
         let width = (ui.available_width() - 14.0).max(TABLE_POINTS_MIN);
         let mut chosen = None;
         ScrollArea::horizontal().id_salt("columns").auto_shrink(false).show(ui, |ui| {
             self.show_heads(ui, width, theme);
+            if let Some(absence) = absence {
+                ui.label(RichText::new(absence).color(theme.weak_text));
+            }
             chosen = self.show_lines(ui, width, theme);
         });
         if let Some(name) = chosen {
