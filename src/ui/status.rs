@@ -39,7 +39,7 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
                 let tracks = snapshot.display_order().len() as u64;
                 ui.label(weak(format!(
                     "{}  ·  {}  ·  {}",
-                    counted(summary.spans, "span"),
+                    events(summary.spans, summary.samples),
                     counted(tracks, "track"),
                     duration_text(dur_ns)
                 )));
@@ -70,8 +70,30 @@ pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme:
     command
 }
 
+/// How many spans there are, and samples: a profile has nothing but these, and most captures have none.
+fn events(spans: u64, samples: u64) -> String {
+    match (spans, samples) {
+        (_, 0) => counted(spans, "span"),
+        (0, _) => counted(samples, "sample"),
+        _ => format!("{}  ·  {}", counted(spans, "span"), counted(samples, "sample")),
+    }
+}
+
 /// A count with what is counted: one of it, or more.
 fn counted(count: u64, thing: &str) -> String {
     let ending = if count == 1 { "" } else { "s" };
     format!("{} {thing}{ending}", grouped_digits(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_not_said_to_hold_no_spans_and_a_trace_not_to_hold_no_samples() {
+        let said =
+            [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)].map(|(spans, samples)| events(spans, samples));
+        let expected = ["0 spans", "1 span", "12 spans", "1 sample", "1\u{2009}204 samples", "34 spans  ·  12 samples"];
+        assert_eq!(said, expected);
+    }
 }
