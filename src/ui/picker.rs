@@ -120,7 +120,7 @@ impl Picker {
         let frame = egui::Frame::window(ui.style());
         let area = egui::Modal::default_area(egui::Id::unique("picker")).anchor(MIDDLE.0, MIDDLE.1);
         egui::Modal::new(egui::Id::unique("picker")).area(area).frame(frame).show(ui.ctx(), |ui| {
-            ui.set_width(560.0);
+            ui.set_width(room(ui).x.min(WIDTH));
             ui.label(RichText::new(self.purpose.title()).size(15.0).strong());
             ui.add_space(4.0);
             self.show_folder(ui, theme, &mut commands);
@@ -168,10 +168,9 @@ impl Picker {
     }
 
     fn show_entries(&mut self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
-        const HEIGHT: f32 = 280.0;
         let mut chosen_name = None;
         egui::Frame::canvas(ui.style()).fill(theme.canvas).inner_margin(6.0).show(ui, |ui| {
-            ui.set_height(HEIGHT);
+            ui.set_height(room(ui).y.min(LIST_HEIGHT));
             ui.take_available_width();
             match &self.listing {
                 None => {
@@ -243,6 +242,19 @@ impl Picker {
             purpose => Command::Write(purpose, path),
         }
     }
+}
+
+/// How wide the dialog is, and how high its list, where the window has room for them.
+const WIDTH: f32 = 560.0;
+const LIST_HEIGHT: f32 = 280.0;
+
+/// What stands around the list where the dialog fills the window: its frame, the title and the folder above, the field and
+/// the buttons below.
+const AROUND: egui::Vec2 = egui::vec2(40.0, 190.0);
+
+/// How wide the dialog and how high its list can be in this window, so that the buttons can be reached.
+fn room(ui: &Ui) -> egui::Vec2 {
+    ui.ctx().content_rect().size() - AROUND
 }
 
 /// How names that are chosen together stand in the field.

@@ -148,3 +148,17 @@ fn in_a_small_window_the_keys_and_the_names_of_marks_can_be_read() {
     let field = field.into_iter().find(|node| node.accesskit_node().value().as_deref() == Some("Mark 1"));
     assert!(field.expect("the name").rect().width() > 100.0);
 }
+
+#[test]
+fn in_the_smallest_window_a_file_can_be_chosen_and_the_choice_be_given_up() {
+    let smallest = vec2(480.0, 320.0);
+    let screen = egui::Rect::from_min_size(Pos2::ZERO, smallest);
+    let mut desk = Desk::with_capture(smallest, 1.0);
+    desk.give("Open by path");
+    desk.until("the dialog", |desk| desk.says("Name or path"));
+    desk.harness.run_steps(3);
+    for text in ["Up", "Open", "Cancel"] {
+        let place = desk.harness.get_by_label(text).rect();
+        assert!(screen.contains_rect(place), "{text} at {place}");
+    }
+}
