@@ -8,6 +8,7 @@ use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Sha
 
 use super::Command;
 use super::bars::Bars;
+use super::commands::key_of;
 use super::picker::Purpose;
 use super::questions::{Answer, NameFacts, Question, TimeRange};
 use super::reading_order::on_screen;
@@ -197,8 +198,8 @@ impl StatisticsPanel {
         let has_facts = self.chosen.is_some() && place.width() > 700.0;
         let table = if has_facts { place.with_max_x(place.left() + place.width() * 0.62) } else { place };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
-            let absence = self.absence(snapshot).filter(|_| progress.is_none());
-            self.show_table(ui, absence, theme, &mut commands);
+            let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
+            self.show_table(ui, absence.as_deref(), theme, &mut commands);
         });
         if has_facts {
             let beside = place.with_min_x(table.right() + 14.0);
@@ -235,15 +236,15 @@ impl StatisticsPanel {
     }
 
     /// Why there is no line, where all is counted.
-    fn absence(&self, snapshot: &Snapshot) -> Option<&'static str> {
+    fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
         self.totals.as_ref()?;
         if !self.shown.is_empty() {
             return None;
         }
         Some(match (self.lines.is_empty(), snapshot.summary().samples) {
-            (false, _) => "No name has these words.",
-            (true, 0) => "No spans here.",
-            (true, _) => "No spans here. The flame graph (Ctrl+G) adds up samples.",
+            (false, _) => "No name has these words.".to_owned(),
+            (true, 0) => "No spans here.".to_owned(),
+            (true, _) => format!("No spans here. The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")),
         })
     }
 

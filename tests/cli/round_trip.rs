@@ -118,3 +118,17 @@ fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     rows.sort();
     rows
 }
+
+/// As what matches nothing is, in a selection.
+#[test]
+fn a_capture_of_nothing_is_one_that_opens() {
+    let folder = folder();
+    let empty = folder.path().join("empty.json");
+    fs::write(&empty, "[]").expect("written");
+    for output in ["out.longspan", "out.json", "out.pftrace"].map(|name| folder.path().join(name)) {
+        longspan(&["export", "--no-cache", text(&empty), "-o", text(&output)]).done();
+        let read = longspan(&["info", "--no-cache", text(&output)]);
+        assert!(read.stderr.contains("no_events"), "{}: {}", output.display(), read.stderr);
+        assert!(read.done().starts_with("spans        0\n"));
+    }
+}

@@ -105,8 +105,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             message: Vec::new(),
             packet: Vec::new(),
         };
-        if writer.is_ordered {
-            // Tracks of no process are below that of the whole capture.
+        let is_nothing = tracks.processes.is_empty() && tracks.tracks.is_empty();
+        if writer.is_ordered || is_nothing {
+            // Tracks of no process are below that of the whole capture; a capture of nothing is one, and not an empty file.
             push_number(&mut writer.message, 1, 0);
             writer.order_children();
             writer.end_packet(None, TRACK_DESCRIPTOR)?;
