@@ -81,15 +81,17 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// Takes what one more file says. Returns by how much its clock is behind that of the files before, and the id that says
-    /// so, if it shares one with them.
-    pub(super) fn take(&mut self, syncs: ClockSyncs) -> Option<(i64, Box<str>)> {
+    /// By how much the clock of one more file is behind that of the files before, and the id that says so, if it shares one
+    /// with them.
+    pub(super) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
         let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
-        let shared = syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())));
-        let by_ns = shared.as_ref().map_or(0, |&(by_ns, _)| by_ns);
+        syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))
+    }
+
+    /// Takes what one more file says, which was moved by `by_ns`.
+    pub(super) fn take(&mut self, syncs: ClockSyncs, by_ns: i64) {
         for Sync { id, at_ns, .. } in syncs.all {
             self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));
         }
-        shared
     }
 }

@@ -101,10 +101,16 @@ pub trait BatchSink {
         0
     }
 
-    /// Moves the events of all batches from a position on in time; `why` is a sentence for the user. Events that would
-    /// leave 64-bit nanoseconds stay at the end of time. Nothing to do for a sink that keeps no batches.
-    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
-        _ = (position, by_ns, why);
+    /// Moves the events of all batches from a position on in time, and returns whether it did: not where one of them would
+    /// leave 64-bit nanoseconds. A sink that keeps no batches has nothing to move.
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        _ = (position, by_ns);
+        true
+    }
+
+    /// Tells the user a sentence.
+    fn tell(&mut self, sentence: String) {
+        drop(sentence);
     }
 }
 

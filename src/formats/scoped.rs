@@ -65,12 +65,19 @@ impl<'a> Scoped<'a> {
     /// # Errors
     /// What the sink says.
     pub(super) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
-        let (by_ns, id) = known.take(self.clock_syncs).unwrap_or_default();
+        let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {
             let (file, by) = (&self.scope.file, signed_time_text(by_ns));
-            let why = format!("{file} is moved by {by}, to where its clock sync {id} is in the files before it.");
-            self.sink.move_from(self.start, by_ns, why);
+            if self.sink.move_from(self.start, by_ns) {
+                let to = format!("to where its clock sync {id} is in the files before it");
+                self.sink.tell(format!("{file} is moved by {by}, {to}."));
+            } else {
+                by_ns = 0;
+                self.sink
+                    .tell(format!("{file} is not moved by {by}, as its clock sync {id} asks: no times reach so far."));
+            }
         }
+        known.take(self.clock_syncs, by_ns);
         if let Some(offset_ns) = self.utc_offset_ns {
             // The times of this file are moved, the world's are not.
             let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
@@ -202,9 +209,16 @@ impl BatchSink for Scoped<'_> {
         self.sink.position()
     }
 
-    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
-        self.clock_syncs.move_from(position, by_ns);
-        self.sink.move_from(position, by_ns, why);
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        let is_moved = self.sink.move_from(position, by_ns);
+        if is_moved {
+            self.clock_syncs.move_from(position, by_ns);
+        }
+        is_moved
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.sink.tell(sentence);
     }
 }
 

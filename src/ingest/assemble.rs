@@ -75,8 +75,11 @@ impl BatchSink for Assembler<'_> {
         self.chunks.count()
     }
 
-    fn move_from(&mut self, position: usize, by_ns: i64, why: String) {
-        self.chunks.move_from(position, by_ns);
-        self.notes.push(why);
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        self.chunks.move_from(position, by_ns)
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.notes.push(sentence);
     }
 }

@@ -65,13 +65,17 @@ impl KeptChunks {
         self.chunks.len()
     }
 
-    /// Moves all chunks from the one at `first` on in time. What would leave 64-bit nanoseconds stays at the end of time.
-    pub fn move_from(&mut self, first: usize, by_ns: i64) {
+    /// Moves all chunks from the one at `first` on in time, unless an event of theirs would leave 64-bit nanoseconds.
+    pub fn move_from(&mut self, first: usize, by_ns: i64) -> bool {
+        let moved = |head: &ChunkHead| Some((head.min_ts_ns.checked_add(by_ns)?, head.max_ts_ns.checked_add(by_ns)?));
+        if self.heads[first..].iter().any(|head| moved(head).is_none()) {
+            return false;
+        }
         for (head, moved_by_ns) in self.heads[first..].iter_mut().zip(&mut self.moved_by_ns[first..]) {
             *moved_by_ns = moved_by_ns.saturating_add(by_ns);
-            head.min_ts_ns = head.min_ts_ns.saturating_add(by_ns);
-            head.max_ts_ns = head.max_ts_ns.saturating_add(by_ns);
+            (head.min_ts_ns, head.max_ts_ns) = moved(head).unwrap_or((head.min_ts_ns, head.max_ts_ns));
         }
+        true
     }
 }
 
@@ -114,18 +118,18 @@ mod tests {
         for limit_bytes in [1, 1 << 30] {
             let spill = SpillFile::create(&std::env::temp_dir()).unwrap();
             let mut kept = KeptChunks::new(Budget::new(limit_bytes), Arc::new(spill));
-            for ts_ns in [0, 10, i64::MAX - 3] {
+            for ts_ns in [0, 10, i64::MAX - 8] {
                 let kind = EventKind::Instant;
                 let (track, name, flags) = (TrackIdx(0), NameIdx(0), EventFlags::NONE);
                 let event = Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags };
                 kept.push(Chunk { events: vec![event], ..Chunk::default() }).unwrap();
             }
-            kept.move_from(1, 5);
-            kept.move_from(1, 2);
+            assert!(kept.move_from(1, 5) && kept.move_from(1, 2));
+            assert!(!kept.move_from(0, 2) && !kept.move_from(2, i64::MAX), "beyond the end of time");
             let heads: Vec<_> = kept.heads().iter().map(|head| (head.min_ts_ns, head.max_ts_ns)).collect();
-            assert_eq!(heads, [(0, 0), (17, 17), (i64::MAX, i64::MAX)]);
+            assert_eq!(heads, [(0, 0), (17, 17), (i64::MAX - 1, i64::MAX - 1)]);
             let times = (0..3).map(|chunk| kept.load(chunk).unwrap().events[0].ts_ns);
-            assert_eq!(times.collect::<Vec<_>>(), [0, 17, i64::MAX]);
+            assert_eq!(times.collect::<Vec<_>>(), [0, 17, i64::MAX - 1]);
         }
     }
 }

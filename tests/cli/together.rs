@@ -273,3 +273,18 @@ fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
     let info = longspan(&["info", text(&archive), "--no-cache"]).done();
     assert!(info.contains("instants     5\n") && info.contains("losses       none"), "{info}");
 }
+
+#[test]
+fn a_file_that_a_clock_sync_would_move_beyond_the_end_of_time_stays_where_it_is() {
+    let folder = folder();
+    let sync = |ts: &str| format!(r#"{{"name":"clock_sync","ph":"c","ts":{ts},"pid":1,"args":{{"sync_id":"x"}}}}"#);
+    let files = ["9223372036854775", "0"].map(|ts| {
+        let path = folder.path().join(format!("{ts}.json"));
+        let span = format!(r#"{{"name":"a","ph":"X","ts":{},"dur":1,"pid":1}}"#, if ts == "0" { "5" } else { ts });
+        fs::write(&path, format!("[{},{span}]", sync(ts))).expect("written");
+        path
+    });
+    let answer = longspan(&["spans", "--no-cache", text(&files[0]), text(&files[1])]);
+    assert!(answer.stderr.contains("0.json is not moved by "), "{}", answer.stderr);
+    assert_eq!(column(&answer.done(), 0), ["5000".to_owned(), "9223372036854775000".to_owned()].into());
+}
