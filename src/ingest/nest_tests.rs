@@ -520,3 +520,30 @@ fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
     let spans: Vec<_> = result.spans().into_iter().map(|(_, depth, start, dur, ..)| (depth, start, dur)).collect();
     assert_eq!((spans, result.nested.losses.is_empty()), (vec![(0, 5, 10)], true));
 }
+
+#[test]
+fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
+    let registry = {
+        let mut registry = Registry::default();
+        for tid in 0..2 {
+            let (kind, tid) = (TrackKind::Thread, Id::Number(tid));
+            registry.track(&TrackKey { kind, pid: Id::Number(1), tid, name: Box::default(), slot: 0 });
+        }
+        registry
+    };
+    // The end of the span comes with its begin, and nothing of its track comes after; the instant waits for others of its time.
+    for (sorted_to_ns, expected) in [(15, (0, 0)), (16, (1, 0)), (20, (1, 0)), (21, (1, 1))] {
+        let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
+        let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));
+        let mut nester = Nester::new(&mut writer, &names, &stacks, registry.clone());
+        let mut table = HeadTable::default();
+        let events = vec![event(EventKind::Begin, 5, 10, 0, 0), event(EventKind::Instant, 20, 0, 1, 0)];
+        let chunk = Chunk { events, ..Chunk::default() };
+        let charge = Budget::default().charge(0);
+        table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge });
+        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+        let preview = nester.preview(sorted_to_ns, 50).unwrap().unwrap();
+        let summary = &preview.meta().summary;
+        assert_eq!((summary.spans, summary.instants), expected, "to {sorted_to_ns}");
+    }
+}
