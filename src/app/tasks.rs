@@ -175,6 +175,7 @@ pub fn export(
             let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
             export::ExportFormat::ChromeJson { gzip: is_gzip }
         }
+        ExportFormat::Perfetto => export::ExportFormat::Perfetto,
         ExportFormat::Csv => export::ExportFormat::Csv,
         ExportFormat::Parquet => export::ExportFormat::Parquet { by_process: false },
     });

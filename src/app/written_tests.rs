@@ -32,6 +32,17 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
     let carrying = exported(ExportFormat::Native, native(false));
     let compact = exported(ExportFormat::Compact, native(true));
     assert!(compact < carrying, "{compact} and {carrying} bytes");
+    exported(ExportFormat::Perfetto, ExportOptions::whole(export::ExportFormat::Perfetto));
+}
+
+#[test]
+fn the_name_of_a_selected_time_asks_for_any_format_that_the_menu_has() {
+    for format in
+        [ExportFormat::Native, ExportFormat::Chrome, ExportFormat::Perfetto, ExportFormat::Csv, ExportFormat::Parquet]
+    {
+        let name = Purpose::Export(format).suggested_name("trace");
+        assert_eq!(ExportFormat::of_name(name.as_ref()), format, "{name}");
+    }
 }
 
 #[test]

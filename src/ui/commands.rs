@@ -237,6 +237,9 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Chrome))
     }),
+    entry(Menu::File, "Export as Perfetto trace...", &[], When::Export, |_| {
+        Command::Choose(Purpose::Export(ExportFormat::Perfetto))
+    }),
     entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Csv))
     }),

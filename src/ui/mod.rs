@@ -300,6 +300,8 @@ pub enum ExportFormat {
     Compact,
     /// Chrome JSON.
     Chrome,
+    /// Perfetto's protobuf.
+    Perfetto,
     /// The spans as comma-separated text.
     Csv,
     /// A folder of tables for databases.
@@ -316,6 +318,8 @@ impl ExportFormat {
         let ends = |ending: &str| name.ends_with(ending);
         if ends(".json") || ends(".json.gz") {
             Self::Chrome
+        } else if ends(".pftrace") || ends(".perfetto-trace") {
+            Self::Perfetto
         } else if ends(".csv") {
             Self::Csv
         } else if ends(".parquet") {
@@ -331,6 +335,7 @@ impl ExportFormat {
         match self {
             Self::Native | Self::Compact | Self::Selected => "longspan",
             Self::Chrome => "json",
+            Self::Perfetto => "pftrace",
             Self::Csv => "csv",
             Self::Parquet => "parquet",
         }
