@@ -55,6 +55,18 @@ impl AppendFile {
         self.append_with(|buffer| buffer.extend_from_slice(bytes))
     }
 
+    /// Appends `bytes` right after those before.
+    ///
+    /// # Errors
+    /// What the system says to a write, such as a full disk.
+    pub fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
+        if self.buffer.len() >= BUFFER_BYTES {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(())
+    }
+
     /// Writes out what is gathered.
     ///
     /// # Errors

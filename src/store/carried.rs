@@ -20,6 +20,7 @@ use rustc_hash::FxHashMap;
 use super::block::Row;
 use super::details;
 use super::extent::{EXTENT_BLOCKS, Extent};
+use super::extent_log::PackedExtent;
 use super::format::{Meta, VERSION};
 use super::lane::{LaneIdx, LaneInfo, LaneKind};
 use super::lane_builder::LaneBuilder;
@@ -294,10 +295,14 @@ impl CarriedStore {
                 None => self.writer.details.push_block(bytes, entry.raw_bytes, &mut self.writer.file)?,
                 Some((lane, extent)) => {
                     let packed = &packed[&lane];
-                    let offset = self.writer.file.append(packed.extent(extent))?;
-                    self.writer.lanes[lane.index()].extents[packed.first + extent].offset = offset;
+                    let offset = self.writer.file.append(packed.bytes(extent))?;
+                    let extents = &mut self.writer.lanes[lane.index()].extents;
+                    self.writer.extents.push(extents, &packed.extents[extent], offset);
                 }
             }
+        }
+        for lane in packed.keys() {
+            self.writer.begin_overview(*lane)?;
         }
         self.writer.count_buckets();
         Ok(Ok(()))
@@ -360,16 +365,16 @@ struct Packing<'a> {
 }
 
 /// Extents as they are to be written.
+#[derive(Default)]
 struct Packed {
-    /// How many extents the lane has before them.
-    first: usize,
+    extents: Vec<PackedExtent>,
     bytes: Vec<u8>,
-    /// Where each ends in these.
+    /// The end of each in these.
     ends: Vec<usize>,
 }
 
 impl Packed {
-    fn extent(&self, extent: usize) -> &[u8] {
+    fn bytes(&self, extent: usize) -> &[u8] {
         let start = extent.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[extent]]
     }
@@ -377,8 +382,7 @@ impl Packed {
 
 impl<'a> Packing<'a> {
     fn new(extents: Vec<&'a [u8]>, builder: &'a mut LaneBuilder) -> Self {
-        let packed = Packed { first: builder.extents.len(), bytes: Vec::new(), ends: Vec::new() };
-        Self { extents, builder, packed }
+        Self { extents, builder, packed: Packed::default() }
     }
 
     /// Packs all rows with the cuts that they have. Returns the furthest that one points into the details.
@@ -401,12 +405,12 @@ impl<'a> Packing<'a> {
                 }
                 self.builder.pack();
             }
-            let record = self.builder.close_extent(&mut self.packed.bytes);
-            self.builder.extents.extend(record);
+            let packed = self.builder.close_extent(&mut self.packed.bytes).ok_or(NoStore)?;
+            self.packed.extents.push(packed);
             self.packed.ends.push(self.packed.bytes.len());
         }
         // A million lanes would keep 2 GiB.
-        self.builder.pending = Vec::new();
+        self.builder.forget_room();
         Ok(detail_max)
     }
 }

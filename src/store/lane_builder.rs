@@ -1,18 +1,27 @@
-//! One lane on its way into a store: rows come in order of time, and leave as packed extents with what is known of them.
+//! One lane on its way into a store: rows come in order of time, and leave as packed extents.
 //!
 //! Given the same rows and the same cuts between blocks and extents, it makes the same bytes, so a store that is taken out
 //! of another file ([`carried`](super::carried)) is the one that was put in.
+//!
+//! A capture may have millions of lanes with a few rows each, so a lane whose rows are written keeps 64 bytes: rows and blocks
+//! that wait are in a box, and a pyramid begins only where a lane has enough rows for one.
 
+use std::fs::File;
 use std::io;
 
 use super::append::AppendFile;
-use super::block::Row;
-use super::extent::{ExtentBuilder, ExtentRecord};
-use super::format::LaneRecord;
-use super::iforest::{self, Aggregate, LongestNs, MinMax};
+use super::block::{BLOCK_ROWS, Row};
+use super::extent::{EXTENT_BLOCKS, Extent, ExtentBuilder, ExtentRecord};
+use super::extent_log::{ExtentLog, LaneExtents, LaneLog, PackedExtent};
+use super::iforest::{Aggregate, LongestNs, MinMax};
 use super::lane::{LaneInfo, LaneKind, Span};
-use super::overview::{OverviewBucket, OverviewBuilder, OverviewShape};
+use super::overview::{OverviewBuilder, ROWS_MIN};
+use crate::base::files;
 use crate::model::{NameIdx, TrackIdx};
+
+/// Rows from which a lane of spans begins its pyramid: those of its extents of 1, 2, 4, ... 64 blocks, the last of which ends
+/// one block before [`ROWS_MIN`].
+const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
 /// A lane that grows.
 #[derive(Debug)]
@@ -24,15 +33,55 @@ pub(super) struct LaneBuilder {
     pub rows: u64,
     pub start_ns: i64,
     pub end_ns: i64,
+    pub extents: LaneExtents,
+    waiting: Option<Box<Waiting>>,
+    overview: Option<Box<OverviewBuilder>>,
+}
+
+const _: () = assert!(size_of::<LaneBuilder>() == 56);
+
+/// Rows and blocks that are not written yet.
+#[derive(Debug, Default)]
+struct Waiting {
     /// Rows that wait to be packed.
-    pub pending: Vec<Row>,
+    rows: Vec<Row>,
     /// Blocks that wait to be written.
-    pub extent: ExtentBuilder,
-    pub extents: Vec<ExtentRecord>,
-    pub signatures: Vec<u64>,
-    pub longest: Vec<LongestNs>,
-    pub min_max: Vec<MinMax>,
-    pub overview: OverviewBuilder,
+    extent: ExtentBuilder,
+}
+
+impl Waiting {
+    fn memory_bytes(&self) -> usize {
+        size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.extent.memory_bytes()
+    }
+
+    /// Packs the rows that wait as one block.
+    fn pack(&mut self, kind: LaneKind) {
+        if self.rows.is_empty() {
+            return;
+        }
+        match kind {
+            LaneKind::Counter => {
+                let values = self.rows.iter().map(|row| MinMax::of(f64::from_bits(row.value)));
+                let leaf = values.fold(MinMax::IDENTITY, Aggregate::combine);
+                self.extent.push_block(&self.rows, bytemuck::cast_slice(&[leaf]));
+            }
+            LaneKind::Spans => {
+                let longest = self.rows.iter().map(|row| row.value).max().unwrap_or(0);
+                self.extent.push_block(&self.rows, &[longest]);
+            }
+            LaneKind::Instants | LaneKind::Samples | LaneKind::Flows => self.extent.push_block(&self.rows, &[0]),
+        }
+        self.rows.clear();
+    }
+}
+
+/// Changes of the memory of a lane, for the sums over all lanes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Pushed {
+    /// Bytes that wait, more than before.
+    pub waiting_bytes: usize,
+    /// Whether a block is full.
+    pub is_block_full: bool,
 }
 
 impl LaneBuilder {
@@ -46,17 +95,13 @@ impl LaneBuilder {
             rows: 0,
             start_ns: i64::MAX,
             end_ns: i64::MIN,
-            pending: Vec::new(),
-            extent: ExtentBuilder::default(),
-            extents: Vec::new(),
-            signatures: Vec::new(),
-            longest: Vec::new(),
-            min_max: Vec::new(),
-            overview: OverviewBuilder::default(),
+            extents: LaneExtents::default(),
+            waiting: None,
+            overview: None,
         }
     }
 
-    /// Where the lane stands in the finished store.
+    /// Its place among the lanes of the finished store.
     pub fn order(&self) -> (TrackIdx, LaneKind, u16) {
         (self.track, self.kind, self.depth)
     }
@@ -67,113 +112,155 @@ impl LaneBuilder {
         LaneInfo { track, kind, depth, rows, start_ns, end_ns }
     }
 
+    /// Bytes of rows and blocks that are not written yet.
+    pub fn waiting_bytes(&self) -> usize {
+        self.waiting.as_ref().map_or(0, |waiting| waiting.memory_bytes())
+    }
+
+    /// Whether rows or blocks are not written yet, or room for them is held.
+    pub fn is_waiting(&self) -> bool {
+        self.waiting.is_some()
+    }
+
+    /// Buckets of its pyramid so far.
+    pub fn buckets(&self) -> usize {
+        self.overview.as_ref().map_or(0, |overview| overview.buckets())
+    }
+
+    /// Takes the pyramid out.
+    pub fn take_overview(&mut self) -> Option<OverviewBuilder> {
+        self.overview.take().map(|overview| *overview)
+    }
+
+    /// Makes the buckets of its pyramid wider until at most `buckets_max` are left.
+    pub fn shrink_overview_to(&mut self, buckets_max: usize) {
+        if let Some(overview) = &mut self.overview {
+            overview.shrink_to(buckets_max);
+        }
+    }
+
     /// Takes a row that starts no earlier than the one before, and for spans no earlier than that one's end. Its pyramid
     /// has at most `buckets_max` buckets afterwards.
     #[inline]
-    pub fn push(&mut self, row: Row, buckets_max: usize) {
+    pub fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
         self.rows += 1;
         self.start_ns = self.start_ns.min(row.start_ns);
         let dur_ns = if self.kind == LaneKind::Spans { row.value } else { 0 };
         self.end_ns = self.end_ns.max(row.start_ns.saturating_add_unsigned(dur_ns));
-        if self.kind == LaneKind::Spans {
-            let span = Span { start_ns: row.start_ns, dur_ns, name: NameIdx(row.name), ..Span::default() };
-            self.overview.push(&span, buckets_max);
+        if let Some(overview) = &mut self.overview {
+            overview.push(&span(&row), buckets_max);
         }
-        self.pending.push(row);
+        let mut waiting_bytes = 0;
+        let waiting = self.waiting.get_or_insert_with(|| {
+            waiting_bytes += size_of::<Waiting>();
+            Box::default()
+        });
+        let capacity = waiting.rows.capacity();
+        waiting.rows.push(row);
+        // A lane keeps the room that it has grown to: a million busy lanes would hold 2 GiB that nobody counts.
+        waiting_bytes += (waiting.rows.capacity() - capacity) * size_of::<Row>();
+        Pushed { waiting_bytes, is_block_full: waiting.rows.len() == BLOCK_ROWS }
     }
 
-    /// Packs the rows that wait as one block.
-    pub fn pack(&mut self) {
-        if self.pending.is_empty() {
-            return;
-        }
-        match self.kind {
-            LaneKind::Counter => {
-                let values = self.pending.iter().map(|row| MinMax::of(f64::from_bits(row.value)));
-                let leaf = values.fold(MinMax::IDENTITY, Aggregate::combine);
-                self.extent.push_block(&self.pending, bytemuck::cast_slice(&[leaf]));
-            }
-            LaneKind::Spans => {
-                let longest = self.pending.iter().map(|row| row.value).max().unwrap_or(0);
-                self.extent.push_block(&self.pending, &[longest]);
-            }
-            LaneKind::Instants | LaneKind::Samples | LaneKind::Flows => self.extent.push_block(&self.pending, &[0]),
-        }
-        self.pending.clear();
+    /// Packs the rows that wait as one block, and says how many blocks wait then.
+    pub fn pack(&mut self) -> usize {
+        let Some(waiting) = &mut self.waiting else { return 0 };
+        waiting.pack(self.kind);
+        waiting.extent.blocks()
+    }
+
+    /// Whether so many blocks should be written. Each extent is twice the one before: small lanes show early, and large ones
+    /// soon write full extents.
+    pub fn is_extent_full(&self, blocks: usize) -> bool {
+        let doubled = 1usize.checked_shl(self.extents.count() as u32).unwrap_or(EXTENT_BLOCKS);
+        blocks >= doubled.min(EXTENT_BLOCKS)
     }
 
     /// Writes the blocks that wait as one extent.
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn write(&mut self, file: &mut AppendFile) -> io::Result<()> {
-        let mut closed = None;
-        if self.extent.blocks() > 0 {
-            let offset = file.append_with(|buffer| closed = self.close_extent(buffer))?;
-            self.extents.extend(closed.map(|record| ExtentRecord { offset, ..record }));
+    pub fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+        if self.waiting.as_ref().is_some_and(|waiting| waiting.extent.blocks() > 0) {
+            let mut packed = None;
+            let offset = file.append_with(|buffer| packed = self.close_extent(buffer))?;
+            if let Some(packed) = packed {
+                log.push(&mut self.extents, &packed, offset);
+            }
         }
         Ok(())
     }
 
-    /// Appends the blocks that wait to `out` as one extent. Returns what the lane is to remember of it, once it has a
-    /// place; nothing if no block waits.
-    pub fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<ExtentRecord> {
-        let (first_start_ns, rows) = (self.extent.first_start_ns()?, self.extent.rows());
-        let first_row = self.extents.last().map_or(0, |last| last.first_row + u64::from(last.rows));
-        self.extent.sign(&mut self.signatures);
+    /// Packs and writes all that waits, and gives its room back.
+    ///
+    /// # Errors
+    /// As [`Self::write`].
+    pub fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+        self.pack();
+        self.write(file, log)?;
+        self.waiting = None;
+        Ok(())
+    }
+
+    /// Gives back the room of rows and blocks that are written.
+    pub fn forget_room(&mut self) {
+        self.waiting = None;
+    }
+
+    /// Appends the blocks that wait to `out` as one extent; nothing if no block waits.
+    pub fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<PackedExtent> {
+        let waiting = self.waiting.as_mut()?;
+        let (first_start_ns, rows) = (waiting.extent.first_start_ns()?, waiting.extent.rows());
+        let first_row = self.rows - waiting.rows.len() as u64 - u64::from(rows);
+        let mut signature = Vec::new();
+        waiting.extent.sign(&mut signature);
         let start = out.len();
-        match self.kind {
-            LaneKind::Counter => iforest::push(&mut self.min_max, self.extent.finish(out)),
-            _ => iforest::push(&mut self.longest, self.extent.finish(out)),
-        }
+        let aggregate = match self.kind {
+            LaneKind::Counter => {
+                let MinMax { min, max } = waiting.extent.finish(out);
+                [min.to_bits(), max.to_bits()]
+            }
+            _ => [waiting.extent.finish::<LongestNs>(out).0, 0],
+        };
         // 64 blocks of less than 2 KiB.
         let bytes = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
-        Some(ExtentRecord { offset: 0, first_start_ns, first_row, rows, bytes })
+        let record = ExtentRecord { offset: 0, first_start_ns, first_row, rows, bytes };
+        Some(PackedExtent { record, aggregate, signature })
     }
-}
 
-/// The sections, as they are put together lane by lane.
-#[derive(Debug, Default)]
-pub(super) struct Tables {
-    pub overview: Vec<OverviewBucket>,
-    pub lanes: Vec<LaneRecord>,
-    pub extents: Vec<ExtentRecord>,
-    pub forests: Vec<u64>,
-    pub signatures: Vec<u64>,
-}
+    /// Whether its rows are many enough for a pyramid that is not begun.
+    pub fn wants_overview(&self) -> bool {
+        self.kind == LaneKind::Spans && self.overview.is_none() && self.rows >= OVERVIEW_BEGINS_AT
+    }
 
-impl Tables {
-    /// Adds a lane that is written; one without rows is left out.
-    pub fn take(&mut self, lane: &LaneBuilder, overview: Option<(OverviewShape, Vec<OverviewBucket>)>) {
-        if lane.rows == 0 {
-            return;
-        }
-        let overview_first = self.overview.len() as u64;
-        let overview = match overview {
-            Some((shape, buckets)) => {
-                self.overview.extend(buckets);
-                shape
+    /// Begins the pyramid: with the rows that are written, which are read back from `file`, and those that wait. No block may
+    /// wait.
+    ///
+    /// # Errors
+    /// What the system says to a read.
+    pub fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
+        let mut overview = Box::<OverviewBuilder>::default();
+        let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());
+        for record in extents.records() {
+            // Words, because an extent is read in place and holds some.
+            words.resize((record.bytes as usize).div_ceil(size_of::<u64>()), 0);
+            let bytes = &mut bytemuck::cast_slice_mut(&mut words)[..record.bytes as usize];
+            files::read_exact_at(file, bytes, record.offset)?;
+            let extent =
+                Extent::new(bytes).ok_or_else(|| io::Error::other("the store changed while it was written"))?;
+            for block in 0..extent.blocks() {
+                rows.clear();
+                extent.block(block).decode(&mut rows);
+                rows.iter().for_each(|row| overview.push(&span(row), buckets_max));
             }
-            None => OverviewShape { first: 0, width_log2: 0, count: 0 },
-        };
-        self.lanes.push(LaneRecord {
-            track: lane.track,
-            depth: lane.depth,
-            kind: lane.kind.code(),
-            unfinished: u8::from(lane.unfinished),
-            rows: lane.rows,
-            start_ns: lane.start_ns,
-            end_ns: lane.end_ns,
-            extent_first: self.extents.len() as u64,
-            forest_first: self.forests.len() as u64,
-            signature_first: self.signatures.len() as u64,
-            overview_first,
-            overview,
-            extent_count: lane.extents.len() as u64,
-        });
-        self.extents.extend_from_slice(&lane.extents);
-        self.signatures.extend_from_slice(&lane.signatures);
-        self.forests.extend_from_slice(bytemuck::cast_slice(&lane.longest));
-        self.forests.extend_from_slice(bytemuck::cast_slice(&lane.min_max));
+        }
+        let waiting = self.waiting.iter().flat_map(|waiting| &waiting.rows);
+        waiting.for_each(|row| overview.push(&span(row), buckets_max));
+        self.overview = Some(overview);
+        Ok(())
     }
+}
+
+fn span(row: &Row) -> Span {
+    Span { start_ns: row.start_ns, dur_ns: row.value, name: NameIdx(row.name), ..Span::default() }
 }

@@ -13,6 +13,7 @@ pub mod cache;
 pub mod carried;
 pub mod details;
 pub mod extent;
+mod extent_log;
 pub mod flow;
 pub mod format;
 pub mod iforest;
@@ -22,6 +23,7 @@ pub mod overview;
 pub mod pack;
 pub mod read;
 pub mod signature;
+mod tables;
 pub mod verified;
 pub mod writer;
 

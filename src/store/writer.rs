@@ -2,20 +2,19 @@
 
 use std::fs::File;
 use std::io;
-use std::path::Path;
 use std::sync::Arc;
 
 use super::append::AppendFile;
-use super::block::{BLOCK_ROWS, Row};
+use super::block::Row;
 use super::details::DetailWriter;
-use super::extent::EXTENT_BLOCKS;
-use super::format::{MAGIC, Meta, SECTIONS, Section, SectionRecord, Trailer};
+use super::extent_log::ExtentLog;
+use super::format::{MAGIC, Meta, Trailer};
 use super::lane::{DetailRef, LaneIdx, LaneKind};
-use super::lane_builder::{LaneBuilder, Tables};
+use super::lane_builder::LaneBuilder;
 use super::overview::{BUCKETS_MAX, OverviewBucket};
-use super::read::{Signatures, Store, StoreTables};
+use super::read::Store;
+use super::tables;
 use crate::base::disk::{Disk, SystemDisk};
-use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
 
 /// A store that is being built.
@@ -23,7 +22,10 @@ use crate::model::TrackIdx;
 pub struct StoreWriter {
     pub(super) file: AppendFile,
     pub(super) lanes: Vec<LaneBuilder>,
+    pub(super) extents: ExtentLog,
     pub(super) details: DetailWriter,
+    /// Lanes in which rows or packed blocks wait.
+    waiting: Vec<LaneIdx>,
     /// Bytes in all lanes that rows and packed blocks wait in.
     held_bytes: usize,
     /// When more wait, all lanes write what they have.
@@ -53,7 +55,9 @@ impl StoreWriter {
         Ok(Self {
             file,
             lanes: Vec::new(),
+            extents: ExtentLog::default(),
             details: DetailWriter::default(),
+            waiting: Vec::new(),
             held_bytes: 0,
             held_bytes_max,
             buckets: 0,
@@ -80,22 +84,22 @@ impl StoreWriter {
     /// What the system says to a write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
-        let (buckets, capacity) = (builder.overview.buckets(), builder.pending.capacity());
-        builder.push(row, self.buckets_max);
+        if !builder.is_waiting() {
+            self.waiting.push(lane);
+        }
+        let buckets = builder.buckets();
+        let pushed = builder.push(row, self.buckets_max);
         // It may also have made its buckets wider.
-        self.buckets = self.buckets + builder.overview.buckets() - buckets;
-        // What a lane has grown to, it keeps: a million busy lanes would hold 2 GiB that nobody counts.
-        self.held_bytes += (builder.pending.capacity() - capacity) * size_of::<Row>();
-        if builder.pending.len() == BLOCK_ROWS {
-            let packed_before = builder.extent.memory_bytes();
-            builder.pack();
-            self.held_bytes += builder.extent.memory_bytes() - packed_before;
-            // Each extent twice the one before: small lanes show early, and large ones soon write full extents.
-            let doubled = 1usize.checked_shl(builder.extents.len() as u32).unwrap_or(EXTENT_BLOCKS);
-            if builder.extent.blocks() >= doubled.min(EXTENT_BLOCKS) {
-                self.held_bytes -= builder.extent.memory_bytes();
-                builder.write(&mut self.file)?;
+        self.buckets = self.buckets + builder.buckets() - buckets;
+        self.held_bytes += pushed.waiting_bytes;
+        if pushed.is_block_full {
+            let waiting_before = builder.waiting_bytes();
+            let blocks = builder.pack();
+            if builder.is_extent_full(blocks) {
+                builder.write(&mut self.file, &mut self.extents)?;
+                self.begin_overview(lane)?;
             }
+            self.held_bytes = self.held_bytes + self.lanes[lane.index()].waiting_bytes() - waiting_before;
         }
         if self.held_bytes > self.held_bytes_max {
             self.write_held()?;
@@ -104,9 +108,20 @@ impl StoreWriter {
         Ok(())
     }
 
+    /// Begins the pyramid of a lane if it has rows enough for one. None of its blocks may wait.
+    pub(super) fn begin_overview(&mut self, lane: LaneIdx) -> io::Result<()> {
+        let builder = &mut self.lanes[lane.index()];
+        if builder.wants_overview() {
+            self.file.flush()?;
+            builder.begin_overview(self.file.file(), &self.extents.of_lane(builder.extents), self.buckets_max)?;
+            self.buckets += builder.buckets();
+        }
+        Ok(())
+    }
+
     /// Counts the buckets of lanes that were filled elsewhere, and makes them wider if they are too many.
     pub(super) fn count_buckets(&mut self) {
-        self.buckets = self.lanes.iter().map(|lane| lane.overview.buckets()).sum();
+        self.buckets = self.lanes.iter().map(LaneBuilder::buckets).sum();
         self.widen_buckets_if_many();
     }
 
@@ -120,8 +135,8 @@ impl StoreWriter {
     fn widen_buckets(&mut self) {
         while self.buckets * size_of::<OverviewBucket>() > self.held_bytes_max / 2 && self.buckets_max > 4 {
             self.buckets_max /= 2;
-            self.lanes.iter_mut().for_each(|lane| lane.overview.shrink_to(self.buckets_max));
-            self.buckets = self.lanes.iter().map(|lane| lane.overview.buckets()).sum();
+            self.lanes.iter_mut().for_each(|lane| lane.shrink_overview_to(self.buckets_max));
+            self.buckets = self.lanes.iter().map(LaneBuilder::buckets).sum();
         }
     }
 
@@ -143,10 +158,9 @@ impl StoreWriter {
     /// # Errors
     /// What the system says to a write, such as a full disk.
     pub fn write_held(&mut self) -> io::Result<()> {
-        for lane in &mut self.lanes {
-            lane.pack();
-            lane.write(&mut self.file)?;
-            lane.pending = Vec::new();
+        for lane in std::mem::take(&mut self.waiting) {
+            self.lanes[lane.index()].write_all(&mut self.file, &mut self.extents)?;
+            self.begin_overview(lane)?;
         }
         self.held_bytes = 0;
         Ok(())
@@ -170,19 +184,7 @@ impl StoreWriter {
     /// # Errors
     /// What the system says to another map; the store goes on growing all the same.
     pub fn preview(&self, meta: Meta) -> io::Result<Store> {
-        let map = Mapped::of_store(self.file.file())?;
-        let mut lanes: Vec<&LaneBuilder> = self.lanes.iter().collect();
-        lanes.sort_by_key(|lane| lane.order());
-        let mut tables = Tables::default();
-        lanes.into_iter().for_each(|lane| tables.take(lane, None));
-        let Tables { lanes, extents, forests, signatures, .. } = tables;
-        let signatures = Signatures::Held(signatures);
-        let details = self.details.blocks().to_vec();
-        Store::of_tables(
-            StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
-            Path::new(""),
-        )
-        .ok_or_else(|| io::Error::other("a lane belongs to no track"))
+        tables::preview(self, meta)
     }
 
     /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
@@ -192,29 +194,7 @@ impl StoreWriter {
     pub fn finish(mut self, meta: &Meta) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        self.lanes.sort_by_key(LaneBuilder::order);
-
-        let mut sections = [SectionRecord::default(); SECTIONS];
-        let mut tables = Tables::default();
-        for mut lane in self.lanes {
-            let overview = std::mem::take(&mut lane.overview).finish();
-            tables.take(&lane, overview);
-        }
-        let meta = postcard::to_stdvec(meta).map_err(io::Error::other)?;
-        let contents: [(Section, &[u8]); SECTIONS] = [
-            (Section::Overview, bytemuck::cast_slice(&tables.overview)),
-            (Section::Signatures, bytemuck::cast_slice(&tables.signatures)),
-            (Section::Lanes, bytemuck::cast_slice(&tables.lanes)),
-            (Section::Extents, bytemuck::cast_slice(&tables.extents)),
-            (Section::Forests, bytemuck::cast_slice(&tables.forests)),
-            (Section::Details, bytemuck::cast_slice(self.details.blocks())),
-            (Section::Meta, &meta),
-        ];
-        for (section, bytes) in contents {
-            let checksum = xxhash_rust::xxh3::xxh3_64(bytes);
-            let offset = self.file.append(bytes)?;
-            sections[section as usize] = SectionRecord { offset, bytes: bytes.len() as u64, checksum };
-        }
+        let sections = tables::write(&mut self, meta)?;
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before what it vouches for.

@@ -1,0 +1,155 @@
+//! The extents of all lanes of a store that is being built, in the order in which they were written. Each lane holds its last
+//! entry, and each entry the one before it in its lane. Never reads the extents themselves.
+//!
+//! A capture may have millions of lanes with one small extent each: an entry of 56 bytes takes the place of four lists for
+//! each lane, which took some 300.
+
+use super::extent::ExtentRecord;
+use super::iforest::{self, Aggregate, LongestNs, MinMax};
+use super::signature;
+
+/// An extent that is packed, and has no position in the file yet.
+#[derive(Debug, Clone)]
+pub(super) struct PackedExtent {
+    /// Its offset is set when it is written.
+    pub record: ExtentRecord,
+    /// The aggregate of its rows, as words.
+    pub aggregate: [u64; 2],
+    /// The signature of its names.
+    pub signature: Vec<u64>,
+}
+
+/// The extents of one lane: a position in the [`ExtentLog`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct LaneExtents {
+    /// One more than the position of the last entry; 0 for a lane without extents.
+    last: u32,
+    count: u32,
+}
+
+impl LaneExtents {
+    /// How many extents the lane has.
+    pub fn count(self) -> usize {
+        self.count as usize
+    }
+}
+
+#[derive(Debug)]
+struct Entry {
+    record: ExtentRecord,
+    aggregate: [u64; 2],
+    /// As [`LaneExtents::last`].
+    previous: u32,
+    /// The first word of its signature.
+    signature: u32,
+}
+
+const _: () = assert!(size_of::<Entry>() == 56);
+
+/// See the head of this file.
+#[derive(Debug, Default)]
+pub(super) struct ExtentLog {
+    entries: Vec<Entry>,
+    signatures: Vec<u64>,
+}
+
+impl ExtentLog {
+    /// Adds an extent that was written at `offset`, the next of the lane that has `extents`.
+    pub fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) {
+        // 2^32 extents, or words of signatures, take terabytes of rows.
+        let signature = u32::try_from(self.signatures.len()).unwrap_or(u32::MAX);
+        self.signatures.extend_from_slice(&packed.signature);
+        let record = ExtentRecord { offset, ..packed.record };
+        self.entries.push(Entry { record, aggregate: packed.aggregate, previous: extents.last, signature });
+        extents.last = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
+        extents.count += 1;
+    }
+
+    /// The extents of a lane, first to last.
+    pub fn of_lane(&self, extents: LaneExtents) -> LaneLog<'_> {
+        let mut positions = Vec::with_capacity(extents.count());
+        let mut next = extents.last;
+        while let Some(position) = next.checked_sub(1) {
+            positions.push(position);
+            next = self.entries[position as usize].previous;
+        }
+        positions.reverse();
+        LaneLog { log: self, positions }
+    }
+}
+
+/// The extents of one lane.
+#[derive(Debug)]
+pub(super) struct LaneLog<'a> {
+    log: &'a ExtentLog,
+    positions: Vec<u32>,
+}
+
+impl LaneLog<'_> {
+    /// Where they are, and which rows they hold.
+    pub fn records(&self) -> impl Iterator<Item = ExtentRecord> + '_ {
+        self.entries().map(|entry| entry.record)
+    }
+
+    /// The words of their signatures.
+    pub fn signatures(&self) -> impl Iterator<Item = u64> + '_ {
+        self.entries().flat_map(|entry| {
+            let first = entry.signature as usize;
+            self.log.signatures[first..first + signature::words(entry.record.rows)].iter().copied()
+        })
+    }
+
+    /// The words of the forest above them, for a lane that is a counter's or not.
+    pub fn forest(&self, is_counter: bool) -> Vec<u64> {
+        if is_counter {
+            let leaf = |[min, max]: [u64; 2]| MinMax { min: f64::from_bits(min), max: f64::from_bits(max) };
+            bytemuck::cast_slice(&self.nodes(leaf)).to_vec()
+        } else {
+            bytemuck::cast_slice(&self.nodes(|[longest, _]| LongestNs(longest))).to_vec()
+        }
+    }
+
+    fn nodes<A: Aggregate>(&self, leaf: impl Fn([u64; 2]) -> A) -> Vec<A> {
+        let mut nodes = Vec::with_capacity(iforest::node_count(self.positions.len()));
+        self.entries().for_each(|entry| iforest::push(&mut nodes, leaf(entry.aggregate)));
+        nodes
+    }
+
+    fn entries(&self) -> impl Iterator<Item = &Entry> {
+        self.positions.iter().map(|&position| &self.log.entries[position as usize])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_extents_of_lanes_that_take_turns_come_back_lane_by_lane() {
+        let mut log = ExtentLog::default();
+        let mut lanes = [LaneExtents::default(); 3];
+        // 1,024 rows have a signature of four words.
+        let packed = |first_row: u64, rows| PackedExtent {
+            record: ExtentRecord { offset: 0, first_start_ns: first_row as i64, first_row, rows, bytes: 8 },
+            aggregate: [first_row % 7, 0],
+            signature: vec![first_row; signature::words(rows)],
+        };
+        for turn in 0..20u64 {
+            let rows = if turn % 2 == 0 { 1024 } else { 10 };
+            log.push(&mut lanes[(turn % 3) as usize], &packed(turn, rows), turn * 100);
+        }
+        for (lane, extents) in lanes.into_iter().enumerate() {
+            let of_lane: Vec<u64> = (0..20).filter(|turn| turn % 3 == lane as u64).collect();
+            let found = log.of_lane(extents);
+            assert_eq!(extents.count(), of_lane.len());
+            let records = found.records().map(|record| (record.first_row, record.offset));
+            assert!(records.eq(of_lane.iter().map(|&turn| (turn, turn * 100))));
+            let signatures = of_lane.iter().flat_map(|&turn| vec![turn; if turn % 2 == 0 { 2 } else { 0 }]);
+            assert!(found.signatures().eq(signatures));
+            let mut nodes = Vec::new();
+            of_lane.iter().for_each(|turn| iforest::push(&mut nodes, LongestNs(turn % 7)));
+            assert_eq!(found.forest(false), nodes.iter().map(|node| node.0).collect::<Vec<_>>());
+        }
+        assert_eq!(log.of_lane(LaneExtents::default()).records().count(), 0);
+    }
+}

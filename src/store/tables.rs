@@ -1,0 +1,221 @@
+//! The sections of a store: written lane by lane at its end, or put together in memory for a preview. Never holds a second
+//! copy of a table that it writes: with millions of lanes that would be hundreds of megabytes.
+
+use std::io::{self, Write};
+use std::path::Path;
+
+use bytemuck::Pod;
+use xxhash_rust::xxh3::Xxh3;
+
+use super::append::AppendFile;
+use super::extent_log::ExtentLog;
+use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord};
+use super::iforest;
+use super::lane::LaneKind;
+use super::lane_builder::LaneBuilder;
+use super::overview::{OverviewBucket, OverviewShape};
+use super::read::{Signatures, Store, StoreTables};
+use super::signature;
+use super::writer::StoreWriter;
+use crate::base::mapped::Mapped;
+
+/// Bytes that a section gathers before it hands them on.
+const BUFFER_BYTES: usize = 1 << 16;
+
+/// Writes all sections. Nothing may wait in the lanes.
+///
+/// # Errors
+/// What the system says to a write, such as a full disk.
+pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[SectionRecord; SECTIONS]> {
+    let order = order(&writer.lanes);
+    let StoreWriter { lanes, extents: log, details, file, .. } = writer;
+    let mut sections = [SectionRecord::default(); SECTIONS];
+
+    let mut pyramids = Pyramids::default();
+    sections[Section::Overview as usize] = section(file, |out| {
+        for &lane in &order {
+            let Some(overview) = lanes[lane as usize].take_overview() else { continue };
+            if let Some((shape, buckets)) = overview.finish() {
+                pyramids.add(lane, shape, buckets.len() as u64);
+                out.pods(&buckets)?;
+            }
+        }
+        Ok(())
+    })?;
+    let in_order = || order.iter().map(|&lane| &lanes[lane as usize]).filter(|lane| lane.rows > 0);
+    sections[Section::Signatures as usize] = section(file, |out| {
+        in_order().try_for_each(|lane| log.of_lane(lane.extents).signatures().try_for_each(|word| out.pods(&[word])))
+    })?;
+    sections[Section::Lanes as usize] = section(file, |out| {
+        let mut records = LaneRecords::default();
+        for &lane in &order {
+            let builder = &lanes[lane as usize];
+            if builder.rows > 0 {
+                out.pods(&[records.next(builder, log, pyramids.of(lane))])?;
+            }
+        }
+        Ok(())
+    })?;
+    sections[Section::Extents as usize] = section(file, |out| {
+        in_order().try_for_each(|lane| log.of_lane(lane.extents).records().try_for_each(|record| out.pods(&[record])))
+    })?;
+    sections[Section::Forests as usize] = section(file, |out| {
+        in_order().try_for_each(|lane| out.pods(&log.of_lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
+    })?;
+    sections[Section::Details as usize] = section(file, |out| out.pods(details.blocks()))?;
+    sections[Section::Meta as usize] =
+        section(file, |out| postcard::to_io(meta, out).map(drop).map_err(io::Error::other))?;
+    Ok(sections)
+}
+
+/// The store as it is written so far.
+///
+/// # Errors
+/// What the system says to another map.
+pub(super) fn preview(writer: &StoreWriter, meta: Meta) -> io::Result<Store> {
+    let map = Mapped::of_store(writer.file.file())?;
+    let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));
+    let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+    for lane in order(&writer.lanes) {
+        let lane = &writer.lanes[lane as usize];
+        // Rows that wait are in none of its extents.
+        if lane.extents.count() > 0 {
+            let log = writer.extents.of_lane(lane.extents);
+            lanes.push(records.next(lane, &writer.extents, none));
+            extents.extend(log.records());
+            signatures.extend(log.signatures());
+            forests.extend(log.forest(lane.kind == LaneKind::Counter));
+        }
+    }
+    let details = writer.details.blocks().to_vec();
+    let signatures = Signatures::Held(signatures);
+    Store::of_tables(
+        StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
+        Path::new(""),
+    )
+    .ok_or_else(|| io::Error::other("a lane belongs to no track"))
+}
+
+/// The lanes by track, kind and depth.
+fn order(lanes: &[LaneBuilder]) -> Vec<u32> {
+    let mut order: Vec<u32> = (0..).take(lanes.len()).collect();
+    order.sort_unstable_by_key(|&lane| (lanes[lane as usize].order(), lane));
+    order
+}
+
+const NO_PYRAMID: OverviewShape = OverviewShape { first: 0, width_log2: 0, count: 0 };
+
+/// Where the pyramids of the few lanes that have one stand.
+#[derive(Default)]
+struct Pyramids {
+    /// By lane in the order of the store: the lane, its first bucket, its shape.
+    placed: Vec<(u32, u64, OverviewShape)>,
+    buckets: u64,
+    /// How many were asked for.
+    passed: usize,
+}
+
+impl Pyramids {
+    fn add(&mut self, lane: u32, shape: OverviewShape, buckets: u64) {
+        self.placed.push((lane, self.buckets, shape));
+        self.buckets += buckets;
+    }
+
+    /// The first bucket and the shape of a lane's pyramid. Lanes are asked for in the order in which they were added.
+    fn of(&mut self, lane: u32) -> (u64, OverviewShape) {
+        match self.placed.get(self.passed) {
+            Some(&(placed, first, shape)) if placed == lane => {
+                self.passed += 1;
+                (first, shape)
+            }
+            _ => (0, NO_PYRAMID),
+        }
+    }
+}
+
+/// Counts what the lanes before have in each section.
+#[derive(Default)]
+struct LaneRecords {
+    extents: u64,
+    forests: u64,
+    signatures: u64,
+}
+
+impl LaneRecords {
+    fn next(
+        &mut self,
+        lane: &LaneBuilder,
+        log: &ExtentLog,
+        (overview_first, overview): (u64, OverviewShape),
+    ) -> LaneRecord {
+        let record = LaneRecord {
+            track: lane.track,
+            depth: lane.depth,
+            kind: lane.kind.code(),
+            unfinished: u8::from(lane.unfinished),
+            rows: lane.rows,
+            start_ns: lane.start_ns,
+            end_ns: lane.end_ns,
+            extent_first: self.extents,
+            forest_first: self.forests,
+            signature_first: self.signatures,
+            overview_first,
+            overview,
+            extent_count: lane.extents.count() as u64,
+        };
+        let words = if lane.kind == LaneKind::Counter { 2 } else { 1 };
+        self.extents += record.extent_count;
+        self.forests += (iforest::node_count(lane.extents.count()) * words) as u64;
+        let of_lane = log.of_lane(lane.extents);
+        self.signatures += of_lane.records().map(|extent| signature::words(extent.rows) as u64).sum::<u64>();
+        record
+    }
+}
+
+/// Appends a section with what `fill` puts into it, and says where it stands.
+fn section(
+    file: &mut AppendFile,
+    fill: impl FnOnce(&mut SectionWriter<'_>) -> io::Result<()>,
+) -> io::Result<SectionRecord> {
+    let offset = file.append(&[])?;
+    let mut out =
+        SectionWriter { file, sum: Box::new(Xxh3::new()), buffer: Vec::with_capacity(BUFFER_BYTES), bytes: 0 };
+    fill(&mut out)?;
+    out.flush()?;
+    Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
+}
+
+/// A section that grows.
+struct SectionWriter<'a> {
+    file: &'a mut AppendFile,
+    sum: Box<Xxh3>,
+    buffer: Vec<u8>,
+    /// Bytes that were handed on.
+    bytes: u64,
+}
+
+impl SectionWriter<'_> {
+    fn pods<T: Pod>(&mut self, values: &[T]) -> io::Result<()> {
+        self.write_all(bytemuck::cast_slice(values))
+    }
+}
+
+impl Write for SectionWriter<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if self.buffer.len() + bytes.len() > BUFFER_BYTES {
+            self.flush()?;
+        }
+        self.buffer.extend_from_slice(bytes);
+        Ok(bytes.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.sum.update(&self.buffer);
+        self.file.append_more(&self.buffer)?;
+        self.bytes += self.buffer.len() as u64;
+        self.buffer.clear();
+        Ok(())
+    }
+}
+
+const _: () = assert!(size_of::<OverviewBucket>().is_multiple_of(8) && size_of::<LaneRecord>().is_multiple_of(8));
