@@ -165,10 +165,11 @@ fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
 fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let mut writer = StoreWriter::new(tempfile::tempfile()?, 256 << 20)?;
     let (names, stacks) = (Arc::new(capture.synth.names().clone()), Arc::default());
-    let mut nester = Nester::new(&mut writer, &names, &stacks, Registry::from_tables(capture.synth.tracks().clone()));
+    let mut registry = Registry::from_tables(capture.synth.tracks().clone());
+    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     sort(capture, &mut |stretch| nester.take(stretch))?;
     let nested = nester.finish()?;
-    let meta = Meta { names, stacks, tracks: nested.tracks, losses: Losses::default(), summary: nested.summary };
+    let meta = Meta { names, stacks, tracks: registry.into_tables(), losses: Losses::default(), summary: nested.summary };
     writer.finish(&meta)
 }
 

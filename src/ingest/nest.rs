@@ -23,7 +23,6 @@ use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
     Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, TrackIdx, TrackKey, TrackKind,
-    TrackTables,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
@@ -32,7 +31,7 @@ pub struct Nester<'a> {
     writer: RowSink<'a>,
     names: &'a Arc<Names>,
     stacks: &'a Arc<Stacks>,
-    registry: Registry,
+    registry: &'a mut Registry,
     tracks: Vec<TrackState>,
     asyncs: AsyncTrees,
     /// By track of the capture.
@@ -47,8 +46,6 @@ pub struct Nester<'a> {
 
 /// What nesting found, beside the rows it wrote.
 pub struct Nested {
-    /// The processes and tracks of the capture, with those of asynchronous trees added.
-    pub tracks: TrackTables,
     /// What could not be taken as it stood.
     pub losses: Losses,
     /// Counts and time range.
@@ -100,12 +97,12 @@ struct Entered {
 }
 
 impl<'a> Nester<'a> {
-    /// Starts on an empty store.
+    /// Starts on an empty store. Adds the tracks of asynchronous trees and of charts to `registry`.
     pub fn new(
         writer: impl Into<RowSink<'a>>,
         names: &'a Arc<Names>,
         stacks: &'a Arc<Stacks>,
-        registry: Registry,
+        registry: &'a mut Registry,
     ) -> Self {
         let siblings = TrackKey::SLOT_SIBLING..TrackKey::SLOT_ALONE;
         let role = |key: &TrackKey| match key.kind {
@@ -195,7 +192,7 @@ impl<'a> Nester<'a> {
         if self.summary.start_ns > self.summary.end_ns {
             (self.summary.start_ns, self.summary.end_ns) = (0, 0);
         }
-        Ok(Nested { tracks: self.registry.tables().clone(), losses: self.losses, summary: self.summary })
+        Ok(Nested { losses: self.losses, summary: self.summary })
     }
 
     fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {

@@ -75,7 +75,7 @@ fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks:
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
     let (names, stacks) = (Arc::new(names), Arc::new(stacks));
-    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
+    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     let mut table = HeadTable::default();
     // In two halves, so that events of one time may come in two stretches.
     let half = events.len() / 2;
@@ -89,7 +89,7 @@ fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks:
         table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
-    writer.finish(&Meta { tracks: nested.tracks.clone(), ..Meta::default() }).unwrap();
+    writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
     Result { nested, store: Store::of_file(&file, "test".as_ref()).unwrap() }
 }
 
@@ -261,7 +261,7 @@ fn asynchronous_trees_that_run_at_once_get_tracks_of_their_own_and_share_them_ov
     ];
     let result = nest(events, &Details::default(), TrackKind::Async);
     let named = |track: u32| {
-        let key = &result.nested.tracks.tracks[track as usize].key;
+        let key = &result.store.meta().tracks.tracks[track as usize].key;
         (key.name.to_string(), key.slot)
     };
     let seen: Vec<_> =
@@ -335,7 +335,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     }
     let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
     let (names, stacks) = (Arc::new(names), Arc::default());
-    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
+    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     let on = |track: u32, event: Event| Event { track: TrackIdx(track), ..event };
     let events = [
         on(0, begin(0, 1)),
@@ -353,9 +353,9 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
         table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
-    let rows: Vec<&str> = nested.tracks.tracks.iter().skip(3).map(|track| &*track.name).collect();
+    let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
     assert_eq!(rows, ["queue", "queue"], "the third track takes the row of the first");
-    assert!(nested.tracks.tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
+    assert!(registry.tables().tracks.iter().all(|track| track.sort_index == 7), "rows stand where their tracks do");
     assert_eq!(nested.summary.spans, 3);
     assert_eq!(nested.losses.count(Loss::UnmatchedEnd), 1);
 }
@@ -375,7 +375,7 @@ fn samples_are_kept_on_their_thread_and_drawn_on_a_track_below_it_that_nothing_c
         sample(30, StackIdx(99), 1),
     ];
     let result = nest_with(events, &Details::default(), TrackKind::Thread, stacks);
-    let (summary, tracks) = (&result.nested.summary, &result.nested.tracks.tracks);
+    let (summary, tracks) = (&result.nested.summary, &result.store.meta().tracks.tracks);
     assert_eq!((summary.samples, summary.spans, summary.end_ns), (5, 1, 30));
     let kept: Vec<_> =
         result.rows(LaneKind::Samples).iter().map(|(track, _, row, _)| (track.0, row.start_ns)).collect();
@@ -505,7 +505,7 @@ fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
     let file = tempfile::tempfile().unwrap();
     let mut writer = StoreWriter::new(file.try_clone().unwrap(), 1 << 20).unwrap();
     let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));
-    let mut nester = Nester::new(&mut writer, &names, &stacks, registry);
+    let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     let mut table = HeadTable::default();
     let events = vec![event(EventKind::Begin, 5, 10, 0, 0), event(EventKind::Instant, 30, 0, 0, 0)];
     let chunk = Chunk { events, ..Chunk::default() };
@@ -515,7 +515,7 @@ fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
         table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
-    writer.finish(&Meta { tracks: nested.tracks.clone(), ..Meta::default() }).unwrap();
+    writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
     let result = Result { store: Store::of_file(&file, "test".as_ref()).unwrap(), nested };
     let spans: Vec<_> = result.spans().into_iter().map(|(_, depth, start, dur, ..)| (depth, start, dur)).collect();
     assert_eq!((spans, result.nested.losses.is_empty()), (vec![(0, 5, 10)], true));
@@ -523,7 +523,7 @@ fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
 
 #[test]
 fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
-    let registry = {
+    let captured = {
         let mut registry = Registry::default();
         for tid in 0..2 {
             let (kind, tid) = (TrackKind::Thread, Id::Number(tid));
@@ -535,7 +535,8 @@ fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
     for (sorted_to_ns, expected) in [(15, (0, 0)), (16, (1, 0)), (20, (1, 0)), (21, (1, 1))] {
         let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));
-        let mut nester = Nester::new(&mut writer, &names, &stacks, registry.clone());
+        let mut registry = captured.clone();
+        let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
         let mut table = HeadTable::default();
         let events = vec![event(EventKind::Begin, 5, 10, 0, 0), event(EventKind::Instant, 20, 0, 1, 0)];
         let chunk = Chunk { events, ..Chunk::default() };

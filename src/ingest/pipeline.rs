@@ -20,7 +20,7 @@ use super::spill::SpillFile;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader, StoreParts};
-use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks};
+use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks, TrackTables};
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
 /// Opens a capture, one file or several, as a store. What comes through a pipe is kept in a file without a name first.
@@ -77,6 +77,7 @@ pub fn open_with_previews(
 /// A store that only lacks its tables.
 struct Sorted {
     writer: StoreWriter,
+    /// Without its tracks, which the registry has.
     meta: Meta,
 }
 
@@ -135,12 +136,16 @@ fn load(
         place.notes.push(note);
         target = place.start().map_err(|error| place.write_error(error))?;
     }
+    capture.registry.drop_metadata();
+    let captured_tracks = capture.registry.tables().tracks.len();
     let mut heads = capture.source.heads().to_vec();
     let mut corrected = false;
     loop {
-        let merged = sort_into(&capture, &heads, &target, &spill, context, &mut previews);
+        capture.registry.truncate_tracks(captured_tracks);
+        let merged = sort_into(&mut capture, &heads, &target, &spill, context, &mut previews);
         match merged {
             Ok(Sorted { writer, mut meta }) => {
+                meta.tracks = std::mem::take(&mut capture.registry).into_tables();
                 context.progress.begin(Stage::Publishing, 0);
                 meta.summary.source_bytes = source_bytes;
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
@@ -214,7 +219,7 @@ fn last_ns(heads: &[formats::ChunkHead]) -> i64 {
 
 /// Sorts and nests all events into `target`, up to its tables.
 fn sort_into(
-    capture: &Capture,
+    capture: &mut Capture,
     heads: &[formats::ChunkHead],
     target: &StoreFile,
     spill: &SpillFile,
@@ -232,9 +237,10 @@ fn sort_into(
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };
     let (sorted, written) = write_behind(&mut writer, context.threads, |rows| -> Result<_, MergeError<io::Error>> {
-        let mut nester = Nester::new(rows, &capture.names, &capture.stacks, capture.registry.clone());
+        let Capture { source, names, stacks, registry, .. } = capture;
+        let mut nester = Nester::new(rows, names, stacks, registry);
         let mut unreported = 0;
-        let stats = merge(&*capture.source, heads, &merge_context, |stretch| {
+        let stats = merge(&**source, heads, &merge_context, |stretch| {
             unreported += stretch.events.len() as u64;
             if unreported >= REPORT_EVENTS {
                 context.progress.advance(unreported);
@@ -273,6 +279,6 @@ fn sort_into(
         spilled_bytes: spill.bytes(),
     };
     let (names, stacks) = (Arc::clone(&capture.names), Arc::clone(&capture.stacks));
-    let meta = Meta { names, stacks, tracks: nested.tracks, losses, summary };
+    let meta = Meta { names, stacks, tracks: TrackTables::default(), losses, summary };
     Ok(Sorted { writer, meta })
 }

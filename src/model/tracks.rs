@@ -1,9 +1,12 @@
 //! Processes, threads and the tracks that a person recognises, as the capture names and orders them.
 
+use std::hash::{BuildHasher, Hash};
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::FxHashMap;
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
 /// A row of [`TrackTables::tracks`].
@@ -174,26 +177,33 @@ pub struct TrackTables {
 const OF_THREAD: [TrackKind; 2] = [TrackKind::Thread, TrackKind::State];
 
 /// Collects processes and tracks while a capture is read, and gives each an index that stays.
+///
+/// A capture may have millions of either, so the look-ups hold indices only and hash the rows of the tables: some 6 bytes
+/// for each, where a map that owns its keys takes 100.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     tables: TrackTables,
-    process_index: FxHashMap<Id, ProcessIdx>,
-    track_index: FxHashMap<TrackKey, TrackIdx>,
-    /// Of threads, whether or not they have had an event.
-    said: FxHashMap<(Id, Id), SaidOfThread>,
+    process_index: HashTable<ProcessIdx>,
+    track_index: HashTable<TrackIdx>,
+    /// Metadata of threads, whether or not they have had an event.
+    threads: Vec<ThreadMetadata>,
+    /// Positions in `threads`.
+    thread_index: HashTable<u32>,
     /// The orders of tracks that have had no event yet.
     orders: FxHashMap<TrackKey, i64>,
 }
 
-/// What was said of a thread.
+/// Names and order of a thread.
 #[derive(Debug, Clone, Default)]
-struct SaidOfThread {
+struct ThreadMetadata {
+    pid: Id,
+    tid: Id,
     name: Option<Box<str>>,
     kernel_name: Option<Box<str>>,
     sort_index: Option<i64>,
 }
 
-impl SaidOfThread {
+impl ThreadMetadata {
     /// Names and orders a track of the thread.
     fn apply_to(&self, track: &mut Track) {
         if let Some(name) = self.name.as_ref().or(self.kernel_name.as_ref()) {
@@ -207,30 +217,52 @@ impl Registry {
     /// A registry that goes on from finished tables.
     #[must_use]
     pub fn from_tables(tables: TrackTables) -> Self {
-        let process_index =
-            tables.processes.iter().map(|process| process.pid.clone()).zip((0..).map(ProcessIdx)).collect();
-        let track_index = tables.tracks.iter().map(|track| track.key.clone()).zip((0..).map(TrackIdx)).collect();
-        Self { tables, process_index, track_index, ..Self::default() }
+        let mut registry = Self { tables, ..Self::default() };
+        registry.index_processes();
+        registry.index_tracks();
+        registry
+    }
+
+    /// Ends with the tables.
+    #[must_use]
+    pub fn into_tables(self) -> TrackTables {
+        self.tables
+    }
+
+    /// Drops the metadata of threads, once all of it is applied and no more comes.
+    pub fn drop_metadata(&mut self) {
+        self.threads = Vec::new();
+        self.thread_index = HashTable::new();
+        self.orders = FxHashMap::default();
+    }
+
+    /// Forgets the tracks from `count` on, for a sort that starts over: it adds tracks and no processes.
+    pub fn truncate_tracks(&mut self, count: usize) {
+        if count < self.tables.tracks.len() {
+            self.tables.tracks.truncate(count);
+            self.index_tracks();
+        }
     }
 
     /// The index of the track with this key, new or known.
     pub fn track(&mut self, key: &TrackKey) -> TrackIdx {
-        if let Some(&known) = self.track_index.get(key) {
+        if let Some(known) = self.find_track(key) {
             return known;
         }
         let process = self.process(&key.pid);
         let index = TrackIdx(u32::try_from(self.tables.tracks.len()).unwrap_or(u32::MAX));
         let mut track = Track { key: key.clone(), process, name: key.name.clone(), sort_index: 0 };
         if OF_THREAD.contains(&key.kind)
-            && let Some(said) = self.said.get(&(key.pid.clone(), key.tid.clone()))
+            && let Some(thread) = self.find_thread(&key.pid, &key.tid)
         {
-            said.apply_to(&mut track);
+            self.threads[thread].apply_to(&mut track);
         }
         if let Some(sort_index) = self.orders.remove(key) {
             track.sort_index = sort_index;
         }
         self.tables.tracks.push(track);
-        self.track_index.insert(key.clone(), index);
+        let tracks = &self.tables.tracks;
+        self.track_index.insert_unique(hash(key), index, |track| hash(&tracks[track.index()].key));
         index
     }
 
@@ -246,13 +278,17 @@ impl Registry {
 
     /// The index of the process with this id, new or known.
     pub fn process(&mut self, pid: &Id) -> ProcessIdx {
-        if let Some(&known) = self.process_index.get(pid) {
-            return known;
+        let processes = &mut self.tables.processes;
+        let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
+        match self.process_index.entry(hash(pid), is_known, |process| hash(&processes[process.index()].pid)) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let index = ProcessIdx(u32::try_from(processes.len()).unwrap_or(u32::MAX));
+                place.insert(index);
+                processes.push(Process { pid: pid.clone(), ..Process::default() });
+                index
+            }
         }
-        let index = ProcessIdx(u32::try_from(self.tables.processes.len()).unwrap_or(u32::MAX));
-        self.tables.processes.push(Process { pid: pid.clone(), ..Process::default() });
-        self.process_index.insert(pid.clone(), index);
-        index
     }
 
     /// The file that a track is in, where a capture is several.
@@ -269,12 +305,16 @@ impl Registry {
             Metadata::ProcessFile { pid, file } => self.process_mut(pid).file = Some(Arc::clone(file)),
             Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
             Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
-            Metadata::ThreadName { pid, tid, name } => self.say(pid, tid, |said| said.name = Some(name.clone())),
-            Metadata::KernelName { pid, tid, name } => self.say(pid, tid, |said| said.kernel_name = Some(name.clone())),
-            Metadata::ThreadSortIndex { pid, tid, sort_index } => {
-                self.say(pid, tid, |said| said.sort_index = Some(*sort_index));
+            Metadata::ThreadName { pid, tid, name } => {
+                self.apply_to_thread(pid, tid, |thread| thread.name = Some(name.clone()));
             }
-            Metadata::TrackSortIndex { key, sort_index } => match self.track_index.get(key) {
+            Metadata::KernelName { pid, tid, name } => {
+                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name.clone()));
+            }
+            Metadata::ThreadSortIndex { pid, tid, sort_index } => {
+                self.apply_to_thread(pid, tid, |thread| thread.sort_index = Some(*sort_index));
+            }
+            Metadata::TrackSortIndex { key, sort_index } => match self.find_track(key) {
                 Some(track) => self.tables.tracks[track.index()].sort_index = *sort_index,
                 None => drop(self.orders.insert(key.clone(), *sort_index)),
             },
@@ -295,16 +335,71 @@ impl Registry {
         &mut self.tables.processes[index]
     }
 
-    fn say(&mut self, pid: &Id, tid: &Id, say: impl FnOnce(&mut SaidOfThread)) {
-        let said = self.said.entry((pid.clone(), tid.clone())).or_default();
-        say(said);
+    fn find_track(&self, key: &TrackKey) -> Option<TrackIdx> {
+        let tracks = &self.tables.tracks;
+        self.track_index.find(hash(key), |track| tracks[track.index()].key == *key).copied()
+    }
+
+    fn find_thread(&self, pid: &Id, tid: &Id) -> Option<usize> {
+        let is_same = |&thread: &u32| self.threads[thread as usize].is_of(pid, tid);
+        self.thread_index.find(hash(&(pid, tid)), is_same).map(|&thread| thread as usize)
+    }
+
+    fn apply_to_thread(&mut self, pid: &Id, tid: &Id, change: impl FnOnce(&mut ThreadMetadata)) {
+        let threads = &mut self.threads;
+        let is_same = |&thread: &u32| threads[thread as usize].is_of(pid, tid);
+        let place = self.thread_index.entry(hash(&(pid, tid)), is_same, |&thread| threads[thread as usize].hash());
+        let thread = match place {
+            Entry::Occupied(known) => *known.get() as usize,
+            Entry::Vacant(place) => {
+                place.insert(u32::try_from(threads.len()).unwrap_or(u32::MAX));
+                threads.push(ThreadMetadata { pid: pid.clone(), tid: tid.clone(), ..ThreadMetadata::default() });
+                threads.len() - 1
+            }
+        };
+        change(&mut self.threads[thread]);
         for kind in OF_THREAD {
             let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
-            if let Some(track) = self.track_index.get(&key) {
-                said.apply_to(&mut self.tables.tracks[track.index()]);
+            if let Some(track) = self.find_track(&key) {
+                self.threads[thread].apply_to(&mut self.tables.tracks[track.index()]);
             }
         }
     }
+
+    fn index_processes(&mut self) {
+        let processes = &self.tables.processes;
+        self.process_index = HashTable::with_capacity(processes.len());
+        for (process, index) in processes.iter().zip((0..).map(ProcessIdx)) {
+            let rehash = |process: &ProcessIdx| hash(&processes[process.index()].pid);
+            let is_same = |known: &ProcessIdx| processes[known.index()].pid == process.pid;
+            // Of two with one id the last counts.
+            self.process_index.entry(hash(&process.pid), is_same, rehash).insert(index);
+        }
+    }
+
+    fn index_tracks(&mut self) {
+        let tracks = &self.tables.tracks;
+        self.track_index = HashTable::with_capacity(tracks.len());
+        for (track, index) in tracks.iter().zip((0..).map(TrackIdx)) {
+            let rehash = |track: &TrackIdx| hash(&tracks[track.index()].key);
+            let is_same = |known: &TrackIdx| tracks[known.index()].key == track.key;
+            self.track_index.entry(hash(&track.key), is_same, rehash).insert(index);
+        }
+    }
+}
+
+impl ThreadMetadata {
+    fn is_of(&self, pid: &Id, tid: &Id) -> bool {
+        (&self.pid, &self.tid) == (pid, tid)
+    }
+
+    fn hash(&self) -> u64 {
+        hash(&(&self.pid, &self.tid))
+    }
+}
+
+fn hash(key: &impl Hash) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 #[cfg(test)]

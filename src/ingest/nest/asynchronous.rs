@@ -20,7 +20,7 @@ impl Nester<'_> {
                 self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
                 return Ok(());
             }
-            (None, _) => self.asyncs.open(id, event, self.names, &mut self.registry),
+            (None, _) => self.asyncs.open(id, event, self.names, self.registry),
         };
         // Its row is free when its last span ends, so an end that is told ahead makes a span that is complete.
         let is_ended = event.kind == EventKind::Begin && event.value > 0;
@@ -42,7 +42,7 @@ impl Nester<'_> {
         }
         let track = match known {
             Some(track) => track,
-            None => self.asyncs.open(id, event, self.names, &mut self.registry),
+            None => self.asyncs.open(id, event, self.names, self.registry),
         };
         match event.kind {
             EventKind::AsyncBegin => self.begin(track, event, blob, false),
