@@ -1,23 +1,46 @@
-//! Which lane of its track a span takes. Knows the open spans of one track, and nothing of events or files.
+//! The lane of its track that each span takes. Knows the open spans of one track, and nothing of events or files.
 //!
 //! A span goes one lane below the innermost open span that contains it. One that overlaps another without nesting takes
-//! the next lane that is free: it is never dropped, cut or hidden.
+//! the next free lane: no span is dropped, cut or hidden, up to 65,536 lanes.
+//!
+//! The slow answer is a scan over all open spans. A list in order of lanes gives it at once where spans nest, at any
+//! depth, and after a short scan where only a few are open. A question that would scan more than `FEW` spans turns the
+//! list into an index ([`lane_index`](super::lane_index)), which answers in O(log n), until few spans are open again.
 
-/// An open span of a track.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Open<T> {
-    lane: u16,
-    /// When it ends, or `None` for a begin whose end has not come.
-    end_ns: Option<i64>,
-    payload: T,
+use super::lane_index::LaneIndex;
+use super::steps;
+use crate::model::StrIdx;
+
+/// The open spans of one track, by lane. More than `FEW` of them are never scanned.
+#[derive(Debug)]
+pub struct OpenLanes<T, const FEW: usize = 32> {
+    /// Empty while there is an index.
+    list: LaneList<T>,
+    index: Option<Box<LaneIndex<T>>>,
 }
 
-/// The open spans of one track, by lane.
+/// Open spans in order of their lanes.
 #[derive(Debug)]
-pub struct OpenLanes<T> {
-    open: Vec<Open<T>>,
-    /// Whether some span ends after one of a lower lane, so that ended spans may stand anywhere.
+struct LaneList<T> {
+    open: Vec<OpenSpan<T>>,
+    /// Whether some span ends after one of a lower lane, so that ended spans may be anywhere in the list.
     ragged: bool,
+}
+
+/// An open span of a track.
+#[derive(Debug)]
+pub(super) struct OpenSpan<T> {
+    pub(super) lane: u16,
+    pub(super) until: Until<T>,
+}
+
+/// How an open span ends.
+#[derive(Debug)]
+pub(super) enum Until<T> {
+    /// At a known time.
+    Time(i64),
+    /// By an end that is to come, if `closable`; otherwise no end closes it.
+    End { payload: T, closable: bool },
 }
 
 /// The place of a span.
@@ -29,35 +52,189 @@ pub struct Placed {
     pub overlaps: bool,
 }
 
-impl<T> Default for OpenLanes<T> {
+/// The result of a scan from the innermost span outwards.
+enum Scan {
+    /// The position in the list.
+    At(usize),
+    Nowhere,
+    /// The list is longer than a scan may be, or there is none.
+    TooLong,
+}
+
+impl<T, const FEW: usize> Default for OpenLanes<T, FEW> {
     fn default() -> Self {
-        Self { open: Vec::new(), ragged: false }
+        Self { list: LaneList { open: Vec::new(), ragged: false }, index: None }
     }
 }
 
-impl<T> OpenLanes<T> {
+impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// Forgets complete spans that have ended at `ts_ns`.
+    #[inline]
     pub fn close_ended(&mut self, ts_ns: i64) {
-        let ended = |open: &Open<T>| open.end_ns.is_some_and(|end_ns| end_ns <= ts_ns);
-        if self.ragged {
-            self.open.retain(|open| !ended(open));
-            self.ragged = self.open.windows(2).any(|pair| ends_later(pair[1].end_ns, pair[0].end_ns));
+        if self.index.is_none() && !self.list.ragged {
+            self.list.pop_ended(ts_ns);
+        } else if self.index.is_none() && self.list.open.len() <= FEW {
+            self.list.remove_ended(ts_ns);
         } else {
-            while self.open.last().is_some_and(ended) {
-                self.open.pop();
-            }
+            self.index().close_ended(ts_ns);
+            self.list_if_few();
         }
     }
 
-    /// Opens a span up to `end_ns`, or up to an end that is still to come. `None` beyond the last lane.
-    pub fn place(&mut self, end_ns: Option<i64>, payload: T) -> Option<Placed> {
-        let contains = |open: &Open<T>| !ends_later(end_ns, open.end_ns);
-        // A begin goes below everything: its end is not known, and it will usually come first.
-        let parent = if end_ns.is_none() || self.open.last().is_none_or(contains) {
-            self.open.len().checked_sub(1)
-        } else {
-            self.open.iter().rposition(contains)
+    /// Opens a complete span. `None` beyond the last lane.
+    pub fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+        match self.scan(|open| open.contains(end_ns)) {
+            Scan::At(parent) => self.list.insert_below(Some(parent), end_ns),
+            Scan::Nowhere => self.list.insert_below(None, end_ns),
+            Scan::TooLong => self.index().place_complete(end_ns),
+        }
+    }
+
+    /// Opens a span whose end is to come, and returns its lane. `None` beyond the last lane.
+    ///
+    /// It goes below everything: its end is not known, and it will usually come first. No end closes one that is not
+    /// `closable`.
+    #[inline]
+    pub fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
+        match &mut self.index {
+            None => self.list.push_begin(payload, closable),
+            Some(index) => index.place_begin(payload, closable),
+        }
+    }
+
+    /// The number of open spans.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        self.index.as_ref().map_or(self.list.open.len(), |index| index.count())
+    }
+
+    /// Whether a span is open whose end is not known.
+    pub fn has_begins(&mut self) -> bool {
+        match self.scan(|open| matches!(open.until, Until::End { .. })) {
+            Scan::At(_) => true,
+            Scan::Nowhere => false,
+            Scan::TooLong => self.index().has_begins(),
+        }
+    }
+
+    /// The innermost open begin that an end can close, and its lane.
+    #[inline]
+    pub fn innermost(&mut self) -> Option<(u16, &T)> {
+        match self.scan(OpenSpan::is_closable) {
+            Scan::At(position) => self.list.open[position].begin(),
+            Scan::Nowhere => None,
+            Scan::TooLong => self.index().innermost(),
+        }
+    }
+
+    /// The lane of the innermost open begin with the text `text` that an end can close.
+    pub fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
+        let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End { payload, closable: true } if text_of(payload) == text);
+        match self.scan(is_named) {
+            Scan::At(position) => Some(self.list.open[position].lane),
+            Scan::Nowhere => None,
+            Scan::TooLong => self.index().innermost_named(text, text_of),
+        }
+    }
+
+    /// Removes the innermost open begin that an end can close.
+    #[inline]
+    pub fn take_innermost(&mut self) -> Option<(u16, T)> {
+        // Nearly always it is the last one, and nothing has to move.
+        if self.list.open.last().is_some_and(OpenSpan::is_closable) {
+            return self.list.open.pop().and_then(OpenSpan::into_begin);
+        }
+        let (lane, _) = self.innermost()?;
+        self.take(lane).map(|payload| (lane, payload))
+    }
+
+    /// Removes the open begin in `lane`.
+    pub fn take(&mut self, lane: u16) -> Option<T> {
+        if self.index.is_none() {
+            let position = self.list.open.binary_search_by_key(&lane, |open| open.lane).ok()?;
+            if self.list.open.len() - position <= FEW {
+                return self.list.open.remove(position).into_begin().map(|(_, payload)| payload);
+            }
+        }
+        let taken = self.index().take(lane);
+        self.list_if_few();
+        taken
+    }
+
+    /// Removes all open begins, outermost first.
+    pub fn drain(&mut self) -> Vec<(u16, T)> {
+        let Self { list, index } = std::mem::take(self);
+        let open = index.map_or(list.open, |index| index.into_open());
+        open.into_iter().filter_map(OpenSpan::into_begin).collect()
+    }
+
+    /// Scans the list from the innermost span outwards.
+    #[inline]
+    fn scan(&self, test: impl Fn(&OpenSpan<T>) -> bool) -> Scan {
+        if self.index.is_some() {
+            return Scan::TooLong;
+        }
+        let open = &self.list.open;
+        let near = &open[open.len().saturating_sub(FEW)..];
+        let found = near.iter().rposition(|open| {
+            steps::add(1);
+            test(open)
+        });
+        match found {
+            Some(position) => Scan::At(open.len() - near.len() + position),
+            None if near.len() == open.len() => Scan::Nowhere,
+            None => Scan::TooLong,
+        }
+    }
+
+    /// The index, made of the list if there is none.
+    fn index(&mut self) -> &mut LaneIndex<T> {
+        let list = &mut self.list;
+        self.index.get_or_insert_with(|| Box::new(LaneIndex::from_open(std::mem::take(&mut list.open))))
+    }
+
+    /// Goes back to the list when half of a few are open: the spans opened between pay for each change of the form.
+    fn list_if_few(&mut self) {
+        if let Some(index) = self.index.take_if(|index| index.count() <= FEW / 2) {
+            self.list.open = index.into_open();
+            self.list.ragged = self.list.is_ragged();
+        }
+    }
+}
+
+impl<T> LaneList<T> {
+    fn pop_ended(&mut self, ts_ns: i64) {
+        while self.open.last().is_some_and(|open| open.has_ended(ts_ns)) {
+            steps::add(1);
+            self.open.pop();
+        }
+    }
+
+    fn remove_ended(&mut self, ts_ns: i64) {
+        steps::add(self.open.len());
+        self.open.retain(|open| !open.has_ended(ts_ns));
+        self.ragged = self.is_ragged();
+    }
+
+    fn is_ragged(&self) -> bool {
+        self.open.windows(2).any(|pair| pair[1].ends_after(&pair[0]))
+    }
+
+    fn push_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
+        steps::add(1);
+        let lane = match self.open.last() {
+            Some(last) => {
+                self.ragged |= matches!(last.until, Until::Time(_));
+                last.lane.checked_add(1)?
+            }
+            None => 0,
         };
+        self.open.push(OpenSpan { lane, until: Until::End { payload, closable } });
+        Some(lane)
+    }
+
+    /// Puts a complete span on the next free lane below the one at `parent`.
+    fn insert_below(&mut self, parent: Option<usize>, end_ns: i64) -> Option<Placed> {
         let mut position = parent.map_or(0, |parent| parent + 1);
         let overlaps = position < self.open.len();
         let mut lane = match parent {
@@ -65,125 +242,58 @@ impl<T> OpenLanes<T> {
             None => 0,
         };
         while self.open.get(position).is_some_and(|open| open.lane == lane) {
+            steps::add(1);
             lane = lane.checked_add(1)?;
             position += 1;
         }
-        let above = position.checked_sub(1).map(|above| self.open[above].end_ns);
-        self.ragged |= overlaps || above.is_some_and(|above| ends_later(end_ns, above));
-        self.open.insert(position, Open { lane, end_ns, payload });
+        let span = OpenSpan { lane, until: Until::Time(end_ns) };
+        let above = position.checked_sub(1).map(|above| &self.open[above]);
+        self.ragged |= overlaps || above.is_some_and(|above| span.ends_after(above));
+        self.open.insert(position, span);
         Some(Placed { lane, overlaps })
-    }
-
-    /// How many spans are open.
-    #[must_use]
-    pub fn count(&self) -> usize {
-        self.open.len()
-    }
-
-    /// The innermost open begin.
-    #[must_use]
-    pub fn innermost(&self) -> Option<usize> {
-        self.open.iter().rposition(|open| open.end_ns.is_none())
-    }
-
-    /// The innermost open begin that `matches`.
-    pub fn innermost_where(&self, matches: impl Fn(&T) -> bool) -> Option<usize> {
-        self.open.iter().rposition(|open| open.end_ns.is_none() && matches(&open.payload))
-    }
-
-    /// How many begins are open inside of the span at `position`.
-    #[must_use]
-    pub fn begins_inside(&self, position: usize) -> usize {
-        self.open[position + 1..].iter().filter(|open| open.end_ns.is_none()).count()
-    }
-
-    /// The span at `position`.
-    #[must_use]
-    pub fn get(&self, position: usize) -> &T {
-        &self.open[position].payload
-    }
-
-    /// Takes the open begin at `position` out, and returns its lane and payload.
-    #[inline]
-    pub fn take(&mut self, position: usize) -> (u16, T) {
-        // The innermost nearly always, for which nothing has to move.
-        if position + 1 == self.open.len()
-            && let Some(Open { lane, payload, .. }) = self.open.pop()
-        {
-            return (lane, payload);
-        }
-        let Open { lane, payload, .. } = self.open.remove(position);
-        (lane, payload)
-    }
-
-    /// Takes all open begins out, outermost first.
-    pub fn drain(&mut self) -> impl Iterator<Item = (u16, T)> {
-        let open = std::mem::take(&mut self.open);
-        open.into_iter().filter(|open| open.end_ns.is_none()).map(|open| (open.lane, open.payload))
     }
 }
 
-/// Whether `a` ends after `b`, where `None` is an end that is still to come.
-fn ends_later(a: Option<i64>, b: Option<i64>) -> bool {
-    match (a, b) {
-        (_, None) => false,
-        (None, Some(_)) => true,
-        (Some(a), Some(b)) => a > b,
+impl<T> OpenSpan<T> {
+    fn contains(&self, end_ns: i64) -> bool {
+        match self.until {
+            Until::Time(own_ns) => own_ns >= end_ns,
+            Until::End { .. } => true,
+        }
+    }
+
+    fn has_ended(&self, ts_ns: i64) -> bool {
+        matches!(self.until, Until::Time(end_ns) if end_ns <= ts_ns)
+    }
+
+    /// Whether it ends after `other`, where an end that is to come is later than any known one.
+    fn ends_after(&self, other: &Self) -> bool {
+        match (&self.until, &other.until) {
+            (_, Until::End { .. }) => false,
+            (Until::End { .. }, Until::Time(_)) => true,
+            (Until::Time(own_ns), Until::Time(other_ns)) => own_ns > other_ns,
+        }
+    }
+
+    fn is_closable(&self) -> bool {
+        matches!(self.until, Until::End { closable: true, .. })
+    }
+
+    fn begin(&self) -> Option<(u16, &T)> {
+        match &self.until {
+            Until::Time(_) => None,
+            Until::End { payload, .. } => Some((self.lane, payload)),
+        }
+    }
+
+    fn into_begin(self) -> Option<(u16, T)> {
+        match self.until {
+            Until::Time(_) => None,
+            Until::End { payload, .. } => Some((self.lane, payload)),
+        }
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    fn lanes_of(spans: &[(i64, i64)]) -> Vec<u16> {
-        let mut lanes = OpenLanes::default();
-        let place = |&(start_ns, end_ns): &(i64, i64)| {
-            lanes.close_ended(start_ns);
-            lanes.place(Some(end_ns), ()).unwrap().lane
-        };
-        spans.iter().map(place).collect()
-    }
-
-    #[test]
-    fn nested_spans_go_down_and_neighbours_stay() {
-        assert_eq!(lanes_of(&[(0, 10), (0, 5), (1, 2), (5, 10), (10, 11)]), [0, 1, 2, 1, 0]);
-    }
-
-    #[test]
-    fn a_chain_of_overlaps_reuses_free_lanes_rather_than_sinking_for_ever() {
-        let chain: Vec<_> = (0..1000).map(|k| (k * 5, k * 5 + 12)).collect();
-        assert_eq!(lanes_of(&chain).into_iter().max(), Some(2));
-    }
-
-    #[test]
-    fn a_child_of_an_overlapping_span_stays_below_it() {
-        assert_eq!(lanes_of(&[(0, 10), (5, 15), (12, 13)]), [0, 1, 2]);
-    }
-
-    #[test]
-    fn a_span_without_length_is_a_neighbour_of_the_next_and_a_child_of_what_is_around() {
-        assert_eq!(lanes_of(&[(0, 4), (1, 1), (1, 1), (1, 3), (4, 4)]), [0, 1, 1, 1, 0]);
-    }
-
-    proptest! {
-        #[test]
-        fn spans_of_one_lane_never_overlap(raw in proptest::collection::vec((0i64..200, 0i64..40), 1..150)) {
-            let mut spans: Vec<_> = raw.into_iter().map(|(start, dur)| (start, start + dur)).collect();
-            spans.sort_by_key(|&(start, end)| (start, std::cmp::Reverse(end)));
-            let lanes = lanes_of(&spans);
-            for b in 0..spans.len() {
-                let mut parent_lane = None;
-                for a in 0..b {
-                    let overlap = spans[a].1 > spans[b].0;
-                    prop_assert!(!(overlap && lanes[a] == lanes[b]), "{:?} and {:?}", spans[a], spans[b]);
-                    if overlap && spans[a].1 >= spans[b].1 {
-                        parent_lane = parent_lane.max(Some(lanes[a]));
-                    }
-                }
-                prop_assert!(parent_lane.is_none_or(|lane| lanes[b] > lane), "below all that contain it");
-            }
-        }
-    }
-}
+#[path = "lanes_tests.rs"]
+mod tests;

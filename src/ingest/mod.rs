@@ -13,6 +13,8 @@ pub mod ends_to_come;
 pub mod flame;
 pub mod heads;
 pub mod kept;
+mod lane_index;
+mod lane_set;
 pub mod lanes;
 pub mod load;
 pub mod merge;
@@ -24,6 +26,8 @@ mod previews;
 pub mod received;
 pub mod rows;
 pub mod spill;
+mod steps;
+mod text_stack;
 pub mod ties;
 
 pub use load::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded};

@@ -198,8 +198,7 @@ impl<'a> Nester<'a> {
     fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {
         let state = &mut self.tracks[track.index()];
         let end_ns = state.end_ns.unwrap_or(i64::MIN);
-        let open: Vec<_> = state.open.drain().collect();
-        for (lane, begin) in open {
+        for (lane, begin) in state.open.drain() {
             if !begin.endless {
                 self.lose(Loss::UnmatchedBegin, track, begin.start_ns);
             }

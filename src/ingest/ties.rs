@@ -3,6 +3,8 @@
 //! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins (not
 //! before what stood before these, which was still inside of the span), and among complete spans the longer goes first: a parent that is written after its child still nests right.
 
+use super::steps;
+use super::text_stack::TextStack;
 use crate::model::{Event, EventFlags, EventKind, NameIdx, StrIdx};
 
 /// Puts the events of one track at one time into the order in which they nest; `event_of` tells an item's event, and
@@ -24,7 +26,7 @@ fn ends_of_earlier_spans_first<T>(
     if !items.iter().any(|item| event_of(item).kind == EventKind::End) {
         return;
     }
-    let mut open: Vec<StrIdx> = Vec::new();
+    let mut open = TextStack::default();
     let mut has_begun = false;
     let mut closes_earlier = Vec::with_capacity(items.len());
     for item in items.iter() {
@@ -36,13 +38,7 @@ fn ends_of_earlier_spans_first<T>(
                 false
             }
             EventKind::End if event.flags.has(EventFlags::UNNAMED) => open.pop().is_none(),
-            EventKind::End => match open.iter().rposition(|&text| text == text_of(event.name)) {
-                Some(position) => {
-                    open.truncate(position);
-                    false
-                }
-                None => true,
-            },
+            EventKind::End => !open.pop_to(text_of(event.name)),
             EventKind::Complete => {
                 has_begun = true;
                 false
@@ -66,16 +62,19 @@ fn longer_complete_spans_first<T>(items: &mut [T], event_of: &impl Fn(&T) -> &Ev
     }
     let mut by_length = places.clone();
     by_length.sort_by_key(|&place| std::cmp::Reverse(length(event_of(&items[place]))));
-    // `from[k]` is where the item for position k stands now.
+    // `from[k]` is the position of the item that goes to position k.
     let mut from: Vec<usize> = (0..items.len()).collect();
     places.iter().zip(by_length).for_each(|(&place, source)| from[place] = source);
-    for place in 0..items.len() {
-        let mut source = from[place];
-        // What stood there may have been moved on by an earlier swap.
-        while source < place {
-            source = from[source];
+    // Each cycle of the permutation is walked once.
+    for start in 0..items.len() {
+        let mut place = start;
+        while from[place] != start {
+            steps::add(1);
+            let source = std::mem::replace(&mut from[place], place);
+            items.swap(place, source);
+            place = source;
         }
-        items.swap(place, source);
+        from[place] = place;
     }
 }
 
@@ -86,6 +85,8 @@ fn length(event: &Event) -> u64 {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
     use crate::model::TrackIdx;
 
@@ -152,6 +153,97 @@ mod tests {
             expected.sort_by_key(|event| std::cmp::Reverse(event.value));
             let expected: Vec<u32> = expected.iter().map(|event| event.name.0).collect();
             assert_eq!(names_in_order(events), expected);
+        }
+    }
+
+    /// The slow answer: a scan of the open begins for each end, and a stable sort of the complete spans.
+    fn naive_order(events: Vec<Event>) -> Vec<Event> {
+        let mut open: Vec<u32> = Vec::new();
+        let mut has_begun = false;
+        let (mut first, mut rest) = (Vec::new(), Vec::new());
+        let has_end = events.iter().any(|event| event.kind == EventKind::End);
+        for event in events {
+            let text = event.name.0 % 100;
+            let goes_first = match event.kind {
+                EventKind::Begin => {
+                    open.push(text);
+                    has_begun = true;
+                    false
+                }
+                EventKind::End if event.flags.has(EventFlags::UNNAMED) => open.pop().is_none(),
+                EventKind::End => {
+                    let begin = open.iter().rposition(|&other| other == text);
+                    open.truncate(begin.unwrap_or(open.len()));
+                    begin.is_none()
+                }
+                EventKind::Complete => {
+                    has_begun = true;
+                    false
+                }
+                _ => !has_begun,
+            };
+            if goes_first && has_end { first.push(event) } else { rest.push(event) }
+        }
+        first.append(&mut rest);
+        let is_complete = |event: &&Event| event.kind == EventKind::Complete;
+        let mut complete: Vec<Event> = first.iter().filter(is_complete).copied().collect();
+        complete.sort_by_key(|event| std::cmp::Reverse(length(event)));
+        let mut complete = complete.into_iter();
+        let place = |event: Event| if is_complete(&&event) { complete.next().unwrap() } else { event };
+        first.into_iter().map(place).collect()
+    }
+
+    fn tied_event() -> impl Strategy<Value = Event> {
+        (0u32..9, 0u64..5, 0u32..40).prop_map(|(kind, value, name)| match kind {
+            0..=2 => event(EventKind::Begin, 0, name),
+            3 => event(EventKind::End, 0, name),
+            4 => Event { flags: EventFlags::UNNAMED, ..event(EventKind::End, 0, 0) },
+            5 | 6 => event(EventKind::Complete, value, name),
+            7 => Event { flags: EventFlags::UNFINISHED, ..event(EventKind::Complete, 0, name) },
+            _ => event(EventKind::Instant, 0, name),
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn events_of_one_time_get_the_order_that_a_scan_gives_them(
+            events in proptest::collection::vec(tied_event(), 0..200),
+        ) {
+            let mut ordered = events.clone();
+            order(&mut ordered, |event| event, |name| StrIdx(name.0 % 100));
+            prop_assert_eq!(ordered, naive_order(events));
+        }
+    }
+
+    #[test]
+    fn a_hundred_times_the_ties_take_little_more_than_a_hundred_times_the_steps() {
+        type Shape = fn(u32, u32) -> Event;
+        const SHAPES: &[(&str, Shape)] = &[
+            ("longer and longer", |k, _| event(EventKind::Complete, u64::from(k), k)),
+            ("one long span at the end", |k, count| event(EventKind::Complete, u64::from(k + 1 == count), k)),
+            ("begins, then ends of other names", |k, count| {
+                event(if k < count / 2 { EventKind::Begin } else { EventKind::End }, 0, k)
+            }),
+            ("begins and ends of other names in turns", |k, _| {
+                event(if k % 2 == 0 { EventKind::Begin } else { EventKind::End }, 0, k)
+            }),
+            ("ends of the outermost of many begins", |k, count| {
+                event(if k < count / 2 { EventKind::Begin } else { EventKind::End }, 0, k % (count / 2))
+            }),
+        ];
+        for (shape, event_of) in SHAPES {
+            for count in [10_000, 1_000_000] {
+                let mut events: Vec<Event> = (0..count).map(|k| event_of(k, count)).collect();
+                let steps = steps::of(|| {
+                    fn counted(event: &Event) -> &Event {
+                        steps::add(1);
+                        event
+                    }
+                    order(&mut events, counted, |name| StrIdx(name.0));
+                });
+                let per_event = steps / u64::from(count);
+                assert!(per_event <= 100, "{shape}: {per_event} steps for each of {count}");
+            }
         }
     }
 }

@@ -4,7 +4,6 @@
 use std::io;
 
 use super::Nester;
-use super::spans::OpenBegin;
 use crate::ingest::asyncs::TreeId;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, TrackIdx};
@@ -26,7 +25,7 @@ impl Nester<'_> {
         let is_ended = event.kind == EventKind::Begin && event.value > 0;
         let kind = if is_ended { EventKind::Complete } else { event.kind };
         self.event_of_row(&Event { track, kind, ..*event }, blob)?;
-        if self.track(track).open.innermost().is_none() {
+        if !self.track(track).open.has_begins() {
             self.asyncs.close(id);
         }
         Ok(())
@@ -75,7 +74,7 @@ impl Nester<'_> {
             }
             _ => self.instant(track, event, blob)?,
         }
-        if self.track(track).open.innermost().is_none() {
+        if !self.track(track).open.has_begins() {
             self.asyncs.close(id);
         }
         Ok(())
@@ -89,12 +88,11 @@ impl Nester<'_> {
         let names = self.names;
         let text = names.text_index(event.name);
         let open = &mut self.track(track).open;
-        let is_named = |begin: &OpenBegin| !begin.endless && names.text_index(begin.name) == text;
-        let Some(closed) = open.innermost_where(is_named) else {
+        let closed = open.innermost_named(text, |begin| names.text_index(begin.name));
+        let Some((lane, begin)) = closed.and_then(|lane| open.take(lane).map(|begin| (lane, begin))) else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
-        let (lane, begin) = open.take(closed);
         self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)
     }
 

@@ -29,8 +29,7 @@ impl Nester<'_> {
     fn complete_row(&mut self, track: TrackIdx, row: Row, end_ns: i64) -> io::Result<()> {
         let state = self.track(track);
         state.open.close_ended(row.start_ns);
-        let nothing = OpenBegin::nothing();
-        let Some(placed) = state.open.place(Some(end_ns), nothing) else {
+        let Some(placed) = state.open.place_complete(end_ns) else {
             self.lose(Loss::DeepNesting, track, row.start_ns);
             return Ok(());
         };
@@ -69,7 +68,7 @@ impl Nester<'_> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        if state.open.place(None, begin).is_none() {
+        if state.open.place_begin(begin, !endless).is_none() {
             self.lose(Loss::DeepNesting, track, event.ts_ns);
         }
         self.saw(event.ts_ns);
@@ -86,12 +85,10 @@ impl Nester<'_> {
 
     /// Closes the innermost open begin.
     fn end_innermost(&mut self, track: TrackIdx, end_ns: i64, blob: &[u8]) -> io::Result<()> {
-        let open = &mut self.track(track).open;
-        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
+        let Some((lane, begin)) = self.track(track).open.take_innermost() else {
             self.lose(Loss::UnmatchedEnd, track, end_ns);
             return Ok(());
         };
-        let (lane, begin) = open.take(innermost);
         let detail =
             if blob.is_empty() { self.detail(&begin.blob)? } else { self.detail_of(&begin, &Detail::decode(blob))? };
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
@@ -104,25 +101,23 @@ impl Nester<'_> {
         }
         let (names, text) = (self.names, self.names.text_index(event.name));
         let open = &mut self.track(track).open;
-        let Some(innermost) = open.innermost_where(|begin| !begin.endless) else {
+        let Some((innermost, begin)) = open.innermost() else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
         };
-        if names.text_index(open.get(innermost).name) == text {
+        if names.text_index(begin.name) == text {
             return self.end_innermost(track, event.ts_ns, blob);
         }
-        let named = open.innermost_where(|begin| !begin.endless && names.text_index(begin.name) == text);
+        let named = open.innermost_named(text, |begin| names.text_index(begin.name));
         self.lose(Loss::MismatchedEnd, event.track, event.ts_ns);
         self.close(track, named.unwrap_or(innermost), event.ts_ns, &Detail::decode(blob))
     }
 
-    /// Closes the open begin at `position`, and those inside of it, at `ts_ns`.
-    fn close(&mut self, track: TrackIdx, position: usize, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
+    /// Closes the open begin in `outer_lane`, and those inside of it, at `ts_ns`.
+    fn close(&mut self, track: TrackIdx, outer_lane: u16, ts_ns: i64, end: &Detail<'_>) -> io::Result<()> {
         loop {
-            let open = &mut self.track(track).open;
-            let Some(innermost) = open.innermost_where(|begin| !begin.endless) else { return Ok(()) };
-            let (lane, begin) = open.take(innermost.max(position));
-            if innermost <= position {
+            let Some((lane, begin)) = self.track(track).open.take_innermost() else { return Ok(()) };
+            if lane <= outer_lane {
                 self.span(track, lane, &begin, ts_ns, end)?;
                 return Ok(());
             }
@@ -165,12 +160,5 @@ impl Nester<'_> {
         let end_ns = end_ns.max(start_ns);
         let row = Row { start_ns, value: end_ns.abs_diff(start_ns), detail, name: name.0 };
         self.push_span(track, lane, row, end_ns)
-    }
-}
-
-impl OpenBegin {
-    /// What stands for a complete span, which is already written.
-    fn nothing() -> Self {
-        Self { start_ns: 0, name: NameIdx::EMPTY, blob: Box::default(), endless: true }
     }
 }

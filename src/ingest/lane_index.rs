@@ -1,0 +1,165 @@
+//! The open spans of one track, indexed: each question takes O(log n) for n open spans. Gives the same answers as the
+//! list of [`lanes`](super::lanes); never converts itself, never scans.
+
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
+
+use super::lane_set::{EndTree, LaneSet};
+use super::lanes::{OpenSpan, Placed, Until};
+use super::steps;
+use crate::model::StrIdx;
+
+/// Open spans by lane, by end and by the text of their names.
+#[derive(Debug)]
+pub(super) struct LaneIndex<T> {
+    used: LaneSet,
+    /// The last end in any range of lanes.
+    ends: EndTree,
+    /// The complete spans, first end first.
+    complete: BinaryHeap<Reverse<(i64, u16)>>,
+    begins: BTreeMap<u16, Begin<T>>,
+    closable: LaneSet,
+    /// The closable begins whose texts are known.
+    named: BTreeSet<(StrIdx, u16)>,
+    /// The closable begins whose texts nobody has asked for.
+    unnamed: LaneSet,
+}
+
+#[derive(Debug)]
+struct Begin<T> {
+    payload: T,
+    closable: bool,
+    /// Its text, once it is in `named`.
+    text: Option<StrIdx>,
+}
+
+impl<T> Default for LaneIndex<T> {
+    fn default() -> Self {
+        Self {
+            used: LaneSet::default(),
+            ends: EndTree::default(),
+            complete: BinaryHeap::new(),
+            begins: BTreeMap::new(),
+            closable: LaneSet::default(),
+            named: BTreeSet::new(),
+            unnamed: LaneSet::default(),
+        }
+    }
+}
+
+impl<T> LaneIndex<T> {
+    /// Indexes spans of different lanes.
+    pub(super) fn from_open(open: Vec<OpenSpan<T>>) -> Self {
+        let mut index = Self::default();
+        for OpenSpan { lane, until } in open {
+            match until {
+                Until::Time(end_ns) => index.add_complete(lane, end_ns),
+                Until::End { payload, closable } => index.add_begin(lane, payload, closable),
+            }
+        }
+        index
+    }
+
+    /// All spans in order of their lanes.
+    pub(super) fn into_open(self) -> Vec<OpenSpan<T>> {
+        let complete = self.complete.into_iter().map(|Reverse((end_ns, lane))| (lane, Until::Time(end_ns)));
+        let begins = self.begins.into_iter().map(|(lane, begin)| {
+            let Begin { payload, closable, .. } = begin;
+            (lane, Until::End { payload, closable })
+        });
+        let mut open: Vec<_> = complete.chain(begins).map(|(lane, until)| OpenSpan { lane, until }).collect();
+        open.sort_unstable_by_key(|open| open.lane);
+        open
+    }
+
+    pub(super) fn count(&self) -> usize {
+        self.complete.len() + self.begins.len()
+    }
+
+    pub(super) fn has_begins(&self) -> bool {
+        !self.begins.is_empty()
+    }
+
+    pub(super) fn close_ended(&mut self, ts_ns: i64) {
+        while let Some(&Reverse((end_ns, lane))) = self.complete.peek()
+            && end_ns <= ts_ns
+        {
+            steps::add(self.complete.len().ilog2() as usize + 1);
+            self.complete.pop();
+            self.used.remove(lane);
+            self.ends.clear(lane);
+        }
+    }
+
+    /// As [`OpenLanes::place_complete`](super::lanes::OpenLanes::place_complete).
+    pub(super) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+        // Every open span reaches to the first moment of time.
+        let parent = if end_ns == i64::MIN { self.used.last() } else { self.ends.last_at_least(end_ns) };
+        let first = match parent {
+            Some(parent) => parent.checked_add(1)?,
+            None => 0,
+        };
+        let overlaps = self.used.last().is_some_and(|last| last >= first);
+        let lane = self.used.first_free(first)?;
+        self.add_complete(lane, end_ns);
+        Some(Placed { lane, overlaps })
+    }
+
+    /// As [`OpenLanes::place_begin`](super::lanes::OpenLanes::place_begin).
+    pub(super) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
+        let lane = match self.used.last() {
+            Some(last) => last.checked_add(1)?,
+            None => 0,
+        };
+        self.add_begin(lane, payload, closable);
+        Some(lane)
+    }
+
+    pub(super) fn innermost(&self) -> Option<(u16, &T)> {
+        let lane = self.closable.last()?;
+        self.begins.get(&lane).map(|begin| (lane, &begin.payload))
+    }
+
+    pub(super) fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
+        while let Some(lane) = self.unnamed.last() {
+            steps::add(1);
+            self.unnamed.remove(lane);
+            if let Some(begin) = self.begins.get_mut(&lane) {
+                let text = text_of(&begin.payload);
+                begin.text = Some(text);
+                self.named.insert((text, lane));
+            }
+        }
+        self.named.range((text, 0)..=(text, u16::MAX)).next_back().map(|&(_, lane)| lane)
+    }
+
+    pub(super) fn take(&mut self, lane: u16) -> Option<T> {
+        steps::add(1);
+        let begin = self.begins.remove(&lane)?;
+        self.used.remove(lane);
+        self.ends.clear(lane);
+        self.closable.remove(lane);
+        self.unnamed.remove(lane);
+        if let Some(text) = begin.text {
+            self.named.remove(&(text, lane));
+        }
+        Some(begin.payload)
+    }
+
+    fn add_complete(&mut self, lane: u16, end_ns: i64) {
+        self.used.insert(lane);
+        self.ends.set(lane, end_ns);
+        self.complete.push(Reverse((end_ns, lane)));
+    }
+
+    fn add_begin(&mut self, lane: u16, payload: T, closable: bool) {
+        self.used.insert(lane);
+        // No known end is later.
+        self.ends.set(lane, i64::MAX);
+        if closable {
+            self.closable.insert(lane);
+            self.unnamed.insert(lane);
+        }
+        self.begins.insert(lane, Begin { payload, closable, text: None });
+    }
+}
