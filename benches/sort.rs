@@ -169,7 +169,8 @@ fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     sort(capture, &mut |stretch| nester.take(stretch))?;
     let nested = nester.finish()?;
-    let meta = Meta { names, stacks, tracks: registry.into_tables(), losses: Losses::default(), summary: nested.summary };
+    let meta =
+        Meta { names, stacks, tracks: registry.into_tables(), losses: Losses::default(), summary: nested.summary };
     writer.finish(&meta)
 }
 

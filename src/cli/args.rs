@@ -251,9 +251,9 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
     Ok(Sources::new(files))
 }
 
-/// The least memory of a load; less counts as that. Readers keep tables in fixed shares of the budget, of stack frames and of
-/// names: with less than this, those of small captures do not fit and would be lost.
-const MEMORY_BYTES_MIN: u64 = 1 << 20;
+/// The least memory of a load. Readers keep tables of names and stack frames in fixed shares of the budget, and hold a block
+/// of each format beside it: with less, those of small captures do not fit.
+const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
 fn load(common: LowCommon) -> Result<Load, CliError> {
     let cores = || std::thread::available_parallelism().map_or(1, std::num::NonZero::get);
@@ -263,10 +263,15 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Always => ShowProgress::Log,
         LowProgress::Auto => ShowProgress::Not,
     };
+    let budget_bytes = common.memory.unwrap_or(Memory::DEFAULT_BYTES);
+    if budget_bytes < MEMORY_BYTES_MIN {
+        let least = MEMORY_BYTES_MIN >> 20;
+        return Err(CliError::Usage(format!("--memory {budget_bytes}: a load needs at least {least} MiB")));
+    }
     let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
     Ok(Load {
         is_usual,
-        budget_bytes: common.memory.unwrap_or(Memory::DEFAULT_BYTES).max(MEMORY_BYTES_MIN),
+        budget_bytes,
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,

@@ -78,7 +78,7 @@ pub struct LowCapture {
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
 pub struct LowCommon {
-    /// The most memory that a load may hold, such as 512MiB or 2G; less than 1MiB counts as that [default: 1GiB]
+    /// The most memory that a load may hold, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
     pub memory: Option<u64>,
     /// How many threads may work at once [default: one for each core]

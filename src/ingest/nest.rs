@@ -12,6 +12,8 @@ mod spans;
 use std::io;
 use std::sync::Arc;
 
+use smallvec::SmallVec;
+
 use self::spans::OpenBegin;
 use super::asyncs::AsyncTrees;
 use super::ends_to_come::EndsToCome;
@@ -69,23 +71,49 @@ struct Tied {
     blob: std::ops::Range<usize>,
 }
 
-#[derive(Default)]
+/// The events of a track so far. A capture may have millions of tracks, so what few of them have is in a box.
 struct TrackState {
     /// By depth.
-    spans: Vec<Option<LaneIdx>>,
-    instants: Option<LaneIdx>,
-    counter: Option<LaneIdx>,
-    flows: Option<LaneIdx>,
-    samples: Option<LaneIdx>,
-    /// Where its samples are laid out.
+    spans: SmallVec<[LaneSlot; 4]>,
+    instants: LaneSlot,
+    counter: LaneSlot,
+    flows: LaneSlot,
+    samples: LaneSlot,
+    open: OpenLanes<OpenBegin>,
+    /// The last time in the rows of spans and instants; the smallest time before the first.
+    end_ns: i64,
+    rare: Option<Box<RareState>>,
+}
+
+const _: () = assert!(size_of::<TrackState>() <= 112);
+
+/// The state of a track that few tracks have.
+#[derive(Default)]
+struct RareState {
+    /// Ends of begins that say when they end.
+    ends: EndsToCome,
+    /// The track of the chart of its samples.
     chart_track: Option<TrackIdx>,
-    /// What is laid out here.
+    /// The chart that is laid out on it.
     chart: FlameChart,
     /// The state that its thread is in.
-    state: Option<Entered>,
-    open: OpenLanes<OpenBegin>,
-    ends: EndsToCome,
-    end_ns: Option<i64>,
+    thread: Option<Entered>,
+}
+
+/// The index of a lane, or none, in four bytes.
+#[derive(Clone, Copy)]
+struct LaneSlot(u32);
+
+impl LaneSlot {
+    const NONE: Self = Self(u32::MAX);
+
+    fn get(self) -> Option<LaneIdx> {
+        (self.0 != u32::MAX).then_some(LaneIdx(self.0))
+    }
+
+    fn set(&mut self, LaneIdx(lane): LaneIdx) {
+        self.0 = lane;
+    }
 }
 
 /// A state of a thread.
@@ -181,7 +209,7 @@ impl<'a> Nester<'a> {
         }
         let last_ns = self.summary.end_ns;
         for track in 0..self.tracks.len() {
-            if let Some(state) = self.tracks[track].state.take()
+            if let Some(state) = self.tracks[track].rare.as_mut().and_then(|rare| rare.thread.take())
                 && let Some(lane) = self.push_state(TrackIdx(track as u32), &state, last_ns)?
             {
                 self.writer.mark_unfinished(lane);
@@ -197,7 +225,7 @@ impl<'a> Nester<'a> {
 
     fn finish_track(&mut self, track: TrackIdx) -> io::Result<()> {
         let state = &mut self.tracks[track.index()];
-        let end_ns = state.end_ns.unwrap_or(i64::MIN);
+        let end_ns = state.end_ns;
         for (lane, begin) in state.open.drain() {
             if !begin.endless {
                 self.lose(Loss::UnmatchedBegin, track, begin.start_ns);
@@ -205,7 +233,9 @@ impl<'a> Nester<'a> {
             let lane = self.span(track, lane, &begin, end_ns, &Detail::default())?;
             self.writer.mark_unfinished(lane);
         }
-        if self.tracks[track.index()].chart.finish(self.stacks, &mut self.flame_spans) {
+        let Some(rare) = self.tracks[track.index()].rare.take() else { return Ok(()) };
+        let RareState { mut chart, .. } = *rare;
+        if chart.finish(self.stacks, &mut self.flame_spans) {
             self.lose(Loss::DeepNesting, track, end_ns);
         }
         self.push_flames(track)
@@ -259,7 +289,7 @@ impl<'a> Nester<'a> {
             EventKind::Begin => {
                 self.begin(event.track, event, blob, false);
                 let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
-                if event.value > 0 && !self.track(event.track).ends.add(end_ns) {
+                if event.value > 0 && !self.track(event.track).rare().ends.add(end_ns) {
                     self.lose(Loss::DeepNesting, event.track, end_ns);
                 }
                 Ok(())
@@ -298,9 +328,9 @@ impl<'a> Nester<'a> {
 
     #[inline]
     fn span_lane(&mut self, track: TrackIdx, depth: u16) -> LaneIdx {
-        match self.track(track).spans.get(usize::from(depth)) {
-            Some(&Some(lane)) => lane,
-            _ => self.add_span_lane(track, depth),
+        match self.track(track).spans.get(usize::from(depth)).and_then(|lane| lane.get()) {
+            Some(lane) => lane,
+            None => self.add_span_lane(track, depth),
         }
     }
 
@@ -309,9 +339,9 @@ impl<'a> Nester<'a> {
         let lane = self.writer.add_lane(track, LaneKind::Spans, depth);
         let spans = &mut self.track(track).spans;
         if spans.len() <= usize::from(depth) {
-            spans.resize(usize::from(depth) + 1, None);
+            spans.resize(usize::from(depth) + 1, LaneSlot::NONE);
         }
-        spans[usize::from(depth)] = Some(lane);
+        spans[usize::from(depth)].set(lane);
         lane
     }
 
@@ -343,8 +373,27 @@ impl<'a> Nester<'a> {
     }
 }
 
+impl Default for TrackState {
+    fn default() -> Self {
+        Self {
+            spans: SmallVec::new(),
+            instants: LaneSlot::NONE,
+            counter: LaneSlot::NONE,
+            flows: LaneSlot::NONE,
+            samples: LaneSlot::NONE,
+            open: OpenLanes::default(),
+            end_ns: i64::MIN,
+            rare: None,
+        }
+    }
+}
+
 impl TrackState {
     fn saw(&mut self, ts_ns: i64) {
-        self.end_ns = Some(self.end_ns.map_or(ts_ns, |end_ns| end_ns.max(ts_ns)));
+        self.end_ns = self.end_ns.max(ts_ns);
+    }
+
+    fn rare(&mut self) -> &mut RareState {
+        self.rare.get_or_insert_default()
     }
 }

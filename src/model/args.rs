@@ -23,12 +23,19 @@ pub struct Details {
     pub ends: Vec<u32>,
     /// The blobs, in the encoding of [`Detail::encode_into`].
     pub bytes: Vec<u8>,
+    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer than [`Detail::ARGS_BYTES_MAX`] and left out.
+    #[serde(skip)]
+    pub too_long: Vec<u32>,
 }
 
 const HAS_THREAD_TS: u8 = 1;
 const HAS_THREAD_DUR: u8 = 2;
 
 impl<'a> Detail<'a> {
+    /// The longest arguments of one event, in bytes: with those of its end still within the 64 MiB of a chunk, which a
+    /// reader of captures and of spilled chunks refuses to exceed.
+    pub const ARGS_BYTES_MAX: usize = 16 << 20;
+
     /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the end.
     pub fn encode_into(&self, bytes: &mut Vec<u8>) {
         let mut flags = 0;
@@ -108,8 +115,14 @@ impl Details {
         if detail.is_empty() {
             return 0;
         }
-        detail.encode_into(&mut self.bytes);
-        self.close()
+        let is_too_long = detail.args_json.len() > Detail::ARGS_BYTES_MAX;
+        let args_json = if is_too_long { "" } else { detail.args_json };
+        Detail { args_json, ..*detail }.encode_into(&mut self.bytes);
+        let row = self.close();
+        if is_too_long {
+            self.too_long.push(row);
+        }
+        row
     }
 
     /// Adds a blob that is already encoded.
@@ -161,6 +174,18 @@ mod tests {
         let blob = begun.ended_by(&ended);
         let expected = Detail { thread_ts_ns: Some(10), thread_dur_ns: Some(15), args_json: r#"{"a":1,"b":3.10}"# };
         assert_eq!(Detail::decode(&blob), expected);
+    }
+
+    #[test]
+    fn arguments_beyond_the_limit_are_left_out_and_noted() {
+        let mut details = Details::default();
+        let longest = format!(r#""{}""#, "x".repeat(Detail::ARGS_BYTES_MAX - 2));
+        let row = details.push(&Detail { args_json: &longest, ..Detail::default() });
+        assert_eq!((details.blob(row).len(), &*details.too_long), (1 + Detail::ARGS_BYTES_MAX, &[][..]));
+        let longer = Detail { thread_ts_ns: Some(7), thread_dur_ns: None, args_json: &format!("{longest} ") };
+        let row = details.push(&longer);
+        assert_eq!(Detail::decode(details.blob(row)), Detail { args_json: "", ..longer });
+        assert_eq!(details.too_long, [row]);
     }
 
     #[test]

@@ -126,6 +126,8 @@ losses! {
     UnreadableFile = "unreadable_file", "A file cannot be read and is not shown; the others are. Open it alone to see why.";
     /// The stack of a program that was recorded as bytes.
     RawStack = "raw_stack", "Stacks of programs were recorded as bytes (--call-graph dwarf), which only perf finds the calls in; the innermost is shown. The text that perf script prints has them whole.";
+    /// Arguments that are longer than an event may have.
+    LongArgs = "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
 }
 
 /// What is known of one kind of loss.

@@ -7,6 +7,7 @@ pub mod loss;
 pub mod names;
 pub mod sources;
 pub mod stacks;
+mod texts;
 pub mod tracks;
 
 pub use args::Details;

@@ -3,9 +3,15 @@
 //! Name and category are one index because they go together in nearly every capture: a billion spans have a few thousand
 //! pairs, and the category then costs no byte a span.
 
+use std::hash::{BuildHasher, Hash};
+
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::FxHashMap;
-use serde::{Deserialize, Serialize};
+use hashbrown::HashTable;
+use hashbrown::hash_table::Entry;
+use rustc_hash::FxBuildHasher;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+use super::texts::Texts;
 
 /// A row of [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
@@ -41,43 +47,51 @@ pub struct NameRow<T> {
 }
 
 /// All names of a capture. Row 0 is the empty name without a category.
-#[derive(Debug, Clone, Serialize, Deserialize)]
-#[serde(from = "NameTables", into = "NameTables")]
+///
+/// A capture may have millions of names, so the look-ups hold indices only: a name takes its text and some 35 bytes.
+#[derive(Debug, Clone)]
 pub struct Names {
-    texts: Vec<Box<str>>,
+    texts: Texts,
     rows: Vec<NameRow<StrIdx>>,
-    text_index: FxHashMap<Box<str>, StrIdx>,
-    row_index: FxHashMap<NameRow<StrIdx>, NameIdx>,
+    text_index: HashTable<StrIdx>,
+    row_index: HashTable<NameIdx>,
 }
 
-/// [`Names`] as written: the tables without the look-ups that are made from them.
-#[derive(Clone, Serialize, Deserialize)]
-struct NameTables {
-    texts: Vec<Box<str>>,
+/// The fields of [`Names`] that are written: the look-ups follow from them.
+#[derive(Serialize)]
+struct NameTables<'a> {
+    texts: &'a Texts,
+    rows: &'a [NameRow<StrIdx>],
+}
+
+/// The same as it is read.
+#[derive(Deserialize)]
+struct OwnedNameTables {
+    texts: Texts,
     rows: Vec<NameRow<StrIdx>>,
 }
 
-impl From<NameTables> for Names {
-    fn from(tables: NameTables) -> Self {
-        // The look-ups are made when a name is added: most captures are opened to be looked at.
-        let (text_index, row_index) = Default::default();
-        Self { texts: tables.texts, rows: tables.rows, text_index, row_index }
+impl Serialize for Names {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        NameTables { texts: &self.texts, rows: &self.rows }.serialize(serializer)
     }
 }
 
-impl From<Names> for NameTables {
-    fn from(names: Names) -> Self {
-        Self { texts: names.texts, rows: names.rows }
+impl<'de> Deserialize<'de> for Names {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
+        let OwnedNameTables { texts, rows } = OwnedNameTables::deserialize(deserializer)?;
+        // The look-ups are made when a name is added: most captures are opened to be looked at.
+        Ok(Self { texts, rows, text_index: HashTable::new(), row_index: HashTable::new() })
     }
 }
 
 impl Default for Names {
     fn default() -> Self {
         let mut names = Self {
-            texts: Vec::new(),
+            texts: Texts::default(),
             rows: Vec::new(),
-            text_index: FxHashMap::default(),
-            row_index: FxHashMap::default(),
+            text_index: HashTable::new(),
+            row_index: HashTable::new(),
         };
         names.intern("", None);
         names
@@ -91,42 +105,75 @@ impl Names {
     /// The index of a name with its category, new or known.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
-        if self.row_index.len() < self.rows.len() {
-            self.row_index = self.rows.iter().copied().zip((0..).map(NameIdx)).collect();
+        self.index_rows();
+        let rows = &mut self.rows;
+        let is_same = |known: &NameIdx| rows[known.index()] == row;
+        match self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let index = NameIdx(u32::try_from(rows.len()).unwrap_or(0));
+                place.insert(index);
+                rows.push(row);
+                index
+            }
         }
-        *self.row_index.entry(row).or_insert_with(|| {
-            self.rows.push(row);
-            NameIdx(u32::try_from(self.rows.len() - 1).unwrap_or(0))
-        })
     }
 
     /// Adds a row even if the name is known, for tables whose rows must keep their places. Finds the name from then on.
     pub fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        self.index_rows();
         let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
         self.rows.push(row);
-        self.row_index.entry(row).or_insert(index);
+        let rows = &self.rows;
+        let is_same = |known: &NameIdx| rows[known.index()] == row;
+        self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])).or_insert(index);
         index
     }
 
     /// The index of a text, new or known.
     pub fn intern_text(&mut self, text: &str) -> StrIdx {
-        if self.text_index.len() < self.texts.len() {
-            self.text_index = self.texts.iter().cloned().zip((0..).map(StrIdx)).collect();
+        self.index_texts();
+        let texts = &mut self.texts;
+        let is_same = |known: &StrIdx| texts.get(*known) == text;
+        match self.text_index.entry(hash(text), is_same, |known| hash(texts.get(*known))) {
+            Entry::Occupied(known) => *known.get(),
+            Entry::Vacant(place) => {
+                let index = StrIdx(u32::try_from(texts.len()).unwrap_or(0));
+                place.insert(index);
+                texts.push(text);
+                index
+            }
         }
-        if let Some(&known) = self.text_index.get(text) {
-            return known;
+    }
+
+    /// Makes the look-up of rows where the tables were read.
+    fn index_rows(&mut self) {
+        if self.row_index.is_empty() {
+            let rows = &self.rows;
+            for (row, index) in rows.iter().zip((0..).map(NameIdx)) {
+                let is_same = |known: &NameIdx| rows[known.index()] == *row;
+                self.row_index.entry(hash(row), is_same, |known| hash(&rows[known.index()])).or_insert(index);
+            }
         }
-        let index = StrIdx(u32::try_from(self.texts.len()).unwrap_or(0));
-        self.texts.push(text.into());
-        self.text_index.insert(text.into(), index);
-        index
+    }
+
+    /// The same for texts.
+    fn index_texts(&mut self) {
+        if self.text_index.is_empty() {
+            let texts = &self.texts;
+            for index in (0..).map(StrIdx).take(texts.len()) {
+                let text = texts.get(index);
+                let is_same = |known: &StrIdx| texts.get(*known) == text;
+                self.text_index.entry(hash(text), is_same, |known| hash(texts.get(*known))).or_insert(index);
+            }
+        }
     }
 
     /// The text of a row of texts; empty for a row that does not exist.
     #[must_use]
     pub fn text(&self, index: StrIdx) -> &str {
-        self.texts.get(index.0 as usize).map_or("", |text| text)
+        self.texts.get(index)
     }
 
     /// The name and category behind an index; empty for a row that does not exist.
@@ -153,6 +200,10 @@ impl Names {
     pub fn is_empty(&self) -> bool {
         self.rows.is_empty()
     }
+}
+
+fn hash(key: &(impl Hash + ?Sized)) -> u64 {
+    FxBuildHasher.hash_one(key)
 }
 
 #[cfg(test)]

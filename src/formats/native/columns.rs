@@ -163,7 +163,7 @@ pub fn decode(bytes: &[u8]) -> Result<Chunk, ColumnsError> {
     let detail_bytes = sections.read(usize::from(detail_bytes > 0), detail_bytes)?;
     Ok(Chunk {
         events: layout.decode(events, &planes).map_err(ColumnsError::UnknownKind)?,
-        details: Details { ends: decode_lengths(&prefix, &length_planes), bytes: detail_bytes },
+        details: Details { ends: decode_lengths(&prefix, &length_planes), bytes: detail_bytes, ..Details::default() },
         max_lateness_ns: 0,
     })
 }

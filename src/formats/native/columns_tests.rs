@@ -93,7 +93,7 @@ fn arguments_come_back_with_their_events() {
 
 #[test]
 fn a_chunk_above_the_limit_is_refused_by_both_sides() {
-    let details = Details { ends: Vec::new(), bytes: vec![0; DECODED_BYTES_MAX as usize + 1] };
+    let details = Details { ends: Vec::new(), bytes: vec![0; DECODED_BYTES_MAX as usize + 1], ..Details::default() };
     let error = ColumnsError::TooLarge { bytes: DECODED_BYTES_MAX + 1, limit: DECODED_BYTES_MAX };
     assert_eq!(encode(&Chunk { details, ..Chunk::default() }), Err(error));
 

@@ -15,9 +15,9 @@ impl Nester<'_> {
         // A sorted capture has it already; else it stands below the spans that are open around it.
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
-        let known = state.instants;
+        let known = state.instants.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(track, LaneKind::Instants, 0));
-        self.track(track).instants = Some(lane);
+        self.track(track).instants.set(lane);
         self.summary.instants += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: depth, detail, name: event.name.0 })
@@ -25,9 +25,9 @@ impl Nester<'_> {
 
     pub(super) fn counter(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let detail = self.detail(blob)?;
-        let known = self.track(event.track).counter;
+        let known = self.track(event.track).counter.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Counter, 0));
-        self.track(event.track).counter = Some(lane);
+        self.track(event.track).counter.set(lane);
         self.summary.counters += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: event.name.0 })
@@ -38,9 +38,9 @@ impl Nester<'_> {
         state.open.close_ended(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
         let point = flow::FlowPoint::of_event(event, around);
-        let known = state.flows;
+        let known = state.flows.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
-        self.track(event.track).flows = Some(lane);
+        self.track(event.track).flows.set(lane);
         self.summary.flows += 1;
         self.saw(event.ts_ns);
         let row = Row { start_ns: event.ts_ns, value: event.value, detail: point.to_bits(), name: event.name.0 };
@@ -49,7 +49,7 @@ impl Nester<'_> {
 
     /// Ends the state before, and notes the one that begins. One that takes no time is none.
     pub(super) fn state(&mut self, event: &Event) -> io::Result<()> {
-        let before = self.track(event.track).state;
+        let before = self.track(event.track).rare().thread;
         if event.flags.has(EventFlags::FROM_REST) && before.is_some_and(|before| before.is_awake) {
             return Ok(());
         }
@@ -59,7 +59,7 @@ impl Nester<'_> {
         let is_awake = event.flags.has(EventFlags::AWAKE);
         let entered = Entered { since_ns: event.ts_ns, name: event.name, is_awake };
         self.saw(event.ts_ns);
-        self.track(event.track).state = (event.name != NameIdx::EMPTY).then_some(entered);
+        self.track(event.track).rare().thread = (event.name != NameIdx::EMPTY).then_some(entered);
         Ok(())
     }
 
@@ -76,19 +76,20 @@ impl Nester<'_> {
         let detail = self.detail(blob)?;
         let stack = StackIdx::of_value(event.value);
         let name = self.stacks.get(stack).name;
-        let known = self.track(event.track).samples;
+        let known = self.track(event.track).samples.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));
-        let chart_track = self.track(event.track).chart_track;
+        let chart_track = self.track(event.track).rare().chart_track;
         let chart_track =
             chart_track.unwrap_or_else(|| self.registry.derived(event.track, TrackKind::Samples, "samples"));
         let state = self.track(event.track);
-        (state.samples, state.chart_track) = (Some(lane), Some(chart_track));
+        state.samples.set(lane);
+        state.rare().chart_track = Some(chart_track);
         self.summary.samples += 1;
         self.saw(event.ts_ns);
         self.writer.push(lane, Row { start_ns: event.ts_ns, value: event.value, detail, name: name.0 })?;
         let mut spans = std::mem::take(&mut self.flame_spans);
         let stacks = self.stacks;
-        self.track(chart_track).chart.sample(event.ts_ns, stack, stacks, &mut spans);
+        self.track(chart_track).rare().chart.sample(event.ts_ns, stack, stacks, &mut spans);
         self.flame_spans = spans;
         self.push_flames(chart_track)
     }

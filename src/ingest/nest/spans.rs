@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::Nester;
+use super::{Nester, TrackState};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
 use crate::store::{LaneIdx, Row};
@@ -77,7 +77,8 @@ impl Nester<'_> {
     /// Ends what is told to end by `to_ns`.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
-        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(|state| state.ends.take(to_ns)) {
+        let next = |state: &mut TrackState| state.rare.as_mut()?.ends.take(to_ns);
+        while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(next) {
             self.end_innermost(track, end_ns, &[])?;
         }
         Ok(())
