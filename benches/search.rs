@@ -60,7 +60,7 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
             kind: TrackKind::Thread,
             pid: Id::Number(1),
             tid: Id::Number(lane as i64),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         let lane = writer.add_lane(registry.track(&key), LaneKind::Spans, 0);

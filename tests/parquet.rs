@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use longspan::base::cancel::Cancel;
 use longspan::base::progress::Progress;
@@ -112,7 +113,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
         }
         let process = &snapshot.tracks().processes[track.process.index()];
         let is_thread = track.key.kind == longspan::model::TrackKind::Thread;
-        for (column, text) in [("process", &process.name), (if is_thread { "thread" } else { "track" }, &track.name)] {
+        for (column, text) in [("process", &*process.name), (if is_thread { "thread" } else { "track" }, &*track.name)] {
             if !text.is_empty() {
                 cell(column, Field::Str(text.to_string()));
             }
@@ -218,7 +219,7 @@ fn samples_refer_to_their_stacks() {
     let path = folder.path().join("sampled");
     let (mut names, mut stacks, mut registry) = (Names::default(), Stacks::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None));
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid: Id::None, name: Box::default(), slot: 0 };
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::Number(1), tid: Id::None, name: Arc::default(), slot: 0 };
     let track = registry.track(&key);
     let mut chunk = Chunk::default();
     for (ts_ns, frames) in (5..).zip([&[main][..], &[], &[main, read]]) {

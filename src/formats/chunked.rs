@@ -60,7 +60,7 @@ fn described(tables: &TrackTables) -> Vec<Metadata> {
         let ids = || -> (Id, Id) { (track.key.pid.clone(), track.key.tid.clone()) };
         if !track.name.is_empty() {
             let (pid, tid) = ids();
-            metadata.push(Metadata::ThreadName { pid, tid, name: track.name.clone() });
+            metadata.push(Metadata::ThreadName { pid, tid, name: (*track.name).into() });
         }
         if track.sort_index != 0 {
             let (pid, tid) = ids();

@@ -1,6 +1,8 @@
 //! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time: equal
 //! beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1 is drawn 1 ms wide.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::batch::{BatchBuilder, bare};
@@ -101,7 +103,7 @@ impl LineParser for Collapsed {
             kind: TrackKind::Thread,
             pid: Id::None,
             tid: Id::Text("stacks".into()),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         let (pid, tid, name) = (Id::None, key.tid.clone(), "Stacks by weight, 1 ms each".into());

@@ -1,6 +1,8 @@
 //! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between them in
 //! microseconds. Node's `(root)` is left out of stacks: it is in all of them.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
@@ -142,7 +144,7 @@ impl StreamReader for CpuProfile {
         let (pid, tid) = (Id::None, Id::Number(1));
         let (name, same_tid) = ("JavaScript".into(), tid.clone());
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
         let mut now_ns = Unit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
             batch.lose(Loss::BadTime, Place::Time(0));

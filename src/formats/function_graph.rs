@@ -4,6 +4,8 @@
 //! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has ended. So
 //! every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss says so.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::args::ArgsWriter;
@@ -300,7 +302,7 @@ impl Owner {
             Self::Cpu(cpu) => (Id::None, Id::Text(format!("CPU {cpu}").into())),
             Self::Task(tid) => (Id::Number(tid), Id::Number(tid)),
         };
-        TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 }
+        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
     }
 }
 

@@ -9,6 +9,8 @@
 //! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
 //! `end_state` as arguments. A CPU at rest (thread 0) has none. A thread has a track of its states.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::args::ArgsWriter;
@@ -210,7 +212,7 @@ impl Scheduler {
         if number == batch.number {
             return Some(known);
         }
-        let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Box::default(), slot: 0 };
+        let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 };
         // There is a thread, whether or not it has spans of its own.
         batch.track_with(&key(TrackKind::Thread));
         let track = batch.track_with(&key(TrackKind::State));

@@ -2,6 +2,8 @@
 //! and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers of programs are what they ask for; all others are
 //! instants of their thread with their text.
 
+use std::sync::Arc;
+
 use super::args::ArgsWriter;
 use super::batch::{BatchBuilder, bare};
 use super::decimal::nanos_from_micros;
@@ -119,7 +121,7 @@ impl KernelText {
     pub(super) fn thread(&self, tid: i64) -> TrackKey {
         let pid = self.scheduler.process_of(tid).unwrap_or(tid);
         let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-        TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 }
+        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
     }
 
     /// Tells the name of a thread where that is news.

@@ -1,6 +1,8 @@
 //! The log of the build tool Ninja: one line per output, `start end mtime output hash`, times in milliseconds since the
 //! build began. A log has no threads: commands of one build are laid side by side. Each build in it is a process.
 
+use std::sync::Arc;
+
 use super::args::{ArgsWriter, push_quoted};
 use super::batch::{BatchBuilder, bare};
 use super::decimal::nanos_from_millis;
@@ -120,7 +122,7 @@ impl NinjaLog {
                 batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name });
                 batch.batch.metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: row as i64 });
             }
-            let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+            let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
             let (track, name) = (batch.track_with(&key), batch.name(&command.outputs[0], None, command.place));
             let args_json = command.args(&mut self.args);
             let detail = batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() });

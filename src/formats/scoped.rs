@@ -93,7 +93,7 @@ impl<'a> Scoped<'a> {
             return;
         }
         *pid = match &*pid {
-            Id::None => Id::Text(Arc::clone(&self.scope.file)),
+            Id::None => Id::Text((*self.scope.file).into()),
             known => Id::Text(format!("{known} in {}", self.scope.file).into()),
         };
     }

@@ -4,6 +4,7 @@
 //! bytes 1 ns each.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -77,7 +78,7 @@ impl StreamReader for Speedscope {
             let profile = Profile::of(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
-            let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
+            let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
             let document = &document;
             let mut maker = Maker { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
             match &*profile.kind {

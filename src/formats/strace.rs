@@ -3,6 +3,8 @@
 //! Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that `-C` prints behind the
 //! calls has no times: it is stepped over.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 
 use super::args::ArgsWriter;
@@ -344,7 +346,7 @@ impl Strace {
 
 /// `strace` tells threads and never whose they are.
 fn thread(tid: i64) -> TrackKey {
-    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Box::default(), slot: 0 }
+    TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::Number(tid), name: Arc::default(), slot: 0 }
 }
 
 /// A thread is called as the program that it began to run: the last part of the first path in quotes.

@@ -1,6 +1,8 @@
 //! Tracy's zones as `tracy-csvexport -u` writes them: `name,src_file,src_line,ns_since_start,exec_time_ns,thread,value`.
 //! Tracy's own captures are refused in `elsewhere`.
 
+use std::sync::Arc;
+
 use super::Reader;
 use super::args::ArgsWriter;
 use super::batch::{BatchBuilder, bare};
@@ -100,7 +102,7 @@ impl LineParser for Zones {
             kind: TrackKind::Thread,
             pid: Id::None,
             tid: tid.map_or_else(|| Id::Text(String::from_utf8_lossy(cell(b"thread")).into()), Id::Number),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         let (track, name) = (batch.track_with(&key), batch.name(cell(b"name"), None, place));

@@ -168,7 +168,7 @@ mod tests {
     fn meta() -> Meta {
         let (pid, tid) = (Id::Number(1), Id::Number(1));
         let mut registry = Registry::default();
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         Meta { tracks: registry.tables().clone(), ..Meta::default() }
     }
 

@@ -4,6 +4,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -16,7 +17,9 @@ const SIBLING_ROWS: u32 = 1 << 29;
 #[derive(Debug, Default)]
 pub struct AsyncTrees {
     open: FxHashMap<TreeId, Tree>,
-    groups: FxHashMap<Group, Slots>,
+    groups: Vec<Slots>,
+    /// Positions in `groups`.
+    group_index: FxHashMap<Group, u32>,
 }
 
 /// What tells one tree from another.
@@ -41,13 +44,14 @@ enum GroupName {
     /// That of the first event.
     Event(StrIdx),
     /// That which the capture gives the track.
-    Track(Box<str>),
+    Track(Arc<str>),
 }
 
 #[derive(Debug)]
 struct Tree {
     track: TrackIdx,
-    group: Group,
+    /// A position in [`AsyncTrees::groups`].
+    group: u32,
     slot: u32,
     in_step: bool,
     /// Where the next step that is told by its end begins.
@@ -55,8 +59,10 @@ struct Tree {
 }
 
 /// The tracks of a group: which are free, lowest first.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Slots {
+    /// The name of all of them.
+    name: Arc<str>,
     free: BinaryHeap<Reverse<u32>>,
     count: u32,
 }
@@ -78,14 +84,22 @@ impl AsyncTrees {
         } else {
             GroupName::Event(names.text_index(event.name))
         };
-        let text = if let GroupName::Track(name) = &name { name.clone() } else { names.get(event.name).text.into() };
-        let group = Group { pid: source.pid.clone(), tid: source.tid.clone(), name };
-        let slots = self.groups.entry(group.clone()).or_default();
+        let (pid, tid) = (source.pid.clone(), source.tid.clone());
+        let text = || match &name {
+            GroupName::Track(name) => Arc::clone(name),
+            GroupName::Event(_) => names.get(event.name).text.into(),
+        };
+        let position = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
+        let group = Group { pid: pid.clone(), tid: tid.clone(), name: name.clone() };
+        let group = *self.group_index.entry(group).or_insert_with(|| {
+            self.groups.push(Slots { name: text(), free: BinaryHeap::new(), count: 0 });
+            position
+        });
+        let slots = &mut self.groups[group as usize];
         let slot = slots.free.pop().map_or(slots.count, |Reverse(slot)| slot);
         slots.count = slots.count.max(slot + 1);
         let row = if is_sibling { SIBLING_ROWS.saturating_add(slot) } else { slot };
-        let (pid, tid) = (group.pid.clone(), group.tid.clone());
-        let key = TrackKey { kind: TrackKind::Async, pid, tid, name: text, slot: row };
+        let key = TrackKey { kind: TrackKind::Async, pid, tid, name: Arc::clone(&slots.name), slot: row };
         let track = registry.track(&key);
         if sort_index != 0 {
             registry.apply(&Metadata::TrackSortIndex { key, sort_index });
@@ -98,7 +112,7 @@ impl AsyncTrees {
     /// Ends the tree of an id; its track is free for the next.
     pub fn close(&mut self, id: TreeId) {
         if let Some(tree) = self.open.remove(&id) {
-            self.groups.entry(tree.group).or_default().free.push(Reverse(tree.slot));
+            self.groups[tree.group as usize].free.push(Reverse(tree.slot));
         }
     }
 

@@ -7,6 +7,8 @@
 //! depth, and after a short scan where only a few are open. A question that would scan more than `FEW` spans turns the
 //! list into an index ([`lane_index`](super::lane_index)), which answers in O(log n), until few spans are open again.
 
+use smallvec::SmallVec;
+
 use super::lane_index::LaneIndex;
 use super::steps;
 use crate::model::StrIdx;
@@ -22,7 +24,8 @@ pub struct OpenLanes<T, const FEW: usize = 32> {
 /// Open spans in order of their lanes.
 #[derive(Debug)]
 struct LaneList<T> {
-    open: Vec<OpenSpan<T>>,
+    /// A million threads with one span each would take 200 MB in lists of the usual first size.
+    open: SmallVec<[OpenSpan<T>; 1]>,
     /// Whether some span ends after one of a lower lane, so that ended spans may be anywhere in the list.
     ragged: bool,
 }
@@ -63,7 +66,7 @@ enum Scan {
 
 impl<T, const FEW: usize> Default for OpenLanes<T, FEW> {
     fn default() -> Self {
-        Self { list: LaneList { open: Vec::new(), ragged: false }, index: None }
+        Self { list: LaneList { open: SmallVec::new(), ragged: false }, index: None }
     }
 }
 
@@ -164,7 +167,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// Removes all open begins, outermost first.
     pub fn drain(&mut self) -> Vec<(u16, T)> {
         let Self { list, index } = std::mem::take(self);
-        let open = index.map_or(list.open, |index| index.into_open());
+        let open = index.map_or(list.open, |index| index.into_open().into());
         open.into_iter().filter_map(OpenSpan::into_begin).collect()
     }
 
@@ -190,13 +193,13 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// The index, made of the list if there is none.
     fn index(&mut self) -> &mut LaneIndex<T> {
         let list = &mut self.list;
-        self.index.get_or_insert_with(|| Box::new(LaneIndex::from_open(std::mem::take(&mut list.open))))
+        self.index.get_or_insert_with(|| Box::new(LaneIndex::from_open(std::mem::take(&mut list.open).into_vec())))
     }
 
     /// Goes back to the list when half of a few are open: the spans opened between pay for each change of the form.
     fn list_if_few(&mut self) {
         if let Some(index) = self.index.take_if(|index| index.count() <= FEW / 2) {
-            self.list.open = index.into_open();
+            self.list.open = index.into_open().into();
             self.list.ragged = self.list.is_ragged();
         }
     }
@@ -229,7 +232,6 @@ impl<T> LaneList<T> {
             }
             None => 0,
         };
-        self.reserve_first();
         self.open.push(OpenSpan { lane, until: Until::End { payload, closable } });
         Some(lane)
     }
@@ -250,16 +252,8 @@ impl<T> LaneList<T> {
         let span = OpenSpan { lane, until: Until::Time(end_ns) };
         let above = position.checked_sub(1).map(|above| &self.open[above]);
         self.ragged |= overlaps || above.is_some_and(|above| span.ends_after(above));
-        self.reserve_first();
         self.open.insert(position, span);
         Some(Placed { lane, overlaps })
-    }
-
-    /// Makes room for one span and not for four: a million threads with one span each would take 200 MB.
-    fn reserve_first(&mut self) {
-        if self.open.capacity() == 0 {
-            self.open.reserve_exact(1);
-        }
     }
 }
 

@@ -85,7 +85,7 @@ struct TrackState {
     rare: Option<Box<RareState>>,
 }
 
-const _: () = assert!(size_of::<TrackState>() <= 112);
+const _: () = assert!(size_of::<TrackState>() <= 128);
 
 /// The state of a track that few tracks have.
 #[derive(Default)]

@@ -151,6 +151,8 @@ fn load(
                 meta.summary.load.seconds = started.elapsed().as_secs_f64();
                 writer.finish(&meta).map_err(|error| place.write_error(error))?;
                 place.notes.extend(previews.note());
+                // The store has tables of its own: of a million threads or names, hundreds of megabytes.
+                drop((meta, capture));
                 return publish(place, target);
             }
             Err(MergeError::HeaderLied { chunk }) if corrected => {

@@ -32,8 +32,8 @@ struct Queue {
     messages: Sender<Message>,
     /// Parcels that were written, to be filled again.
     spares: Receiver<Parcel>,
-    /// By lane: whether its values are durations, and its last end.
-    lanes: Vec<(bool, i64)>,
+    /// The last end of each lane of spans; the end of time for the others, which have none.
+    lane_ends_ns: Vec<i64>,
     details: DetailPositions,
 }
 
@@ -76,8 +76,8 @@ pub fn write_behind<R>(
         let (messages, waiting) = bounded(PARCELS_AHEAD);
         let (spare, spares) = bounded(PARCELS_AHEAD);
         let writing = scope.spawn(move || write(writer, &waiting, &spare));
-        let (parcel, lanes, details) = (Parcel::default(), Vec::new(), DetailPositions::default());
-        let nested = nest(RowSink(Way::Elsewhere(Queue { parcel, messages, spares, lanes, details })));
+        let (parcel, lane_ends_ns, details) = (Parcel::default(), Vec::new(), DetailPositions::default());
+        let nested = nest(RowSink(Way::Elsewhere(Queue { parcel, messages, spares, lane_ends_ns, details })));
         match writing.join() {
             Ok(written) => (nested, written),
             Err(panic) => std::panic::resume_unwind(panic),
@@ -129,8 +129,8 @@ impl RowSink<'_> {
         match &mut self.0 {
             Way::Here(writer) => writer.add_lane(track, kind, depth),
             Way::Elsewhere(queue) => {
-                let lane = LaneIdx(u32::try_from(queue.lanes.len()).unwrap_or(u32::MAX));
-                queue.lanes.push((kind == LaneKind::Spans, i64::MIN));
+                let lane = LaneIdx(u32::try_from(queue.lane_ends_ns.len()).unwrap_or(u32::MAX));
+                queue.lane_ends_ns.push(if kind == LaneKind::Spans { i64::MIN } else { i64::MAX });
                 queue.parcel.steps.push(Step::Lane { track, kind, depth });
                 lane
             }
@@ -142,7 +142,7 @@ impl RowSink<'_> {
     pub fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         match &self.0 {
             Way::Here(writer) => writer.lane_end_ns(lane),
-            Way::Elsewhere(queue) => queue.lanes[lane.index()].1,
+            Way::Elsewhere(queue) => queue.lane_ends_ns[lane.index()],
         }
     }
 
@@ -158,10 +158,8 @@ impl RowSink<'_> {
         match &mut self.0 {
             Way::Here(writer) => writer.push(lane, row),
             Way::Elsewhere(queue) => {
-                let (has_durations, end_ns) = &mut queue.lanes[lane.index()];
-                if *has_durations {
-                    *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
-                }
+                let end_ns = &mut queue.lane_ends_ns[lane.index()];
+                *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
                 queue.parcel.steps.push(Step::Row { lane, row });
                 if queue.parcel.steps.len() >= STEPS { queue.hand_over() } else { Ok(()) }
             }
@@ -241,6 +239,7 @@ fn stopped() -> io::Error {
 #[cfg(test)]
 mod tests {
     use std::io::Read as _;
+    use std::sync::Arc;
 
     use super::*;
     use crate::model::{Id, NameIdx, Registry, TrackKey, TrackKind};
@@ -285,7 +284,7 @@ mod tests {
         let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let mut tracks = Registry::default();
         let (kind, pid, tid) = (TrackKind::Thread, Id::Number(1), Id::Number(1));
-        tracks.track(&TrackKey { kind, pid, tid, name: Box::default(), slot: 0 });
+        tracks.track(&TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 });
         let meta = Meta { tracks: tracks.tables().clone(), ..Meta::default() };
         let (rows, written) = write_behind(&mut writer, 2, |mut sink| {
             let lane = sink.add_lane(TrackIdx(0), LaneKind::Spans, 0);

@@ -44,7 +44,33 @@ pub enum Id {
     /// A number.
     Number(i64),
     /// Any other text, or a number beyond 64 bits.
-    Text(Arc<str>),
+    Text(IdText),
+}
+
+/// The text of an [`Id`], behind one word: a capture of a million threads has four ids in memory for each.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct IdText(Arc<Box<str>>);
+
+const _: () = assert!(size_of::<Id>() == 16);
+
+impl<T: Into<Box<str>>> From<T> for IdText {
+    fn from(text: T) -> Self {
+        Self(Arc::new(text.into()))
+    }
+}
+
+impl std::ops::Deref for IdText {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl std::fmt::Display for IdText {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        self.0.fmt(f)
+    }
 }
 
 impl std::fmt::Display for Id {
@@ -97,7 +123,7 @@ pub struct TrackKey {
     /// Its thread, for [`TrackKind::Thread`].
     pub tid: Id,
     /// The counter's or the async group's name; empty for the others, which [`Metadata`] names.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Tells apart tracks that are otherwise alike: async trees of one name that run at the same time.
     pub slot: u32,
 }
@@ -133,7 +159,7 @@ pub struct Track {
     /// Its process.
     pub process: ProcessIdx,
     /// Its name: the thread's, the counter's, the async group's; empty if the capture gives none.
-    pub name: Box<str>,
+    pub name: Arc<str>,
     /// Where the capture wants it among the tracks of its process.
     pub sort_index: i64,
 }
@@ -198,8 +224,8 @@ pub struct Registry {
 struct ThreadMetadata {
     pid: Id,
     tid: Id,
-    name: Option<Box<str>>,
-    kernel_name: Option<Box<str>>,
+    name: Option<Arc<str>>,
+    kernel_name: Option<Arc<str>>,
     sort_index: Option<i64>,
 }
 
@@ -306,10 +332,10 @@ impl Registry {
             Metadata::ProcessLabels { pid, labels } => self.process_mut(pid).labels = labels.clone(),
             Metadata::ProcessSortIndex { pid, sort_index } => self.process_mut(pid).sort_index = *sort_index,
             Metadata::ThreadName { pid, tid, name } => {
-                self.apply_to_thread(pid, tid, |thread| thread.name = Some(name.clone()));
+                self.apply_to_thread(pid, tid, |thread| thread.name = Some(Arc::from(&**name)));
             }
             Metadata::KernelName { pid, tid, name } => {
-                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(name.clone()));
+                self.apply_to_thread(pid, tid, |thread| thread.kernel_name = Some(Arc::from(&**name)));
             }
             Metadata::ThreadSortIndex { pid, tid, sort_index } => {
                 self.apply_to_thread(pid, tid, |thread| thread.sort_index = Some(*sort_index));
@@ -359,7 +385,7 @@ impl Registry {
         };
         change(&mut self.threads[thread]);
         for kind in OF_THREAD {
-            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
+            let key = TrackKey { kind, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 };
             if let Some(track) = self.find_track(&key) {
                 self.threads[thread].apply_to(&mut self.tables.tracks[track.index()]);
             }
@@ -407,7 +433,7 @@ mod tests {
     use super::*;
 
     fn thread(pid: i64, tid: i64) -> TrackKey {
-        TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Box::default(), slot: 0 }
+        TrackKey { kind: TrackKind::Thread, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 }
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Totals, longest spans, spreads over time and call paths beside their oracles: loops over all rows.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -35,7 +36,7 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut end_ns = 0;
     for tid in 0..2 {
         let (pid, tid) = (Id::Number(1), Id::Number(tid));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let track = registry.track(&key);
         for depth in 0..3 {
             let lane = writer.add_lane(track, LaneKind::Spans, depth);

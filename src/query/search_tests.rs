@@ -1,6 +1,7 @@
 //! Filters, searches and filtered pixels beside their oracles: scans over all rows.
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -33,7 +34,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     let mut registry = Registry::default();
     for lane in 0..lanes as i64 {
         let (pid, tid) = (Id::Number(lane % 2), Id::Number(lane));
-        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+        registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
     }
     let file = tempfile::tempfile().unwrap();
     let disk = std::sync::Arc::new(SystemDisk);
@@ -185,7 +186,7 @@ fn profile() -> Snapshot {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let [main, read] = ["main", "read"].map(|name| names.intern(name, None).0);
     let (pid, tid) = (Id::Number(1), Id::Number(1));
-    let thread = registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+    let thread = registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
     let chart = registry.derived(thread, TrackKind::Samples, "samples");
     let file = tempfile::tempfile().unwrap();
     let disk = std::sync::Arc::new(SystemDisk);

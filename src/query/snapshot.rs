@@ -166,8 +166,13 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
     // What the kernel says of a thread stands above its spans, what is made from its samples below.
-    let threads = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
-    let threads: FxHashMap<_, _> = threads.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)).collect();
+    let is_beside = |track: &Track| matches!(track.key.kind, TrackKind::State | TrackKind::Samples);
+    let mut threads = FxHashMap::default();
+    // Most captures have no such tracks, and the look-up takes 40 bytes for each of a million threads.
+    if tables.tracks.iter().any(is_beside) {
+        let of_kind = tables.tracks.iter().zip(0..).filter(|(track, _)| track.key.kind == TrackKind::Thread);
+        threads.extend(of_kind.map(|(track, row)| ((&track.key.pid, &track.key.tid), row)));
+    }
     order.sort_by_cached_key(|&index| {
         let own = &tables.tracks[index.index()].key;
         let beside = match own.kind {

@@ -34,7 +34,7 @@ fn meta() -> Meta {
             kind: TrackKind::Thread,
             pid: Id::Number(1),
             tid: Id::Number(tid),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         registry.track(&key);

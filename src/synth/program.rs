@@ -1,6 +1,8 @@
 //! The program that is being traced, so to speak: its processes and threads, its functions and which of them call which.
 //! The same for the same seed; knows nothing of time but how a thread spends it.
 
+use std::sync::Arc;
+
 use super::random::Random;
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind, TrackTables};
 
@@ -206,7 +208,7 @@ fn plan_thread(registry: &mut Registry, thread: u32) -> ThreadPlan {
         registry.apply(&Metadata::ProcessName { pid: pid.clone(), name: name.into() });
         registry.apply(&Metadata::ProcessSortIndex { pid: pid.clone(), sort_index: process.into() });
     }
-    let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Box::default(), slot: 0 };
+    let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid: tid.clone(), name: Arc::default(), slot: 0 };
     let track = registry.track(&key);
     registry.apply(&Metadata::ThreadName { pid: pid.clone(), tid: tid.clone(), name: name.into() });
     registry.apply(&Metadata::ThreadSortIndex { pid, tid, sort_index: place.into() });

@@ -4,6 +4,7 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
+use std::sync::Arc;
 
 use longspan::formats::native::write::NativeWriter;
 use longspan::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
@@ -21,7 +22,7 @@ fn many_threads(folder: &Path, threads: u32, rounds: u32) -> PathBuf {
     let tracks: Vec<_> = (0..threads)
         .map(|thread| {
             let (pid, tid) = (Id::Number(1), Id::Number(thread.into()));
-            registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 })
+            registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 })
         })
         .collect();
     let (outer, inner) = ((0, 100), (10, 50));

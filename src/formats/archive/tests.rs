@@ -1,6 +1,7 @@
 //! Tests of archives that are written here, of captures that others wrote.
 
 use std::io::Write as _;
+use std::sync::Arc;
 
 use super::members::{Allowance, Ended};
 use crate::formats::batch::bare;
@@ -106,7 +107,7 @@ fn native() -> Vec<u8> {
     let mut writer = NativeWriter::new(Vec::new(), false).expect("written");
     for number in 0..2 {
         let (pid, tid) = (Id::Number(5), Id::Number(number));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let (track, name) = (registry.track(&key), names.intern(&format!("span {number}"), Some("cat")));
         let stack = stacks.intern_path([names.intern("main", None), names.intern("leaf", None)]);
         let mut chunk = Chunk::default();

@@ -2,6 +2,8 @@
 //! came since, what was sampled, and the microseconds between. Each chunk builds on those before it, so they are taken in
 //! the order of the capture, by the one that follows it. The samples are on the thread of the first event.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
@@ -79,7 +81,7 @@ impl Profiles {
                 return None;
             };
             let (kind, pid, tid) = (TrackKind::Thread, key.0.clone(), part.tid);
-            let track = TrackKey { kind, pid, tid, name: Box::default(), slot: 0 };
+            let track = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
             self.open.insert(key.clone(), Profile { calls: Calls::default(), now_ns, key: track });
         }
         let Some(profile) = self.open.get_mut(&key) else {

@@ -6,6 +6,7 @@
 //! become arguments.
 
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::events::{BatchBuilder, Spot, number_text};
 use super::profiles::ProfilePart;
@@ -92,7 +93,7 @@ impl<'a> BatchBuilder<'a> {
         };
         let home = tracks[looked_through..].iter().find(|key| is_home_of(key, &tid)).map(|key| key.pid.clone());
         let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
-        tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 });
+        tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
         self.homeless.push(Homeless { track, home, looked_through: tracks.len() });
         track
     }

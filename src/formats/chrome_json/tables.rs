@@ -1,6 +1,5 @@
 //! Raw JSON bytes of names, categories and ids -> rows of a batch's tables. Decodes each distinct text once.
 
-use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
@@ -127,7 +126,7 @@ impl<'a> Tables<'a> {
             _ => Box::default(),
         };
         let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
-        self.tracks.push(TrackKey { kind, pid, tid, name, slot: 0 });
+        self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot: 0 });
         let found = Found { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), found);
         found
@@ -157,7 +156,7 @@ pub(super) fn id(value: &Value<'_>, repairs: &mut Repairs) -> Id {
     let number = std::str::from_utf8(value.text).ok().and_then(|text| text.parse().ok());
     match number {
         Some(number) if value.shape == Shape::Scalar => Id::Number(number),
-        _ => Id::Text(Arc::from(bounded_text(value, repairs))),
+        _ => Id::Text(bounded_text(value, repairs).into()),
     }
 }
 

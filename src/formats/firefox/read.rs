@@ -2,6 +2,7 @@
 
 use std::borrow::Cow;
 use std::rc::Rc;
+use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -203,7 +204,7 @@ impl<'d> Maker<'d, '_> {
             let (pid, tid) = (pid.clone(), tid.clone());
             metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
         }
-        let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Box::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
         let thread = Thread { key, samples: members.get("samples"), markers: members.get("markers") };
         let own = Tables::among(&members);
         // Before version 41 each thread had its own.

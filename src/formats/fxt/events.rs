@@ -1,5 +1,7 @@
 //! Records -> events. `None` where a record ends before all that its header promises.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::names::{Provider, Text, Thread, ThreadId};
@@ -30,7 +32,7 @@ fn id(koid: u64) -> Id {
 
 fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
     let tid = if kind == TrackKind::Thread { id(thread.thread) } else { Id::None };
-    TrackKey { kind, pid: id(thread.process), tid, name: Box::default(), slot: 0 }
+    TrackKey { kind, pid: id(thread.process), tid, name: Arc::default(), slot: 0 }
 }
 
 /// A record, with what its reading needs.

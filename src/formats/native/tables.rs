@@ -2,6 +2,8 @@
 //! before. So a capture that was cut has the tables of everything before the cut, and none is written twice. Refuses a
 //! patch that contradicts itself; rows that are missing because a chunk was damaged get a name that says so.
 
+use std::sync::Arc;
+
 use serde::{Deserialize, Serialize};
 
 use crate::model::{
@@ -173,8 +175,8 @@ fn check_distance(table: &'static str, first: usize, have: usize) -> Result<(), 
 fn lost_track(row: usize) -> Track {
     let name: Box<str> = format!("(lost track {row})").into();
     let tid = Id::Text(name.as_ref().into());
-    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Box::default(), slot: 0 };
-    Track { key, process: ProcessIdx(0), name, sort_index: 0 }
+    let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
+    Track { key, process: ProcessIdx(0), name: name.into(), sort_index: 0 }
 }
 
 #[cfg(test)]
@@ -186,7 +188,7 @@ mod tests {
             kind: TrackKind::Thread,
             pid: Id::Number(1),
             tid: Id::Number(tid),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         Track { key, process: ProcessIdx(0), name: name.into(), sort_index: 0 }

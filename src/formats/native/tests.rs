@@ -2,6 +2,7 @@
 
 use std::io::{Read as _, Write};
 use std::path::Path;
+use std::sync::Arc;
 
 use proptest::prelude::*;
 
@@ -38,7 +39,7 @@ fn sample() -> Sample {
             kind: TrackKind::Thread,
             pid: Id::Number(1),
             tid: Id::Number(number as i64),
-            name: Box::default(),
+            name: Arc::default(),
             slot: 0,
         };
         let track = registry.track(&key);

@@ -4,6 +4,8 @@
 //! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open innermost
 //! there and does not end before it; else to the first row of its service on which nothing is open.
 
+use std::sync::Arc;
+
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
@@ -162,7 +164,7 @@ fn pid(service: u32) -> Id {
 
 fn key(service: u32, row: usize) -> TrackKey {
     let tid = Id::Number(row as i64 + 1);
-    TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Box::default(), slot: 0 }
+    TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Arc::default(), slot: 0 }
 }
 
 fn emit(batch: &mut BatchBuilder, span: &Span, row: usize) {

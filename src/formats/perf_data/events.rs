@@ -1,5 +1,7 @@
 //! Records in their order -> events.
 
+use std::sync::Arc;
+
 use super::header::{Header, TRACEPOINT};
 use super::maps::Maps;
 use super::rounds::{Record, lost};
@@ -152,7 +154,7 @@ impl Maker {
         let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
         let detail = batch.batch.chunk.details.push(&detail);
         let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
-        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 });
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
             let call = Call::of_tracepoint(name).or_else(|| {

@@ -1,5 +1,7 @@
 //! The events of Chrome's older format that track events carry: a phase, and what belongs to it.
 
+use std::sync::Arc;
+
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::{annotation_name, annotation_number, annotation_text};
@@ -163,7 +165,7 @@ impl Maker<'_> {
             parts.push(row.text.as_bytes());
         }
         let value = hash(if by_name { b'S' } else { b'b' }, &parts, id.number, local.as_deref());
-        let key = TrackKey { kind: TrackKind::Async, pid, tid: Id::None, name: category, slot: 0 };
+        let key = TrackKey { kind: TrackKind::Async, pid, tid: Id::None, name: category.into(), slot: 0 };
         let track = self.tracks.number(key);
         let track = self.batch.track(track, self.tracks);
         let thread_ts_ns = self.thread_time(event, ts_ns);
@@ -234,7 +236,7 @@ impl Maker<'_> {
             (pid, Some(tid)) => {
                 let pid = pid.map_or_else(|| self.process_of(event, legacy), Id::Number);
                 let key =
-                    TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Box::default(), slot: 0 };
+                    TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Arc::default(), slot: 0 };
                 self.tracks.number(key)
             }
             (Some(pid), None) => self.tracks.process(Id::Number(pid)),

@@ -1,6 +1,7 @@
 //! Which track an event belongs to: the uuids of a capture -> keys, each given a number once.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
@@ -191,7 +192,7 @@ impl Tracks {
                 let kind = TrackKind::Async;
                 let slot = if descriptor.stands_alone { TrackKey::SLOT_ALONE } else { TrackKey::SLOT_SIBLING };
                 let name = self.merged_name(&descriptor);
-                let key = self.unlike(TrackKey { kind, pid, tid, name, slot });
+                let key = self.unlike(TrackKey { kind, pid, tid, name: name.into(), slot });
                 self.number(key)
             }
         };
@@ -210,7 +211,7 @@ impl Tracks {
         let name: &str = if descriptor.name.is_empty() { name } else { &descriptor.name };
         let name: Box<str> =
             if descriptor.unit.is_empty() { name.into() } else { format!("{name} ({})", descriptor.unit).into() };
-        let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name, slot: 0 });
+        let key = self.unlike(TrackKey { kind: TrackKind::Counter, pid, tid, name: name.into(), slot: 0 });
         let counted =
             descriptor.counter.unwrap_or(Counter { is_thread_time: false, is_incremental: false, multiplier: 1 });
         let found = (self.number(key), counted);
@@ -294,5 +295,5 @@ impl BatchBuilder {
 }
 
 fn plain(kind: TrackKind, pid: Id, tid: Id) -> TrackKey {
-    TrackKey { kind, pid, tid, name: Box::default(), slot: 0 }
+    TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 }
 }

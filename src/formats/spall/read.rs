@@ -1,5 +1,7 @@
 //! Goes through a capture of Spall and hands on its events.
 
+use std::sync::Arc;
+
 use super::wire::{
     At, BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, What, event,
 };
@@ -270,7 +272,7 @@ impl Maker {
         };
         let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
         let (pid, tid) = (Id::Number(pid.into()), Id::Number(tid.into()));
-        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 };
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let (track, name) = (batch.track_with(&key), batch.name(name, None, self.place));
         let detail = if args.is_empty() { 0 } else { self.detail(args, batch) };
         let flags = if kind == EventKind::End { EventFlags::UNNAMED } else { EventFlags::NONE };

@@ -11,9 +11,23 @@ use crate::store::{LaneIdx, Row};
 pub(super) struct OpenBegin {
     pub(super) start_ns: i64,
     pub(super) name: NameIdx,
-    blob: Box<[u8]>,
+    blob: Option<Box<Blob>>,
     /// A complete span without a duration: no end closes it.
     pub(super) endless: bool,
+}
+
+/// The encoded arguments of a begin. Behind one word, since most begins have none.
+type Blob = Box<[u8]>;
+
+impl OpenBegin {
+    fn new(event: &Event, blob: &[u8], endless: bool) -> Self {
+        let blob = (!blob.is_empty()).then(|| Box::new(blob.into()));
+        Self { start_ns: event.ts_ns, name: event.name, blob, endless }
+    }
+
+    fn blob(&self) -> &[u8] {
+        self.blob.as_ref().map_or(&[], |blob| blob)
+    }
 }
 
 impl Nester<'_> {
@@ -64,7 +78,7 @@ impl Nester<'_> {
     }
 
     pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
-        let begin = OpenBegin { start_ns: event.ts_ns, name: event.name, blob: blob.into(), endless };
+        let begin = OpenBegin::new(event, blob, endless);
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
@@ -91,7 +105,7 @@ impl Nester<'_> {
             return Ok(());
         };
         let detail =
-            if blob.is_empty() { self.detail(&begin.blob)? } else { self.detail_of(&begin, &Detail::decode(blob))? };
+            if blob.is_empty() { self.detail(begin.blob())? } else { self.detail_of(&begin, &Detail::decode(blob))? };
         self.ended(track, lane, (begin.start_ns, begin.name), end_ns, detail).map(drop)
     }
 
@@ -143,9 +157,9 @@ impl Nester<'_> {
     /// Keeps the details of a begin, with what its end adds to them.
     fn detail_of(&mut self, begin: &OpenBegin, end: &Detail<'_>) -> io::Result<u64> {
         if end.is_empty() {
-            return self.detail(&begin.blob);
+            return self.detail(begin.blob());
         }
-        let merged = Detail::decode(&begin.blob).ended_by(end);
+        let merged = Detail::decode(begin.blob()).ended_by(end);
         self.detail(&merged)
     }
 

@@ -7,6 +7,8 @@ mod properties;
 mod real;
 mod samples;
 
+use std::sync::Arc;
+
 use crate::formats::ReadError;
 use crate::formats::source::Source;
 use crate::formats::testing::{Reading, Seen, context, data, file_of, read, read_bytes, read_cut, read_path};
@@ -20,5 +22,5 @@ pub(super) fn read_in_pieces(bytes: &[u8], piece_bytes: usize) -> Result<Reading
 /// The key of a thread.
 pub(super) fn thread(pid: i64, tid: i64) -> TrackKey {
     let (pid, tid) = (Id::Number(pid), Id::Number(tid));
-    TrackKey { kind: TrackKind::Thread, pid, tid, name: Box::default(), slot: 0 }
+    TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
 }
