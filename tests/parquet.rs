@@ -113,7 +113,8 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
         }
         let process = &snapshot.tracks().processes[track.process.index()];
         let is_thread = track.key.kind == longspan::model::TrackKind::Thread;
-        for (column, text) in [("process", &*process.name), (if is_thread { "thread" } else { "track" }, &*track.name)] {
+        for (column, text) in [("process", &*process.name), (if is_thread { "thread" } else { "track" }, &*track.name)]
+        {
             if !text.is_empty() {
                 cell(column, Field::Str(text.to_string()));
             }

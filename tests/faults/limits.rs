@@ -3,8 +3,8 @@
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::time::Duration;
 use std::sync::Arc;
+use std::time::Duration;
 
 use longspan::formats::native::write::NativeWriter;
 use longspan::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};

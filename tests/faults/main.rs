@@ -10,4 +10,5 @@ mod headers;
 mod limits;
 mod memory;
 mod profiles;
+mod shapes;
 mod sources;

@@ -1,6 +1,5 @@
 //! Raw JSON bytes of names, categories and ids -> rows of a batch's tables. Decodes each distinct text once.
 
-
 use rustc_hash::FxHashMap;
 
 use super::scan::{Shape, Value};

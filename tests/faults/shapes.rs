@@ -1,0 +1,222 @@
+//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads, processes, names, open
+//! spans, asynchronous ids, stacks, members, files, or one huge event. The bound is the one that `SECURITY.md` promises.
+//!
+//! `LONGSPAN_LONG=1` runs each shape with a million of what it has many of, as `.ci/run --long` does.
+
+use std::fmt::Write as _;
+use std::fs::{self, File};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+use crate::harness::{folder, limited};
+
+const MIB: u64 = 1 << 20;
+
+/// What a load may hold beside its budget: the program itself, its stacks, and blocks of the formats.
+const BESIDE_BYTES: u64 = 64 * MIB;
+/// For each name, track, lane, stack, file and process.
+const ROW_BYTES: u64 = 128;
+/// For each chunk and each extent.
+const EXTENT_BYTES: u64 = 64;
+
+/// A capture and the rows that its tables have.
+struct Shape {
+    name: &'static str,
+    /// Writes the capture with so many of them into a folder, and returns the files to open.
+    write: fn(&Path, u64) -> Vec<PathBuf>,
+    /// Rows of tables for each of them: names and stacks, which `info` does not tell.
+    names_each: u64,
+    /// The part of the usual count: some shapes take longer.
+    divisor: u64,
+}
+
+const SHAPES: &[Shape] = &[
+    Shape { name: "threads", write: threads, names_each: 0, divisor: 1 },
+    Shape { name: "named threads", write: named_threads, names_each: 1, divisor: 1 },
+    Shape { name: "processes", write: processes, names_each: 0, divisor: 1 },
+    Shape { name: "counters", write: counters, names_each: 1, divisor: 1 },
+    Shape { name: "names", write: names, names_each: 1, divisor: 1 },
+    Shape { name: "open spans", write: open_spans, names_each: 0, divisor: 1 },
+    Shape { name: "asynchronous ids", write: async_ids, names_each: 0, divisor: 1 },
+    Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1 },
+    Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1 },
+    Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1 },
+    Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50 },
+    Shape { name: "files", write: files, names_each: 0, divisor: 100 },
+];
+
+/// How many of each a capture has.
+fn count() -> u64 {
+    if std::env::var_os("LONGSPAN_LONG").is_some() { 1_000_000 } else { 100_000 }
+}
+
+fn json(folder: &Path, events: impl Iterator<Item = String>) -> Vec<PathBuf> {
+    let path = folder.join("capture.json");
+    let mut out = BufWriter::new(File::create(&path).expect("created"));
+    for (number, event) in events.enumerate() {
+        write!(out, "{}{event}", if number == 0 { "[" } else { ",\n" }).expect("written");
+    }
+    out.write_all(b"]").expect("written");
+    out.flush().expect("written");
+    vec![path]
+}
+
+fn threads(folder: &Path, count: u64) -> Vec<PathBuf> {
+    json(folder, (0..count).map(|k| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#)))
+}
+
+fn named_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let named = |k| {
+        format!(
+            r#"{{"ph":"M","pid":1,"tid":{k},"name":"thread_name","args":{{"name":"worker number {k}"}}}},
+            {{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#
+        )
+    };
+    json(folder, (0..count).map(named))
+}
+
+fn processes(folder: &Path, count: u64) -> Vec<PathBuf> {
+    json(folder, (0..count).map(|k| format!(r#"{{"ph":"X","pid":{k},"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#)))
+}
+
+fn counters(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let counter = |k| format!(r#"{{"ph":"C","pid":1,"ts":{k},"name":"counter number {k}","args":{{"value":{k}}}}}"#);
+    json(folder, (0..count).map(counter))
+}
+
+fn names(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let span = |k| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"function number {k}"}}"#, k * 10);
+    json(folder, (0..count).map(span))
+}
+
+/// On sixteen threads, so that each has fewer open spans than a track has lanes.
+fn open_spans(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let begin =
+        |k| format!(r#"{{"ph":"B","pid":1,"tid":{},"ts":{},"name":"work","args":{{"number":{k}}}}}"#, k % 16, k * 10);
+    json(folder, (0..count).map(begin))
+}
+
+fn async_ids(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let begin = |k| format!(r#"{{"ph":"b","cat":"c","id":{k},"pid":1,"tid":1,"ts":{},"name":"work"}}"#, k * 10);
+    json(folder, (0..count).map(begin))
+}
+
+fn flows(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let start = |k| format!(r#"{{"ph":"s","cat":"c","id":{k},"pid":1,"tid":1,"ts":{},"name":"work"}}"#, k * 10);
+    json(folder, (0..count).map(start))
+}
+
+fn argument_keys(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let span = |k| {
+        let args = format!(r#"{{"key number {k}":{k}}}"#);
+        format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"work","args":{args}}}"#, k * 10)
+    };
+    json(folder, (0..count).map(span))
+}
+
+fn stacks(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let path = folder.join("stacks.txt");
+    let mut text = String::new();
+    for k in 0..count {
+        writeln!(text, "main;loop;f{};g{k} 10", k % 1000).expect("memory");
+    }
+    fs::write(&path, text).expect("written");
+    vec![path]
+}
+
+fn small_capture(k: u64) -> String {
+    format!(r#"[{{"ph":"X","pid":{k},"tid":1,"ts":1,"dur":5,"name":"work"}}]"#)
+}
+
+fn members(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let path = folder.join("members.tar");
+    let mut archive = tar::Builder::new(BufWriter::new(File::create(&path).expect("created")));
+    for k in 0..count {
+        let text = small_capture(k);
+        let mut header = tar::Header::new_ustar();
+        header.set_size(text.len() as u64);
+        archive.append_data(&mut header, format!("m{k}.json"), text.as_bytes()).expect("written");
+    }
+    archive.into_inner().expect("written").flush().expect("written");
+    vec![path]
+}
+
+fn files(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let write = |k| {
+        let path = folder.join(format!("f{k}.json"));
+        fs::write(&path, small_capture(k)).expect("written");
+        path
+    };
+    (0..count).map(write).collect()
+}
+
+/// The most anonymous memory of a command at any moment it was looked at, and the JSON that it prints.
+fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
+    // 2 GiB of addresses as well: whatever does not fit ends in an error, and not in an abort.
+    let mut child = limited("ulimit -v 2097152", words).spawn().expect("the program starts");
+    let (status, mut stdout) = (format!("/proc/{}/status", child.id()), child.stdout.take().expect("a pipe"));
+    let printed = std::thread::spawn(move || {
+        let mut text = String::new();
+        std::io::Read::read_to_string(&mut stdout, &mut text).map(|_| text)
+    });
+    let mut peak_kib = 0;
+    while child.try_wait().expect("a child").is_none() {
+        let status = fs::read_to_string(&status).unwrap_or_default();
+        let now = status.lines().find_map(|line| line.strip_prefix("RssAnon:"));
+        let now_kib = now.and_then(|text| text.trim().strip_suffix(" kB")?.parse().ok());
+        peak_kib = now_kib.unwrap_or(0).max(peak_kib);
+        std::thread::sleep(Duration::from_millis(2));
+    }
+    let output = child.wait_with_output().expect("a child");
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let text = printed.join().expect("no panic").expect("read");
+    (peak_kib * 1024, serde_json::from_str(&text).expect("JSON"))
+}
+
+#[test]
+fn anonymous_memory_stays_within_the_promise_for_every_shape() {
+    for shape in SHAPES {
+        let (folder, count) = (folder(), (count() / shape.divisor).max(1));
+        let paths = (shape.write)(folder.path(), count);
+        for memory_mib in [8, 64] {
+            let memory = format!("{memory_mib}MiB");
+            let mut words = vec!["info", "--json", "--no-cache", "--memory", &memory];
+            words.extend(paths.iter().map(|path| path.to_str().expect("text")));
+            let (bytes, info) = anonymous_bytes(&words);
+            let number = |key: &str| info[key].as_u64().expect("a number");
+            let rows = number("tracks") + number("lanes") + number("processes") + shape.names_each * count;
+            let rows = rows + paths.len() as u64 * 2;
+            // Each lane has at least one extent.
+            let extents = info["load"]["chunks"].as_u64().expect("a number") + number("lanes");
+            let bound = memory_mib * MIB + BESIDE_BYTES + ROW_BYTES * rows + EXTENT_BYTES * extents;
+            assert!(bytes <= bound, "{count} {}, {memory}: {} of {} MiB", shape.name, bytes / MIB, bound / MIB);
+        }
+    }
+}
+
+#[test]
+fn an_event_with_64_mib_of_arguments_is_shown_without_them_and_they_are_counted() {
+    let folder = folder();
+    let text = "x".repeat(64 << 20);
+    let event = format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":1,"dur":5,"name":"work","args":{{"text":"{text}"}}}}"#);
+    let other = r#"{"ph":"X","pid":1,"tid":1,"ts":9,"dur":5,"name":"more"}"#.to_owned();
+    let paths = json(folder.path(), [event, other].into_iter());
+    for memory in ["8MiB", "64MiB", "1GiB"] {
+        let words = ["info", "--json", "--no-cache", "--memory", memory, paths[0].to_str().expect("text")];
+        let (bytes, info) = anonymous_bytes(&words);
+        let lost: Vec<_> = info["losses"].as_array().expect("a list").iter().map(|loss| loss["name"].clone()).collect();
+        assert!(bytes < 200 * MIB, "{memory}: {} MiB", bytes / MIB);
+        assert_eq!((&info["spans"], lost), (&2.into(), vec!["long_args".into()]), "{memory}");
+    }
+}
+
+#[test]
+fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
+    let folder = folder();
+    let path = threads(folder.path(), 10).remove(0);
+    let output = limited("true", &["info", "--memory", "4MiB", path.to_str().expect("text")]).output().expect("runs");
+    let message = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.status.code(), Some(2), "{message}");
+    assert!(message.contains("at least 8 MiB"), "{message}");
+}
