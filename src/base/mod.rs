@@ -5,6 +5,7 @@ pub mod budget;
 pub mod cancel;
 pub mod density;
 pub mod disk;
+pub mod ends;
 pub mod files;
 pub mod mapped;
 pub mod progress;

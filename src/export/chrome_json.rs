@@ -9,10 +9,11 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
+use super::async_spans::{AsyncSpan, AsyncSpans};
 use super::excerpt::Excerpt;
 use super::{ExportReport, Out, SinkError, Task};
 use crate::formats::chrome_json::write::ChromeJsonWriter;
-use crate::model::{Event, EventFlags, EventKind, NameIdx, TrackIdx, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};
 
 /// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many again.
@@ -89,7 +90,7 @@ struct Asyncs {
     /// Ends to come, by time: at one time the innermost first.
     ends: BTreeMap<EndKey, Event>,
     /// By track: what is open on it, in order of begin.
-    open: FxHashMap<TrackIdx, Vec<Open>>,
+    open: FxHashMap<TrackIdx, AsyncSpans>,
     last_id: u64,
     last_number: u64,
 }
@@ -97,31 +98,8 @@ struct Asyncs {
 /// Time, how far out, number.
 type EndKey = (i64, Reverse<u16>, u64);
 
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    start_ns: i64,
-    /// When it ends; `None` if that is not known.
-    end_ns: Option<i64>,
-    depth: u16,
-    name: NameIdx,
-    /// The id of its tree.
-    id: u64,
-    number: u64,
-}
-
-impl Open {
-    fn key(&self) -> EndKey {
-        (self.end_ns.unwrap_or(i64::MAX), Reverse(self.depth), self.number)
-    }
-
-    /// Whether an end of this name, written when this ends, would close `inner` instead.
-    fn would_close(&self, inner: &Self) -> bool {
-        let ends_first = match (self.end_ns, inner.end_ns) {
-            (Some(end_ns), Some(inner_end_ns)) => end_ns < inner_end_ns,
-            (end_ns, _) => end_ns.is_some(),
-        };
-        ends_first && self.name == inner.name
-    }
+fn key_of(span: &AsyncSpan) -> EndKey {
+    (span.end_ns.unwrap_or(i64::MAX), Reverse(span.depth), span.number)
 }
 
 impl Asyncs {
@@ -133,11 +111,11 @@ impl Asyncs {
                 break;
             }
             let open = self.open.entry(entry.get().track).or_default();
-            if open.iter().any(|open| open.number == number && open.start_ns == ts_ns) {
+            if open.get(number).is_some_and(|open| open.start_ns == ts_ns) {
                 // Without length: what begins inside of it may still come.
                 break;
             }
-            open.retain(|open| open.number != number);
+            open.remove(number);
             writer.event(&entry.remove(), &[])?;
         }
         Ok(())
@@ -147,15 +125,14 @@ impl Asyncs {
     fn open<W: Write>(&mut self, span: Event, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<Event> {
         let open = self.open.entry(span.track).or_default();
         // What it follows at this very time, and is without length.
-        let followed = |before: &mut Open| before.depth >= span.depth && before.end_ns == Some(span.ts_ns);
-        for before in open.extract_if(.., followed) {
-            if let Some(end) = self.ends.remove(&before.key()) {
+        for before in open.take_ending(span.ts_ns, span.depth) {
+            if let Some(end) = self.ends.remove(&key_of(&before)) {
                 writer.event(&end, &[])?;
             }
         }
         let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
         self.last_number += 1;
-        let mut begun = Open {
+        let mut begun = AsyncSpan {
             start_ns: span.ts_ns,
             end_ns: (!span.flags.has(EventFlags::UNFINISHED)).then_some(end_ns),
             depth: span.depth,
@@ -165,7 +142,7 @@ impl Asyncs {
         };
         // A track holds one tree at a time. A span whose end would be taken for another's is a tree by itself.
         begun.id = match open.last() {
-            Some(last) if !open.iter().any(|outer| outer.would_close(&begun)) => last.id,
+            Some(last) if !open.would_close(&begun) => last.id,
             _ => {
                 self.last_id += 1;
                 self.last_id
@@ -173,7 +150,7 @@ impl Asyncs {
         };
         if begun.end_ns.is_some() {
             let kind = EventKind::AsyncEnd;
-            self.ends.insert(begun.key(), Event { ts_ns: end_ns, value: begun.id, detail: 0, kind, ..span });
+            self.ends.insert(key_of(&begun), Event { ts_ns: end_ns, value: begun.id, detail: 0, kind, ..span });
         }
         open.push(begun);
         Ok(Event { value: begun.id, kind: EventKind::AsyncBegin, ..span })
@@ -181,7 +158,7 @@ impl Asyncs {
 
     /// The id of the tree that is open on a track, or one of its own.
     fn tree_id(&mut self, track: TrackIdx) -> u64 {
-        if let Some(last) = self.open.get(&track).and_then(|open| open.last()) {
+        if let Some(last) = self.open.get(&track).and_then(AsyncSpans::last) {
             return last.id;
         }
         self.last_id += 1;

@@ -4,6 +4,7 @@
 //! the file appear only once it is whole. A part of a capture stands by itself: spans that began before it are in it,
 //! counters begin with the value that they had, and flows have both of their ends.
 
+mod async_spans;
 pub mod chrome_json;
 pub mod csv;
 pub mod excerpt;

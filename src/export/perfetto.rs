@@ -32,6 +32,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
         open: FxHashMap::default(),
         ends: BinaryHeap::new(),
         held: Vec::new(),
+        owners: FxHashMap::default(),
         last: 0,
         newest_ns: FxHashMap::default(),
     };
@@ -79,6 +80,8 @@ struct Ordered<'a, W> {
     /// Ends to come.
     ends: BinaryHeap<Reverse<End>>,
     held: Vec<Held>,
+    /// By track and depth, or none for an instant: the last event of the time in `held`.
+    owners: FxHashMap<(TrackIdx, Option<u16>), usize>,
     /// The number of the last span.
     last: u64,
     /// By track: the last moment of the span or instant that began last.
@@ -100,6 +103,7 @@ impl<W: Write> Ordered<'_, W> {
         let mut held = std::mem::take(&mut self.held);
         let Some(ts_ns) = held.first().map(|held| held.event.ts_ns) else { return Ok(()) };
         self.end_before(ts_ns, false)?;
+        self.find_owners(&held);
         for place in 0..held.len() {
             self.bind_flow(&mut held, place)?;
         }
@@ -133,6 +137,25 @@ impl<W: Write> Ordered<'_, W> {
         self.writer.flow(&Event { ts_ns: newest_ns.copied().unwrap_or(event.ts_ns), ..*event })
     }
 
+    /// Notes the spans and instants of one time that flows of that time may belong to.
+    fn find_owners(&mut self, held: &[Held]) {
+        self.owners.clear();
+        let is_bound = |held: &Held| {
+            matches!(held.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
+                && FlowPoint::of_event(&held.event, None).bound != FlowBound::Time
+        };
+        if !held.iter().any(is_bound) {
+            return;
+        }
+        for (place, Held { event, .. }) in held.iter().enumerate() {
+            match event.kind {
+                EventKind::Complete => self.owners.insert((event.track, Some(event.depth)), place),
+                EventKind::Instant => self.owners.insert((event.track, None), place),
+                _ => None,
+            };
+        }
+    }
+
     /// Puts a flow with the event that it belongs to, or before the end of the span that it stands in.
     fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
         let event = held[place].event;
@@ -141,13 +164,12 @@ impl<W: Write> Ordered<'_, W> {
         }
         let point = FlowPoint::of_event(&event, None);
         let flow = FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd };
-        let is_owner = |owner: &Event| match point.bound {
-            FlowBound::Time => false,
-            FlowBound::Span => owner.kind == EventKind::Complete && Some(owner.depth) == point.depth,
-            FlowBound::Instant => owner.kind == EventKind::Instant,
+        let owner = match point.bound {
+            FlowBound::Time => None,
+            FlowBound::Span => point.depth.and_then(|depth| self.owners.get(&(event.track, Some(depth)))),
+            FlowBound::Instant => self.owners.get(&(event.track, None)),
         };
-        let owner = held.iter().rposition(|held| held.event.track == event.track && is_owner(&held.event));
-        if let Some(owner) = owner {
+        if let Some(&owner) = owner {
             held[owner].flows.push(flow);
             held[place].is_done = true;
             return Ok(());
@@ -167,8 +189,11 @@ impl<W: Write> Ordered<'_, W> {
     /// The span of a depth that ends at a time.
     fn ending_at(&mut self, track: TrackIdx, ts_ns: i64, depth: Option<u16>) -> Option<&mut Open> {
         let depth = depth?;
-        let rows = self.open.get_mut(&(track, 0))?;
-        rows.iter_mut().rev().find(|open| open.depth == depth && open.end_ns == ts_ns)
+        let row = self.open.get_mut(&(track, 0))?;
+        // The spans of a row nest, so those that end at one time are neighbours.
+        let first = row.partition_point(|open| open.end_ns > ts_ns);
+        let ending = row[first..].partition_point(|open| open.end_ns == ts_ns);
+        row[first..first + ending].iter_mut().rev().find(|open| open.depth == depth)
     }
 
     /// Writes the ends before a time, or up to it.

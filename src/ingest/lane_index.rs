@@ -4,10 +4,14 @@
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
-use super::lane_set::{EndTree, LaneSet};
+use super::lane_set::LaneSet;
 use super::lanes::{OpenSpan, Placed, Until};
 use super::steps;
+use crate::base::ends::EndTree;
 use crate::model::StrIdx;
+
+/// The most nodes from the root of a tree of all lanes to a leaf.
+const STEPS_DOWN: usize = 17;
 
 /// Open spans by lane, by end and by the text of their names.
 #[derive(Debug)]
@@ -87,18 +91,15 @@ impl<T> LaneIndex<T> {
             steps::add(self.complete.len().ilog2() as usize + 1);
             self.complete.pop();
             self.used.remove(lane);
-            self.ends.clear(lane);
+            self.set_end(lane, None);
         }
     }
 
     /// As [`OpenLanes::place_complete`](super::lanes::OpenLanes::place_complete).
     pub(super) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
-        // Every open span reaches to the first moment of time.
-        let parent = if end_ns == i64::MIN { self.used.last() } else { self.ends.last_at_least(end_ns) };
-        let first = match parent {
-            Some(parent) => parent.checked_add(1)?,
-            None => 0,
-        };
+        steps::add(STEPS_DOWN);
+        let parent = self.ends.deepest(usize::MAX, end_ns);
+        let first = u16::try_from(parent.map_or(0, |parent| parent + 1)).ok()?;
         let overlaps = self.used.last().is_some_and(|last| last >= first);
         let lane = self.used.first_free(first)?;
         self.add_complete(lane, end_ns);
@@ -137,7 +138,7 @@ impl<T> LaneIndex<T> {
         steps::add(1);
         let begin = self.begins.remove(&lane)?;
         self.used.remove(lane);
-        self.ends.clear(lane);
+        self.set_end(lane, None);
         self.closable.remove(lane);
         self.unnamed.remove(lane);
         if let Some(text) = begin.text {
@@ -146,16 +147,20 @@ impl<T> LaneIndex<T> {
         Some(begin.payload)
     }
 
+    fn set_end(&mut self, lane: u16, end_ns: Option<i64>) {
+        steps::add(self.ends.set(lane.into(), end_ns));
+    }
+
     fn add_complete(&mut self, lane: u16, end_ns: i64) {
         self.used.insert(lane);
-        self.ends.set(lane, end_ns);
+        self.set_end(lane, Some(end_ns));
         self.complete.push(Reverse((end_ns, lane)));
     }
 
     fn add_begin(&mut self, lane: u16, payload: T, closable: bool) {
         self.used.insert(lane);
         // No known end is later.
-        self.ends.set(lane, i64::MAX);
+        self.set_end(lane, Some(i64::MAX));
         if closable {
             self.closable.insert(lane);
             self.unnamed.insert(lane);

@@ -1,4 +1,4 @@
-//! Sets of lanes, and the last end in a range of lanes. Both grow with the highest lane, up to 65,536 of them.
+//! Sets of lanes. They grow with the highest lane, up to 65,536 of them.
 
 use super::steps;
 
@@ -87,73 +87,9 @@ fn last_bit(word: u64) -> usize {
     WORD - 1 - word.leading_zeros() as usize
 }
 
-/// A segment tree of ends by lane; a lane without an end has the first moment of time.
-#[derive(Debug, Default)]
-pub(super) struct EndTree {
-    /// Node `k` has the children `2 k` and `2 k + 1`; the leaves are the second half.
-    nodes: Vec<i64>,
-}
-
-impl EndTree {
-    const LANES_MIN: usize = 64;
-
-    /// Notes the end of the span in `lane`.
-    pub(super) fn set(&mut self, lane: u16, end_ns: i64) {
-        let lane = usize::from(lane);
-        if self.lanes() <= lane {
-            self.grow((lane + 1).next_power_of_two().max(Self::LANES_MIN));
-        }
-        let mut node = self.lanes() + lane;
-        self.nodes[node] = end_ns;
-        while node > 1 {
-            steps::add(1);
-            node /= 2;
-            let last_ns = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
-            if self.nodes[node] == last_ns {
-                return;
-            }
-            self.nodes[node] = last_ns;
-        }
-    }
-
-    /// Forgets the end of the span in `lane`.
-    pub(super) fn clear(&mut self, lane: u16) {
-        if usize::from(lane) < self.lanes() {
-            self.set(lane, i64::MIN);
-        }
-    }
-
-    /// The highest lane that ends at `end_ns` or later.
-    pub(super) fn last_at_least(&self, end_ns: i64) -> Option<u16> {
-        if *self.nodes.get(1)? < end_ns {
-            return None;
-        }
-        let mut node = 1;
-        while node < self.lanes() {
-            steps::add(1);
-            node = 2 * node + usize::from(self.nodes[2 * node + 1] >= end_ns);
-        }
-        Some((node - self.lanes()) as u16)
-    }
-
-    fn lanes(&self) -> usize {
-        self.nodes.len() / 2
-    }
-
-    fn grow(&mut self, lanes: usize) {
-        let leaves = self.nodes.split_off(self.lanes());
-        self.nodes = vec![i64::MIN; 2 * lanes];
-        self.nodes[lanes..lanes + leaves.len()].copy_from_slice(&leaves);
-        for node in (1..lanes).rev() {
-            steps::add(1);
-            self.nodes[node] = self.nodes[2 * node].max(self.nodes[2 * node + 1]);
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
-    use std::collections::BTreeMap;
+    use std::collections::BTreeSet;
 
     use proptest::prelude::*;
 
@@ -165,29 +101,25 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_set_and_a_tree_of_lanes_answer_as_a_map_does(
-            steps in proptest::collection::vec((lane(), any::<bool>(), -9i64..9), 0..400),
+        fn a_set_of_lanes_answers_as_a_tree_does(
+            steps in proptest::collection::vec((lane(), any::<bool>()), 0..400),
             runs in proptest::collection::vec((lane(), 0u16..300), 0..4),
         ) {
-            let (mut set, mut tree, mut map) = (LaneSet::default(), EndTree::default(), BTreeMap::new());
-            let run = |(first, count): (u16, u16)| (first..=first.saturating_add(count)).map(|lane| (lane, true, 0));
-            for (lane, is_in, end_ns) in runs.into_iter().flat_map(run).chain(steps) {
+            let (mut set, mut oracle) = (LaneSet::default(), BTreeSet::new());
+            let run = |(first, count): (u16, u16)| (first..=first.saturating_add(count)).map(|lane| (lane, true));
+            for (lane, is_in) in runs.into_iter().flat_map(run).chain(steps) {
                 if is_in {
                     set.insert(lane);
-                    tree.set(lane, end_ns);
-                    map.insert(lane, end_ns);
+                    oracle.insert(lane);
                 } else {
                     set.remove(lane);
-                    tree.clear(lane);
-                    map.remove(&lane);
+                    oracle.remove(&lane);
                 }
-                prop_assert_eq!(set.last(), map.keys().next_back().copied());
+                prop_assert_eq!(set.last(), oracle.last().copied());
                 for from in [lane, 0, u16::MAX] {
-                    let free = (from..=u16::MAX).find(|lane| !map.contains_key(lane));
+                    let free = (from..=u16::MAX).find(|lane| !oracle.contains(lane));
                     prop_assert_eq!(set.first_free(from), free);
                 }
-                let last = map.iter().rev().find(|(_, end)| **end >= end_ns).map(|(&lane, _)| lane);
-                prop_assert_eq!(tree.last_at_least(end_ns), last);
             }
         }
     }

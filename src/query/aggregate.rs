@@ -203,11 +203,7 @@ struct Below<'a> {
 impl<'a> Below<'a> {
     /// The lane of spans one deeper on the same track, if there is one.
     fn of(snapshot: &'a Snapshot, lane: LaneIdx) -> Option<Self> {
-        let above = snapshot.lane(lane);
-        let below = snapshot.lanes_of(above.track).map(LaneIdx).find(|&lane| {
-            let info = snapshot.lane(lane);
-            info.kind == LaneKind::Spans && above.depth.checked_add(1) == Some(info.depth)
-        })?;
+        let below = snapshot.lane_below(lane)?;
         let cursor = LaneCursor::new(snapshot, below);
         let rows = cursor.lane().rows();
         let (starts, durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);

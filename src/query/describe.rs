@@ -112,11 +112,7 @@ pub fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
     const CHILDREN_MAX: u64 = 64 * 1024;
     let info = snapshot.lane(row.lane);
     let span = snapshot.row(row);
-    let below = snapshot.lanes_of(info.track).map(LaneIdx).find(|&lane| {
-        let other = snapshot.lane(lane);
-        other.kind == LaneKind::Spans && info.depth.checked_add(1) == Some(other.depth)
-    });
-    let Some(below) = below else { return Some(span.dur_ns) };
+    let Some(below) = snapshot.lane_below(row.lane) else { return Some(span.dur_ns) };
     let mut cursor = LaneCursor::new(snapshot, below);
     let from = cursor.first_from(span.start_ns);
     let to = cursor.first_from(span.end_ns());

@@ -3,6 +3,8 @@
 
 use std::ops::Range;
 
+use rustc_hash::FxHashSet;
+
 use super::cursor::LaneCursor;
 use super::matcher::Matcher;
 use super::snapshot::Snapshot;
@@ -31,10 +33,11 @@ pub struct Scope {
 impl Scope {
     /// The lanes in which something may be.
     pub fn lanes<'a>(&'a self, snapshot: &'a Snapshot, matcher: &'a Matcher) -> impl Iterator<Item = LaneIdx> + 'a {
+        let tracks = self.tracks.as_ref().map(|tracks| tracks.iter().copied().collect::<FxHashSet<TrackIdx>>());
         (0..snapshot.store().lane_count()).map(LaneIdx).filter(move |&lane| {
             let info = snapshot.lane(lane);
             let is_event = !snapshot.track(info.track).key.kind.is_derived();
-            let is_in_scope = self.tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
+            let is_in_scope = tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
             let is_wanted = match info.kind {
                 LaneKind::Spans => true,
                 LaneKind::Instants | LaneKind::Samples => !self.spans_only,

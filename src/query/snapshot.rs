@@ -115,6 +115,15 @@ impl Snapshot {
         self.store().lane(lane).info()
     }
 
+    /// The lane of spans one deeper on the same track: it comes next, since the lanes of a track are in order of depth.
+    #[must_use]
+    pub fn lane_below(&self, lane: LaneIdx) -> Option<LaneIdx> {
+        let above = self.lane(lane);
+        let below = LaneIdx(lane.0 + 1);
+        let info = self.lanes_of(above.track).contains(&below.0).then(|| self.lane(below))?;
+        (info.kind == LaneKind::Spans && above.depth.checked_add(1) == Some(info.depth)).then_some(below)
+    }
+
     /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered anew as
     /// tracks get more of them.
     #[must_use]

@@ -4,12 +4,13 @@
 //! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
 
 use rayon::prelude::*;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rows::SortedRows;
 use super::scan::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::ends::DepthEnds;
 use crate::base::progress::{Progress, Stage};
 use crate::model::{NameIdx, StackIdx, TrackIdx};
 use crate::store::{LaneIdx, LaneKind};
@@ -188,7 +189,10 @@ fn tracks_of(snapshot: &Snapshot, scope: &Scope) -> Vec<TrackIdx> {
     let mut tracks: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
     // The lanes of a track are neighbours.
     tracks.dedup();
-    tracks.retain(|track| scope.tracks.as_ref().is_none_or(|wanted| wanted.contains(track)));
+    if let Some(wanted) = &scope.tracks {
+        let wanted: FxHashSet<TrackIdx> = wanted.iter().copied().collect();
+        tracks.retain(|track| wanted.contains(track));
+    }
     tracks
 }
 
@@ -196,8 +200,9 @@ fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel
     let is_spans = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
     let lanes = snapshot.lanes_of(track).map(LaneIdx).filter(is_spans);
     let mut tree = CallTree::default();
-    // By depth: the last span that began.
-    let mut open: Vec<Open> = Vec::new();
+    // By depth: the node and the end of the last span that began.
+    let mut nodes: Vec<NodeIdx> = Vec::new();
+    let mut ends = DepthEnds::default();
     let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
     for (number, row) in SortedRows::new(snapshot, lanes, scope.from_ns, scope.to_ns).enumerate() {
         if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
@@ -205,9 +210,7 @@ fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel
         }
         let depth = usize::from(snapshot.lane(row.index.lane).depth);
         let (start_ns, end_ns) = (row.row.start_ns, row.row.start_ns.saturating_add_unsigned(row.row.value));
-        let above = &open[..depth.min(open.len())];
-        let parent = above.iter().rev().find(|outer| outer.end_ns >= end_ns && outer.start_ns <= start_ns);
-        let parent = parent.map_or(NodeIdx::ROOT, |outer| outer.node);
+        let parent = ends.deepest(depth, end_ns).map_or(NodeIdx::ROOT, |outer| nodes[outer]);
         let node = tree.node(parent, NameIdx(row.row.name));
         let within_ns = end_ns.min(to_ns).saturating_sub(start_ns.max(from_ns)).max(0).cast_unsigned();
         tree.nodes[node.index()].count += 1;
@@ -220,18 +223,11 @@ fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel
             let outer = &mut tree.nodes[parent.index()];
             outer.own = outer.own.saturating_sub(within_ns);
         }
-        let begun = Open { node, start_ns, end_ns };
-        if depth >= open.len() {
-            open.resize(depth + 1, Open { node: NodeIdx::ROOT, start_ns: i64::MAX, end_ns: i64::MIN });
+        if depth >= nodes.len() {
+            nodes.resize(depth + 1, NodeIdx::ROOT);
         }
-        open[depth] = begun;
+        nodes[depth] = node;
+        ends.set(depth, end_ns);
     }
     Ok(tree)
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Open {
-    node: NodeIdx,
-    start_ns: i64,
-    end_ns: i64,
 }

@@ -1,7 +1,10 @@
 //! The latest span of each lane while rows pass by in order of time: enough to tell what a row stands in.
 
+use std::collections::BTreeSet;
+
 use rustc_hash::FxHashMap;
 
+use crate::base::ends::DepthEnds;
 use crate::model::TrackIdx;
 
 /// A span that has begun.
@@ -16,19 +19,42 @@ pub struct Begun {
 /// The latest span of each depth of each track, and the latest instant.
 #[derive(Debug, Default)]
 pub struct Latest {
-    spans: FxHashMap<TrackIdx, Vec<Option<Begun>>>,
+    tracks: FxHashMap<TrackIdx, LatestOfTrack>,
     instants: FxHashMap<TrackIdx, (u64, i64)>,
+}
+
+/// The latest span of each depth.
+#[derive(Debug, Default)]
+struct LatestOfTrack {
+    spans: Vec<Option<Begun>>,
+    ends: DepthEnds,
+    /// By depth: the last moment at which the span runs; that of its start for one without length.
+    moments: DepthEnds,
+    /// The span that began last, the innermost of several, with its depth.
+    last: Option<(u16, Begun)>,
+    /// The depths of the latest spans that start when `last` does.
+    starting: BTreeSet<u16>,
 }
 
 impl Latest {
     /// Notes a span; it takes the place of the one before it in its lane.
     pub fn put(&mut self, track: TrackIdx, depth: u16, span: Begun) {
-        let lanes = self.spans.entry(track).or_default();
-        let depth = usize::from(depth);
-        if lanes.len() <= depth {
-            lanes.resize(depth + 1, None);
+        let latest = self.tracks.entry(track).or_default();
+        let place = usize::from(depth);
+        if latest.spans.len() <= place {
+            latest.spans.resize(place + 1, None);
         }
-        lanes[depth] = Some(span);
+        latest.spans[place] = Some(span);
+        latest.ends.set(place, span.end_ns);
+        latest.moments.set(place, span.end_ns.saturating_sub(1).max(span.start_ns));
+        let is_later = latest.last.is_none_or(|(_, last)| span.start_ns > last.start_ns);
+        if is_later {
+            latest.starting.clear();
+        }
+        if is_later || latest.last.is_some_and(|(last_depth, _)| depth >= last_depth) {
+            latest.last = Some((depth, span));
+        }
+        latest.starting.insert(depth);
     }
 
     /// Notes an instant by the number that it has in the dump.
@@ -43,31 +69,35 @@ impl Latest {
 
     /// The span that began last, the innermost of several.
     pub fn last(&self, track: TrackIdx) -> Option<Begun> {
-        self.spans.get(&track)?.iter().flatten().max_by_key(|span| span.start_ns).copied()
+        self.tracks.get(&track)?.last.map(|(_, span)| span)
     }
 
     /// The latest span at a depth.
     pub fn at(&self, track: TrackIdx, depth: u16) -> Option<Begun> {
-        self.spans.get(&track)?.get(usize::from(depth)).copied().flatten()
+        self.tracks.get(&track)?.spans.get(usize::from(depth)).copied().flatten()
     }
 
     /// The innermost span that runs at `ts_ns`, or starts there.
     pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<Begun> {
-        let mut innermost_first = self.spans.get(&track)?.iter().rev().flatten();
-        innermost_first.find(|span| span.end_ns > ts_ns || span.start_ns == ts_ns).copied()
+        let latest = self.tracks.get(&track)?;
+        let depth = latest.moments.deepest(usize::MAX, ts_ns)?;
+        latest.spans[depth]
     }
 
     /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
     pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
-        let mut above = self.spans.get(&track)?.iter().take(usize::from(depth)).rev().flatten();
-        let contains = |span: &&Begun| span.end_ns > start_ns && span.end_ns >= end_ns;
-        above.find(contains).map(|span| span.id)
+        let latest = self.tracks.get(&track)?;
+        // What has ended contains nothing.
+        let parent = latest.ends.deepest(depth.into(), end_ns.max(start_ns.checked_add(1)?))?;
+        latest.spans[parent].map(|span| span.id)
     }
 
     /// The outermost span from `depth` on that starts at `start_ns`.
     pub fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
-        let mut below = self.spans.get(&track)?.iter().skip(depth).flatten();
-        below.find(|span| span.start_ns == start_ns).map(|span| span.id)
+        let latest = self.tracks.get(&track)?;
+        let (_, last) = latest.last.filter(|(_, last)| last.start_ns == start_ns)?;
+        let outermost = latest.starting.range(u16::try_from(depth).ok()?..).next().copied()?;
+        latest.spans[usize::from(outermost)].filter(|span| span.start_ns == last.start_ns).map(|span| span.id)
     }
 }
 

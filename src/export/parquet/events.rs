@@ -6,6 +6,7 @@ use rustc_hash::FxHashMap;
 use super::Table;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
 use super::file::{Cell, Column};
+use crate::base::ends::DepthEnds;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, StackIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
@@ -53,8 +54,8 @@ pub struct EventCells<'a> {
     names: Vec<Option<(ByteArray, Cell)>>,
     /// By track.
     tracks: Vec<TrackCells>,
-    /// By track, then depth: the last span that began.
-    latest: FxHashMap<TrackIdx, Vec<Begun>>,
+    /// By track: the last span that began at each depth.
+    latest: FxHashMap<TrackIdx, Latest>,
     /// Spans so far, and so the number of the next.
     spans: i64,
 }
@@ -65,6 +66,13 @@ struct TrackCells {
     process: Cell,
     thread: Cell,
     track: Cell,
+}
+
+/// The last span that began at each depth of a track.
+#[derive(Debug, Default)]
+struct Latest {
+    begun: Vec<Begun>,
+    ends: DepthEnds,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -165,20 +173,19 @@ impl<'a> EventCells<'a> {
         let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
         let depth = usize::from(span.depth);
         let latest = self.latest.entry(span.track).or_default();
-        let above = &latest[..depth.min(latest.len())];
-        let parent = above.iter().rev().find(|begun| begun.end_ns >= end_ns).map(|begun| begun.id);
-        if latest.len() <= depth {
-            latest.resize(depth + 1, NONE_BEGUN);
+        let parent = latest.ends.deepest(depth, end_ns).map(|depth| latest.begun[depth].id);
+        if latest.begun.len() <= depth {
+            latest.begun.resize(depth + 1, NONE_BEGUN);
         }
-        latest[depth] = Begun { id, end_ns };
-        // A number below 0 is of a depth at which nothing has begun, all of whose times are past.
-        (id, parent.filter(|&id| id >= 0))
+        latest.begun[depth] = Begun { id, end_ns };
+        latest.ends.set(depth, end_ns);
+        (id, parent)
     }
 
     /// The span around a point in time, whose depth is how many spans are around it.
     fn around(&self, point: &Event) -> Cell {
         let depth = usize::from(point.depth).checked_sub(1);
-        let begun = depth.and_then(|depth| self.latest.get(&point.track)?.get(depth));
+        let begun = depth.and_then(|depth| self.latest.get(&point.track)?.begun.get(depth));
         Cell::int_or_null(begun.filter(|begun| begun.id >= 0 && begun.end_ns >= point.ts_ns).map(|begun| begun.id))
     }
 }
