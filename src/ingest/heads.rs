@@ -5,7 +5,12 @@
 //! comparison for each *run* of events. After "Efficiently sorting gigabytes" by Jelle van der Beek (Superluminal), with
 //! the chunks that are not open yet left out of the table: their heads never move, so a sorted list with a cursor is enough.
 //!
+//! With more than some hundred open runs a move across the array costs more than a heap: those far behind wait in one.
+//!
 //! Never loads anything: it orders what it is given.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
 
 use crate::model::{Chunk, Details, Event};
 
@@ -90,11 +95,14 @@ fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> us
     start
 }
 
-/// The open runs in order of their heads.
+/// The open runs in order of their heads: the first in an array, and in a heap those beyond them, which only captures of
+/// thousands of small chunks have.
 #[derive(Debug, Default)]
 pub struct HeadTable {
-    /// Last to first, so that the first is dropped without moving the others.
+    /// Last to first, so that the first is dropped without moving the others. Empty only if `far` is.
     heads: Vec<(Key, usize)>,
+    /// None of them is before one of `heads`.
+    far: BinaryHeap<Reverse<(Key, usize)>>,
     runs: Vec<Option<OpenRun>>,
     free: Vec<usize>,
     moves: u64,
@@ -128,6 +136,9 @@ impl Stretch<'_> {
 }
 
 impl HeadTable {
+    /// More heads in the array would take longer to move than those of a heap.
+    const NEAR_MAX: usize = 256;
+
     /// Adds a run; one without events is dropped.
     pub fn insert(&mut self, run: OpenRun) {
         let Some(key) = run.key() else { return };
@@ -136,9 +147,16 @@ impl HeadTable {
             self.runs.len() - 1
         });
         self.runs[slot] = Some(run);
-        let place = self.heads.partition_point(|&(head, _)| head > key);
-        self.heads.insert(place, (key, slot));
-        self.open_max = self.open_max.max(self.heads.len());
+        if self.is_far(key) {
+            self.far.push(Reverse((key, slot)));
+        } else {
+            let place = self.heads.partition_point(|&(head, _)| head > key);
+            self.heads.insert(place, (key, slot));
+            if self.heads.len() > Self::NEAR_MAX {
+                self.far.extend(self.heads.drain(..Self::NEAR_MAX / 2).map(Reverse));
+            }
+        }
+        self.open_max = self.open_max.max(self.open());
     }
 
     /// The smallest head.
@@ -150,7 +168,7 @@ impl HeadTable {
     /// How many runs are open.
     #[must_use]
     pub fn open(&self) -> usize {
-        self.heads.len()
+        self.heads.len() + self.far.len()
     }
 
     /// The most runs that were open at once.
@@ -174,7 +192,10 @@ impl HeadTable {
         emit: impl FnOnce(Stretch<'_>) -> R,
     ) -> Option<(R, Option<OpenRun>)> {
         let &(_, slot) = self.heads.last()?;
-        let second = self.heads.len().checked_sub(2).map(|place| self.heads[place].0);
+        let second = match self.heads.len().checked_sub(2) {
+            Some(place) => Some(self.heads[place].0),
+            None => self.far.peek().map(|Reverse((key, _))| *key),
+        };
         let limit = second.into_iter().chain(limit).min();
         let run = self.runs[slot].as_mut()?;
         let end = limit.map_or(run.chunk.events.len(), |limit| run.end_below(limit));
@@ -188,6 +209,7 @@ impl HeadTable {
             return Some((result, None));
         }
         self.heads.pop();
+        self.refill();
         self.free.push(slot);
         Some((result, self.runs[slot].take()))
     }
@@ -195,11 +217,31 @@ impl HeadTable {
     /// Takes all runs out.
     pub fn drain(&mut self) -> Vec<OpenRun> {
         self.heads.clear();
+        self.far.clear();
         self.free.clear();
         std::mem::take(&mut self.runs).into_iter().flatten().collect()
     }
 
+    fn is_far(&self, key: Key) -> bool {
+        self.far.peek().is_some_and(|Reverse((first, _))| key > *first)
+    }
+
+    /// Fills the array from the heap once it is empty.
+    fn refill(&mut self) {
+        if self.heads.is_empty() {
+            self.heads.extend((0..Self::NEAR_MAX / 2).map_while(|_| self.far.pop().map(|Reverse(head)| head)));
+            self.heads.reverse();
+        }
+    }
+
     fn replace_first(&mut self, key: Key, slot: usize) {
+        if self.is_far(key) {
+            self.moves += self.heads.len() as u64;
+            self.heads.pop();
+            self.far.push(Reverse((key, slot)));
+            self.refill();
+            return;
+        }
         let last = self.heads.len() - 1;
         let mut place = last;
         // One or two swaps are the rule.
@@ -214,5 +256,66 @@ impl HeadTable {
         }
         self.moves += (last - place) as u64;
         self.heads[place] = (key, slot);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::base::budget::Budget;
+    use crate::model::{EventFlags, EventKind, NameIdx, TrackIdx};
+
+    fn run(chunk: u32, times: impl Iterator<Item = i64>) -> OpenRun {
+        let event = |ts_ns| Event {
+            ts_ns,
+            value: 0,
+            track: TrackIdx(0),
+            name: NameIdx::EMPTY,
+            detail: 0,
+            depth: 0,
+            kind: EventKind::Instant,
+            flags: EventFlags::NONE,
+        };
+        let chunk_of = Chunk { events: times.map(event).collect(), ..Chunk::default() };
+        OpenRun {
+            chunk: chunk_of,
+            origin: Origin::One(chunk),
+            next: 0,
+            rest: None,
+            charge: Budget::default().charge(0),
+        }
+    }
+
+    /// All keys in the order in which they are emitted, and the moves in the table for each event.
+    fn emitted(runs: Vec<OpenRun>) -> (Vec<Key>, u64) {
+        let mut table = HeadTable::default();
+        let expected_open = runs.len();
+        runs.into_iter().for_each(|run| table.insert(run));
+        assert_eq!((table.open(), table.open_max()), (expected_open, expected_open));
+        let mut keys = Vec::new();
+        while table.open() > 0 {
+            let keys_of = |stretch: Stretch<'_>| {
+                let key = |(offset, event): (usize, &Event)| Key { ts_ns: event.ts_ns, chunk: stretch.origin(offset) };
+                stretch.events.iter().enumerate().map(key).collect::<Vec<_>>()
+            };
+            keys.extend(table.advance(None, keys_of).unwrap().0);
+        }
+        let moves = table.moves() / keys.len().max(1) as u64;
+        (keys, moves)
+    }
+
+    #[test]
+    fn thousands_of_open_runs_are_merged_in_order_and_each_event_moves_a_few_heads() {
+        for count in [1, 2, 255, 256, 257, 3000] {
+            for step in [1, 7919] {
+                let times = |chunk: u32| (0..9).map(move |k| i64::from(chunk) * step % 1013 + k * step);
+                let (keys, moves) = emitted((0..count).map(|chunk| run(chunk, times(chunk))).collect());
+                let mut expected: Vec<Key> =
+                    (0..count).flat_map(|chunk| times(chunk).map(move |ts_ns| Key { ts_ns, chunk })).collect();
+                expected.sort();
+                assert_eq!(keys, expected, "{count} runs with steps of {step}");
+                assert!(moves <= HeadTable::NEAR_MAX as u64, "{count} runs: {moves} heads for each event");
+            }
+        }
     }
 }

@@ -41,8 +41,14 @@ impl KeptChunks {
     ///
     /// # Errors
     /// What the system says to a write of the spill file.
-    pub fn push(&mut self, chunk: Chunk) -> io::Result<()> {
-        let Some((first, last)) = chunk.events.first().zip(chunk.events.last()) else { return Ok(()) };
+    pub fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
+        let Some((first, last)) = chunk.events.first().copied().zip(chunk.events.last().copied()) else {
+            return Ok(());
+        };
+        // The last chunk of a file has room for many more events, and there may be thousands of files.
+        if chunk.events.len() < chunk.events.capacity() / 2 {
+            chunk.events.shrink_to_fit();
+        }
         let memory_bytes = chunk.memory_bytes();
         self.heads.push(ChunkHead {
             min_ts_ns: first.ts_ns,

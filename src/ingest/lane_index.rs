@@ -80,6 +80,10 @@ impl<T> LaneIndex<T> {
         self.complete.len() + self.begins.len()
     }
 
+    pub(super) fn deepest_lane(&self) -> Option<u16> {
+        self.used.last()
+    }
+
     pub(super) fn has_begins(&self) -> bool {
         !self.begins.is_empty()
     }

@@ -28,6 +28,8 @@ struct LaneList<T> {
     open: SmallVec<[OpenSpan<T>; 1]>,
     /// Whether some span ends after one of a lower lane, so that ended spans may be anywhere in the list.
     ragged: bool,
+    /// Open begins beyond the last lane.
+    unplaced: u32,
 }
 
 /// An open span of a track.
@@ -66,7 +68,7 @@ enum Scan {
 
 impl<T, const FEW: usize> Default for OpenLanes<T, FEW> {
     fn default() -> Self {
-        Self { list: LaneList { open: SmallVec::new(), ragged: false }, index: None }
+        Self { list: LaneList { open: SmallVec::new(), ragged: false, unplaced: 0 }, index: None }
     }
 }
 
@@ -102,6 +104,28 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
         match &mut self.index {
             None => self.list.push_begin(payload, closable),
             Some(index) => index.place_begin(payload, closable),
+        }
+    }
+
+    /// Notes that a begin which had no lane is open: its end is to close none of those that have one.
+    pub fn add_unplaced(&mut self) {
+        self.list.unplaced = self.list.unplaced.saturating_add(1);
+    }
+
+    /// Closes an open begin that has no lane: it is inside of all that have one.
+    #[inline]
+    pub fn take_unplaced(&mut self) -> bool {
+        let unplaced = self.list.unplaced.checked_sub(1);
+        self.list.unplaced = unplaced.unwrap_or(0);
+        unplaced.is_some()
+    }
+
+    /// The lane of the deepest open span.
+    #[must_use]
+    pub fn deepest_lane(&self) -> Option<u16> {
+        match &self.index {
+            None => self.list.open.last().map(|open| open.lane),
+            Some(index) => index.deepest_lane(),
         }
     }
 

@@ -287,10 +287,14 @@ impl<'a> Nester<'a> {
             EventKind::Complete if event.flags.has(EventFlags::PLACED) => self.placed(event, blob),
             EventKind::Complete => self.complete(event, blob),
             EventKind::Begin => {
-                self.begin(event.track, event, blob, false);
+                let is_placed = self.begin(event.track, event, blob, false);
                 let end_ns = event.ts_ns.saturating_add_unsigned(event.value);
-                if event.value > 0 && !self.track(event.track).rare().ends.add(end_ns) {
-                    self.lose(Loss::DeepNesting, event.track, end_ns);
+                match (is_placed, event.value > 0) {
+                    (true, true) if !self.track(event.track).rare().ends.add(end_ns) => {
+                        self.lose(Loss::DeepNesting, event.track, end_ns);
+                    }
+                    (false, false) => self.track(event.track).open.add_unplaced(),
+                    _ => {}
                 }
                 Ok(())
             }

@@ -244,6 +244,43 @@ fn a_million_open_begins_are_shown_or_counted() {
 }
 
 #[test]
+fn begins_beyond_the_last_lane_leave_the_ends_of_all_others_alone() {
+    let (count, lanes) = (70_000i64, 1 << 16);
+    for name in [0, 1] {
+        let nested = (0..count).map(|k| begin(k, 1)).chain((0..count).map(|k| end(count + k, name)));
+        let (seen, nested) = spans_of(nested.collect());
+        assert_eq!(seen.len(), lanes);
+        let mut spans = seen.iter().zip(0..);
+        assert!(spans.all(|(&(_, depth, start, dur, ..), k)| {
+            (i64::from(depth), start, dur as i64) == (k, k, 2 * count - 1 - 2 * k)
+        }));
+        assert_eq!(nested.losses.count(Loss::DeepNesting), count as u64 - lanes as u64);
+        assert_eq!(nested.losses.total(), nested.losses.count(Loss::DeepNesting));
+    }
+}
+
+#[test]
+fn steps_of_asynchronous_spans_go_below_all_that_is_open_and_end_at_the_last_lane() {
+    let at = |kind, ts_ns, name| event(kind, ts_ns, 7, 0, name);
+    let events = vec![
+        at(EventKind::AsyncBegin, 0, 1),
+        at(EventKind::AsyncBegin, 1, 2),
+        at(EventKind::AsyncStepPast, 3, 3),
+        at(EventKind::AsyncEnd, 5, 2),
+        at(EventKind::AsyncEnd, 9, 1),
+    ];
+    let spans: Vec<_> = nest(events, &Details::default(), TrackKind::Async).spans();
+    let spans: Vec<_> = spans.into_iter().map(|(_, depth, start, dur, name, _)| (depth, start, dur, name)).collect();
+    assert_eq!(spans, [(0, 0, 9, 1), (1, 1, 4, 2), (2, 0, 3, 3)]);
+
+    let begins = (0..1 << 16).map(|k| at(EventKind::AsyncBegin, k, 1));
+    let ends = (0..(1 << 16) - 1).map(|k| at(EventKind::AsyncEnd, 100_000 + k, 1));
+    let step = at(EventKind::AsyncStepPast, 200_000, 2);
+    let result = nest(begins.chain(ends).chain([step]).collect(), &Details::default(), TrackKind::Async);
+    assert_eq!(result.nested.losses.count(Loss::DeepNesting), 1);
+}
+
+#[test]
 fn asynchronous_trees_that_run_at_once_get_tracks_of_their_own_and_share_them_over_time() {
     let b = |ts_ns, id, name| event(EventKind::AsyncBegin, ts_ns, id, 0, name);
     let e = |ts_ns, id, name| event(EventKind::AsyncEnd, ts_ns, id, 0, name);

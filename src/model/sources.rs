@@ -4,6 +4,8 @@ use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use rustc_hash::{FxHashMap, FxHashSet};
+
 /// A file of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
@@ -78,14 +80,26 @@ impl Sources {
         let name =
             |file: &SourceFile| file.path.file_name().map(OsStr::to_string_lossy).map(std::borrow::Cow::into_owned);
         let bases: Vec<Option<String>> = self.files.iter().map(name).collect();
+        let mut counts: FxHashMap<&Option<String>, usize> = FxHashMap::default();
+        bases.iter().for_each(|base| *counts.entry(base).or_default() += 1);
+        let mut taken: FxHashSet<Arc<str>> = FxHashSet::default();
+        // By name: the first number that may be free.
+        let mut numbers: FxHashMap<String, usize> = FxHashMap::default();
         let mut names: Vec<Arc<str>> = Vec::with_capacity(self.files.len());
         for (file, base) in self.files.iter().zip(&bases) {
-            let is_alone = bases.iter().filter(|other| *other == base).count() == 1;
+            let is_alone = counts.get(base) == Some(&1);
             let whole = || file.path.display().to_string();
             let name = base.clone().filter(|_| is_alone).unwrap_or_else(whole);
-            let numbered = (2..).map(|number| format!("{name} ({number})"));
-            let free = std::iter::once(name.clone()).chain(numbered).find(|name| names.iter().all(|n| **n != **name));
-            names.push(free.unwrap_or(name).into());
+            let mut free: Arc<str> = name.as_str().into();
+            if taken.contains(&free) {
+                let number = numbers.entry(name.clone()).or_insert(2);
+                while taken.contains(&free) {
+                    free = format!("{name} ({number})").into();
+                    *number += 1;
+                }
+            }
+            taken.insert(Arc::clone(&free));
+            names.push(free);
         }
         names
     }
@@ -135,6 +149,12 @@ mod tests {
     use super::*;
 
     #[test]
+    fn the_same_file_a_hundred_thousand_times_is_named_at_once() {
+        let names = Sources::unmoved((0..100_000).map(|_| PathBuf::from("a"))).names();
+        assert_eq!((&*names[1], &*names[99_999]), ("a (2)", "a (100000)"));
+    }
+
+    #[test]
     fn no_two_files_are_called_the_same() {
         let sources = |paths: &[&str]| Sources::unmoved(paths.iter().map(PathBuf::from));
         let names = |paths: &[&str]| sources(paths).names().iter().map(ToString::to_string).collect::<Vec<_>>();
@@ -142,6 +162,7 @@ mod tests {
         assert_eq!(names(&["x/a.json", "y/a.json", "b"]), ["x/a.json", "y/a.json", "b"]);
         assert_eq!(names(&["a", "a", "a"]), ["a", "a (2)", "a (3)"]);
         assert_eq!(names(&["/"]), ["/"]);
+        assert_eq!(names(&["a (2)", "a", "a", "a"]), ["a (2)", "a", "a (3)", "a (4)"]);
         assert_eq!(sources(&["x/a", "y/b", "c"]).title(), "a and 2 more");
         assert_eq!(sources(&["x/a", "y/b"]).title(), "a and b");
     }

@@ -44,7 +44,7 @@ impl Nester<'_> {
             None => self.asyncs.open(id, event, self.names, self.registry),
         };
         match event.kind {
-            EventKind::AsyncBegin => self.begin(track, event, blob, false),
+            EventKind::AsyncBegin => self.begin_async(track, event, blob),
             EventKind::AsyncEnd if known.is_some() => {
                 if self.asyncs.leave_step(id) {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
@@ -56,7 +56,7 @@ impl Nester<'_> {
                     self.end(track, &Event { flags: EventFlags::UNNAMED, ..*event }, &[])?;
                 }
                 self.asyncs.enter_step(id);
-                self.begin(track, event, blob, false);
+                self.begin_async(track, event, blob);
             }
             EventKind::AsyncStepPast => {
                 let start_ns = self.asyncs.pass_step(id, event.ts_ns);
@@ -66,11 +66,10 @@ impl Nester<'_> {
                     detail: self.detail(blob)?,
                     name: event.name.0,
                 };
-                let mut lane = self.track(track).open.count().min(1) as u16;
-                while self.span_lane_end_ns(track, lane) > start_ns {
-                    lane = lane.saturating_add(1);
+                match self.free_lane(track, start_ns) {
+                    Some(lane) => _ = self.push_span(track, lane, row, event.ts_ns)?,
+                    None => self.lose(Loss::DeepNesting, event.track, start_ns),
                 }
-                self.push_span(track, lane, row, event.ts_ns)?;
             }
             _ => self.instant(track, event, blob)?,
         }
@@ -78,6 +77,24 @@ impl Nester<'_> {
             self.asyncs.close(id);
         }
         Ok(())
+    }
+
+    fn begin_async(&mut self, track: TrackIdx, event: &Event, blob: &[u8]) {
+        if !self.begin(track, event, blob, false) {
+            self.track(track).open.add_unplaced();
+        }
+    }
+
+    /// The first lane below all open spans on which nothing ends after `start_ns`.
+    fn free_lane(&mut self, track: TrackIdx, start_ns: i64) -> Option<u16> {
+        let mut lane = match self.track(track).open.deepest_lane() {
+            Some(deepest) => deepest.checked_add(1)?,
+            None => 0,
+        };
+        while self.span_lane_end_ns(track, lane) > start_ns {
+            lane = lane.checked_add(1)?;
+        }
+        Some(lane)
     }
 
     /// Closes the innermost open span of the end's name, and no other: the spans of one async id need not nest.
@@ -90,7 +107,9 @@ impl Nester<'_> {
         let open = &mut self.track(track).open;
         let closed = open.innermost_named(text, |begin| names.text_index(begin.name));
         let Some((lane, begin)) = closed.and_then(|lane| open.take(lane).map(|begin| (lane, begin))) else {
-            self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+            if !open.take_unplaced() {
+                self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
+            }
             return Ok(());
         };
         self.span(track, lane, &begin, event.ts_ns, &Detail::decode(blob)).map(drop)

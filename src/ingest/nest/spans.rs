@@ -77,15 +77,18 @@ impl Nester<'_> {
         Ok(())
     }
 
-    pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) {
+    /// Opens a span; false beyond the last lane.
+    pub(super) fn begin(&mut self, track: TrackIdx, event: &Event, blob: &[u8], endless: bool) -> bool {
         let begin = OpenBegin::new(event, blob, endless);
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        if state.open.place_begin(begin, !endless).is_none() {
+        let is_placed = state.open.place_begin(begin, !endless).is_some();
+        if !is_placed {
             self.lose(Loss::DeepNesting, track, event.ts_ns);
         }
         self.saw(event.ts_ns);
+        is_placed
     }
 
     /// Ends what is told to end by `to_ns`.
@@ -100,7 +103,11 @@ impl Nester<'_> {
 
     /// Closes the innermost open begin.
     fn end_innermost(&mut self, track: TrackIdx, end_ns: i64, blob: &[u8]) -> io::Result<()> {
-        let Some((lane, begin)) = self.track(track).open.take_innermost() else {
+        let open = &mut self.track(track).open;
+        if open.take_unplaced() {
+            return Ok(());
+        }
+        let Some((lane, begin)) = open.take_innermost() else {
             self.lose(Loss::UnmatchedEnd, track, end_ns);
             return Ok(());
         };
@@ -116,6 +123,9 @@ impl Nester<'_> {
         }
         let (names, text) = (self.names, self.names.text_index(event.name));
         let open = &mut self.track(track).open;
+        if open.take_unplaced() {
+            return Ok(());
+        }
         let Some((innermost, begin)) = open.innermost() else {
             self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             return Ok(());
