@@ -72,12 +72,16 @@ fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refu
 }
 
 #[test]
-fn a_budget_that_holds_not_even_the_tables_counts_as_the_least_that_does() {
-    let memory = |text: &str| match command(&format!("longspan info a --no-cache --memory {text}")) {
-        Ok(Command::Info { load, .. }) => load.budget_bytes,
-        other => panic!("{text}: {other:?}"),
-    };
-    assert_eq!(["0", "1", "1000000", "1MiB", "2MiB"].map(memory), [1 << 20, 1 << 20, 1 << 20, 1 << 20, 2 << 20]);
+fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
+    let memory = |text: &str| command(&format!("longspan info a --no-cache --memory {text}"));
+    for text in ["0", "1", "1000000", "8388607"] {
+        let Err(CliError::Usage(message)) = memory(text) else { panic!("{text} was taken") };
+        assert_eq!(message, format!("--memory {text}: a load needs at least 8 MiB"));
+    }
+    for (text, bytes) in [("8MiB", 8 << 20), ("8388608", 8 << 20), ("1GiB", 1 << 30)] {
+        let Ok(Command::Info { load, .. }) = memory(text) else { panic!("{text} was refused") };
+        assert_eq!(load.budget_bytes, bytes);
+    }
 }
 
 #[test]

@@ -144,7 +144,7 @@ mod tests {
             assert_eq!(extents.count(), of_lane.len());
             let records = found.records().map(|record| (record.first_row, record.offset));
             assert!(records.eq(of_lane.iter().map(|&turn| (turn, turn * 100))));
-            let signatures = of_lane.iter().flat_map(|&turn| vec![turn; if turn % 2 == 0 { 2 } else { 0 }]);
+            let signatures = of_lane.iter().flat_map(|&turn| vec![turn; if turn % 2 == 0 { 4 } else { 0 }]);
             assert!(found.signatures().eq(signatures));
             let mut nodes = Vec::new();
             of_lane.iter().for_each(|turn| iforest::push(&mut nodes, LongestNs(turn % 7)));

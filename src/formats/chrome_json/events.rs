@@ -8,7 +8,7 @@ use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
 use super::profiles::ProfilePart;
 use super::records::{Outcome, Position};
-use super::samples::Homeless;
+use super::samples::{Homeless, ThreadHomes};
 use super::scan::{Shape, Value};
 use super::tables::{Found, Tables, bounded_text, id, push_part};
 use super::text::{Repairs, quoted, valid_json};
@@ -32,6 +32,7 @@ pub(super) struct BatchBuilder<'a> {
     pub(super) frames: Option<&'a StackFrames>,
     pub(super) wants_frames: bool,
     pub(super) homeless: Vec<Homeless>,
+    pub(super) homes: ThreadHomes,
     pub(super) profiles: Vec<ProfilePart>,
 }
 

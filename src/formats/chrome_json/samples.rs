@@ -8,6 +8,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use rustc_hash::FxHashMap;
+
 use super::events::{BatchBuilder, Spot, number_text};
 use super::profiles::ProfilePart;
 use super::scan::{Scanner, Shape, Value};
@@ -27,13 +29,30 @@ pub(super) struct Homeless {
     pub(super) track: TrackIdx,
     /// The first process with such a thread before its samples, of those in the batch.
     pub(super) home: Option<Id>,
-    /// How many tracks of the batch were looked through for that.
-    looked_through: usize,
 }
 
-/// Whether a track is a thread of this id whose process is known.
-fn is_home_of(key: &TrackKey, tid: &Id) -> bool {
-    key.kind == TrackKind::Thread && key.pid != Id::None && key.tid == *tid
+/// The threads of a batch by their ids.
+#[derive(Debug, Default)]
+pub(super) struct ThreadHomes {
+    /// The process of the first such thread whose process is known.
+    known: FxHashMap<Id, Id>,
+    /// The number of tracks of the batch that are in `known`.
+    looked_through: usize,
+    /// The last one whose process is not told.
+    homeless: FxHashMap<Id, usize>,
+}
+
+impl ThreadHomes {
+    /// The process of the first thread with this id among `tracks`, to which more are added between calls.
+    fn of(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
+        for key in &tracks[self.looked_through..] {
+            if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
+                self.known.insert(key.tid.clone(), key.pid.clone());
+            }
+        }
+        self.looked_through = tracks.len();
+        self.known.get(tid)
+    }
 }
 
 impl<'a> BatchBuilder<'a> {
@@ -78,23 +97,18 @@ impl<'a> BatchBuilder<'a> {
         let tid = id(&record.tid, &mut repairs);
         repairs.count(&mut self.losses, place);
         let tracks = &mut self.tables.tracks;
-        let known = self.homeless.iter_mut().rev().find(|homeless| tracks[homeless.track.index()].tid == tid);
-        let looked_through = match known {
-            Some(Homeless { track, home: Some(_), .. }) => return *track,
-            Some(Homeless { track, home: None, looked_through }) => {
-                // Each track is looked at once, however many samples there are.
-                let before = std::mem::replace(looked_through, tracks.len());
-                if !tracks[before..].iter().any(|key| is_home_of(key, &tid)) {
-                    return *track;
-                }
-                before
-            }
-            None => 0,
-        };
-        let home = tracks[looked_through..].iter().find(|key| is_home_of(key, &tid)).map(|key| key.pid.clone());
+        let known = self.homes.homeless.get(&tid).map(|&place| &self.homeless[place]);
+        if let Some(Homeless { track, home: Some(_) }) = known {
+            return *track;
+        }
+        let home = self.homes.of(&tid, tracks).cloned();
+        if let (Some(Homeless { track, .. }), None) = (known, &home) {
+            return *track;
+        }
         let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
+        self.homes.homeless.insert(tid.clone(), self.homeless.len());
         tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
-        self.homeless.push(Homeless { track, home, looked_through: tracks.len() });
+        self.homeless.push(Homeless { track, home });
         track
     }
 

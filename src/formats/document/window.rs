@@ -133,9 +133,13 @@ impl<'d> Window<'d> {
                 searched = quote + 1;
             } else {
                 searched = unread.len();
-                if searched > len_max || !self.fill()? {
-                    return Ok(None);
-                }
+            }
+            // Text of many escaped quotes is no key either: each of its quotes would be followed up to its end.
+            if searched > len_max {
+                return Ok(None);
+            }
+            if searched == self.unread().len() && !self.fill()? {
+                return Ok(None);
             }
         };
         let mut colon = len + 1;

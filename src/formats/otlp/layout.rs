@@ -4,6 +4,8 @@
 //! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open innermost
 //! there and does not end before it; else to the first row of its service on which nothing is open.
 
+use std::cmp::Reverse;
+use std::collections::{BTreeSet, BinaryHeap};
 use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
@@ -59,14 +61,17 @@ pub(super) struct Layout {
 #[derive(Debug, Default)]
 struct Service {
     rows: Vec<Row>,
+    /// The rows that are taken, by the time from which they are free.
+    busy: BinaryHeap<Reverse<(i64, usize)>>,
+    free: BTreeSet<usize>,
 }
 
 /// What is open on a row, outermost first: ids and ends.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 struct Row {
     open: Vec<(u64, i64)>,
-    /// Where the last part of the capture that was laid out ends.
-    closed_to_ns: Option<i64>,
+    /// The last end of a span on it.
+    last_end_ns: i64,
 }
 
 impl Layout {
@@ -102,7 +107,7 @@ impl Layout {
     pub(super) fn flush(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut spans = std::mem::take(&mut self.spans);
         self.bytes = 0;
-        spans.sort_by_key(|span| (span.start_ns, std::cmp::Reverse(span.end_ns)));
+        spans.sort_by_key(|span| (span.start_ns, Reverse(span.end_ns)));
         // Where a parent is, for those that come after it.
         let mut placed: FxHashMap<u64, (u32, usize, i64)> = FxHashMap::default();
         for span in &spans {
@@ -113,7 +118,7 @@ impl Layout {
             });
             let row = match below {
                 Some((_, row, _)) => row,
-                None => service.free_row(span.start_ns),
+                None => service.free_row(span.start_ns, span.end_ns),
             };
             service.rows[row].open.push((span.id, span.end_ns));
             placed.insert(span.id, (span.service, row, span.start_ns));
@@ -123,10 +128,7 @@ impl Layout {
             }
             out.flush_if_full()?;
         }
-        for row in self.services.iter_mut().flat_map(|service| &mut service.rows) {
-            let end_ns = row.open.drain(..).map(|(_, end_ns)| end_ns).max();
-            row.closed_to_ns = row.closed_to_ns.max(end_ns);
-        }
+        self.services.iter_mut().for_each(Service::close_all);
         Ok(())
     }
 }
@@ -145,15 +147,31 @@ impl Row {
 }
 
 impl Service {
-    fn free_row(&mut self, start_ns: i64) -> usize {
-        let is_free = |row: &mut Row| {
-            row.close(start_ns);
-            row.open.is_empty() && row.closed_to_ns.is_none_or(|end_ns| end_ns <= start_ns)
-        };
-        self.rows.iter_mut().position(is_free).unwrap_or_else(|| {
-            self.rows.push(Row::default());
+    /// The first row on which nothing is open, for a span that starts no earlier than those before.
+    fn free_row(&mut self, start_ns: i64, end_ns: i64) -> usize {
+        while let Some(&Reverse((until_ns, row))) = self.busy.peek()
+            && until_ns <= start_ns
+        {
+            self.busy.pop();
+            self.free.insert(row);
+        }
+        let place = self.free.pop_first().unwrap_or_else(|| {
+            self.rows.push(Row { open: Vec::new(), last_end_ns: i64::MIN });
             self.rows.len() - 1
-        })
+        });
+        let row = &mut self.rows[place];
+        row.open.clear();
+        row.last_end_ns = row.last_end_ns.max(end_ns);
+        // Spans below this one end no later.
+        self.busy.push(Reverse((end_ns, place)));
+        place
+    }
+
+    /// Closes all spans, so that the next part of the capture may start earlier.
+    fn close_all(&mut self) {
+        self.free.clear();
+        self.busy = self.rows.iter().zip(0..).map(|(row, place)| Reverse((row.last_end_ns, place))).collect();
+        self.rows.iter_mut().for_each(|row| row.open.clear());
     }
 }
 

@@ -24,6 +24,10 @@ const READINGS_MAX: usize = 2 << 20;
 /// A snapshot has some ten clocks.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
+/// A clock is read together with those of one or two snapshots' worth of others. Each event of a clock without a link to
+/// the capture's clock asks all of its links.
+const LINKS_MAX: usize = 64;
+
 /// Each sequence has two or three; all beyond this are one.
 const CLOCKS_MAX: usize = 1 << 20;
 
@@ -222,7 +226,12 @@ impl Clocks {
                     return;
                 }
                 let links = &mut self.all[from].links;
-                let position = links.iter().position(|link| link.to == to).unwrap_or_else(|| {
+                let known = links.iter().position(|link| link.to == to);
+                if known.is_none() && links.len() >= LINKS_MAX {
+                    losses.add(Loss::OverLimit, place);
+                    continue;
+                }
+                let position = known.unwrap_or_else(|| {
                     links.push(Link { to, readings: Vec::new() });
                     links.len() - 1
                 });

@@ -43,6 +43,9 @@ impl Deref for TrackEvent<'_> {
     }
 }
 
+/// The most typed arguments of an event by their numbers: each field of the event is compared with them.
+const TYPED_MAX: usize = 256;
+
 const SLICE_BEGIN: u32 = 1;
 const SLICE_END: u32 = 2;
 const INSTANT: u32 = 3;
@@ -429,8 +432,9 @@ impl Maker<'_> {
                     None => losses.add(Loss::MissingText, place),
                 },
                 (1..=3 | 6 | 9..=12 | 16 | 17 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
-                (number, _) if !typed.contains(&number) => typed.push(number),
-                _ => {}
+                (number, _) if typed.contains(&number) => {}
+                (number, _) if typed.len() < TYPED_MAX => typed.push(number),
+                _ => losses.add(Loss::OverLimit, place),
             }
         }
         if !typed.is_empty() {
