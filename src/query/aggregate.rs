@@ -19,9 +19,9 @@ use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};
 use crate::model::NameIdx;
+use crate::store::LaneIdx;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
-use crate::store::{LaneIdx, LaneKind};
 
 /// Extents that one thread takes at once: two million rows, some 80 ms. With fewer, most names of a program have so few spans
 /// in each part that their durations are kept one by one, and counted only when parts are put together.

@@ -110,7 +110,6 @@ fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) ->
 pub fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
     /// A thousand blocks of 64: about a millisecond.
     const CHILDREN_MAX: u64 = 64 * 1024;
-    let info = snapshot.lane(row.lane);
     let span = snapshot.row(row);
     let Some(below) = snapshot.lane_below(row.lane) else { return Some(span.dur_ns) };
     let mut cursor = LaneCursor::new(snapshot, below);

@@ -24,8 +24,8 @@ const READINGS_MAX: usize = 2 << 20;
 /// A snapshot has some ten clocks.
 const CLOCKS_IN_SNAPSHOT_MAX: usize = 32;
 
-/// A clock is read together with those of one or two snapshots' worth of others. Each event of a clock without a link to
-/// the capture's clock asks all of its links.
+/// The most clocks that one is linked to. An event of a clock without a link to
+/// the capture's clock asks all of them.
 const LINKS_MAX: usize = 64;
 
 /// Each sequence has two or three; all beyond this are one.
