@@ -38,6 +38,7 @@ const PACKAGES: &[(&str, &[&str])] = &[
     ("winit", &["src/app/"]),
     ("rfd", &["src/app/"]),
     ("zbus", &["src/app/"]),
+    ("x11rb", &["src/app/keyboard.rs", "tests/window/"]),
     ("clap", &["src/cli/"]),
 ];
 

@@ -6,9 +6,11 @@ mod capture;
 pub mod demo;
 pub mod desktop;
 pub mod dialogs;
+mod display;
 mod fonts;
 #[cfg_attr(not(unix), path = "no_hand_over.rs")]
 pub mod hand_over;
+mod keyboard;
 #[cfg(test)]
 mod keys_tests;
 #[cfg(test)]
@@ -67,6 +69,9 @@ pub enum AppError {
     /// No display, or none that answers.
     #[error("cannot open a window: {reason}; `longspan render FILE -o PNG` draws without one")]
     NoWindow { reason: String },
+    /// The display went away while the window was open.
+    #[error("The connection to the display was lost")]
+    DisplayLost,
     /// A library of the system is missing.
     #[error(
         "cannot open a window: {reason}; on Debian and Ubuntu: apt install libxkbcommon-x11-0 libx11-6 libx11-xcb1 libxcursor1 libxi6"

@@ -82,7 +82,7 @@ impl App {
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
             if tab.running.is_none() && !tab.awaits_capture {
-                commands.extend(welcome::show(ui, self.preferences.recent.captures(), theme));
+                commands.extend(welcome::show(ui, self.preferences.recent.captures(), self.takes_drops, theme));
             }
         });
         self.show_windows(ui, &state, &mut commands);

@@ -88,6 +88,8 @@ pub struct App {
     /// What is asked of the desktop.
     pub(super) wishes: Wishes,
     pub(super) adapter: String,
+    /// Whether files can be dropped on the window.
+    pub(super) takes_drops: bool,
     pub(super) budget: RectBudget,
     pub(super) folder: Option<PathBuf>,
     /// Where the next picture of the window is to be written.
@@ -139,6 +141,7 @@ impl App {
             fonts,
             wishes: Wishes::default(),
             adapter: String::new(),
+            takes_drops: true,
             budget: RectBudget::HARDWARE,
             folder: None,
             window_picture: None,
@@ -190,6 +193,11 @@ impl App {
         self.themed = false;
         let budget = self.budget;
         self.timelines().for_each(|timeline| timeline.set_budget(budget));
+    }
+
+    /// Says whether files can be dropped on the window. Where they cannot, the welcome page offers to paste them.
+    pub fn set_takes_drops(&mut self, takes_drops: bool) {
+        self.takes_drops = takes_drops;
     }
 
     /// How the user wants to move: as was chosen here, or else as the desktop is asked to.

@@ -1,24 +1,28 @@
 //! The window and its loop: input in, pictures out. Sleeps while nothing changes; rebuilds what the system takes away.
 
+use std::io::Cursor;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use egui_winit::accesskit_winit;
 use winit::application::ApplicationHandler;
-use winit::event::{StartCause, WindowEvent};
-use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoop, EventLoopProxy};
-use winit::window::{UserAttentionType, Window, WindowId};
+use winit::error::EventLoopError;
+use winit::event::{ElementState, StartCause, WindowEvent};
+use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
+use winit::platform::run_on_demand::EventLoopExtRunOnDemand;
+use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, WindowId};
 
-use super::dialogs;
 use super::hand_over::{HandOverError, Meeting};
 use super::preferences::WindowPlace;
 use super::state::{App, Effect};
 use super::tasks::{self, TaskEvent, Wake};
 use super::{AppError, AppOptions};
+use super::{dialogs, display, keyboard};
 use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
+use crate::scene::color::Shade;
 use crate::ui::preferences::SecondStart;
 
 /// What wakes the loop.
@@ -65,12 +69,7 @@ pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
 }
 
 fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, note: String) -> Result<(), AppError> {
-    // The error begins with the place in the library's source, which helps nobody.
-    let no_window = |error: &dyn std::fmt::Display| {
-        let text = error.to_string();
-        AppError::NoWindow { reason: text.rsplit(": ").next().unwrap_or(&text).trim_end_matches('.').to_owned() }
-    };
-    let event_loop = EventLoop::<Event>::with_user_event().build().map_err(|error| no_window(&error))?;
+    let mut event_loop = display::event_loop::<Event>()?;
     let proxy = event_loop.create_proxy();
     let to_loop = proxy.clone();
     let wake: Wake = Arc::new(move |event| {
@@ -95,7 +94,12 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
     if shell.demo || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
-    event_loop.run_app(&mut shell).map_err(|error| no_window(&error))?;
+    // Not `run_app`, which drops the display when it returns: a thread of the window's clipboard still uses it. Declared
+    // before the shell, the display is dropped after it, also while a panic unwinds.
+    event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
+        EventLoopError::ExitFailure(_) => AppError::DisplayLost,
+        error => AppError::NoWindow { reason: display::reason_of(&error) },
+    })?;
     drop(host);
     shell.failed.map_or(Ok(()), Err)
 }
@@ -121,6 +125,8 @@ struct OpenWindow {
     surface: WindowSurface,
     egui: egui_winit::State,
     title: String,
+    /// That of the title bar, where the window draws it.
+    title_shade: Option<Shade>,
     /// How often in a row the device was lost: a card that never comes back must not spin.
     losses_in_a_row: u32,
 }
@@ -180,6 +186,7 @@ impl ApplicationHandler<Event> for Shell {
                 }
             }
             WindowEvent::Occluded(false) => open.window.request_redraw(),
+            WindowEvent::MouseInput { state: ElementState::Pressed, .. } => keyboard::take_if_unmanaged(&open.window),
             _ => {}
         }
         if open.egui.on_window_event(&open.window, &event).repaint {
@@ -190,6 +197,8 @@ impl ApplicationHandler<Event> for Shell {
 
     fn exiting(&mut self, _event_loop: &ActiveEventLoop) {
         self.app.keep();
+        // Here the display still lives, which the clipboard of the window uses to its end.
+        self.window = None;
     }
 }
 
@@ -200,7 +209,8 @@ impl Shell {
         let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
         let (width, height) = if on_a_screen.is_some() { usual } else { fitting(usual, screen_size(event_loop)) };
         // Invisible until a screen reader can find everything on it.
-        let mut attributes = Window::default_attributes()
+        let mut attributes = named(Window::default_attributes())
+            .with_window_icon(icon())
             .with_title(self.app.title())
             .with_inner_size(winit::dpi::LogicalSize::new(width.max(480.0), height.max(320.0)))
             .with_min_inner_size(winit::dpi::LogicalSize::new(480.0, 320.0))
@@ -213,12 +223,13 @@ impl Shell {
             event_loop.create_window(attributes).map_err(|error| AppError::NoWindow { reason: error.to_string() })?;
         let window = Arc::new(window);
         let surface = new_surface(event_loop, &window)?;
+        self.app.set_takes_drops(display::takes_drops(event_loop));
         let mut egui = self.new_egui(&window, &surface);
         egui.init_accesskit(event_loop, &window, self.proxy.clone());
         self.app.set_adapter(surface.gpu().name(), surface.gpu().is_software());
         window.set_visible(true);
         window.request_redraw();
-        Ok(OpenWindow { window, surface, egui, title: self.app.title(), losses_in_a_row: 0 })
+        Ok(OpenWindow { window, surface, egui, title: self.app.title(), title_shade: None, losses_in_a_row: 0 })
     }
 
     /// A fresh context: it sends all glyphs to a painter that knows none.
@@ -269,6 +280,13 @@ impl Shell {
             open.window.set_title(&title);
             open.title = title;
         }
+        let shade = self.app.theme().shade;
+        if open.title_shade.replace(shade) != Some(shade) {
+            open.window.set_theme(Some(match shade {
+                Shade::Dark => Theme::Dark,
+                Shade::Light => Theme::Light,
+            }));
+        }
         self.after(event_loop, presented);
         for effect in effects {
             self.carry_out(event_loop, effect);
@@ -310,8 +328,7 @@ impl Shell {
                 self.app.set_adapter(surface.gpu().name(), surface.gpu().is_software());
                 lost.window.request_redraw();
                 let losses_in_a_row = lost.losses_in_a_row + 1;
-                self.window =
-                    Some(OpenWindow { window: lost.window, surface, egui, title: lost.title, losses_in_a_row });
+                self.window = Some(OpenWindow { surface, egui, losses_in_a_row, ..lost });
             }
             Err(error) => self.fail(event_loop, error),
         }
@@ -395,6 +412,24 @@ impl Shell {
     }
 }
 
+/// Gives the window the name of `longspan.desktop`, by which desktops match the two: the app id on Wayland, the class
+/// under X.
+fn named(attributes: WindowAttributes) -> WindowAttributes {
+    #[cfg(target_os = "linux")]
+    return winit::platform::wayland::WindowAttributesExtWayland::with_name(attributes, "longspan", "longspan");
+    #[cfg(not(target_os = "linux"))]
+    attributes
+}
+
+/// The icon of the window, for desktops that do not find the one of the desktop entry. None is no reason to fail.
+fn icon() -> Option<Icon> {
+    const PNG: &[u8] = include_bytes!("../../assets/longspan.png");
+    let mut reader = png::Decoder::new(Cursor::new(PNG)).read_info().ok()?;
+    let mut rgba = vec![0; reader.output_buffer_size()?];
+    let info = reader.next_frame(&mut rgba).ok()?;
+    Icon::from_rgba(rgba, info.width, info.height).ok()
+}
+
 /// The place of a window; one that fills the screen keeps the size that it had before.
 fn place_of(window: &Window, before: Option<WindowPlace>) -> WindowPlace {
     let scale = window.scale_factor();
@@ -445,7 +480,12 @@ fn new_surface(event_loop: &ActiveEventLoop, window: &Arc<Window>) -> Result<Win
 
 #[cfg(test)]
 mod tests {
-    use super::fitting;
+    use super::{fitting, icon};
+
+    #[test]
+    fn the_icon_of_the_window_is_a_picture_in_the_pixels_that_windows_take() {
+        assert!(icon().is_some());
+    }
 
     #[test]
     fn a_window_is_no_larger_than_its_screen() {

@@ -10,15 +10,20 @@ use crate::model::Sources;
 /// As many captures that were opened last as the smallest window has room for.
 const RECENT_MAX: usize = 5;
 
+/// Offers to paste a file where none can be dropped: file managers put the path of a copied file on the clipboard.
+const DROP: &str = "Drop a trace anywhere in this window";
+const PASTE: &str = "Copy a trace in the file manager and paste it here with Ctrl+V (Wayland: files cannot be dropped)";
+
 /// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
-pub fn show(ui: &mut Ui, recent: &[Sources], theme: &Theme) -> Option<Command> {
+pub fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {
         ui.add_space((free * 0.28 - if recent.is_empty() { 0.0 } else { 60.0 }).max(10.0));
         ui.label(RichText::new("Longspan").size(34.0).strong());
         ui.add_space(2.0);
-        ui.label(RichText::new("Drop a trace anywhere in this window").size(15.0).color(theme.weak_text));
+        let hint = if takes_drops { DROP } else { PASTE };
+        ui.label(RichText::new(hint).size(15.0).color(theme.weak_text));
         ui.add_space(18.0);
         let primary = egui::Button::new(RichText::new("Open a trace...").size(15.0).color(theme.canvas))
             .fill(theme.accent)
