@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 const STILL: Duration = Duration::from_millis(200);
 
 /// One desk at a time: two that draw in software slow each other down, and some tests measure.
-static TURN: Mutex<()> = Mutex::new(());
+pub static TURN: Mutex<()> = Mutex::new(());
 
 /// Windows without frames in the upper left corner, so that a place in the window is a place on the screen.
 const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>

@@ -17,4 +17,5 @@ mod rows;
 mod second;
 mod time;
 mod told;
+mod wayland;
 mod work;

@@ -73,6 +73,22 @@ impl Picture {
         Some(Self { width, height, line_bytes, start, bytes })
     }
 
+    /// Reads a picture of the kind PPM with 8 bits for each colour.
+    pub fn of_ppm(bytes: &[u8]) -> Option<Self> {
+        let mut words = bytes.splitn(4, u8::is_ascii_whitespace);
+        let mut number = || std::str::from_utf8(words.next()?).ok()?.parse().ok();
+        let (width, height): (usize, usize) = match bytes.first_chunk()? {
+            b"P6" => {
+                number();
+                (number()?, number()?)
+            }
+            _ => return None,
+        };
+        let pixels = words.next()?.strip_prefix(b"255\n")?;
+        let bytes: Vec<u8> = pixels.chunks_exact(3).flat_map(|pixel| [pixel[2], pixel[1], pixel[0], 0]).collect();
+        (bytes.len() == 4 * width * height).then_some(Self { width, height, line_bytes: 4 * width, start: 0, bytes })
+    }
+
     pub fn at(&self, x: usize, y: usize) -> Color {
         let at = self.start + y * self.line_bytes + 4 * x;
         [self.bytes[at + 2], self.bytes[at + 1], self.bytes[at]]

@@ -1,0 +1,137 @@
+//! Every way to close the window ends the program with status 0 and without a word, whatever it is doing.
+
+use std::io::Write;
+use std::process::Command;
+
+use x11rb::connection::Connection;
+use x11rb::protocol::xproto::{ClientMessageEvent, ConnectionExt, EventMask};
+
+use super::{Client, SIZE, Sway};
+use crate::desk::{Desk, text};
+use crate::open::TWO_SPANS;
+use crate::picture::{BUTTON, CANVAS, Place, span_color};
+
+/// The height of a title bar that the program draws itself; its button to close is a square at the right end.
+const TITLE_BAR: usize = 35;
+
+fn opened(sway: &Sway) -> Client<'_> {
+    let capture = sway.file("two.json", TWO_SPANS);
+    let client = sway.open(&[text(&capture)]);
+    client.until("the capture", |client| client.sway.look().find(span_color("alpha")));
+    client
+}
+
+#[test]
+fn a_window_on_wayland_that_is_closed_by_key_ends_with_status_0() {
+    let sway = Sway::new();
+    for _ in 0..3 {
+        let client = opened(&sway);
+        sway.key(&["ctrl"], "q");
+        client.assert_ends_well("by key");
+    }
+}
+
+#[test]
+fn a_window_on_wayland_that_the_compositor_closes_ends_with_status_0() {
+    let sway = Sway::new();
+    for _ in 0..3 {
+        let client = opened(&sway);
+        sway.swaymsg(&["kill"]);
+        client.assert_ends_well("by the compositor");
+    }
+}
+
+#[test]
+fn a_window_on_wayland_that_is_closed_by_its_title_bar_ends_with_status_0() {
+    let sway = Sway::new();
+    let client = opened(&sway);
+    let before = sway.look().find(CANVAS).expect("the canvas").top;
+    sway.swaymsg(&["floating enable, border csd"]);
+    // The bar comes some frames later.
+    client.until("the program ends by its title bar", |client| {
+        let canvas = client.sway.look().find(CANVAS).filter(|canvas| canvas.top > before + TITLE_BAR);
+        if let Some(canvas) = canvas {
+            sway.click((canvas.right - TITLE_BAR / 2, canvas.top - before - TITLE_BAR / 2));
+        }
+        client.has_ended().then_some(())
+    });
+    client.assert_ends_well("by the title bar");
+}
+
+#[test]
+fn a_window_on_wayland_closes_well_while_a_dialog_is_open_and_while_another_window_stays() {
+    let sway = Sway::new();
+    let client = opened(&sway);
+    let other = sway.open_by(sway.command(&[]).env("XDG_RUNTIME_DIR", sway.home.path().join("none")));
+    other.until_title("Longspan");
+    // Beside each other, the new one with the keyboard: both canvases are drawn anew.
+    other.until("both windows", |client| {
+        let has_both = client.tree().matches("\"app_id\": \"longspan\"").count() == 2;
+        let right = Place { left: SIZE.0 / 2, top: 0, right: SIZE.0, bottom: SIZE.1 };
+        let button = client.sway.look().find_within(right, BUTTON).filter(|place| place.width() > 100);
+        (has_both && button.is_some()).then_some(())
+    });
+    let before = sway.look();
+    sway.key(&["ctrl"], "o");
+    other.until("the dialog", |client| (client.sway.look() != before).then_some(()));
+    sway.swaymsg(&["kill"]);
+    other.assert_ends_well("with a dialog");
+    sway.swaymsg(&["kill"]);
+    client.assert_ends_well("after another window");
+}
+
+#[test]
+fn a_window_on_wayland_closes_well_while_a_fifo_is_loaded() {
+    let sway = Sway::new();
+    let fifo = sway.home.path().join("fifo.json");
+    assert!(Command::new("mkfifo").arg(&fifo).status().expect("mkfifo runs").success());
+    let client = sway.open(&[text(&fifo)]);
+    // One end of the pipe stays open: the capture does not end.
+    let mut pipe = std::fs::OpenOptions::new().write(true).open(&fifo).expect("the program reads the pipe");
+    pipe.write_all(br#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":4},"#).expect("written");
+    sway.key(&["ctrl"], "q");
+    client.assert_ends_well("while a pipe is loaded");
+}
+
+#[test]
+fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
+    let desk = Desk::new();
+    let capture = desk.file("two.json", TWO_SPANS);
+    for way in ["the window manager", "the title bar"] {
+        let window = desk.open(&[text(&capture)]);
+        let before = window.settled().find(CANVAS).expect("the canvas").top;
+        if way == "the title bar" {
+            const REMOVE: u32 = 0;
+            let undecorated = atom(&desk, "_OB_WM_STATE_UNDECORATED");
+            ask_manager(&desk, window.id(), "_NET_WM_STATE", [REMOVE, undecorated, 0, 0, 0]);
+            // The button stands at the right end of the bar, which is some 20 pixels high.
+            let button = window.until("a title bar", |window| {
+                let canvas = window.look().find(CANVAS).filter(|canvas| canvas.top > before + 10)?;
+                Some((canvas.right - 10, canvas.top - before - 11))
+            });
+            window.settled();
+            window.click(button);
+        } else {
+            // As a task bar does.
+            ask_manager(&desk, window.id(), "_NET_CLOSE_WINDOW", [0; 5]);
+        }
+        let mut process = window.process;
+        let status = crate::desk::until("the program ends", || process.0.try_wait().expect("a child"));
+        assert_eq!(status.code(), Some(0), "{way}");
+    }
+}
+
+/// The number of a name on the X server.
+fn atom(desk: &Desk, name: &str) -> u32 {
+    let (connection, _) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+    connection.intern_atom(false, name.as_bytes()).expect("sent").reply().expect("an atom").atom
+}
+
+/// Asks the window manager for something.
+fn ask_manager(desk: &Desk, window: &str, what: &str, data: [u32; 5]) {
+    let (connection, screen) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+    let root = connection.setup().roots[screen].root;
+    let message = ClientMessageEvent::new(32, window.parse().expect("a number"), atom(desk, what), data);
+    let mask = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
+    connection.send_event(false, root, mask, message).expect("sent").check().expect("taken");
+}

@@ -1,0 +1,29 @@
+//! What a desktop sees of the window: the name by which it finds the desktop entry, and an icon.
+
+use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
+
+use super::Sway;
+use crate::desk::{Desk, text};
+use crate::open::TWO_SPANS;
+
+#[test]
+fn a_desktop_matches_the_window_with_its_entry_on_wayland_and_under_x() {
+    let sway = Sway::new();
+    let client = sway.open(&[]);
+    let tree = client.tree();
+    assert!(tree.contains(r#""app_id": "longspan""#), "{tree}");
+    drop(client);
+    drop(sway);
+    let desk = Desk::new();
+    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    let class = desk.tool("xprop", &["-id", window.id(), "WM_CLASS"]);
+    assert!(class.contains(r#""longspan", "longspan""#), "{class}");
+    let (connection, _) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+    let atom = connection.intern_atom(false, b"_NET_WM_ICON").expect("sent").reply().expect("an atom").atom;
+    let id = window.id().parse().expect("a number");
+    let icon = connection.get_property(false, id, atom, AtomEnum::CARDINAL, 0, 2).expect("sent").reply();
+    let size: Vec<_> = icon.expect("a property").value32().expect("numbers").collect();
+    assert_eq!(size, [256, 256]);
+    let entry = include_str!("../../../assets/longspan.desktop");
+    assert!(entry.contains("\nStartupWMClass=longspan\n"), "{entry}");
+}

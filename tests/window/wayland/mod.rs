@@ -1,0 +1,259 @@
+//! The window on a Wayland compositor: sway without a screen, a pointer and a keyboard of its own protocols, and the tools of
+//! its users. What is missing is a failure that names `.ci/setup`.
+
+mod close;
+mod desktop;
+mod display;
+mod paste;
+mod pointer;
+
+use std::cell::RefCell;
+use std::fs::{self, Permissions};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, chown};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::{MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::desk::{Process, TURN, started, until};
+use crate::picture::{CANVAS, Picture};
+use pointer::Pointer;
+
+/// More than anything here takes, also on a busy machine.
+const LIMIT: Duration = Duration::from_mins(1);
+const PAUSE: Duration = Duration::from_millis(25);
+
+/// The size of the only output.
+const SIZE: (usize, usize) = (1280, 800);
+
+const SETTINGS: &str =
+    "output HEADLESS-1 mode 1280x800\nxwayland disable\ndefault_border none\nfocus_follows_mouse no\n";
+
+/// What a test of Wayland needs, each with the package of Debian that has it.
+const TOOLS: &[(&str, &str)] = &[
+    ("sway", "sway"),
+    ("swaymsg", "sway"),
+    ("grim", "grim"),
+    ("wtype", "wtype"),
+    ("wl-copy", "wl-clipboard"),
+    ("setpriv", "util-linux"),
+];
+
+/// The user that a compositor runs as where the tests run as root: sway refuses to be root's.
+const NOBODY: (u32, u32) = (65534, 65534);
+
+/// A compositor for one test, with a home without settings. Both end with the test.
+pub struct Sway {
+    pointer: RefCell<Pointer>,
+    _keyboard: Process,
+    pub process: Process,
+    /// The compositor's, which another user may own.
+    runtime: tempfile::TempDir,
+    /// The program's.
+    pub home: tempfile::TempDir,
+    _turn: MutexGuard<'static, ()>,
+}
+
+impl Sway {
+    pub fn new() -> Self {
+        check_tools();
+        let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+        let home = tempfile::tempdir().expect("a folder for temporary files");
+        fs::set_permissions(home.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+        let runtime = tempfile::tempdir().expect("a folder for temporary files");
+        fs::set_permissions(runtime.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+        let settings = runtime.path().join("config");
+        fs::write(&settings, SETTINGS).expect("written");
+        let is_root = fs::metadata(runtime.path()).expect("it was just made").uid() == 0;
+        let mut command = if is_root {
+            for path in [runtime.path(), &settings] {
+                chown(path, Some(NOBODY.0), Some(NOBODY.1)).expect("root may give files away");
+            }
+            let mut command = Command::new("setpriv");
+            command.arg(format!("--reuid={}", NOBODY.0)).arg(format!("--regid={}", NOBODY.1));
+            command.args(["--clear-groups", "sway"]);
+            command
+        } else {
+            Command::new("sway")
+        };
+        command.arg("-c").arg(&settings).stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        command.env("HOME", runtime.path()).env("XDG_RUNTIME_DIR", runtime.path());
+        command.env("SWAYSOCK", runtime.path().join("ipc"));
+        command.envs([("WLR_BACKENDS", "headless"), ("WLR_RENDERER", "pixman"), ("WLR_LIBINPUT_NO_DEVICES", "1")]);
+        let process = started(&mut command);
+        until("the compositor runs", || {
+            let mut command = client("swaymsg", runtime.path(), home.path());
+            let outputs = command.args(["-t", "get_outputs"]).output().expect("swaymsg runs").stdout;
+            let is_ready = socket_in(runtime.path()).exists() && outputs.windows(8).any(|part| part == b"HEADLESS");
+            is_ready.then_some(())
+        });
+        // Both stay: a window that has yet to ask for a new keyboard misses its first keys.
+        let mut command = client("wtype", runtime.path(), home.path());
+        let keyboard = started(command.args(["-s", "2000000000"]));
+        let pointer = RefCell::new(Pointer::new(&socket_in(runtime.path()), SIZE));
+        let sway = Self { pointer, _keyboard: keyboard, process, runtime, home, _turn: turn };
+        until("a keyboard", || sway.swaymsg(&["-t", "get_inputs"]).contains("\"keyboard\"").then_some(()));
+        sway
+    }
+
+    /// Writes a file into the home of the test.
+    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.home.path().join(name);
+        fs::write(&path, content).expect("written");
+        path
+    }
+
+    /// A program of this compositor, in the home of the test; not yet started.
+    fn client(&self, name: &str) -> Command {
+        client(name, self.runtime.path(), self.home.path())
+    }
+
+    /// The program with these words, not yet started.
+    pub fn command(&self, words: &[&str]) -> Command {
+        let mut command = self.client(env!("CARGO_BIN_EXE_longspan"));
+        command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
+        command
+    }
+
+    /// Opens the window and waits for its first picture.
+    pub fn open(&self, words: &[&str]) -> Client<'_> {
+        self.open_by(&mut self.command(words))
+    }
+
+    pub fn open_by(&self, command: &mut Command) -> Client<'_> {
+        let client = Client { sway: self, process: started(command) };
+        client.until("the first picture", |client| (client.sway.look().count(CANVAS) > 1000).then_some(()));
+        client
+    }
+
+    /// What a tool says.
+    pub fn tool(&self, name: &str, words: &[&str]) -> String {
+        String::from_utf8_lossy(&self.output(name, words).stdout).into_owned()
+    }
+
+    fn output(&self, name: &str, words: &[&str]) -> Output {
+        self.client(name).args(words).output().unwrap_or_else(|error| panic!("{name}: {error}"))
+    }
+
+    pub fn swaymsg(&self, words: &[&str]) -> String {
+        self.tool("swaymsg", words)
+    }
+
+    /// What is on the output.
+    pub fn look(&self) -> Picture {
+        let taken = self.output("grim", &["-t", "ppm", "-"]);
+        Picture::of_ppm(&taken.stdout).expect("grim takes a picture of the output")
+    }
+
+    /// Puts a text on the clipboard, as `kind`.
+    pub fn copy(&self, text: &str, kind: &str) {
+        let from = self.file("copied", text);
+        let from = fs::File::open(from).expect("it was just written");
+        let mut command = self.client("wl-copy");
+        // It goes on to serve the text from the background, with what it inherits.
+        command.args(["--type", kind]).stdin(from).stdout(Stdio::null()).stderr(Stdio::null());
+        assert!(command.status().expect("wl-copy runs").success(), "wl-copy");
+    }
+
+    /// Presses and releases a key, with modifiers.
+    pub fn key(&self, modifiers: &[&str], key: &str) {
+        let mut words: Vec<&str> = modifiers.iter().flat_map(|modifier| ["-M", modifier]).collect();
+        words.extend(["-k", key]);
+        words.extend(modifiers.iter().flat_map(|modifier| ["-m", modifier]));
+        self.tool("wtype", &words);
+    }
+
+    pub fn click(&self, at: (usize, usize)) {
+        self.pointer.borrow_mut().click(at);
+    }
+}
+
+/// The program on a compositor.
+pub struct Client<'a> {
+    pub sway: &'a Sway,
+    pub process: Process,
+}
+
+impl Client<'_> {
+    #[track_caller]
+    pub fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+        let began = Instant::now();
+        loop {
+            if let Some(found) = find(self) {
+                return found;
+            }
+            if began.elapsed() > LIMIT {
+                let path =
+                    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.png", what.replace([' ', '/'], "_")));
+                self.sway.look().save(&path);
+                panic!("waited in vain: {what}; the screen is in {}", path.display());
+            }
+            std::thread::sleep(PAUSE);
+        }
+    }
+
+    /// What the compositor knows of windows, as JSON.
+    pub fn tree(&self) -> String {
+        self.sway.swaymsg(&["-t", "get_tree", "--raw"])
+    }
+
+    #[track_caller]
+    pub fn until_title(&self, title: &str) {
+        let field = format!("\"name\": \"{title}\"");
+        self.until(&format!("the title {title}"), |client| client.tree().contains(&field).then_some(()));
+    }
+
+    /// Whether the program has ended and is waited for.
+    pub fn has_ended(&self) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id())).unwrap_or_default();
+        // After the name, which may hold blanks, comes the state.
+        stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z'))
+    }
+
+    /// How the program ends, and what it said on stderr.
+    #[track_caller]
+    pub fn end(mut self) -> (std::process::ExitStatus, String) {
+        let began = Instant::now();
+        while self.process.0.try_wait().expect("a child").is_none() {
+            assert!(began.elapsed() < LIMIT, "waited in vain: the program ends");
+            std::thread::sleep(PAUSE);
+        }
+        let status = self.process.0.wait().expect("a child");
+        let stderr = self.process.0.stderr.take().expect("a pipe");
+        (status, std::io::read_to_string(stderr).expect("a pipe"))
+    }
+
+    /// The same, where that is as it should be.
+    #[track_caller]
+    pub fn assert_ends_well(self, how: &str) {
+        let (status, said) = self.end();
+        assert!(status.code() == Some(0) && said.is_empty(), "{how}: {status}: {said}");
+    }
+}
+
+/// The socket for clients.
+fn socket_in(runtime: &Path) -> PathBuf {
+    runtime.join("wayland-1")
+}
+
+/// A program of the compositor with this folder, in a home; not yet started.
+fn client(name: &str, runtime: &Path, home: &Path) -> Command {
+    let mut command = Command::new(name);
+    command.env_remove("DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS").env_remove("WAYLAND_SOCKET");
+    command.env("WAYLAND_DISPLAY", socket_in(runtime)).env("SWAYSOCK", runtime.join("ipc"));
+    command.env("HOME", home).env("XDG_RUNTIME_DIR", home);
+    for (variable, folder) in [("CACHE", "cache"), ("CONFIG", "config"), ("STATE", "state")] {
+        command.env(format!("XDG_{variable}_HOME"), home.join(folder));
+    }
+    command.current_dir(home).stdin(Stdio::null());
+    command
+}
+
+/// Fails at once, with all that is missing.
+fn check_tools() {
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let is_there = |tool: &str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());
+    let missing: Vec<_> = TOOLS.iter().filter(|(tool, _)| !is_there(tool)).map(|(_, package)| *package).collect();
+    assert!(missing.is_empty(), "tests of Wayland need {}; `.ci/setup` installs them", missing.join(", "));
+}
