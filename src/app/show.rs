@@ -17,7 +17,7 @@ use crate::ui::preferences::{self, Sizes};
 use crate::ui::status::{self, Status};
 use crate::ui::tab_bar;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, errors, losses, marks, progress, welcome};
+use crate::ui::{Command, errors, field, losses, marks, progress, welcome};
 
 impl App {
     /// Shows everything and answers the input of a frame.
@@ -99,6 +99,10 @@ impl App {
         self.take_dropped(ui);
         commands.iter().for_each(|command| self.copy(command, ui.ctx()));
         let effects = commands.into_iter().filter_map(|command| self.act(command)).collect();
+        if field::take_overflow(ui.ctx()) {
+            let limit_kib = field::FIELD_BYTES_MAX / 1024;
+            self.set_note(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
+        }
         self.keep_preferences();
         effects
     }

@@ -1,10 +1,10 @@
 //! The field above the names of rows: words that the names of shown rows hold, and a menu of how rows are arranged.
 
-use egui::{Rect, TextEdit, Ui, UiBuilder, vec2};
+use egui::{Rect, Ui, UiBuilder, vec2};
 
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, RowCommand};
+use super::{Command, RowCommand, field};
 use crate::scene::arrange::Order;
 use crate::scene::rows::Density;
 
@@ -39,12 +39,13 @@ pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
         ui.set_clip_rect(place);
         ui.horizontal_centered(|ui| {
             let mut words = timeline.arrangement.filter.clone();
-            let field = TextEdit::singleline(&mut words).hint_text("Filter rows").background_color(theme.canvas);
             let width = (inside.width() - MENU_WIDTH - 4.0).max(20.0);
             // Escape is for the words first, and only then for the selection.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
-            let field = field.event_filter(filter);
-            let response = ui.add_sized(vec2(width, inside.height()), field.align(egui::Align2::LEFT_CENTER));
+            let response = field::add_sized(ui, vec2(width, inside.height()), &mut words, |field| {
+                let field = field.hint_text("Filter rows").background_color(theme.canvas).event_filter(filter);
+                field.align(egui::Align2::LEFT_CENTER)
+            });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
             if std::mem::take(&mut timeline.focuses_filter) {
                 response.request_focus();

@@ -7,7 +7,7 @@ use super::reading_order::on_screen;
 use super::rows::Arranging;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
-use super::{Command, MarkCommand};
+use super::{Command, MarkCommand, field};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::marks::{Mark, Marks};
@@ -209,9 +209,10 @@ pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
             let mut before_ns = None;
             for mark in marks {
                 let mut name = mark.name.clone();
-                let field = egui::TextEdit::singleline(&mut name).id_salt(("mark", mark.id));
-                let field = field.background_color(theme.canvas);
-                let response = ui.add_sized(vec2(NAME_POINTS, ui.spacing().interact_size.y), field);
+                let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
+                let response = field::add_sized(ui, size, &mut name, |field| {
+                    field.id_salt(("mark", mark.id)).background_color(theme.canvas)
+                });
                 response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", mark.name)));
                 if response.changed() {
                     ask(MarkCommand::Rename(mark.id, name));

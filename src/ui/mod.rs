@@ -7,6 +7,7 @@ mod color_key;
 pub mod commands;
 pub mod details;
 pub mod errors;
+pub mod field;
 mod filter;
 pub mod flame;
 mod flow_curves;

@@ -1,10 +1,10 @@
 //! All commands in one list, found by a few letters of their names and given with the keyboard alone.
 
-use egui::{Align, Key, Modifiers, RichText, ScrollArea, TextEdit, Ui, vec2};
+use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
 
-use super::Command;
 use super::commands::{Entry, TABLE, UiState, key_text};
 use super::theme::Theme;
+use super::{Command, field};
 
 /// The list while it is open.
 #[derive(Debug, Clone, Default)]
@@ -38,8 +38,8 @@ impl Palette {
             let pressed = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
             let (up, down) = (pressed(ui, Key::ArrowUp), pressed(ui, Key::ArrowDown));
             let entered = pressed(ui, Key::Enter);
-            let field = TextEdit::singleline(&mut self.words).hint_text("Command").desired_width(f32::INFINITY);
-            let response = ui.add(field);
+            let response =
+                field::add(ui, &mut self.words, |field| field.hint_text("Command").desired_width(f32::INFINITY));
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Command"));
             if !std::mem::replace(&mut self.was_shown, true) {
                 response.request_focus();

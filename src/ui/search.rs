@@ -1,12 +1,12 @@
 //! Search: a field with the number of hits, a list of them in order of time, and the ways to the next and the one before.
 //! The list has no end and is never made: what is in view is asked for, a page at a time.
 
-use egui::{Key, Modifiers, Rect, RichText, Sense, TextEdit, Ui, pos2, vec2};
+use egui::{Key, Modifiers, Rect, RichText, Sense, Ui, pos2, vec2};
 
-use super::Command;
 use super::questions::{Answer, Question};
 use super::reading_order::on_screen;
 use super::theme::Theme;
+use super::{Command, field};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;
@@ -136,9 +136,10 @@ impl SearchPanel {
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {
             let hint = "Search: name, /regex/, ~letters, dur>1ms, cat:, thread:, process:, arg.key=";
-            let field = TextEdit::singleline(&mut self.text).hint_text(hint).background_color(theme.canvas);
             let width = (ui.available_width() - REST_POINTS).clamp(100.0, FIELD_POINTS);
-            let response = ui.add(field.desired_width(width));
+            let response = field::add(ui, &mut self.text, |field| {
+                field.hint_text(hint).background_color(theme.canvas).desired_width(width)
+            });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Search"));
             if std::mem::take(&mut self.focuses) {
                 response.request_focus();

@@ -4,11 +4,11 @@
 
 use std::sync::Arc;
 
-use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, TextEdit, Ui, WidgetInfo, vec2};
+use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, Panel};
+use super::{Command, Panel, field};
 use crate::base::time::grouped_digits;
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::model::{SourceFile, Sources};
@@ -139,8 +139,9 @@ impl SourcesPanel {
 /// The field of a file, with what is wrong below it; returns whether it was confirmed.
 fn offset_field(ui: &mut Ui, number: usize, name: &str, text: &mut String, theme: &Theme) -> bool {
     ui.vertical(|ui| {
-        let field = TextEdit::singleline(text).id_salt(("offset", number)).desired_width(COLUMN_POINTS);
-        let response = ui.add(field.background_color(theme.canvas));
+        let response = field::add(ui, text, |field| {
+            field.id_salt(("offset", number)).desired_width(COLUMN_POINTS).background_color(theme.canvas)
+        });
         response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Moved by: {name}")));
         if let Err(error) = offset_of(text) {
             ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());

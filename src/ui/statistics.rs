@@ -4,15 +4,15 @@
 use std::fmt::Write;
 use std::sync::Arc;
 
-use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, TextEdit, Ui, vec2};
+use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
 
-use super::Command;
 use super::bars::Bars;
 use super::commands::key_of;
 use super::picker::Purpose;
 use super::questions::{Answer, NameFacts, Question, TimeRange};
 use super::reading_order::on_screen;
 use super::theme::Theme;
+use super::{Command, field};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::model::NameIdx;
@@ -175,9 +175,10 @@ impl StatisticsPanel {
             } else {
                 ui.label(RichText::new(of).color(theme.weak_text));
             }
-            let field = TextEdit::singleline(&mut self.words).hint_text("Filter names");
-            let field = field.desired_width(if is_narrow { 90.0 } else { 160.0 });
-            let response = ui.add(field.background_color(theme.canvas));
+            let width = if is_narrow { 90.0 } else { 160.0 };
+            let response = field::add(ui, &mut self.words, |field| {
+                field.hint_text("Filter names").desired_width(width).background_color(theme.canvas)
+            });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter names"));
             if response.changed() {
                 self.filter();

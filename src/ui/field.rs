@@ -1,0 +1,95 @@
+//! Fields for text of a bounded length. Text beyond the bound is left out, and the window says so: a field lays out all of
+//! its text on one line, and a million letters take seconds and gigabytes.
+
+use std::any::TypeId;
+use std::ops::Range;
+
+use egui::text::CharIndex;
+use egui::{Id, Response, TextBuffer, TextEdit, Ui, Vec2};
+
+/// More than any name, path or query; a line of so many letters is laid out within some milliseconds.
+pub const FIELD_BYTES_MAX: usize = 64 * 1024;
+
+/// Shows a field of one line with a text to be edited. `style` sets all but the text.
+pub fn add(ui: &mut Ui, text: &mut String, style: impl for<'a> FnOnce(TextEdit<'a>) -> TextEdit<'a>) -> Response {
+    show(ui, text, |ui, field| ui.add(style(field)))
+}
+
+/// The same in a size.
+pub fn add_sized(
+    ui: &mut Ui,
+    size: Vec2,
+    text: &mut String,
+    style: impl for<'a> FnOnce(TextEdit<'a>) -> TextEdit<'a>,
+) -> Response {
+    show(ui, text, |ui, field| ui.add_sized(size, style(field)))
+}
+
+/// Whether a field left text out since the last call.
+#[must_use]
+pub fn take_overflow(ctx: &egui::Context) -> bool {
+    ctx.data_mut(|data| data.remove_temp(overflow_id())).unwrap_or(false)
+}
+
+fn show(ui: &mut Ui, text: &mut String, show: impl for<'a> FnOnce(&mut Ui, TextEdit<'a>) -> Response) -> Response {
+    let mut bounded = BoundedText { text, overflows: false };
+    let response = show(ui, TextEdit::singleline(&mut bounded));
+    if bounded.overflows {
+        ui.ctx().data_mut(|data| data.insert_temp(overflow_id(), true));
+        // The line that says so is drawn before most fields.
+        ui.ctx().request_repaint();
+    }
+    response
+}
+
+fn overflow_id() -> Id {
+    Id::unique("text left out by a field")
+}
+
+/// A text that takes no more than [`FIELD_BYTES_MAX`].
+struct BoundedText<'t> {
+    text: &'t mut String,
+    overflows: bool,
+}
+
+impl TextBuffer for BoundedText<'_> {
+    fn is_mutable(&self) -> bool {
+        true
+    }
+
+    fn as_str(&self) -> &str {
+        self.text
+    }
+
+    fn insert_text(&mut self, text: &str, char_index: CharIndex) -> usize {
+        let room = FIELD_BYTES_MAX.saturating_sub(self.text.len());
+        let fitting = &text[..text.floor_char_boundary(room)];
+        self.overflows |= fitting.len() < text.len();
+        self.text.insert_text(fitting, char_index)
+    }
+
+    fn delete_char_range(&mut self, char_range: Range<CharIndex>) {
+        self.text.delete_char_range(char_range);
+    }
+
+    fn type_id(&self) -> TypeId {
+        TypeId::of::<BoundedText<'static>>()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_takes_what_fits_whole_letters_only() {
+        let mut text = "a".repeat(FIELD_BYTES_MAX - 3);
+        let mut bounded = BoundedText { text: &mut text, overflows: false };
+        assert_eq!(bounded.insert_text("b", CharIndex::from(0)), 1);
+        assert!(!bounded.overflows);
+        assert_eq!(bounded.insert_text("\u{e9}\u{e9}", CharIndex::from(1)), 1);
+        assert!(bounded.overflows);
+        assert_eq!(text.len(), FIELD_BYTES_MAX);
+        assert!(text.starts_with("b\u{e9}a"));
+    }
+}
