@@ -17,7 +17,7 @@ const IMPORTS: &[(&str, &[&str])] = &[
     ("synth", &["base", "model", "formats"]),
     ("scene", &["base", "model", "store", "query"]),
     ("render", &["base", "scene"]),
-    ("ui", &["base", "model", "store", "query", "scene", "render"]),
+    ("ui", &["base", "model", "store", "query", "export", "scene", "render"]),
     ("app", &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui"]),
     (
         "cli",

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use super::tasks::{TaskEvent, Wake};
+use crate::export::ExportFormat;
 use crate::ui::picker::Purpose;
 
 /// How a dialog ended.
@@ -44,7 +45,14 @@ pub fn choose(
     }
     let spawned = match purpose {
         Purpose::Open => wait(dialog.pick_files(), purpose, wake),
-        Purpose::Export(_) | Purpose::Table | Purpose::Picture(_) | Purpose::WindowPicture => {
+        Purpose::Export(_)
+        | Purpose::ExportSelected
+        | Purpose::Table
+        | Purpose::Picture(_)
+        | Purpose::WindowPicture => {
+            for (name, endings) in filters(purpose) {
+                dialog = dialog.add_filter(name, &endings);
+            }
             let file = dialog.set_file_name(suggested_name).save_file();
             wait(async { file.await.map(|file| vec![file]) }, purpose, wake)
         }
@@ -52,6 +60,33 @@ pub fn choose(
     if spawned.is_err() {
         failed(TaskEvent::Chosen(Choice::NoDialog(purpose)));
     }
+}
+
+/// The kinds of files that a dialog offers to save, each with the endings of its names: the one that was chosen first.
+fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
+    const FORMATS: [(&str, ExportFormat); 6] = [
+        ("Longspan trace", ExportFormat::NATIVE),
+        ("Chrome JSON", ExportFormat::ChromeJson { gzip: false }),
+        ("Compressed Chrome JSON", ExportFormat::ChromeJson { gzip: true }),
+        ("Perfetto trace", ExportFormat::Perfetto),
+        ("Spans as CSV", ExportFormat::Csv),
+        ("Tables as Parquet", ExportFormat::Parquet { by_process: false }),
+    ];
+    let of_export = |chosen: ExportFormat| {
+        let mut filters = FORMATS.map(|(name, format)| (name, format.endings().collect::<Vec<_>>()));
+        // A stable sort: the others keep their order.
+        filters.sort_by_key(|(_, endings)| endings.first() != Some(&chosen.ending()));
+        filters.to_vec()
+    };
+    let mut filters = match purpose {
+        Purpose::Open => return Vec::new(),
+        Purpose::Export(format) => of_export(format),
+        Purpose::ExportSelected => of_export(ExportFormat::NATIVE),
+        Purpose::Table => vec![("Comma-separated text", vec!["csv"])],
+        Purpose::Picture(_) | Purpose::WindowPicture => vec![("PNG picture", vec!["png"])],
+    };
+    filters.push(("All files", vec!["*"]));
+    filters
 }
 
 fn wait(
@@ -78,4 +113,19 @@ fn has_dialogs() -> bool {
     let bus_in_runtime_folder =
         || std::env::var_os("XDG_RUNTIME_DIR").is_some_and(|folder| PathBuf::from(folder).join("bus").exists());
     std::env::var_os("DBUS_SESSION_BUS_ADDRESS").is_some() || bus_in_runtime_folder()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_dialog_offers_the_chosen_format_first_and_then_every_other_one() {
+        let names = |purpose| filters(purpose).into_iter().map(|(name, _)| name).collect::<Vec<_>>();
+        let perfetto = names(Purpose::Export(ExportFormat::Perfetto));
+        assert_eq!((perfetto[0], perfetto[1], perfetto.len()), ("Perfetto trace", "Longspan trace", 7));
+        let compact = filters(Purpose::Export(ExportFormat::Native { compact: true }));
+        assert_eq!(compact[0], ("Longspan trace", vec!["longspan"]));
+        assert_eq!(names(Purpose::WindowPicture), ["PNG picture", "All files"]);
+    }
 }

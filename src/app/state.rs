@@ -309,12 +309,12 @@ impl App {
     /// Does what the user asked for; returns what only the window can do.
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
-            Command::Choose(Purpose::Export(_)) if !self.can_export() => {
+            Command::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
                 self.set_note("Only what is sorted to its end can be exported.".to_owned());
             }
             Command::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
-                return Some(Effect::Dialog { purpose, suggested_name, folder: self.folder.clone() });
+                return Some(Effect::Dialog { purpose, suggested_name, folder: self.dialog_folder() });
             }
             Command::Write(purpose, path) => self.write(purpose, path),
             Command::Paste => return Some(Effect::Paste),
@@ -402,7 +402,7 @@ impl App {
             if !sources.files().iter().any(|file| is_own(&file.path)) {
                 self.preferences.recent.note(sources);
             }
-            self.folder = sources.files().first().and_then(|file| file.path.parent()).map(PathBuf::from);
+            self.folder = folder_of(sources).or_else(|| self.folder.take());
         }
         let id = self.next_task();
         let tab = &mut self.tabs[self.shown_tab];
@@ -422,12 +422,18 @@ impl App {
     }
 
     fn show_picker(&mut self, purpose: Purpose) {
-        let folder = self.folder.clone().filter(|folder| folder.is_absolute());
-        let folder = folder.or_else(|| std::env::current_dir().ok()).or_else(dirs::home_dir).unwrap_or_default();
+        let folder = self.dialog_folder().or_else(|| std::env::current_dir().ok()).or_else(dirs::home_dir);
+        let folder = folder.unwrap_or_default();
         let picker = Picker::new(purpose, folder, self.suggested_name(purpose));
         let first = picker.first_command();
         self.picker = Some(picker);
         self.act(first);
+    }
+
+    /// The folder that a dialog starts in: that of the trace that is shown, else of the one that was opened last.
+    fn dialog_folder(&self) -> Option<PathBuf> {
+        let shown = self.tab().capture.as_ref().and_then(|capture| folder_of(&capture.sources));
+        shown.or_else(|| self.folder.clone()).filter(|folder| folder.is_dir())
     }
 
     fn suggested_name(&self, purpose: Purpose) -> String {
@@ -439,6 +445,12 @@ impl App {
         self.tasks_started += 1;
         TaskId(self.tasks_started)
     }
+}
+
+/// The folder of the first file that has one: what comes through a pipe has none.
+fn folder_of(sources: &Sources) -> Option<PathBuf> {
+    let file = sources.files().iter().find(|file| !is_own(&file.path))?;
+    Some(std::path::absolute(&file.path).ok()?.parent()?.to_owned())
 }
 
 /// The commands that move the timeline or arrange its rows; returns what is to be done in the background.

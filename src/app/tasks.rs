@@ -15,7 +15,7 @@ use super::tab::TabId;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::output::OutputFile;
-use crate::export::{self, ExportError, ExportOptions, ExportReport};
+use crate::export::{self, ExportError, ExportFormat, ExportOptions, ExportReport};
 use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -23,7 +23,6 @@ use crate::query::flow_chain::{self, FlowChain};
 use crate::render::readback::Pixels;
 use crate::scene::survey::Survey;
 use crate::store::RowIdx;
-use crate::ui::ExportFormat;
 use crate::ui::picker::{Entry, Listing};
 use crate::ui::questions::{Answer, Kind, TimeRange};
 use crate::ui::rows::{Arranged, Arranging};
@@ -144,7 +143,7 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
     running
 }
 
-/// Starts to write a capture, or of [`ExportFormat::Selected`] only `range`, sorted, to `path`; the files that it was loaded from are never written over.
+/// Starts to write a capture, or only `range` of it, sorted, to `path`; the files that it was loaded from are never written over.
 #[must_use]
 pub fn export(
     id: TaskId,
@@ -164,21 +163,7 @@ pub fn export(
     };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let (failed, output) = (Arc::clone(&wake), path.clone());
-    let (format, range) = match format {
-        ExportFormat::Selected => (ExportFormat::of_name(&path), range),
-        whole => (whole, None),
-    };
-    let whole = ExportOptions::whole(match format {
-        ExportFormat::Native | ExportFormat::Selected => export::ExportFormat::Native { compact: false },
-        ExportFormat::Compact => export::ExportFormat::Native { compact: true },
-        ExportFormat::Chrome => {
-            let is_gzip = path.extension().is_some_and(|ending| ending.eq_ignore_ascii_case("gz"));
-            export::ExportFormat::ChromeJson { gzip: is_gzip }
-        }
-        ExportFormat::Perfetto => export::ExportFormat::Perfetto,
-        ExportFormat::Csv => export::ExportFormat::Csv,
-        ExportFormat::Parquet => export::ExportFormat::Parquet { by_process: false },
-    });
+    let whole = ExportOptions::whole(format);
     let (from_ns, to_ns) = (range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns));
     let options = ExportOptions { from_ns, to_ns, ..whole };
     let work = move || {

@@ -5,8 +5,7 @@ use super::tasks::TaskEvent;
 use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::export::{self, ExportOptions};
-use crate::ui::ExportFormat;
+use crate::export::{self, ExportFormat, ExportOptions};
 use crate::ui::picker::Purpose;
 use crate::ui::progress::bytes_text;
 
@@ -17,7 +16,8 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot.clone(), "two".into(), false);
     let mut exported = |format, options: ExportOptions| {
-        let (output, expected) = (folder.path().join("output"), folder.path().join("expected"));
+        let name = format!("output.{}", options.format.ending());
+        let (output, expected) = (folder.path().join(name), folder.path().join("expected"));
         driven.app.take(TaskEvent::Chosen(Choice::Chosen(Purpose::Export(format), vec![output.clone()])));
         driven.finish_tasks();
         let (cancel, progress) = (Cancel::default(), Progress::default());
@@ -28,26 +28,61 @@ fn an_export_carries_the_store_unless_it_is_to_be_compact() {
         assert!(driven.app.note().starts_with(&told), "{}", driven.app.note());
         written.len()
     };
-    let native = |compact| ExportOptions::whole(export::ExportFormat::Native { compact });
-    let carrying = exported(ExportFormat::Native, native(false));
-    let compact = exported(ExportFormat::Compact, native(true));
+    let native = |compact| ExportFormat::Native { compact };
+    let carrying = exported(native(false), ExportOptions::whole(native(false)));
+    let compact = exported(native(true), ExportOptions::whole(native(true)));
     assert!(compact < carrying, "{compact} and {carrying} bytes");
-    exported(ExportFormat::Perfetto, ExportOptions::whole(export::ExportFormat::Perfetto));
+    exported(ExportFormat::Perfetto, ExportOptions::whole(ExportFormat::Perfetto));
 }
 
 #[test]
-fn the_name_of_a_selected_time_asks_for_any_format_that_the_menu_has() {
-    for format in
-        [ExportFormat::Native, ExportFormat::Chrome, ExportFormat::Perfetto, ExportFormat::Csv, ExportFormat::Parquet]
-    {
+fn a_name_without_an_ending_gets_one_and_replaces_no_file_that_was_not_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut driven = Driven::new();
+    driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
+    let mut write = |purpose, name: &str| {
+        driven.app.take(TaskEvent::Chosen(Choice::Chosen(purpose, vec![folder.path().join(name)])));
+        driven.finish_tasks();
+        driven.app.message().map(str::to_owned)
+    };
+    let export = Purpose::Export(ExportFormat::NATIVE);
+    assert_eq!(write(export, "c"), None);
+    assert_eq!(write(export, "c.json"), None);
+    assert_eq!(write(Purpose::Table, "table"), None);
+    let mut names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    names.sort();
+    assert_eq!(names, ["c.json", "c.longspan", "table.csv"]);
+    assert!(std::fs::read_to_string(folder.path().join("c.json")).unwrap().starts_with(['[', '{']));
+    for (purpose, name, said) in [
+        (export, "c", "c.longspan: is there already"),
+        (export, "c.csv.gz", "c.csv.gz: only .json can be written compressed"),
+        (Purpose::Table, "table", "table.csv: is there already"),
+        (Purpose::WindowPicture, "w.jpg", "w.jpg: Pictures are written as PNG"),
+    ] {
+        let message = write(purpose, name).unwrap_or_default();
+        assert!(message.contains(said), "{name}: {message}");
+    }
+}
+
+#[test]
+fn every_name_that_is_offered_asks_for_the_format_that_was_chosen() {
+    for format in [
+        ExportFormat::NATIVE,
+        ExportFormat::ChromeJson { gzip: false },
+        ExportFormat::ChromeJson { gzip: true },
+        ExportFormat::Perfetto,
+        ExportFormat::Csv,
+        ExportFormat::Parquet { by_process: false },
+    ] {
         let name = Purpose::Export(format).suggested_name("trace");
-        assert_eq!(ExportFormat::of_name(name.as_ref()), format, "{name}");
+        assert_eq!(ExportFormat::of_name(name.as_ref()), Ok(Some(format)), "{name}");
     }
 }
 
 #[test]
 fn names_that_are_offered_keep_two_exports_of_one_capture_apart() {
-    let names = [ExportFormat::Native, ExportFormat::Compact, ExportFormat::Selected]
-        .map(|format| Purpose::Export(format).suggested_name("trace.json.gz"));
+    let compact = Purpose::Export(ExportFormat::Native { compact: true });
+    let names = [Purpose::Export(ExportFormat::NATIVE), compact, Purpose::ExportSelected]
+        .map(|purpose| purpose.suggested_name("trace.json.gz"));
     assert_eq!(names, ["trace-sorted.longspan", "trace-compact.longspan", "trace-selected.longspan"]);
 }

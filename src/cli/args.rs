@@ -8,13 +8,13 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowCaptureFormat, LowColorBy, LowCommand, LowCommon, LowExport,
-    LowExportFormat, LowFilter, LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRows, LowSpans, LowSynth,
-    LowTheme, LowWindow,
+    LowArgs, LowCacheAction, LowCapture, LowColorBy, LowCommand, LowCommon, LowExport, LowFilter, LowFormat, LowHues,
+    LowOffsets, LowProgress, LowRange, LowRender, LowRows, LowSpans, LowSynth, LowTheme, LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Memory;
 use crate::export::ExportFormat;
+use crate::export::format::ends_in_gz;
 use crate::export::output::STDOUT;
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
@@ -129,7 +129,7 @@ pub struct Synth {
     pub depth: u16,
     pub disorder: f64,
     pub seed: u64,
-    pub format: LowCaptureFormat,
+    pub format: ExportFormat,
 }
 
 impl Command {
@@ -179,7 +179,7 @@ impl Command {
             }
             Some(LowCommand::Synth(low)) => {
                 let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
-                let format = format.unwrap_or_else(|| format_of(&output));
+                let format = generated_format(&output, format)?;
                 let output = to_write(output);
                 Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
             }
@@ -320,68 +320,47 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
     text.map(compile).transpose()
 }
 
-/// The extension of a file's name in small letters, without that of a compression.
-fn extension_of(output: &Path) -> String {
-    let extension = |path: &Path| path.extension().map(OsStr::to_ascii_lowercase);
-    let name = match extension(output) {
-        Some(last) if last == "gz" => extension(&output.with_extension("")),
-        last => last,
-    };
-    name.unwrap_or_default().to_string_lossy().into_owned()
-}
-
-/// Whether a file's name asks for compression.
-pub fn ends_in_gz(output: &Path) -> bool {
-    output.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"))
-}
-
-/// The format that a file's name asks for.
-fn format_of(output: &Path) -> LowCaptureFormat {
-    match &*extension_of(output) {
-        "json" => LowCaptureFormat::Chrome,
-        "pftrace" | "perfetto-trace" if !ends_in_gz(output) => LowCaptureFormat::Perfetto,
-        _ => LowCaptureFormat::Native,
-    }
-}
-
-/// The names that ask for a format.
-const EXPORT_ENDINGS: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
-
-/// The format that was asked for, or that the name of the output asks for; the native one for any other name.
+/// The format of an export: the one of the option, else the one that the name of the output asks for, else the native one.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, .. } = low;
-    let is_gzip = ends_in_gz(output);
-    let is_packed = is_gzip || extension_of(output) == "zst";
-    let by_name = || {
-        Ok(match &*extension_of(output) {
-            "json" => LowExportFormat::Chrome,
-            // What opened it would find another format than its name says.
-            _ if is_packed => {
-                let output = output.display();
-                let message = format!(
-                    "{output}: only .json can be written compressed: give a name that ends in {EXPORT_ENDINGS}, or a --format"
-                );
-                return Err(CliError::Usage(message));
-            }
-            "pftrace" | "perfetto-trace" => LowExportFormat::Perfetto,
-            "csv" => LowExportFormat::Csv,
-            "parquet" => LowExportFormat::Parquet,
-            _ => LowExportFormat::Native,
-        })
-    };
-    let format = format.map_or_else(by_name, Ok)?;
-    if by_process && format != LowExportFormat::Parquet {
-        return Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()));
+    let format = written_format(output, format)?;
+    match format {
+        ExportFormat::Native { .. } if compact => Ok(ExportFormat::Native { compact }),
+        ExportFormat::Parquet { .. } if by_process => Ok(ExportFormat::Parquet { by_process }),
+        _ if by_process => {
+            Err(CliError::Usage("--by-process is for --format parquet: other formats are one file".to_owned()))
+        }
+        _ if compact => {
+            Err(CliError::Usage("--compact is for --format native: other formats carry no store".to_owned()))
+        }
+        _ => Ok(format),
     }
-    if compact && format != LowExportFormat::Native {
-        return Err(CliError::Usage("--compact is for --format native: other formats carry no store".to_owned()));
+}
+
+/// The format of a generated capture, which holds more than some formats can.
+fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
+    match written_format(output, given)? {
+        format @ (ExportFormat::Csv | ExportFormat::Parquet { .. }) => Err(CliError::Usage(format!(
+            "{}: {} is not generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
+            output.display(),
+            format.label()
+        ))),
+        format => Ok(format),
     }
-    Ok(match format {
-        LowExportFormat::Native => ExportFormat::Native { compact },
-        LowExportFormat::Chrome => ExportFormat::ChromeJson { gzip: is_gzip },
-        LowExportFormat::Perfetto => ExportFormat::Perfetto,
-        LowExportFormat::Csv => ExportFormat::Csv,
-        LowExportFormat::Parquet => ExportFormat::Parquet { by_process },
+}
+
+/// The format that is given, else the one that the name of the output asks for, else the native one.
+fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
+    Ok(match given {
+        Some(LowFormat::Native) => ExportFormat::NATIVE,
+        Some(LowFormat::Chrome) => ExportFormat::ChromeJson { gzip: ends_in_gz(output) },
+        Some(LowFormat::Perfetto) => ExportFormat::Perfetto,
+        Some(LowFormat::Csv) => ExportFormat::Csv,
+        Some(LowFormat::Parquet) => ExportFormat::Parquet { by_process: false },
+        None => {
+            let named = ExportFormat::of_name(output);
+            named.map_err(|error| CliError::Usage(format!("{error}, or a --format")))?.unwrap_or(ExportFormat::NATIVE)
+        }
     })
 }
 

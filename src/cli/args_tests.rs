@@ -3,6 +3,7 @@
 use clap::Parser;
 
 use super::*;
+use crate::export::format::ENDINGS_TEXT;
 
 fn command(words: &str) -> Result<Command, CliError> {
     let low = LowArgs::try_parse_from(words.split(' ')).map_err(|error| CliError::Usage(error.to_string()))?;
@@ -63,10 +64,10 @@ fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refu
     }
     for name in ["b.gz", "b.pftrace.gz", "b.csv.gz", "b.longspan.gz", "b.json.zst"] {
         let Err(CliError::Usage(message)) = export(name) else { panic!("{name} was taken") };
-        assert!(message.starts_with(&format!("{name}: ")) && message.contains(EXPORT_ENDINGS), "{message}");
+        assert!(message.starts_with(&format!("{name}: ")) && message.contains(ENDINGS_TEXT), "{message}");
     }
     // Each that is named is taken.
-    for ending in EXPORT_ENDINGS.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
+    for ending in ENDINGS_TEXT.split([',', ' ']).filter(|ending| ending.starts_with('.')) {
         assert!(export(&format!("b{ending}")).is_ok(), "{ending}");
     }
 }

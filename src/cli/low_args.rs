@@ -3,6 +3,7 @@
 
 use std::path::PathBuf;
 
+use clap::builder::{PossibleValuesParser, TypedValueParser};
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::units::{SizeArg, TimeArg};
@@ -212,20 +213,9 @@ impl LowRowFormat {
     }
 }
 
-/// A format that captures are written in.
+/// A format that files are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LowCaptureFormat {
-    /// Longspan's own: chunked, compressed, indexed
-    Native,
-    /// Chrome trace JSON; compressed if the file's name ends in .gz
-    Chrome,
-    /// Perfetto's protobuf
-    Perfetto,
-}
-
-/// A format that exports are written in.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LowExportFormat {
+pub enum LowFormat {
     /// Longspan's own: chunked, compressed, indexed
     Native,
     /// Chrome trace JSON; compressed if the file's name ends in .gz
@@ -247,7 +237,7 @@ pub struct LowExport {
     pub output: PathBuf,
     /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet, else native]
     #[arg(long)]
-    pub format: Option<LowExportFormat>,
+    pub format: Option<LowFormat>,
     #[command(flatten)]
     pub range: LowRange,
     /// Only tracks whose name, process name or id has a match of this regular expression
@@ -312,8 +302,8 @@ pub struct LowSynth {
     #[arg(long, value_name = "N", default_value = "1")]
     pub seed: u64,
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
-    #[arg(long)]
-    pub format: Option<LowCaptureFormat>,
+    #[arg(long, value_parser = generated_format())]
+    pub format: Option<LowFormat>,
 }
 
 #[derive(Debug, Args)]
@@ -359,6 +349,13 @@ pub struct LowBench {
     pub size: SizeArg,
     #[command(flatten)]
     pub common: LowCommon,
+}
+
+/// The formats of `synth`: the others cannot hold a whole capture in one file.
+fn generated_format() -> impl TypedValueParser<Value = LowFormat> {
+    let formats = [LowFormat::Native, LowFormat::Chrome, LowFormat::Perfetto];
+    let names = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
+    names.try_map(|name| LowFormat::from_str(&name, false))
 }
 
 fn offset(text: &str) -> Result<(String, i64), String> {

@@ -6,8 +6,8 @@ use flate2::Compression;
 use flate2::write::GzEncoder;
 
 use super::CliError;
-use super::args::{Synth as Wanted, ends_in_gz};
-use super::low_args::LowCaptureFormat;
+use super::args::Synth as Wanted;
+use crate::export::ExportFormat;
 use crate::export::output::OutputFile;
 use crate::formats::native::write::WriteError;
 use crate::model::Sources;
@@ -26,20 +26,23 @@ pub fn write(wanted: &Wanted) -> Result<(), CliError> {
     let failed = |source| CliError::Generated { path: wanted.output.clone(), source };
     let mut file = OutputFile::create(&wanted.output, &Sources::default())?;
     match wanted.format {
-        LowCaptureFormat::Native => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
-        LowCaptureFormat::Chrome if ends_in_gz(&wanted.output) => {
+        ExportFormat::Native { .. } => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
+        ExportFormat::ChromeJson { gzip: true } => {
             let gzip = BufWriter::new(GzEncoder::new(file.writer(), Compression::fast()));
             let written = write::write_chrome_json(&synth, gzip)
                 .and_then(|gzip| gzip.into_inner().map_err(IntoInnerError::into_error)?.finish());
             written.map(drop).map_err(|source| failed(WriteError::Io(source)))?;
         }
-        LowCaptureFormat::Chrome => {
+        ExportFormat::ChromeJson { gzip: false } => {
             write::write_chrome_json(&synth, file.writer())
                 .map(drop)
                 .map_err(|source| failed(WriteError::Io(source)))?;
         }
-        LowCaptureFormat::Perfetto => {
+        ExportFormat::Perfetto => {
             write::write_perfetto(&synth, file.writer()).map(drop).map_err(|source| failed(WriteError::Io(source)))?;
+        }
+        ExportFormat::Csv | ExportFormat::Parquet { .. } => {
+            return Err(CliError::Usage(format!("{} is not generated", wanted.format.label())));
         }
     }
     file.publish()?;

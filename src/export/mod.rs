@@ -8,6 +8,7 @@ mod async_spans;
 pub mod chrome_json;
 pub mod csv;
 pub mod excerpt;
+pub mod format;
 pub mod native;
 pub mod output;
 pub mod parquet;
@@ -27,48 +28,9 @@ use crate::model::{Event, EventKind, Sources};
 use crate::query::Snapshot;
 
 use excerpt::Excerpt;
+pub use format::ExportFormat;
 use output::{OutputFile, OutputFolder};
 use rows::ExportRows;
-
-/// What to write.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// A sorted capture of our own, which loses nothing.
-    Native {
-        /// Whether the whole of a capture is written without its store: in less than half the bytes, but whoever opens it
-        /// first waits until it is nested and indexed again.
-        compact: bool,
-    },
-    /// Chrome JSON, which most viewers read; losses are not in it.
-    ChromeJson {
-        /// Whether it is compressed.
-        gzip: bool,
-    },
-    /// Perfetto's own protobuf; losses and arguments of samples are not in it.
-    Perfetto,
-    /// The spans alone, as comma-separated text; see [`csv`].
-    Csv,
-    /// A folder of tables for databases; see [`parquet`].
-    Parquet {
-        /// Whether each process has files of its own.
-        by_process: bool,
-    },
-}
-
-impl ExportFormat {
-    /// Its name, for a person.
-    #[must_use]
-    pub fn label(self) -> &'static str {
-        match self {
-            Self::Native { .. } => "a Longspan capture",
-            Self::ChromeJson { gzip: false } => "Chrome JSON",
-            Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
-            Self::Perfetto => "a Perfetto capture",
-            Self::Csv => "comma-separated text",
-            Self::Parquet { .. } => "Parquet tables",
-        }
-    }
-}
 
 /// What to export, and how.
 #[derive(Debug, Clone)]

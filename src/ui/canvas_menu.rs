@@ -9,7 +9,7 @@ use super::places::Places;
 use super::reading_order::on_screen;
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, ExportFormat, MarkCommand, Panel, Step, gutter, menu};
+use super::{Command, MarkCommand, Panel, Step, gutter, menu};
 use crate::base::time::duration_text;
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
@@ -114,7 +114,7 @@ fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
 }
 
 fn of_range((from_ns, to_ns): (i64, i64)) -> Section {
-    let export = Command::Choose(Purpose::Export(ExportFormat::Selected));
+    let export = Command::Choose(Purpose::ExportSelected);
     let choices = vec![
         choice("Zoom to this time", "Fit selection", Command::Step(Step::Selection)),
         choice("Statistics of this time", "Statistics", Command::Show(Panel::Statistics)),

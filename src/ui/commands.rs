@@ -6,7 +6,8 @@ use egui::{Key, KeyboardShortcut, Modifiers, Response};
 use super::marks::RulerOrigin;
 use super::navigation::{Navigation, Wheel};
 use super::picker::Purpose;
-use super::{Command, ExportFormat, MarkCommand, Panel, PictureSize, RowCommand, Step, TabCommand};
+use super::{Command, MarkCommand, Panel, PictureSize, RowCommand, Step, TabCommand};
+use crate::export::ExportFormat;
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -226,16 +227,16 @@ pub const TABLE: &[Entry] = &[
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::OpenDemo),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tabs(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Native))
+        Command::Choose(Purpose::Export(ExportFormat::NATIVE))
     })
     .section()
     .hint("With its index: opens in half the time, takes two to ten times the room"),
     entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Compact))
+        Command::Choose(Purpose::Export(ExportFormat::Native { compact: true }))
     })
     .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes"),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Chrome))
+        Command::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false }))
     }),
     entry(Menu::File, "Export as Perfetto trace...", &[], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Perfetto))
@@ -244,10 +245,10 @@ pub const TABLE: &[Entry] = &[
         Command::Choose(Purpose::Export(ExportFormat::Csv))
     }),
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Parquet))
+        Command::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false }))
     }),
     entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Selected))
+        Command::Choose(Purpose::ExportSelected)
     }),
     entry(Menu::File, "Export picture...", &[ctrl_shift(Key::S)], When::Capture, |_| {
         Command::Choose(Purpose::Picture(PictureSize::AsShown))

@@ -48,7 +48,7 @@ mod typed_ahead;
 mod unsorted;
 pub mod welcome;
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use self::marks::RulerOrigin;
@@ -290,55 +290,4 @@ pub enum PictureSize {
     AsShown,
     /// Twice as many across and down: for print, and for screens with finer pixels.
     Doubled,
-}
-
-/// In which format the sorted capture is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ExportFormat {
-    /// Longspan's own, with the sorted store.
-    Native,
-    /// The same without the store: less than half the bytes, but whoever opens it waits until it is nested and indexed again.
-    Compact,
-    /// Chrome JSON.
-    Chrome,
-    /// Perfetto's protobuf.
-    Perfetto,
-    /// The spans as comma-separated text.
-    Csv,
-    /// A folder of tables for databases.
-    Parquet,
-    /// Only the selected time, in the format that the name of the file asks for.
-    Selected,
-}
-
-impl ExportFormat {
-    /// What the name of a file asks for.
-    #[must_use]
-    pub fn of_name(path: &Path) -> Self {
-        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
-        let ends = |ending: &str| name.ends_with(ending);
-        if ends(".json") || ends(".json.gz") {
-            Self::Chrome
-        } else if ends(".pftrace") || ends(".perfetto-trace") {
-            Self::Perfetto
-        } else if ends(".csv") {
-            Self::Csv
-        } else if ends(".parquet") {
-            Self::Parquet
-        } else {
-            Self::Native
-        }
-    }
-
-    /// The usual ending of its files.
-    #[must_use]
-    pub fn extension(self) -> &'static str {
-        match self {
-            Self::Native | Self::Compact | Self::Selected => "longspan",
-            Self::Chrome => "json",
-            Self::Perfetto => "pftrace",
-            Self::Csv => "csv",
-            Self::Parquet => "parquet",
-        }
-    }
 }

@@ -6,7 +6,8 @@ use egui::{RichText, Ui};
 
 use super::errors::MIDDLE;
 use super::theme::Theme;
-use super::{Command, ExportFormat, PictureSize};
+use super::{Command, PictureSize, field};
+use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::scene::labels::shown;
 
@@ -17,6 +18,8 @@ pub enum Purpose {
     Open,
     /// To be written.
     Export(ExportFormat),
+    /// To be written with the selected time only, in the format that the name of the file asks for.
+    ExportSelected,
     /// To be written with the table of statistics.
     Table,
     /// To be written with a picture of the timeline.
@@ -31,8 +34,9 @@ impl Purpose {
     pub fn title(self) -> &'static str {
         match self {
             Self::Open => "Open a trace, or several on one timeline",
-            Self::Export(ExportFormat::Compact) => "Export the sorted trace, compact",
+            Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
             Self::Export(_) => "Export the sorted trace",
+            Self::ExportSelected => "Export the selected time",
             Self::Table => "Save the statistics",
             Self::Picture(_) => "Save a picture of the timeline",
             Self::WindowPicture => "Save a picture of the window",
@@ -50,14 +54,11 @@ impl Purpose {
             Self::Table => format!("{stem}-statistics.csv"),
             Self::Picture(_) => format!("{stem}.png"),
             Self::WindowPicture => format!("{stem}-window.png"),
-            Self::Export(format) => {
-                let what = match format {
-                    ExportFormat::Selected => "selected",
-                    ExportFormat::Compact => "compact",
-                    _ => "sorted",
-                };
-                format!("{stem}-{what}.{}", format.extension())
+            Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),
+            Self::Export(format @ ExportFormat::Native { compact: true }) => {
+                format!("{stem}-compact.{}", format.ending())
             }
+            Self::Export(format) => format!("{stem}-sorted.{}", format.ending()),
         }
     }
 }
@@ -114,7 +115,7 @@ impl Picker {
         let mut commands = Vec::new();
         let verb = match self.purpose {
             Purpose::Open => "Open",
-            Purpose::Export(_) => "Export",
+            Purpose::Export(_) | Purpose::ExportSelected => "Export",
             Purpose::Table | Purpose::Picture(_) | Purpose::WindowPicture => "Save",
         };
         let frame = egui::Frame::window(ui.style());
@@ -126,9 +127,9 @@ impl Picker {
             self.show_folder(ui, theme, &mut commands);
             self.show_entries(ui, theme, &mut commands);
             ui.add_space(4.0);
-            let field =
-                egui::TextEdit::singleline(&mut self.path_text).hint_text("Name or path").desired_width(f32::INFINITY);
-            let typed = ui.add(field);
+            let typed = field::add(ui, &mut self.path_text, |field| {
+                field.hint_text("Name or path").desired_width(f32::INFINITY)
+            });
             typed.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Name or path"));
             if !std::mem::replace(&mut self.was_shown, true) {
                 typed.request_focus();

@@ -6,39 +6,54 @@ use std::path::{Path, PathBuf};
 use super::App;
 use crate::app::picture::TimelinePicture;
 use crate::app::tasks::{self, file_name};
+use crate::export::ExportFormat;
+use crate::export::format::with_ending;
 use crate::model::Sources;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
+use crate::ui::PictureSize;
 use crate::ui::picker::Purpose;
-use crate::ui::{ExportFormat, PictureSize};
+use crate::ui::questions::TimeRange;
 
 impl App {
-    /// Writes what a file was chosen for.
+    /// Writes what a file was chosen for. An ending of its name decides the format; a name without one gets one.
     pub(super) fn write(&mut self, purpose: Purpose, path: PathBuf) {
         self.picker = None;
-        match purpose {
-            Purpose::Open => self.open(Sources::from(&path)),
-            Purpose::Export(format) => self.export(format, path),
-            Purpose::Table => {
+        let written = match purpose {
+            Purpose::Open => {
+                self.open(Sources::from(&path));
+                Ok(())
+            }
+            Purpose::Export(format) => self.export(format, None, &path),
+            Purpose::ExportSelected => {
+                let range = self.tab().capture.as_ref().and_then(|capture| capture.timeline.range());
+                self.export(ExportFormat::NATIVE, range, &path)
+            }
+            Purpose::Table => named(path, "csv", "The statistics are comma-separated text").map(|path| {
                 let tab = self.tab();
                 tasks::write_text(path, tab.panels.statistics_csv(), self.shown_sources(), &tab.wake);
-            }
-            Purpose::Picture(size) => self.draw(size, &path),
-            Purpose::WindowPicture => {
+            }),
+            Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
+            Purpose::WindowPicture => named(path, "png", PICTURES).map(|path| {
                 self.set_note(format!("Drawing {}...", file_name(&path)));
                 self.window_picture = Some(path);
-            }
+            }),
+        };
+        if let Err(message) = written {
+            self.tab_mut().message = Some(("The file could not be written", message));
         }
     }
 
-    fn export(&mut self, format: ExportFormat, path: PathBuf) {
+    fn export(&mut self, chosen: ExportFormat, range: TimeRange, path: &Path) -> Result<(), String> {
+        let (named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
+        check_free(path, &named)?;
         let id = self.next_task();
         let tab = &mut self.tabs[self.shown_tab];
         if let Some(capture) = &tab.capture {
             let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
-            let range = capture.timeline.range();
-            tab.running = Some(tasks::export(id, snapshot, sources, format, range, path, &tab.wake));
+            tab.running = Some(tasks::export(id, snapshot, sources, format, range, named, &tab.wake));
         }
+        Ok(())
     }
 
     /// Where the frame that comes is to be written as a picture, if that was asked for; it is asked for once.
@@ -66,4 +81,27 @@ impl App {
             tab.note = format!("Drawing {}...", file_name(path));
         }
     }
+}
+
+const PICTURES: &str = "Pictures are written as PNG";
+
+/// A path whose name ends in `ending`, which a name without an ending gets.
+fn named(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
+    match path.extension() {
+        Some(last) if last.eq_ignore_ascii_case(ending) => Ok(path),
+        Some(_) => Err(format!("{}: {format}: give a name that ends in .{ending}", path.display())),
+        None => {
+            let named = with_ending(path.clone(), ending);
+            check_free(&path, &named)?;
+            Ok(named)
+        }
+    }
+}
+
+/// Refuses to replace a file that the user has not named: a dialog asks only about the name that was typed.
+fn check_free(typed: &Path, named: &Path) -> Result<(), String> {
+    if typed != named && named.exists() {
+        return Err(format!("{}: is there already; give its whole name to replace it", named.display()));
+    }
+    Ok(())
 }

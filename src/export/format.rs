@@ -1,0 +1,182 @@
+//! The formats of exports, and the one function that reads a format from the name of a file. Writes nothing.
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+/// The format of an export.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ExportFormat {
+    /// A sorted capture of our own, which loses nothing.
+    Native {
+        /// Whether the whole of a capture is written without its store: in less than half the bytes, but whoever opens it
+        /// first waits until it is nested and indexed again.
+        compact: bool,
+    },
+    /// Chrome JSON, which most viewers read; losses are not in it.
+    ChromeJson {
+        /// Whether it is compressed.
+        gzip: bool,
+    },
+    /// Perfetto's own protobuf; losses and arguments of samples are not in it.
+    Perfetto,
+    /// The spans alone, as comma-separated text; see [`super::csv`].
+    Csv,
+    /// A folder of tables for databases; see [`super::parquet`].
+    Parquet {
+        /// Whether each process has files of its own.
+        by_process: bool,
+    },
+}
+
+/// The endings of names, without the dot, each with its format. The first of a format is its usual one.
+const ENDINGS: &[(&str, ExportFormat)] = &[
+    ("longspan", ExportFormat::Native { compact: false }),
+    ("json", ExportFormat::ChromeJson { gzip: false }),
+    ("json.gz", ExportFormat::ChromeJson { gzip: true }),
+    ("pftrace", ExportFormat::Perfetto),
+    ("perfetto-trace", ExportFormat::Perfetto),
+    ("csv", ExportFormat::Csv),
+    ("parquet", ExportFormat::Parquet { by_process: false }),
+];
+
+/// The endings of compressed files. Only Chrome JSON is written compressed.
+const PACKED: &[&str] = &["gz", "zst"];
+
+/// [`ENDINGS`], for messages.
+pub const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
+
+/// The name of a compressed file of a format that is not written compressed.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: only .json can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
+pub struct PackedName {
+    /// The name.
+    pub path: PathBuf,
+}
+
+impl ExportFormat {
+    /// The format of an export that asks for no other.
+    pub const NATIVE: Self = Self::Native { compact: false };
+
+    /// The format that the name of a file asks for; `None` if the name has no ending of [`ENDINGS_TEXT`].
+    ///
+    /// # Errors
+    /// [`PackedName`] if the name asks for a compressed file that cannot be written: what opened it would find another
+    /// format than its name says.
+    pub fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
+        let ends_in = |ending: &str| {
+            let stem = name.strip_suffix(ending).and_then(|rest| rest.strip_suffix('.'));
+            stem.is_some_and(|stem| !stem.is_empty())
+        };
+        if let Some((_, format)) = ENDINGS.iter().find(|(ending, _)| ends_in(ending)) {
+            return Ok(Some(*format));
+        }
+        if PACKED.iter().any(|ending| ends_in(ending)) {
+            return Err(PackedName { path: path.to_owned() });
+        }
+        Ok(None)
+    }
+
+    /// The file and the format of an export that was chosen as `self` and given a name: an ending of the name decides, and
+    /// a name without one gets that of `self`.
+    ///
+    /// # Errors
+    /// As [`ExportFormat::of_name`].
+    pub fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
+        Ok(match Self::of_name(&path)? {
+            None => (with_ending(path, self.ending()), self),
+            // The name knows nothing of variants.
+            Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
+            Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
+            Some(named) => (path, named),
+        })
+    }
+
+    /// The usual ending of its files, without the dot.
+    #[must_use]
+    pub fn ending(self) -> &'static str {
+        self.endings().next().unwrap_or_default()
+    }
+
+    /// The endings of its files, without the dot.
+    pub fn endings(self) -> impl Iterator<Item = &'static str> {
+        let alike = move |format: Self| match (self, format) {
+            (Self::Native { .. }, Self::Native { .. }) | (Self::Parquet { .. }, Self::Parquet { .. }) => true,
+            (chosen, format) => chosen == format,
+        };
+        ENDINGS.iter().filter(move |(_, format)| alike(*format)).map(|(ending, _)| *ending)
+    }
+
+    /// Its name, for a person.
+    #[must_use]
+    pub fn label(self) -> &'static str {
+        match self {
+            Self::Native { .. } => "a Longspan capture",
+            Self::ChromeJson { gzip: false } => "Chrome JSON",
+            Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
+            Self::Perfetto => "a Perfetto capture",
+            Self::Csv => "comma-separated text",
+            Self::Parquet { .. } => "Parquet tables",
+        }
+    }
+}
+
+/// Whether the name of a file asks for compression.
+#[must_use]
+pub fn ends_in_gz(path: &Path) -> bool {
+    path.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"))
+}
+
+/// The same path with a dot and an ending after its name.
+#[must_use]
+pub fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
+    let mut text = OsString::from(path);
+    text.push(".");
+    text.push(ending);
+    text.into()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NATIVE: ExportFormat = ExportFormat::NATIVE;
+
+    #[test]
+    fn the_endings_of_messages_are_those_of_the_table() {
+        let named = ENDINGS_TEXT.split([',', ' ']).filter_map(|word| word.strip_prefix('.')).collect::<Vec<_>>();
+        assert_eq!(named, ENDINGS.iter().map(|(ending, _)| *ending).collect::<Vec<_>>());
+        for (ending, format) in ENDINGS {
+            assert_eq!(ExportFormat::of_name(format!("a.{ending}").as_ref()), Ok(Some(*format)), "{ending}");
+            assert!(format.endings().any(|known| known == *ending), "{ending}");
+        }
+    }
+
+    #[test]
+    fn a_name_without_an_ending_gets_one_and_any_other_decides() {
+        let compact = ExportFormat::Native { compact: true };
+        let gzip = ExportFormat::ChromeJson { gzip: true };
+        for (chosen, name, expected, format) in [
+            (NATIVE, "c", "c.longspan", NATIVE),
+            (NATIVE, "c.v2", "c.v2.longspan", NATIVE),
+            (NATIVE, "c.", "c..longspan", NATIVE),
+            (NATIVE, ".json", ".json.longspan", NATIVE),
+            (compact, "c.longspan", "c.longspan", compact),
+            (compact, "c.JSON", "c.JSON", ExportFormat::ChromeJson { gzip: false }),
+            (NATIVE, "c.json.gz", "c.json.gz", gzip),
+            (gzip, "c", "c.json.gz", gzip),
+            (ExportFormat::Perfetto, "c.perfetto-trace", "c.perfetto-trace", ExportFormat::Perfetto),
+            (
+                ExportFormat::Parquet { by_process: true },
+                "c.parquet",
+                "c.parquet",
+                ExportFormat::Parquet { by_process: true },
+            ),
+        ] {
+            assert_eq!(chosen.for_name(name.into()), Ok((expected.into(), format)), "{name}");
+        }
+        for name in ["c.csv.gz", "c.gz", "c.pftrace.zst", "C.CSV.GZ"] {
+            assert_eq!(NATIVE.for_name(name.into()), Err(PackedName { path: name.into() }));
+        }
+    }
+}
