@@ -9,6 +9,9 @@ use crate::model::{SourceFile, Sources};
 /// So many are offered again.
 const RECENT_MAX: usize = 12;
 
+/// A capture of more files is not offered again: the preferences are read at each start and written at each change.
+const FILES_MAX: usize = 256;
+
 /// The captures that were opened last, the last one first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 #[serde(from = "Vec<Entry>", into = "Vec<Entry>")]
@@ -23,6 +26,9 @@ impl Recent {
 
     /// Takes note of a capture that is opened. A path that is no text cannot be kept in JSON: such a capture is left out.
     pub fn note(&mut self, sources: &Sources) {
+        if sources.files().len() > FILES_MAX {
+            return;
+        }
         let absolute = |file: &SourceFile| {
             let path = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
             path.to_str().is_some().then_some(SourceFile { path, offset_ns: file.offset_ns })

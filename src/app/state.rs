@@ -2,11 +2,13 @@
 //! no system window, so that it outlives both and a test can drive it.
 
 mod answers;
-mod copied;
+pub mod copied;
 mod mend;
 mod written;
 
 use std::path::PathBuf;
+
+use copied::Chosen;
 
 use super::AppOptions;
 use super::capture::OpenCapture;
@@ -255,13 +257,19 @@ impl App {
 
     /// Opens files as one capture. Folders among them are left out, and that is said.
     pub fn open_files(&mut self, files: &[PathBuf]) {
-        let (folders, mut chosen): (Vec<PathBuf>, Vec<PathBuf>) = files.iter().cloned().partition(|path| path.is_dir());
-        if chosen.is_empty() {
-            chosen.extend(folders.first().cloned());
+        self.open_chosen(Chosen::new(files.to_owned()));
+    }
+
+    /// The same with what was looked up already.
+    fn open_chosen(&mut self, chosen: Chosen) {
+        let Chosen { mut files, folders } = chosen;
+        let left_out = folders.first().filter(|_| !files.is_empty()).cloned();
+        if files.is_empty() {
+            files.extend(folders.into_iter().take(1));
         }
-        self.open(Sources::unmoved(chosen));
-        if let Some(folder) = folders.first().filter(|_| folders.len() < files.len()) {
-            self.set_note(format!("{} is a folder, and was left out.", file_name(folder)));
+        self.open(Sources::unmoved(files));
+        if let Some(folder) = left_out {
+            self.set_note(format!("{} is a folder, and was left out.", file_name(&folder)));
         }
     }
 
@@ -318,7 +326,7 @@ impl App {
             }
             Command::Write(purpose, path) => self.write(purpose, path),
             Command::Paste => return Some(Effect::Paste),
-            Command::OpenPasted(text) => self.paste(&text),
+            Command::OpenPasted(text) => self.paste(text),
             Command::Quit => return Some(Effect::Quit),
             Command::Open(sources) => self.open(sources),
             Command::MoveFiles(sources) => self.move_files(sources),

@@ -11,6 +11,7 @@ use super::desktop::{self, Wishes};
 use super::dialogs::Choice;
 use super::hand_over::HandedOver;
 use super::picture::{TimelinePicture, write_png};
+use super::state::copied::Pasted;
 use super::tab::TabId;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -52,6 +53,8 @@ pub enum TaskEvent {
     Listed(PathBuf, Listing),
     /// Another start hands its files over.
     HandedOver(HandedOver),
+    /// A pasted text was read.
+    Pasted(Pasted),
     /// A dialog of the system is over.
     Chosen(Choice),
     /// Letters that the fonts of the window lack were looked for in those of the system.
@@ -280,6 +283,12 @@ pub fn arrange(job: Arranging, wake: &Wake) {
 pub fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("desktop", move || desktop::watch(|wishes| wake(TaskEvent::Wished(wishes)))).ok(); // without a thread it is as usual
+}
+
+/// Reads which files a pasted text names.
+pub fn read_pasted(text: String, wake: &Wake) {
+    let wake = Arc::clone(wake);
+    spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.

@@ -339,7 +339,7 @@ impl Shell {
             Effect::Quit => event_loop.exit(),
             Effect::Paste => {
                 let copied = self.window.as_mut().and_then(|open| open.egui.clipboard_text());
-                self.app.paste(&copied.unwrap_or_default());
+                self.app.paste(copied.unwrap_or_default());
                 self.request_redraw();
             }
             Effect::Dialog { purpose, suggested_name, folder } => {

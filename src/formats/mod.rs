@@ -209,12 +209,20 @@ pub enum ReadError {
     /// The bytes contradict the format.
     #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
     Malformed { path: PathBuf, offset: u64, expected: String, found: String },
+    /// Several files cannot be read: why, for each.
+    #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
+    Several { errors: Vec<ReadError> },
     /// The work was asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
     /// What was read could not be kept.
     #[error("{0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Each error on a line of its own.
+fn lines(errors: &[ReadError]) -> String {
+    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 impl ReadError {
@@ -229,6 +237,9 @@ impl ReadError {
             && path == read
         {
             named.clone_into(path);
+        }
+        if let Self::Several { errors } = self {
+            return Self::Several { errors: errors.into_iter().map(|error| error.renamed(read, named)).collect() };
         }
         self
     }

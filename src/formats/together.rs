@@ -2,7 +2,7 @@
 //! apart, whatever their ids, and losses say which file they are in.
 //!
 //! A file that cannot be read as a whole is counted, with the reason, and the others are read all the same; only where none
-//! can be read is that an error, the one about the first.
+//! can be read is that an error, which says why of each.
 
 use std::path::Path;
 
@@ -29,7 +29,7 @@ struct Together {
 impl StreamReader for Together {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
-        let (mut is_first, mut read, mut refused) = (true, 0, None);
+        let (mut is_first, mut read, mut refused) = (true, 0, Vec::new());
         let mut clock_syncs = KnownSyncs::default();
         for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
             context.cancel.check()?;
@@ -46,15 +46,16 @@ impl StreamReader for Together {
                     let (offset, reason) = (error.offset(), error.to_string());
                     losses.add_because(&reason, Loss::UnreadableFile, Place::Offset(offset));
                     scoped.accept(only_losses(losses))?;
-                    refused.get_or_insert(error);
+                    refused.push(error);
                 }
             }
             is_first &= !scoped.finish(&mut clock_syncs)?;
         }
-        match refused {
-            Some(error) if read == 0 && is_first => Err(error),
-            _ => Ok(()),
+        if refused.is_empty() || read > 0 || !is_first {
+            return Ok(());
         }
+        let alone = if refused.len() == 1 { refused.pop() } else { None };
+        Err(alone.unwrap_or(ReadError::Several { errors: refused }))
     }
 }
 

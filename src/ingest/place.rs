@@ -42,10 +42,18 @@ impl StorePlace {
     /// Finds the place for the store of a capture.
     ///
     /// # Errors
-    /// [`ReadError::Io`] about the first file that is not there.
+    /// [`ReadError::Io`] about each file that is not there.
     pub fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
         let key = CacheKey::of_capture(sources);
-        let key = key.map_err(|(path, source)| ReadError::Io { path: path.into(), offset: 0, source })?;
+        let key = key.map_err(|(path, source)| {
+            let first = ReadError::Io { path: path.into(), offset: 0, source };
+            let missing = sources.files().iter().filter_map(|file| {
+                let source = std::fs::metadata(&file.path).err()?;
+                Some(ReadError::Io { path: file.path.clone(), offset: 0, source })
+            });
+            let errors: Vec<_> = missing.collect();
+            if errors.len() > 1 { ReadError::Several { errors } } else { first }
+        })?;
         Ok(Self::with_key(sources, Some(key), options))
     }
 

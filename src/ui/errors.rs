@@ -13,9 +13,16 @@ pub fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Comman
     let frame = egui::Frame::window(ui.style());
     egui::Modal::new(egui::Id::unique("message")).frame(frame).show(ui.ctx(), |ui| {
         ui.set_max_width(480.0);
+        let lines: Vec<&str> = message.lines().collect();
         ui.label(RichText::new(title).size(15.0).strong().color(theme.error));
         ui.add_space(4.0);
-        ui.add(egui::Label::new(shown(message)).wrap().selectable(true));
+        if lines.len() <= LINES_MAX {
+            for line in &lines {
+                ui.add(egui::Label::new(shown(line)).wrap().selectable(true));
+            }
+        } else {
+            show_lines(ui, &lines);
+        }
         ui.add_space(8.0);
         let close = ui.button("Close");
         close.request_focus();
@@ -24,6 +31,19 @@ pub fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Comman
         }
     });
     command
+}
+
+/// A message of more lines is a list, of which only what is seen is laid out.
+const LINES_MAX: usize = 12;
+
+fn show_lines(ui: &mut Ui, lines: &[&str]) {
+    let height = ui.text_style_height(&egui::TextStyle::Body);
+    let area = egui::ScrollArea::both().max_height(300.0).auto_shrink(false);
+    area.show_rows(ui, height, lines.len(), |ui, seen| {
+        for line in lines.get(seen).unwrap_or(&[]) {
+            ui.add(egui::Label::new(shown(line)).extend().selectable(true));
+        }
+    });
 }
 
 /// Where windows with a choice stand.

@@ -28,8 +28,9 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
     if losses.is_empty() {
         ui.label("Nothing was lost: every event of the capture is shown as it stands.");
     }
+    let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
-        for lost in losses.iter() {
+        for lost in losses.iter().skip(page * PAGE_ROWS).take(PAGE_ROWS) {
             ui.horizontal(|ui| {
                 ui.label(RichText::new(lost.loss.name().replace('_', " ")).strong());
                 let count = match lost.count {
@@ -57,4 +58,29 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
         }
     });
     commands
+}
+
+/// More are on pages of their own: a frame lays out every row of a page.
+const PAGE_ROWS: usize = 200;
+
+/// The page of the list that is shown, with buttons for its neighbours where there are several.
+fn page(ui: &mut Ui, rows: usize) -> usize {
+    let pages = rows.div_ceil(PAGE_ROWS).max(1);
+    let id = ui.scope_id().with("page");
+    let mut page = ui.data(|data| data.get_temp(id)).unwrap_or(0_usize).min(pages - 1);
+    if pages > 1 {
+        ui.horizontal(|ui| {
+            let last = (page * PAGE_ROWS + PAGE_ROWS).min(rows);
+            let [first, last, rows] = [page * PAGE_ROWS + 1, last, rows].map(|row| grouped_digits(row as u64));
+            ui.label(format!("{first} to {last} of {rows}"));
+            if ui.add_enabled(page > 0, egui::Button::new("Previous page")).clicked() {
+                page -= 1;
+            }
+            if ui.add_enabled(page + 1 < pages, egui::Button::new("Next page")).clicked() {
+                page += 1;
+            }
+        });
+        ui.data_mut(|data| data.insert_temp(id, page));
+    }
+    page
 }

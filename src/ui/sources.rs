@@ -20,6 +20,9 @@ const COLUMN_POINTS: f32 = 150.0;
 /// Longer names of files are cut.
 const LETTERS_MAX: f32 = 40.0;
 
+/// A frame lays out every row of the panel.
+const FILES_MAX: usize = 200;
+
 /// The panel: what is typed of the capture that is open.
 #[derive(Debug, Default)]
 pub struct SourcesPanel {
@@ -51,7 +54,8 @@ impl SourcesPanel {
                         ui.label(RichText::new(heading).small().color(theme.weak_text));
                     }
                     ui.end_row();
-                    for (number, (file, name)) in sources.files().iter().zip(sources.names()).enumerate() {
+                    let files = sources.files().iter().zip(sources.names()).take(FILES_MAX);
+                    for (number, (file, name)) in files.enumerate() {
                         let short =
                             shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
                         ui.add(egui::Label::new(short).extend()).on_hover_text(file.path.display().to_string());
@@ -73,6 +77,11 @@ impl SourcesPanel {
                 },
             );
         });
+        if sources.files().len() > FILES_MAX {
+            let text =
+                format!("The first {FILES_MAX} files; the option --offset of the command line moves any of them.");
+            ui.label(RichText::new(text).color(theme.weak_text));
+        }
         ui.add_space(6.0);
         let moved = self.moved();
         let is_new = moved.as_ref().is_some_and(|moved| moved != sources);

@@ -288,3 +288,16 @@ fn a_file_that_a_clock_sync_would_move_beyond_the_end_of_time_stays_where_it_is(
     assert!(answer.stderr.contains("0.json is not moved by "), "{}", answer.stderr);
     assert_eq!(column(&answer.done(), 0), ["5000".to_owned(), "9223372036854775000".to_owned()].into());
 }
+
+#[test]
+fn of_files_that_cannot_be_read_each_is_named_with_its_reason() {
+    let folder = folder();
+    let bad: Vec<_> = (0..3).map(|number| folder.path().join(format!("notes {number}.txt"))).collect();
+    bad.iter().for_each(|path| fs::write(path, "no capture at all").expect("written"));
+    let words = [&["info"], &bad.iter().map(|path| text(path)).collect::<Vec<_>>()[..], &["--no-cache"]].concat();
+    let message = longspan(&words).failed(1);
+    assert!(message.contains("3 files cannot be read") && message.lines().count() == 4, "{message}");
+    let message = longspan(&["info", "/none/a", text(&bad[0]), "/none/b", "--no-cache"]).failed(1);
+    assert!(message.contains("/none/a: ") && message.contains("/none/b: "), "{message}");
+    assert!(message.contains("2 files cannot be read") && !message.contains("notes"), "{message}");
+}

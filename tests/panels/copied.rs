@@ -1,7 +1,7 @@
 //! What goes to the clipboard, and what comes from it.
 
 use egui::{Event, Key, Modifiers, OutputCommand, vec2};
-use egui_kittest::kittest::Queryable;
+use egui_kittest::kittest::{NodeT, Queryable};
 
 use crate::desk::Desk;
 
@@ -73,8 +73,7 @@ fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
     let mut desk = Desk::empty(SCREEN, 1.0);
     desk.harness.step();
     desk.harness.event(Event::Paste("a sentence\nand another".to_owned()));
-    desk.harness.step();
-    assert_eq!(desk.harness.state().note(), "What was copied is no path of a file.");
+    desk.until("the note", |desk| desk.harness.state().note() == "What was copied is no path of a file.");
     let second = desk.capture.with_file_name("a copy.json");
     std::fs::copy(&desk.capture, &second).expect("copied");
     let address = format!("file://{}", second.display()).replace(' ', "%20");
@@ -97,4 +96,37 @@ fn what_is_pasted_into_a_field_is_a_text_and_opens_nothing() {
     assert_eq!(desk.harness.state().tab_count(), 1);
     assert_eq!(desk.harness.state().note(), "");
     desk.until("no hits", |desk| desk.says("Label: No hits"));
+}
+
+#[test]
+fn what_is_pasted_beyond_64_kib_is_left_out_of_a_field_and_that_is_said() {
+    let mut desk = Desk::with_capture(SCREEN, 1.0);
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.harness.event(Event::Paste("write ".repeat(200_000)));
+    desk.harness.run_steps(2);
+    assert_eq!(desk.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
+    let field = desk.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
+    assert_eq!(field, Some(64 * 1024));
+    // What is typed over it is taken again.
+    desk.press(Modifiers::COMMAND, Key::A);
+    desk.type_text("write");
+    desk.until("the hits", |desk| desk.says("Label: 2 hits"));
+}
+
+#[test]
+fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_one_is_listed() {
+    let mut desk = Desk::empty(SCREEN, 1.0);
+    desk.harness.step();
+    let missing: Vec<_> = (0..26_000).map(|number| format!("/none/such/trace {number}.json")).collect();
+    let lines = format!("{}\n{}\n", missing.join("\n"), desk.capture.display());
+    desk.harness.event(Event::Paste(lines));
+    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+    let message = desk.harness.state().message().expect("what is not there").to_owned();
+    assert_eq!(message.lines().count(), missing.len());
+    let is_listed = |path: &String, line: &str| line.starts_with(&format!("{path}: "));
+    assert!(missing.iter().zip(message.lines()).all(|(path, line)| is_listed(path, line)));
+    // Of the list, only what is seen is laid out.
+    let shown = desk.harness.query_all_by_label_contains("/none/such/").count();
+    assert!((5..50).contains(&shown), "{shown} lines");
 }

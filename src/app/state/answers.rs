@@ -41,6 +41,7 @@ impl App {
                 }
             }
             TaskEvent::Chosen(Choice::Dismissed) => {}
+            TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
             // The fonts are handed to the next frame anew.
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::Wished(wishes) => self.set_wishes(wishes),

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use super::App;
+use crate::app::tasks;
 use crate::ui::Command;
 
 impl App {
@@ -19,20 +20,72 @@ impl App {
         }
     }
 
-    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. Lines that
-    /// are neither are left out, and that is said.
-    pub fn paste(&mut self, text: &str) {
-        let lines: Vec<&str> = text.lines().map(str::trim).filter(|line| !line.is_empty()).collect();
-        let paths: Vec<PathBuf> = lines.iter().filter_map(|line| path_of(line)).collect();
-        if paths.is_empty() {
+    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text may
+    /// be long and its files far away: it is read in the background.
+    pub fn paste(&mut self, text: String) {
+        tasks::read_pasted(text, &self.wake);
+    }
+
+    /// Opens what a pasted text names. Lines that name no file are left out, and that is said.
+    pub(super) fn open_pasted(&mut self, pasted: Pasted) {
+        let Pasted { lines, paths, missing, chosen } = pasted;
+        if paths == 0 {
             self.set_note("What was copied is no path of a file.".to_owned());
             return;
         }
-        self.open_files(&paths);
-        if paths.len() < lines.len() {
-            let (paths, lines) = (paths.len(), lines.len());
+        self.open_chosen(chosen);
+        if !missing.is_empty() {
+            self.tab_mut().message = Some(("Not every file can be opened", missing.join("\n")));
+        }
+        if paths < lines {
             self.set_note(format!("Of {lines} lines that were copied, {paths} name a file; the others were left out."));
         }
+    }
+}
+
+/// What a pasted text names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Pasted {
+    /// How many lines it has that are not blank.
+    lines: usize,
+    /// How many of them name a file or a folder.
+    paths: usize,
+    /// The files that are not there, each with what the system says.
+    missing: Vec<String>,
+    chosen: Chosen,
+}
+
+impl Pasted {
+    /// Reads a text, and looks up what its paths lead to.
+    #[must_use]
+    pub fn read(text: &str) -> Self {
+        let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+        let (mut there, mut missing) = (Vec::new(), Vec::new());
+        for path in lines.clone().filter_map(path_of) {
+            match path.metadata() {
+                Ok(_) => there.push(path),
+                Err(error) => missing.push(format!("{}: {error}", path.display())),
+            }
+        }
+        Self { lines: lines.count(), paths: there.len() + missing.len(), missing, chosen: Chosen::new(there) }
+    }
+}
+
+/// Paths that are to be opened together: files, or what may be one, and folders.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Chosen {
+    /// What may be files.
+    pub files: Vec<PathBuf>,
+    /// Folders, which are left out where there are files.
+    pub folders: Vec<PathBuf>,
+}
+
+impl Chosen {
+    /// Looks up which of the paths are folders.
+    #[must_use]
+    pub fn new(paths: Vec<PathBuf>) -> Self {
+        let (folders, files) = paths.into_iter().partition(|path| path.is_dir());
+        Self { files, folders }
     }
 }
 
