@@ -7,8 +7,11 @@ use std::process::Command;
 
 use super::{CliError, to_stdout};
 
-/// The picture that stands for the program.
+/// The icon of the program.
 const ICON: &str = include_str!("../../assets/longspan.svg");
+
+/// The icon of the files that it opens.
+const FILE_ICON: &str = include_str!("../../assets/longspan-trace.svg");
 
 /// The entry in the menu of programs, as packages have it: with the program found by its name.
 const ENTRY: &str = include_str!("../../assets/longspan.desktop");
@@ -24,6 +27,7 @@ struct Places {
     desktop: PathBuf,
     mime: PathBuf,
     icon: PathBuf,
+    file_icon: PathBuf,
     /// What the desktop has made of all programs.
     cache: PathBuf,
     data: PathBuf,
@@ -38,6 +42,7 @@ impl Places {
             desktop: data.join("applications/longspan.desktop"),
             mime: data.join("mime/packages/longspan.xml"),
             icon: data.join("icons/hicolor/scalable/apps/longspan.svg"),
+            file_icon: data.join("icons/hicolor/scalable/mimetypes/application-vnd.longspan.trace.svg"),
             cache: data.join("applications/mimeinfo.cache"),
             data,
         })
@@ -48,10 +53,20 @@ impl Places {
 pub fn install() -> Result<(), CliError> {
     let places = Places::of_user()?;
     let program = std::env::current_exe()?;
+    let defaults = offered_kinds().map(|kind| (kind, default_program(kind))).collect::<Vec<_>>();
     write(&places.icon, ICON)?;
+    write(&places.file_icon, FILE_ICON)?;
     write(&places.mime, KINDS)?;
     write(&places.desktop, &desktop_entry(&program))?;
     let without = refresh(&places, true)?;
+    for (kind, before) in defaults {
+        if let Some(before) =
+            before.filter(|before| before != PROGRAM && default_program(kind).as_ref() != Some(before))
+        {
+            // Without this tool there is no desktop to keep a default for.
+            Command::new("xdg-mime").args(["default", &before, kind]).output().ok();
+        }
+    }
     to_stdout(|out| {
         writeln!(out, "Captures open with a double click now, by {}", program.display())?;
         Ok(without
@@ -63,7 +78,7 @@ pub fn install() -> Result<(), CliError> {
 /// Undoes [`install`].
 pub fn uninstall() -> Result<(), CliError> {
     let places = Places::of_user()?;
-    for path in [&places.desktop, &places.mime, &places.icon] {
+    for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
         match fs::remove_file(path) {
             Err(source) if source.kind() != std::io::ErrorKind::NotFound => {
                 return Err(CliError::File { path: path.clone(), source });
@@ -100,6 +115,23 @@ fn desktop_entry(program: &Path) -> String {
     ENTRY.replace(START, &format!("Exec={} %F", quoted(&program.to_string_lossy())))
 }
 
+/// The desktop entry, as desktops call it.
+const PROGRAM: &str = "longspan.desktop";
+
+/// The kinds of files that the program opens and that are not its own: it is offered for them, and what opens them by default
+/// goes on to do so.
+fn offered_kinds() -> impl Iterator<Item = &'static str> {
+    kinds().filter(|kind| !kind.starts_with("application/vnd."))
+}
+
+/// The desktop entry of the program that opens files of a kind by default, as the desktop's tool says.
+fn default_program(kind: &str) -> Option<String> {
+    let answer = Command::new("gio").args(["mime", kind]).env("LC_ALL", "C").output().ok()?;
+    let text = String::from_utf8_lossy(&answer.stdout).into_owned();
+    let entry = text.lines().next()?.rsplit(' ').next()?;
+    entry.ends_with(".desktop").then(|| entry.to_owned())
+}
+
 /// The kinds of files that the program opens.
 fn kinds() -> impl Iterator<Item = &'static str> {
     let line = ENTRY.lines().find_map(|line| line.strip_prefix("MimeType="));
@@ -122,7 +154,6 @@ fn quoted(word: &str) -> String {
 
 /// The list of programs by type with or without this one; all else in it stays.
 fn with_program(before: &str, installed: bool) -> String {
-    const PROGRAM: &str = "longspan.desktop";
     let mut lines: Vec<String> = before.lines().map(str::to_owned).collect();
     if lines.is_empty() {
         lines.push("[MIME Cache]".to_owned());
@@ -136,7 +167,11 @@ fn with_program(before: &str, installed: bool) -> String {
     lines.retain(|line| !line.is_empty());
     for kind in kinds().filter(|_| installed) {
         match lines.iter_mut().find(|line| line.starts_with(&format!("{kind}="))) {
-            Some(line) => *line = line.replacen('=', &format!("={PROGRAM};"), 1),
+            // The first opens files by default.
+            Some(line) if kind.starts_with("application/vnd.") => {
+                *line = line.replacen('=', &format!("={PROGRAM};"), 1);
+            }
+            Some(line) => line.extend([PROGRAM, ";"]),
             None => lines.push(format!("{kind}={PROGRAM};")),
         }
     }
@@ -177,10 +212,17 @@ mod tests {
             let parts = text.split(before).skip(1).filter_map(|rest| rest.split('"').next());
             parts.collect::<Vec<_>>()
         };
-        let entry: Vec<_> = kinds().collect();
+        let offered: Vec<_> = offered_kinds().collect();
+        assert_eq!(offered, ["application/json", "application/gzip", "application/zstd"]);
+        let entry: Vec<_> = kinds().filter(|kind| !offered.contains(kind)).collect();
         assert_eq!(between(KINDS, "<mime-type type=\""), entry);
         let manifest = include_str!("../../Cargo.toml");
         assert_eq!(between(manifest, "mime-type = \""), entry);
+        assert_eq!(KINDS.matches("<icon name=\"application-vnd.longspan.trace\"/>").count(), entry.len());
+        assert!(
+            manifest.contains("mimetypes/application-vnd.longspan.trace.svg"),
+            "the package lacks the icon of files"
+        );
         for ending in between(manifest, "extensions = [\"") {
             assert!(KINDS.contains(&format!("<glob pattern=\"*.{ending}\"")), "{ending}");
         }

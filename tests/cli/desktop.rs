@@ -8,6 +8,8 @@ fn run(home: &Path, program: &str, words: &[&str]) -> Output {
     let mut command = Command::new(program);
     command.args(words).env("HOME", home).env("XDG_DATA_HOME", home.join("data"));
     command.env("XDG_CONFIG_HOME", home.join("config")).env("XDG_CURRENT_DESKTOP", "GNOME");
+    let system = format!("{}:/usr/local/share:/usr/share", home.join("system").display());
+    command.env("XDG_DATA_DIRS", system).env("LC_ALL", "C.UTF-8");
     command.output().unwrap_or_else(|error| panic!("{program}: {error}; `.ci/setup` installs it"))
 }
 
@@ -20,9 +22,81 @@ fn said(output: &Output) -> String {
     String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
+/// The kind of a file, as file managers find it.
+fn kind_of(home: &Path, path: &Path) -> String {
+    said(&run(home, "gio", &["info", "-a", "standard::content-type", &path.to_string_lossy()]))
+}
+
+/// A program of the system for some kinds of files.
+fn with_program_of_system(home: &Path, name: &str, kinds: &[&str]) {
+    let folder = home.join("system/applications");
+    std::fs::create_dir_all(&folder).expect("a folder");
+    let entry =
+        format!("[Desktop Entry]\nType=Application\nName={name}\nExec=true %f\nMimeType={};\n", kinds.join(";"));
+    std::fs::write(folder.join(format!("{name}.desktop")), entry).expect("written");
+    let cache = folder.join("mimeinfo.cache");
+    let mut known = std::fs::read_to_string(&cache).unwrap_or_else(|_| "[MIME Cache]\n".to_owned());
+    known.extend(kinds.iter().map(|kind| format!("{kind}={name}.desktop;\n")));
+    std::fs::write(cache, known).expect("written");
+}
+
+#[test]
+fn plain_json_and_gzip_are_offered_to_longspan_and_stay_with_what_opened_them() {
+    let home = tempfile::tempdir().expect("a folder for temporary files");
+    with_program_of_system(home.path(), "editor", &["text/plain"]);
+    with_program_of_system(home.path(), "archiver", &["application/gzip"]);
+    let longspan = env!("CARGO_BIN_EXE_longspan");
+    let installed = run(home.path(), longspan, &["--install-desktop"]);
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    for (kind, before) in [("application/json", "editor.desktop"), ("application/gzip", "archiver.desktop")] {
+        let programs = said(&run(home.path(), "gio", &["mime", kind]));
+        let default = programs.lines().next().unwrap_or_default();
+        assert!(default.ends_with(before), "{kind}: {programs}");
+        assert!(programs.contains("longspan.desktop"), "{kind}: {programs}");
+    }
+    let own = said(&run(home.path(), "gio", &["mime", "application/vnd.spall.trace"]));
+    assert!(own.lines().next().is_some_and(|line| line.ends_with("longspan.desktop")), "{own}");
+}
+
+#[test]
+fn traces_and_profiles_of_any_name_are_known_by_their_content_and_have_an_icon() {
+    let home = tempfile::tempdir().expect("a folder for temporary files");
+    let installed = run(home.path(), env!("CARGO_BIN_EXE_longspan"), &["--install-desktop"]);
+    assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
+    let speedscope =
+        r#"{"version":"0.0.1","$schema":"https://www.speedscope.app/file-format-schema.json","shared":{}}"#;
+    let pyspy = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/pyspy.speedscope.json"));
+    for (name, content, kind) in [
+        ("profile.json", speedscope, "application/vnd.speedscope+json"),
+        ("pyspy.json", &*pyspy.expect("it is part of the repository"), "application/vnd.speedscope+json"),
+        ("schema.json", r#"{"$schema":"http://json-schema.org/draft-07/schema#"}"#, "application/schema+json"),
+        ("chrome.json", r#"{"displayTimeUnit":"ns","traceEvents":[]}"#, "application/vnd.chrome-trace+json"),
+        (
+            "array.json",
+            "[\n{\"name\":\"a\",\"ph\":\"X\",\"ts\":1,\"dur\":2,\"pid\":1,\"tid\":1}]",
+            "application/vnd.chrome-trace+json",
+        ),
+        ("list.json", "[1, 2]", "application/json"),
+        ("recorded", "PERFILE2 and the rest", "application/vnd.linux.perf-data"),
+        ("perf.data", "PERFILE2 and the rest", "application/vnd.linux.perf-data"),
+        ("perf.data.old", "PERFILE2 and the rest", "application/vnd.linux.perf-data"),
+    ] {
+        let path = home.path().join(name);
+        std::fs::write(&path, content).expect("written");
+        let info = kind_of(home.path(), &path);
+        assert!(info.contains(&format!("content-type: {kind}\n")), "{name}: {info}");
+        let icon = said(&run(home.path(), "gio", &["info", "-a", "standard::icon", &path.to_string_lossy()]));
+        let is_ours = kind.starts_with("application/vnd.");
+        assert_eq!(icon.contains("application-vnd.longspan.trace,"), is_ours, "{name}: {icon}");
+    }
+    let icon = "data/icons/hicolor/scalable/mimetypes/application-vnd.longspan.trace.svg";
+    assert!(home.path().join(icon).is_file());
+}
+
 #[test]
 fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_undone() {
     let home = tempfile::tempdir().expect("a folder for temporary files");
+    with_program_of_system(home.path(), "editor", &["application/json", "application/gzip"]);
     let longspan = env!("CARGO_BIN_EXE_longspan");
     let installed = run(home.path(), longspan, &["--install-desktop"]);
     assert!(installed.status.success(), "{}", String::from_utf8_lossy(&installed.stderr));
@@ -42,7 +116,7 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
     for (name, kind) in names {
         let path = home.path().join(name);
         std::fs::write(&path, if name.contains("json") { "[]" } else { "x" }).expect("written");
-        let info = said(&run(home.path(), "gio", &["info", "-a", "standard::content-type", &path.to_string_lossy()]));
+        let info = kind_of(home.path(), &path);
         assert!(info.contains(&format!("content-type: {kind}\n")), "{name}: {info}");
         if kind.contains("vnd") {
             let program = said(&run(home.path(), "gio", &["mime", kind]));
