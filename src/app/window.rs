@@ -207,7 +207,13 @@ impl Shell {
         let place = self.app.window_place();
         let on_a_screen = place.filter(|place| is_on_a_screen(event_loop, place));
         let usual = place.map_or((1280.0, 800.0), |place| (place.width, place.height));
-        let (width, height) = if on_a_screen.is_some() { usual } else { fitting(usual, screen_size(event_loop)) };
+        let (width, height) = match on_a_screen {
+            // Kept as it was, unless the screens are smaller now.
+            Some(_) => {
+                desktop_size(event_loop).map_or(usual, |desktop| (usual.0.min(desktop.0), usual.1.min(desktop.1)))
+            }
+            None => fitting(usual, screen_size(event_loop)),
+        };
         // Invisible until a screen reader can find everything on it.
         let mut attributes = named(Window::default_attributes())
             .with_window_icon(icon())
@@ -460,6 +466,16 @@ fn screen_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
     let screen = event_loop.primary_monitor().or_else(|| event_loop.available_monitors().next())?;
     let size = screen.size().to_logical::<f64>(screen.scale_factor());
     (size.width > 0.0 && size.height > 0.0).then_some((size.width, size.height))
+}
+
+/// The size of all screens together, where the system tells.
+fn desktop_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
+    let ends = event_loop.available_monitors().map(|screen| {
+        let scale = screen.scale_factor();
+        let (position, size) = (screen.position().to_logical::<f64>(scale), screen.size().to_logical::<f64>(scale));
+        (position.x + size.width, position.y + size.height)
+    });
+    ends.filter(|end| end.0 > 0.0 && end.1 > 0.0).reduce(|a, b| (a.0.max(b.0), a.1.max(b.1)))
 }
 
 /// A size with which a window is whole on a screen: that of a small laptop is less than the usual one.
