@@ -65,7 +65,9 @@ fn main() -> io::Result<()> {
 /// Nests events of a shape into a store, and returns the nanoseconds an event.
 fn nest(shape: Shape, count: u64) -> io::Result<f64> {
     let mut names = Names::default();
-    (0..NAMES).for_each(|name| drop(names.intern(&format!("name {name}"), None).index()));
+    for name in 0..NAMES {
+        names.intern(&format!("name {name}"), None);
+    }
     let mut registry = Registry::default();
     let (pid, tid) = (Id::Number(1), Id::Number(1));
     registry.track(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });

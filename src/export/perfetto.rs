@@ -22,6 +22,9 @@ const HELD_EVENTS_MAX: usize = 64 * 1024;
 /// Rows beside a track; spans beyond them stand on the last, and nest as they come.
 const OVERLAP_MAX: Overlap = 255;
 
+/// Rows with open spans, or with room for them, below which none is dropped: those of most captures.
+const OPEN_ROWS_MIN: usize = 1 << 14;
+
 /// Writes an excerpt to `out`.
 pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
@@ -30,6 +33,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<
     let mut ordered = Ordered {
         writer,
         open: FxHashMap::default(),
+        open_rows_max: OPEN_ROWS_MIN,
         ends: BinaryHeap::new(),
         held: Vec::new(),
         owners: FxHashMap::default(),
@@ -77,6 +81,8 @@ struct Ordered<'a, W> {
     writer: PerfettoWriter<'a, W>,
     /// By track and row beside it, outermost first.
     open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
+    /// Rows in `open` from which those without open spans are dropped.
+    open_rows_max: usize,
     /// Ends to come.
     ends: BinaryHeap<Reverse<End>>,
     held: Vec<Held>,
@@ -125,7 +131,17 @@ impl<W: Write> Ordered<'_, W> {
         }
         held.clear();
         self.held = held;
+        self.drop_empty_rows();
         Ok(())
+    }
+
+    /// Drops rows without open spans when there are many: a million threads would keep 400 bytes each.
+    fn drop_empty_rows(&mut self) {
+        if self.open.len() > self.open_rows_max {
+            self.open.retain(|_, row| !row.is_empty());
+            // The rows that stay pay for the next look at all of them.
+            self.open_rows_max = (2 * self.open.len()).max(OPEN_ROWS_MIN);
+        }
     }
 
     /// Writes a flow that only its time binds. One that leaves or passes through where nothing is open is of what began last
