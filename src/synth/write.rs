@@ -26,7 +26,8 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     writer.write_tables(synth.names(), synth.tracks())?;
     let (chunks, made) = mpsc::sync_channel::<Chunk>(CHUNKS_AT_ONCE);
     std::thread::scope(|scope| {
-        // The generator stops when the receiver is gone, which happens when the disk is full.
+        // Owned here, so that it is gone before the scope waits: a failed write then ends the generator as well.
+        let made = made;
         let producer = scope.spawn(move || synth.produce(&mut |chunk| chunks.send(chunk).is_ok()));
         while let Ok(first) = made.recv() {
             let mut batch = vec![first];
