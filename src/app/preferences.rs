@@ -2,7 +2,7 @@
 //! A file that cannot be read is set aside and told of, never written over.
 
 use std::fs;
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use serde::de::DeserializeOwned;
@@ -10,6 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::recent::Recent;
 use crate::base::budget::Memory;
+use crate::base::disk::{Disk, SystemDisk};
+use crate::base::{files, replace};
 use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
@@ -171,13 +173,14 @@ fn read<T: DeserializeOwned>(path: &Path) -> (Option<T>, Option<String>) {
 
 /// Writes a file of JSON: whole or not at all.
 fn write(path: &Path, kept: &impl Serialize) -> io::Result<()> {
-    let folder = path.parent().ok_or(io::ErrorKind::InvalidInput)?;
-    fs::create_dir_all(folder)?;
-    let mut file = tempfile::NamedTempFile::new_in(folder)?;
-    serde_json::to_writer_pretty(&mut file, kept)?;
-    file.write_all(b"\n")?;
-    file.persist(path).map_err(|error| error.error)?;
-    Ok(())
+    write_on(path, kept, &SystemDisk)
+}
+
+fn write_on(path: &Path, kept: &impl Serialize, disk: &dyn Disk) -> io::Result<()> {
+    fs::create_dir_all(files::folder_of(path))?;
+    let mut text = serde_json::to_vec_pretty(kept)?;
+    text.push(b'\n');
+    replace::write(path, &text, disk)
 }
 
 /// Removes the files of a folder that were written longest ago until `most` are left.
@@ -228,6 +231,61 @@ mod tests {
         fs::write(folders.preferences_path(), r#"{"shade":"Light","unknown":[1]}"#).unwrap();
         let (read, note) = folders.preferences();
         assert_eq!((read, note), (Preferences { shade: Some(Shade::Light), ..Preferences::default() }, None));
+    }
+
+    #[test]
+    fn a_full_disk_leaves_the_preferences_that_were_kept() {
+        /// Takes half of what it is to write at the request that it refuses.
+        #[derive(Debug)]
+        struct Full(std::sync::atomic::AtomicU32);
+
+        impl Full {
+            fn request(&self) -> io::Result<()> {
+                let left = self.0.fetch_sub(1, std::sync::atomic::Ordering::Relaxed);
+                if left == 0 { Err(io::ErrorKind::StorageFull.into()) } else { Ok(()) }
+            }
+        }
+
+        impl Disk for Full {
+            fn write_all_at(&self, file: &fs::File, bytes: &[u8], offset: u64) -> io::Result<()> {
+                SystemDisk.write_all_at(file, &bytes[..bytes.len() / 2], offset)?;
+                self.request()?;
+                SystemDisk.write_all_at(file, bytes, offset)
+            }
+
+            fn sync(&self, _: &fs::File) -> io::Result<()> {
+                self.request()
+            }
+
+            fn sync_folder(&self, _: &Path) -> io::Result<()> {
+                Ok(())
+            }
+
+            fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+                self.request()?;
+                SystemDisk.rename(from, to)
+            }
+        }
+
+        let root = tempfile::tempdir().unwrap();
+        let folders = folders(root.path());
+        let link = folders.preferences_path();
+        let old = Preferences { text_percent: 120, ..Preferences::default() };
+        folders.keep_preferences(&old).unwrap();
+        // As those who keep such files elsewhere have it.
+        let elsewhere = root.path().join("elsewhere.json");
+        fs::rename(&link, &elsewhere).unwrap();
+        std::os::unix::fs::symlink(&elsewhere, &link).unwrap();
+        for request in 0..2 {
+            let full = Full(request.into());
+            let refused = write_on(&link, &Preferences::default(), &full);
+            assert_eq!(refused.unwrap_err().kind(), io::ErrorKind::StorageFull);
+            assert_eq!(folders.preferences(), (old.clone(), None));
+            assert_eq!(fs::read_dir(folders.config.as_path()).unwrap().count(), 1, "nothing is left behind");
+        }
+        folders.keep_preferences(&Preferences::default()).unwrap();
+        assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
+        assert_eq!(folders.preferences(), (Preferences::default(), None));
     }
 
     #[test]

@@ -2,7 +2,9 @@
 //! who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system
 //! it runs on for the sake of a file.
 
-use std::fs::Metadata;
+use std::fs::{self, Metadata};
+use std::io;
+use std::path::{Path, PathBuf};
 
 #[cfg(unix)]
 #[path = "files/unix.rs"]
@@ -12,8 +14,8 @@ mod system;
 mod system;
 
 pub use system::{
-    as_new_file, as_new_folder, free_bytes, has_name, is_same_file, make_private_folder, path_of_open, private,
-    read_at, read_exact_at, stamps, standard_output, sync_folder, write_all_at,
+    free_bytes, inherit_rights, is_same_file, make_private_folder, path_of_open, private, read_at, read_exact_at,
+    stamps, standard_output, sync_folder, user, write_all_at,
 };
 
 /// What stands at a path.
@@ -45,6 +47,29 @@ impl FileKind {
     }
 }
 
+/// The path at the end of a chain of links, also where nothing is there yet.
+///
+/// # Errors
+/// If the links go in a circle.
+pub fn link_target(path: &Path) -> io::Result<PathBuf> {
+    /// As many links as the kernel follows.
+    const LINKS_MAX: usize = 40;
+    let mut target = path.to_path_buf();
+    for _ in 0..LINKS_MAX {
+        match fs::read_link(&target) {
+            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
+            Err(_) => return Ok(target),
+        }
+    }
+    Err(io::Error::other("too many links"))
+}
+
+/// The folder that a path is in.
+#[must_use]
+pub fn folder_of(path: &Path) -> &Path {
+    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
+}
+
 impl std::fmt::Display for FileKind {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str(match self {
@@ -59,9 +84,8 @@ impl std::fmt::Display for FileKind {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::{self, File, OpenOptions};
+    use std::fs::{File, OpenOptions};
     use std::io::ErrorKind;
-    use std::path::Path;
 
     use super::*;
 

@@ -1,29 +1,62 @@
-//! Read-only maps of published files, and hints to the processor about them: the one place with `unsafe`. Never maps a
-//! capture, never writes through a map.
+//! Read-only maps of published files, hints to the processor about them, and the answer to a page that is lost: the one place
+//! with `unsafe`. Never maps a capture, never writes through a map.
 
-#![expect(unsafe_code, reason = "mapping a file is unsafe wherever it is done; it is done here alone")]
+#![expect(
+    unsafe_code,
+    reason = "maps, prefetches and the handler of lost pages are unsafe wherever they are; they are here alone"
+)]
 
 use std::fs::File;
 use std::io;
 use std::ops::Deref;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Mutex, PoisonError};
 
 /// A file mapped read-only.
 #[derive(Debug)]
-pub struct Mapped(memmap2::Mmap);
+pub struct Mapped {
+    map: memmap2::Mmap,
+    number: u64,
+}
+
+/// A map that is in use, for the message about a page of it that is lost.
+struct LiveMap {
+    number: u64,
+    path: PathBuf,
+    /// Of the file that is mapped, whatever has its name by now.
+    file: File,
+    bytes: u64,
+}
+
+static LIVE: Mutex<Vec<LiveMap>> = Mutex::new(Vec::new());
 
 impl Mapped {
-    /// Maps the whole of `file` as it is now; growth after this call is not seen.
+    /// Maps the whole of `file` as it is now; growth after this call is not seen. `path` is for messages.
     ///
     /// Only for files that Longspan itself writes and never truncates: a store, or the store that a load is growing.
     /// The capture is read with `pread` instead, since another program may cut it under the map.
     ///
     /// # Errors
     /// What the system says, such as no memory for another map.
-    pub fn of_store(file: &File) -> io::Result<Self> {
+    pub fn of_store(file: &File, path: &Path) -> io::Result<Self> {
+        static COUNT: AtomicU64 = AtomicU64::new(0);
+        let own = file.try_clone()?;
         // SAFETY: the store's writer only appends, and never changes or truncates what it has appended; a published
         // store is only ever replaced by rename, which leaves this map on the old file. The cache folder is the
-        // user's own (0700), so no other user can cut the file.
-        unsafe { memmap2::Mmap::map(file) }.map(Self)
+        // user's own (0700), so no other user can cut the file. Where another program of the user does, the read of a
+        // lost page ends the program with a message; see `hold_faulting_threads`.
+        let map = unsafe { memmap2::Mmap::map(file) }?;
+        let (number, bytes) = (COUNT.fetch_add(1, Ordering::Relaxed), map.len() as u64);
+        let live = LiveMap { number, path: path.into(), file: own, bytes };
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).push(live);
+        Ok(Self { map, number })
+    }
+}
+
+impl Drop for Mapped {
+    fn drop(&mut self) {
+        LIVE.lock().unwrap_or_else(PoisonError::into_inner).retain(|live| live.number != self.number);
     }
 }
 
@@ -31,8 +64,44 @@ impl Deref for Mapped {
     type Target = [u8];
 
     fn deref(&self) -> &[u8] {
-        &self.0
+        &self.map
     }
+}
+
+/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV on Linux, and
+/// gives every other signal back to the system, so that a second thread would end the program before it has said why.
+#[cfg(target_os = "linux")]
+pub fn forget_runtime_handler() {
+    // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.
+    unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
+}
+
+/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter by now, or else all.
+#[must_use]
+pub fn describe_lost_page() -> String {
+    let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
+    let cut = live.iter().find_map(|map| {
+        let bytes = map.file.metadata().ok()?.len();
+        (bytes < map.bytes).then(|| (map.path.display(), bytes, map.bytes))
+    });
+    if let Some((path, bytes, mapped)) = cut {
+        return format!("{path}: the sorted store was cut from {mapped} to {bytes} bytes while it was read");
+    }
+    let paths: Vec<_> = live.iter().map(|map| map.path.display().to_string()).collect();
+    format!("a mapped file cannot be read: its disk may fail; mapped are: {}", paths.join(", "))
+}
+
+/// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is of and
+/// end the program. Only for a program that has such a watcher: the thread waits for ever.
+#[cfg(target_os = "linux")]
+pub fn hold_faulting_threads() {
+    let wait = || {
+        loop {
+            std::thread::sleep(std::time::Duration::from_secs(1));
+        }
+    };
+    // SAFETY: the handler does nothing but sleep, which is one call of the system, takes no lock and allocates nothing.
+    unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, wait) }.ok();
 }
 
 /// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to read

@@ -1,5 +1,5 @@
 //! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! mapped files. Knows nothing of traces.
+//! mapped and temporary files, signals. Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
@@ -9,5 +9,8 @@ pub mod ends;
 pub mod files;
 pub mod mapped;
 pub mod progress;
+pub mod replace;
+pub mod signals;
+pub mod temporary;
 pub mod time;
 pub mod units;

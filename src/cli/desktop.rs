@@ -6,6 +6,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use super::{CliError, to_stdout};
+use crate::base::disk::SystemDisk;
+use crate::base::replace;
 
 /// The icon of the program.
 const ICON: &str = include_str!("../../assets/longspan.svg");
@@ -107,7 +109,10 @@ fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliErr
 }
 
 fn write(path: &Path, text: &str) -> Result<(), CliError> {
-    let written = path.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| fs::write(path, text));
+    let written = path
+        .parent()
+        .map_or(Ok(()), fs::create_dir_all)
+        .and_then(|()| replace::write(path, text.as_bytes(), &SystemDisk));
     written.map_err(|source| CliError::File { path: path.to_owned(), source })
 }
 

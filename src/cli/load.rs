@@ -34,7 +34,7 @@ pub fn check(sources: &Sources, store: &Store) -> Result<(), CliError> {
     if parts == 0 {
         return Ok(());
     }
-    Cache::forget(store).map_err(|source| CliError::File { path: store.path().to_owned(), source })?;
+    Cache::forget(store.path()).map_err(|source| CliError::File { path: store.path().to_owned(), source })?;
     Err(CliError::Damaged { sources: sources.to_string(), parts })
 }
 

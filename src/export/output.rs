@@ -6,10 +6,11 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use tempfile::NamedTempFile;
-
 use super::ExportError;
-use crate::base::files;
+use crate::base::disk::SystemDisk;
+use crate::base::files::{self, folder_of, link_target};
+use crate::base::replace::Replacement;
+use crate::base::temporary::{Temporary, sweep};
 use crate::model::Sources;
 
 /// The path of the standard output of this process.
@@ -24,8 +25,8 @@ pub struct OutputFile {
     /// As the user gave it, for errors.
     path: PathBuf,
     writer: BufWriter<Counted>,
-    /// Where the file goes once it is whole, and the name that it has until then; `None` for a device and the like.
-    temporary: Option<(PathBuf, tempfile::TempPath)>,
+    /// Gives the file its name once it is whole; `None` for a device and the like.
+    replacement: Option<Replacement>,
 }
 
 #[derive(Debug)]
@@ -53,22 +54,21 @@ impl OutputFile {
         if is_stdout(path) {
             // Not by its path: a file that the shell has opened keeps what it holds, and what comes next stands behind.
             let stdout = files::standard_output().map_err(failed)?;
-            return Ok(Self { path: path.into(), writer: buffered(stdout), temporary: None });
+            return Ok(Self { path: path.into(), writer: buffered(stdout), replacement: None });
         }
         if there.is_some_and(|there| !there.is_file()) {
             let device = File::options().write(true).open(path).map_err(failed)?;
-            return Ok(Self { path: path.into(), writer: buffered(device), temporary: None });
+            return Ok(Self { path: path.into(), writer: buffered(device), replacement: None });
         }
         // A link goes on pointing to the file that is written, also one whose target is not there yet.
         let target = link_target(path).map_err(failed)?;
         if is_source(&target) {
             return Err(ExportError::IsSource { path: path.into() });
         }
-        let folder = existing_folder_of(&target).map_err(failed)?;
-        let mut builder = tempfile::Builder::new();
-        files::as_new_file(builder.prefix(".longspan-"));
-        let (file, name) = builder.tempfile_in(folder).map(NamedTempFile::into_parts).map_err(failed)?;
-        Ok(Self { path: path.into(), writer: buffered(file), temporary: Some((target, name)) })
+        existing_folder_of(&target).map_err(failed)?;
+        let replacement = Replacement::begin(&target).map_err(failed)?;
+        let file = replacement.file().map_err(failed)?;
+        Ok(Self { path: path.into(), writer: buffered(file), replacement: Some(replacement) })
     }
 
     /// Takes the bytes of the file.
@@ -81,14 +81,12 @@ impl OutputFile {
     /// # Errors
     /// What the system says; then there is no new file.
     pub fn publish(self) -> Result<u64, ExportError> {
-        let Self { path, writer, temporary } = self;
+        let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
         let Counted { file, bytes } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
-        if let Some((target, name)) = temporary {
+        if let Some(replacement) = replacement {
             file.sync_all().map_err(failed)?;
-            name.persist(&target).map_err(|error| failed(error.error))?;
-            // The name is durable once its folder is; a file system that cannot say so has done what it can.
-            files::sync_folder(folder_of(&target)).ok();
+            replacement.publish(&SystemDisk).map_err(failed)?;
         }
         Ok(bytes)
     }
@@ -98,7 +96,7 @@ impl OutputFile {
 #[derive(Debug)]
 pub struct OutputFolder {
     path: PathBuf,
-    temporary: tempfile::TempDir,
+    temporary: Temporary,
     /// The folders in it, from the root.
     folders: BTreeSet<PathBuf>,
 }
@@ -117,10 +115,9 @@ impl OutputFolder {
         if !is_free {
             return Err(ExportError::IsThere { path: path.into() });
         }
-        let mut builder = tempfile::Builder::new();
-        files::as_new_folder(builder.prefix(".longspan-"));
         let folder = existing_folder_of(path).map_err(failed)?;
-        let temporary = builder.tempdir_in(folder).map_err(failed)?;
+        sweep(folder);
+        let temporary = Temporary::folder(folder).map_err(failed)?;
         Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
     }
 
@@ -133,9 +130,16 @@ impl OutputFolder {
         for folder in path_from_root.ancestors().skip(1) {
             self.folders.insert(folder.into());
         }
-        let path = self.temporary.path().join(path_from_root);
-        fs::create_dir_all(folder_of(&path))?;
-        File::create(path)
+        let root = self.temporary.path();
+        // Never the root itself: a signal may have removed it.
+        let folders: Vec<_> = path_from_root.ancestors().skip(1).filter(|folder| *folder != Path::new("")).collect();
+        for folder in folders.into_iter().rev() {
+            match fs::create_dir(root.join(folder)) {
+                Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
+                _ => {}
+            }
+        }
+        File::create(root.join(path_from_root))
     }
 
     /// Makes the folder durable and gives it its name. Its files are durable already.
@@ -144,13 +148,11 @@ impl OutputFolder {
     /// What the system says; then there is no new folder.
     pub fn publish(self) -> Result<(), ExportError> {
         let failed = |source| ExportError::Io { path: self.path.clone(), source };
-        let root = self.temporary.path();
         for folder in &self.folders {
-            files::sync_folder(&root.join(folder)).ok(); // as far as the system can
+            files::sync_folder(&self.temporary.path().join(folder)).ok(); // as far as the system can
         }
         // An empty folder of that name is replaced.
-        fs::rename(root, &self.path).map_err(failed)?;
-        let _renamed = self.temporary.keep();
+        self.temporary.publish(|from| fs::rename(from, &self.path)).map_err(failed)?;
         files::sync_folder(folder_of(&self.path)).ok();
         Ok(())
     }
@@ -162,12 +164,7 @@ pub fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// The folder that a path is in.
-fn folder_of(path: &Path) -> &Path {
-    path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
-}
-
-/// The same, if it is there: the system would speak of a name within it that nobody has given.
+/// The folder that a path is in, if it is there: the system would speak of a name within it that nobody has given.
 fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     let folder = folder_of(path);
     let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));
@@ -197,20 +194,6 @@ fn same_file(a: &Path, b: &Path) -> bool {
         || fs::canonicalize(a).ok().zip(fs::canonicalize(b).ok()).is_some_and(|(a, b)| a == b)
 }
 
-/// Where a path leads: through links, even if nothing is at the end.
-fn link_target(path: &Path) -> io::Result<PathBuf> {
-    /// As many links as the kernel follows.
-    const LINKS_MAX: usize = 40;
-    let mut target = path.to_path_buf();
-    for _ in 0..LINKS_MAX {
-        match fs::read_link(&target) {
-            Ok(next) => target = target.parent().unwrap_or(Path::new("")).join(next),
-            Err(_) => return Ok(target),
-        }
-    }
-    Err(io::Error::other("too many links"))
-}
-
 #[cfg(test)]
 mod tests {
     use std::os::unix::fs::PermissionsExt as _;
@@ -230,6 +213,7 @@ mod tests {
         let folder = folder();
         let (path, source) = (folder.path().join("out"), folder.path().join("in"));
         fs::write(&path, "old").unwrap();
+        let old_mode = fs::metadata(&path).unwrap().permissions().mode();
         let mut file = OutputFile::create(&path, &Sources::from(&source)).unwrap();
         file.writer().write_all(b"half").unwrap();
         assert_eq!(entries(&folder), 2);
@@ -241,7 +225,7 @@ mod tests {
         assert_eq!(file.publish().unwrap(), 5);
         assert_eq!((fs::read(&path).unwrap(), entries(&folder)), (b"whole".to_vec(), 1));
         let mode = fs::metadata(&path).unwrap().permissions().mode();
-        assert_ne!(mode & 0o044, 0, "others may read it, as any new file: {mode:o}");
+        assert_eq!(mode & 0o777, old_mode & 0o777, "the rights stay");
     }
 
     #[test]

@@ -119,6 +119,7 @@ impl StorePlace {
     /// If it cannot be made.
     pub fn spill(&self) -> io::Result<SpillFile> {
         SpillFile::on(Arc::clone(&self.disk), &self.folder)
+            .or_else(|_| SpillFile::on(Arc::clone(&self.disk), &std::env::temp_dir()))
     }
 
     /// Keeps a finished store, unless the capture is no longer what it was when the load began. Returns its file, and
@@ -135,7 +136,16 @@ impl StorePlace {
             return Ok((file, self.folder.clone()));
         }
         let (Some(cache), Some(building)) = (&self.cache, building) else { return Ok((file, self.folder.clone())) };
-        let path = cache.publish(building, key)?;
+        let path = match cache.publish(building, key) {
+            // Somebody has removed the folder. The store is whole, and open.
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                self.folder = std::env::temp_dir();
+                let folder = cache.folder().to_owned();
+                self.cannot_keep(&folder, &error);
+                return Ok((file, self.folder.clone()));
+            }
+            published => published?,
+        };
         if let Err(error) = cache.shrink_to(self.cache_bytes_max, Some(key)) {
             let folder = cache.folder().display();
             self.notes.push(format!("Old stores in {folder} cannot be removed ({error})."));

@@ -8,12 +8,11 @@ use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
 
-use tempfile::{NamedTempFile, TempPath};
-
 use super::load::LoadError;
 use crate::base::cancel::Cancel;
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
+use crate::base::temporary::Scratch;
 use crate::formats::ReadError;
 use crate::model::Sources;
 
@@ -32,7 +31,8 @@ const FREE_BYTES_MIN: u64 = 256 << 20;
 /// Bytes between two looks at how much room there is.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether only this process can read a path, or only once: a pipe, or whatever its own input or open files are.
+/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system says
+/// of it.
 #[must_use]
 pub fn is_own(path: &Path) -> bool {
     is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::of(&metadata) == FileKind::Pipe)
@@ -42,21 +42,14 @@ pub fn is_own(path: &Path) -> bool {
 pub(super) struct Received {
     /// The sources, with where to read them instead.
     pub(super) sources: Sources,
-    files: Vec<Kept>,
-}
-
-/// A file without a name where the system can open such a one, so that it is gone however the program ends.
-#[expect(dead_code, reason = "it is held open, and removed in the end")]
-struct Kept {
-    file: File,
-    name: Option<TempPath>,
+    files: Vec<Scratch>,
 }
 
 /// What the other end sends: blocks, and perhaps why there are no more.
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl Received {
-    /// Reads those of the sources that are pipes to their ends; `None` if none is. Begins the stage of receiving.
+    /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of receiving.
     pub(super) fn take(
         sources: &Sources,
         folder: &Path,
@@ -65,23 +58,15 @@ impl Received {
     ) -> Result<Option<Self>, LoadError> {
         let mut received = Self { sources: sources.clone(), files: Vec::new() };
         for (position, source) in sources.files().iter().enumerate() {
-            if !comes_through_a_pipe(&source.path) {
+            if !is_read_once(&source.path) {
                 continue;
             }
             progress.begin(Stage::Receiving, 0);
             let failed = |source: io::Error| LoadError::Keep { folder: folder.into(), source };
-            let mut file = NamedTempFile::new_in(folder).map_err(failed)?;
-            copy(&source.path, &blocks_of(&source.path), &mut file, folder, cancel, progress)?;
-            let (file, name) = file.into_parts();
-            let (read_from, name) = match files::path_of_open(&file) {
-                Some(path) => {
-                    name.close().map_err(failed)?;
-                    (path, None)
-                }
-                None => (name.to_path_buf(), Some(name)),
-            };
-            received.sources.read_instead(position, read_from);
-            received.files.push(Kept { file, name });
+            let mut file = Scratch::new(folder).map_err(failed)?;
+            copy(&source.path, &blocks_of(&source.path), file.file(), folder, cancel, progress)?;
+            received.sources.read_instead(position, file.path().to_owned());
+            received.files.push(file);
         }
         Ok((!received.files.is_empty()).then_some(received))
     }
@@ -89,16 +74,21 @@ impl Received {
 
 /// Whether a path is one of an open file of this process, such as its input.
 fn is_open_file(path: &Path) -> bool {
-    is_input(path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self/fd")
+    is_input(path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self")
 }
 
 fn is_input(path: &Path) -> bool {
     [Sources::INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
-fn comes_through_a_pipe(path: &Path) -> bool {
-    match fs::metadata(path).map(|metadata| FileKind::of(&metadata)) {
+/// Whether a path is read from front to back into a file first: a pipe, or a file whose length the system does not know, as
+/// those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
+#[must_use]
+pub fn is_read_once(path: &Path) -> bool {
+    let metadata = fs::metadata(path);
+    match metadata.as_ref().map(FileKind::of) {
         Ok(FileKind::Pipe) => true,
+        Ok(FileKind::File) => metadata.is_ok_and(|metadata| metadata.len() == 0),
         // Programs that start others give them sockets, too, and those cannot be opened by a path.
         Ok(FileKind::Socket) => is_input(path),
         Ok(_) => false,
@@ -145,7 +135,7 @@ fn read_blocks(mut pipe: impl Read, blocks: &SyncSender<io::Result<Vec<u8>>>) {
 fn copy(
     path: &Path,
     blocks: &Blocks,
-    file: &mut NamedTempFile,
+    file: &mut File,
     folder: &Path,
     cancel: &Cancel,
     progress: &Progress,

@@ -3,21 +3,25 @@
 //! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without a
 //! lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
 
-use std::fs::{self, File, OpenOptions};
+use std::ffi::OsStr;
+use std::fs::{self, File};
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use super::format::VERSION;
 use super::read::{Store, StoreError};
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::files;
+use crate::base::temporary::{self, Access, Temporary};
 use crate::model::Sources;
 
 const STORE_EXTENSION: &str = "lsstore";
 const BUILDING_EXTENSION: &str = "building";
+
+/// A store used later than this from now was used under a clock that was wrong.
+const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 
 /// What a capture is on disk: its files, in their order, and by how much each is moved. Any change of one changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -78,11 +82,7 @@ pub struct CacheEntry {
 
 /// A store that is being made in the folder; removed when dropped unless it was published.
 #[derive(Debug)]
-pub struct Building {
-    file: File,
-    path: PathBuf,
-    published: bool,
-}
+pub struct Building(Temporary);
 
 impl Cache {
     /// The user's usual folder for caches, with `longspan` in it.
@@ -100,6 +100,7 @@ impl Cache {
             fs::create_dir_all(parent)?;
         }
         files::make_private_folder(folder)?;
+        sweep(folder);
         Ok(Self { folder: folder.into(), disk: Arc::new(SystemDisk) })
     }
 
@@ -137,11 +138,11 @@ impl Cache {
     ///
     /// # Errors
     /// If it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
-    pub fn forget(store: &Store) -> io::Result<()> {
-        if store.path().extension().is_none_or(|ending| ending != STORE_EXTENSION) {
+    pub fn forget(store: &Path) -> io::Result<()> {
+        if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());
         }
-        match fs::remove_file(store.path()) {
+        match fs::remove_file(store) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),
         }
@@ -152,33 +153,19 @@ impl Cache {
     /// # Errors
     /// If the folder cannot be written.
     pub fn build(&self, key: &CacheKey) -> io::Result<Building> {
+        sweep(&self.folder);
         // One process may load the same capture twice at once.
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        self.remove_abandoned();
-        loop {
-            let count = COUNT.fetch_add(1, Ordering::Relaxed);
-            let path = self.folder.join(format!("{}-{}-{count}.{BUILDING_EXTENSION}", key.0, std::process::id()));
-            let file = match files::private(OpenOptions::new().read(true).write(true).create_new(true)).open(&path) {
-                // A process of another container may have the same number.
-                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
-                opened => opened?,
-            };
-            file.lock()?;
-            // Between its making and its locking, another load may have taken it for abandoned and removed it.
-            if files::has_name(&file.metadata()?) {
-                return Ok(Building { file, path, published: false });
-            }
-        }
+        let name = |number| format!("{}-{}-{number}.{BUILDING_EXTENSION}", key.0, std::process::id());
+        Temporary::named(&self.folder, name, Access::Private).map(Building)
     }
 
     /// Gives a finished store its name, in place of one that may be there.
     ///
     /// # Errors
     /// What the system says to the rename, or to making it durable.
-    pub fn publish(&self, mut building: Building, key: &CacheKey) -> io::Result<PathBuf> {
+    pub fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
-        self.disk.rename(&building.path, &path)?;
-        building.published = true;
+        building.0.publish(|from| self.disk.rename(from, &path))?;
         self.disk.sync_folder(&self.folder)?;
         Ok(path)
     }
@@ -188,6 +175,7 @@ impl Cache {
     /// # Errors
     /// If the folder cannot be read.
     pub fn entries(&self) -> io::Result<Vec<CacheEntry>> {
+        let latest = SystemTime::now().checked_add(CLOCK_ERROR_MAX).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
             let entry = entry?;
@@ -195,19 +183,23 @@ impl Cache {
             if path.extension().is_some_and(|extension| extension == STORE_EXTENSION)
                 && let Ok(meta) = entry.metadata()
             {
-                entries.push(CacheEntry { path, bytes: meta.len(), used: meta.modified()? });
+                // After a clock that was ahead, such a store would stay for years. The next use sets its time right.
+                let used = meta.modified()?;
+                let used = if used > latest { SystemTime::UNIX_EPOCH } else { used };
+                entries.push(CacheEntry { path, bytes: meta.len(), used });
             }
         }
         entries.sort_by(|a, b| b.used.cmp(&a.used).then_with(|| a.path.cmp(&b.path)));
         Ok(entries)
     }
 
-    /// Removes all kept stores and returns what they took. Stores that are open stay readable until they are closed.
+    /// Removes all kept stores and the leftovers of killed loads, and returns what the stores took. Stores that are open
+    /// stay readable until they are closed.
     ///
     /// # Errors
     /// If the folder or a store cannot be removed.
     pub fn clear(&self) -> io::Result<u64> {
-        self.remove_abandoned();
+        sweep(&self.folder);
         self.shrink_to(0, None)
     }
 
@@ -233,18 +225,6 @@ impl Cache {
         Ok(removed_bytes)
     }
 
-    /// Removes what killed loads have left: files of a load that nobody holds a lock on.
-    fn remove_abandoned(&self) {
-        let Ok(entries) = fs::read_dir(&self.folder) else { return };
-        for path in entries.flatten().map(|entry| entry.path()) {
-            if path.extension().is_some_and(|extension| extension == BUILDING_EXTENSION)
-                && File::open(&path).is_ok_and(|file| file.try_lock().is_ok())
-            {
-                fs::remove_file(&path).ok(); // another process may have been faster
-            }
-        }
-    }
-
     fn path_of(&self, key: &CacheKey) -> PathBuf {
         self.folder.join(format!("{}.{STORE_EXTENSION}", key.0))
     }
@@ -256,16 +236,14 @@ impl Building {
     /// # Errors
     /// If the system has no file handle left.
     pub fn file(&self) -> io::Result<File> {
-        self.file.try_clone()
+        self.0.open_file()
     }
 }
 
-impl Drop for Building {
-    fn drop(&mut self) {
-        if !self.published {
-            fs::remove_file(&self.path).ok(); // the next load removes what stays
-        }
-    }
+/// Removes what killed loads have left in the folder.
+fn sweep(folder: &Path) {
+    let is_building = |name: &OsStr| Path::new(name).extension().is_some_and(|ending| ending == BUILDING_EXTENSION);
+    temporary::sweep_where(folder, is_building);
 }
 
 #[cfg(test)]
@@ -344,8 +322,8 @@ mod tests {
         let running = cache.build(&CacheKey("a".into())).unwrap();
         let other = cache.build(&CacheKey("a".into())).unwrap();
         assert!(!abandoned.exists());
-        assert!(running.path.exists() && other.path.exists());
-        let path = other.path.clone();
+        assert!(running.0.path().exists() && other.0.path().exists());
+        let path = other.0.path().to_owned();
         drop(other);
         assert!(!path.exists());
     }
@@ -370,6 +348,19 @@ mod tests {
     }
 
     #[test]
+    fn a_store_used_under_a_clock_that_was_ahead_goes_before_one_that_was_used_today() {
+        let folder = tempfile::tempdir().unwrap();
+        let cache = Cache::open(&folder.path().join("cache")).unwrap();
+        let [today, ahead] = ["a", "b"].map(|name| CacheKey(name.into()));
+        build_empty(&cache, &today);
+        let in_a_year = SystemTime::now() + Duration::from_hours(365 * 24);
+        File::open(build_empty(&cache, &ahead)).unwrap().set_modified(in_a_year).unwrap();
+        let bytes = cache.entries().unwrap()[0].bytes;
+        assert_eq!(cache.shrink_to(bytes, None).unwrap(), bytes);
+        assert!(cache.get(&today).is_some() && cache.get(&ahead).is_none());
+    }
+
+    #[test]
     fn loads_that_start_at_once_do_not_take_each_other_for_abandoned() {
         let folder = tempfile::tempdir().unwrap();
         let cache = Cache::open(&folder.path().join("cache")).unwrap();
@@ -378,7 +369,7 @@ mod tests {
                 scope.spawn(|| {
                     for _ in 0..100 {
                         let building = cache.build(&CacheKey("a".into())).unwrap();
-                        assert!(building.path.exists());
+                        assert!(building.0.path().exists());
                     }
                 });
             }

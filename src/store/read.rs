@@ -80,7 +80,7 @@ impl Store {
     /// As [`Store::open`].
     pub fn of_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
-        let map = Mapped::of_store(file).map_err(|source| StoreError::Io { path: path.into(), source })?;
+        let map = Mapped::of_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
         let trailer = Trailer::of(&map).ok_or_else(|| damaged("trailer"))?;
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let lanes = table::<LaneRecord>(section(Section::Lanes, "table of lanes")?);

@@ -73,7 +73,7 @@ pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[Sectio
 /// # Errors
 /// What the system says to another map.
 pub(super) fn preview(writer: &StoreWriter, meta: Meta) -> io::Result<Store> {
-    let map = Mapped::of_store(writer.file.file())?;
+    let map = Mapped::of_store(writer.file.file(), Path::new("a store that is being made"))?;
     let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));
     let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for lane in order(&writer.lanes) {

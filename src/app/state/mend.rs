@@ -11,7 +11,7 @@ impl App {
         if self.tab().running.is_some() || capture.is_mended || store.damaged() == 0 {
             return;
         }
-        let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store));
+        let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store.path()));
         if let Err(error) = forgotten {
             self.tab_mut().message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
         }

@@ -3,7 +3,7 @@
 use std::fs::{self, DirBuilder, File, Metadata, OpenOptions, Permissions};
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
-use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt};
+use std::os::unix::fs::{DirBuilderExt, FileExt, FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, fchown};
 use std::path::{Path, PathBuf};
 
 use super::FileKind;
@@ -48,12 +48,6 @@ pub fn stamps(metadata: &Metadata) -> Vec<u64> {
     numbers.into_iter().chain(times.map(i64::cast_unsigned)).collect()
 }
 
-/// Whether an open file still has a name.
-#[must_use]
-pub fn has_name(metadata: &Metadata) -> bool {
-    metadata.nlink() > 0
-}
-
 /// What something is that is neither a file nor a folder.
 pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
     let kind = metadata.file_type();
@@ -87,19 +81,26 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
     numbers(a).is_some_and(|numbers_of_a| numbers(b) == Some(numbers_of_a))
 }
 
-/// Has temporary files get the rights that any new file gets: the user's mask still takes away.
-pub fn as_new_file(builder: &mut tempfile::Builder<'_, '_>) {
-    builder.permissions(Permissions::from_mode(0o666));
-}
-
-/// Has temporary folders get the rights that any new folder gets.
-pub fn as_new_folder(builder: &mut tempfile::Builder<'_, '_>) {
-    builder.permissions(Permissions::from_mode(0o777));
-}
-
 /// Has a new file be for this user alone.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
+}
+
+/// Gives a new file the owner, group and rights of the one that it replaces, as far as this user may. Where the group cannot
+/// be kept, what it was allowed is left to nobody who was not.
+pub fn inherit_rights(file: &File, replaced: &Metadata) {
+    let (uid, gid) = (replaced.uid(), replaced.gid());
+    let has_owner = |file: &File| file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (uid, gid));
+    let has_group = |file: &File| file.metadata().is_ok_and(|own| own.gid() == gid);
+    if !has_owner(file) && fchown(file, Some(uid), Some(gid)).is_err() {
+        fchown(file, None, Some(gid)).ok(); // only the superuser may give files away
+    }
+    // Without the bits that let a program run as its owner: this is another program.
+    let mut mode = replaced.mode() & 0o777;
+    if !has_group(file) {
+        mode &= !0o070 | ((mode & 0o007) << 3);
+    }
+    file.set_permissions(Permissions::from_mode(mode)).ok(); // file systems without rights have none to keep
 }
 
 /// Makes a folder for this user alone, unless it is there; its parent has to be.
@@ -118,7 +119,7 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
         return refused(io::ErrorKind::NotADirectory, "is not a folder of its own".to_owned());
     }
     // Its owner could replace what is in it with what is then trusted.
-    let this_user = rustix::process::geteuid().as_raw();
+    let this_user = user();
     if metadata.uid() != this_user {
         let why = format!("belongs to user {}, not to user {this_user}", metadata.uid());
         return refused(io::ErrorKind::PermissionDenied, why);
@@ -127,6 +128,12 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
         return refused(io::ErrorKind::PermissionDenied, "can be written by others".to_owned());
     }
     Ok(())
+}
+
+/// The number of this user.
+#[must_use]
+pub fn user() -> u32 {
+    rustix::process::geteuid().as_raw()
 }
 
 /// Makes durable the names in a folder.

@@ -69,12 +69,6 @@ pub fn stamps(metadata: &Metadata) -> Vec<u64> {
     vec![metadata.file_size(), metadata.creation_time(), metadata.last_write_time()]
 }
 
-/// Whether an open file still has a name: that of an open one is never given away.
-#[must_use]
-pub fn has_name(_: &Metadata) -> bool {
-    true
-}
-
 /// What something is that is neither a file nor a folder.
 pub(super) fn special_kind(_: &Metadata) -> FileKind {
     FileKind::Device
@@ -98,16 +92,13 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
     same_file::is_same_file(a, b).unwrap_or(false)
 }
 
-/// Has temporary files get the rights that any new file gets, which they do.
-pub fn as_new_file(_: &mut tempfile::Builder<'_, '_>) {}
-
-/// Has temporary folders get the rights that any new folder gets, which they do.
-pub fn as_new_folder(_: &mut tempfile::Builder<'_, '_>) {}
-
 /// Has a new file be for this user alone, as its folder is.
 pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
+
+/// Gives a new file the rights of the one that it replaces: those come with the folder here.
+pub fn inherit_rights(_: &File, _: &Metadata) {}
 
 /// Makes a folder, unless it is there; its parent has to be.
 ///
@@ -131,4 +122,10 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
 /// Never.
 pub fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
+}
+
+/// The number of this user: each has temporary files of its own there.
+#[must_use]
+pub fn user() -> u32 {
+    0
 }

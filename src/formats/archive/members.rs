@@ -4,8 +4,7 @@ use std::fs::File;
 use std::io::{self, Read, Write};
 use std::path::Path;
 
-use tempfile::NamedTempFile;
-
+use crate::base::temporary::Scratch;
 use crate::formats::source::Source;
 use crate::formats::{ReadContext, ReadError};
 
@@ -24,7 +23,7 @@ pub(super) const MEMBERS_MAX: usize = 1 << 16;
 /// A file of an archive.
 pub(super) struct Member {
     pub(super) name: String,
-    pub(super) file: NamedTempFile,
+    pub(super) file: Scratch,
     /// Whether it ended at the limit rather than at its end, or its data are damaged.
     pub(super) ended: Ended,
 }
@@ -74,9 +73,9 @@ fn copy(
     left_bytes: &mut u64,
     path: &Path,
     context: &ReadContext,
-) -> Result<(NamedTempFile, Ended), ReadError> {
+) -> Result<(Scratch, Ended), ReadError> {
     let io_error = |source: io::Error| ReadError::Io { path: path.to_owned(), offset: 0, source };
-    let mut file = NamedTempFile::new().map_err(io_error)?;
+    let mut file = Scratch::new(&std::env::temp_dir()).map_err(io_error)?;
     let mut block = vec![0; BLOCK_BYTES];
     loop {
         context.cancel.check()?;
@@ -87,7 +86,7 @@ fn copy(
         match packed.read(&mut block[..wanted]) {
             Ok(0) => return Ok((file, Ended::AtItsEnd)),
             Ok(len) => {
-                file.write_all(&block[..len]).map_err(io_error)?;
+                file.file().write_all(&block[..len]).map_err(io_error)?;
                 *left_bytes -= len as u64;
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
@@ -100,10 +99,7 @@ fn copy(
 ///
 /// # Errors
 /// [`ReadError::Malformed`] for what unpacks to far more than it is, and what the system says.
-pub(in crate::formats) fn unpacked_to_file(
-    mut source: Source,
-    context: &ReadContext,
-) -> Result<NamedTempFile, ReadError> {
+pub(in crate::formats) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Result<Scratch, ReadError> {
     let path = source.path().to_owned();
     let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());
     let mut left_bytes = Allowance::of(packed_bytes).left_bytes;

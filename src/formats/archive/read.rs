@@ -151,7 +151,7 @@ impl Walk<'_> {
             }
             let size = entry.size();
             let mut member = self.allowance.unpack(name, &mut entry, &self.path, &self.context)?;
-            let len = member.file.as_file().metadata().map_or(0, |metadata| metadata.len());
+            let len = member.file.len();
             if len < size && member.ended == Ended::AtItsEnd {
                 member.ended = Ended::InDamage;
             }

@@ -183,7 +183,7 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     let mut unpack = |len: u64| {
         let mut bytes = std::io::Read::take(std::io::repeat(b'x'), len);
         let member = allowance.unpack("name".to_owned(), &mut bytes, path, &context).expect("unpacked");
-        (member.ended, member.file.as_file().metadata().expect("a file").len())
+        (member.ended, member.file.len())
     };
     assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));
     assert_eq!(unpack(u64::MAX), (Ended::AtTheLimit, 500));

@@ -1,0 +1,71 @@
+//! Signals that end the program: its temporary files go first, then it ends as it would have without a handler. A write
+//! beyond the limit on the length of files becomes an error. Signals that the caller has told to ignore stay ignored.
+
+/// Sees to signals from now on, on a thread of its own. `say` shows a sentence to the user.
+#[cfg(unix)]
+pub fn watch(say: fn(String)) {
+    use std::sync::Arc;
+    use std::sync::atomic::{AtomicBool, Ordering};
+    use std::thread;
+
+    #[cfg(target_os = "linux")]
+    use signal_hook::consts::SIGBUS;
+    use signal_hook::consts::{SIGHUP, SIGINT, SIGTERM, SIGXFSZ};
+    use signal_hook::iterator::Signals;
+    use signal_hook::{flag, low_level};
+
+    #[cfg(target_os = "linux")]
+    use super::mapped;
+    use super::temporary;
+
+    // With any handler at all, the write fails with an error of its own.
+    flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
+    let is_ignored = ignored();
+    let ending = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
+    // Where the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it might see
+    // what that has already made of the same signal.
+    let is_ending = Arc::<AtomicBool>::default();
+    ending.clone().for_each(|signal| drop(flag::register_conditional_default(signal, Arc::clone(&is_ending))));
+    let watched = ending;
+    #[cfg(target_os = "linux")]
+    let watched = {
+        mapped::forget_runtime_handler();
+        watched.chain([SIGBUS])
+    };
+    let Ok(mut signals) = Signals::new(watched) else {
+        is_ending.store(true, Ordering::SeqCst); // every signal does what it always did
+        return;
+    };
+    let in_watcher = Arc::clone(&is_ending);
+    let work = move || {
+        for signal in &mut signals.forever() {
+            in_watcher.store(true, Ordering::SeqCst);
+            temporary::remove_all();
+            #[cfg(target_os = "linux")]
+            if signal == SIGBUS {
+                say(mapped::describe_lost_page());
+                low_level::exit(1);
+            }
+            low_level::emulate_default_handler(signal).ok(); // it does not return
+        }
+    };
+    if thread::Builder::new().name("signals".to_owned()).spawn(work).is_err() {
+        is_ending.store(true, Ordering::SeqCst);
+        return;
+    }
+    #[cfg(target_os = "linux")]
+    mapped::hold_faulting_threads();
+}
+
+/// Other systems have none that would leave temporary files behind.
+#[cfg(not(unix))]
+pub fn watch(_: fn(String)) {}
+
+/// Which signals were ignored when the program was started, as `nohup` has it; none where the system does not tell.
+#[cfg(unix)]
+fn ignored() -> impl Fn(i32) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok()).unwrap_or(0);
+    move |signal| mask >> (signal - 1) & 1 == 1
+}

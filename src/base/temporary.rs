@@ -1,0 +1,329 @@
+//! Files and folders that exist for a while only: outputs until they are whole, and copies of what can be read once.
+//!
+//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill by the next
+//! start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that process lives. A leftover is
+//! a file of such a name without a lock: the number may belong to another process by then. Never follows a link.
+
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs::{self, File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use super::files;
+
+/// All names begin with this, so that listings hide them and [`sweep`] knows them.
+const PREFIX: &str = ".longspan-";
+const EXTENSION: &str = ".tmp";
+
+/// Makes a number of a temporary one that no other has: more digits than a count ever gets.
+const UNUSED_DIGITS: &str = "0000000000";
+
+/// Who may read a temporary file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// This user alone.
+    Private,
+    /// Whoever may read a new file of this user.
+    Usual,
+}
+
+/// A file or folder with a name of its own; removed when dropped, unless it was given another name.
+#[derive(Debug)]
+pub struct Temporary {
+    path: PathBuf,
+    /// Holds the lock. `None`: a folder, on a system that cannot open folders.
+    file: Option<File>,
+    is_published: bool,
+}
+
+/// The temporaries of this process, and whether each is a folder.
+static LIVE: Mutex<BTreeMap<PathBuf, bool>> = Mutex::new(BTreeMap::new());
+
+fn live() -> MutexGuard<'static, BTreeMap<PathBuf, bool>> {
+    LIVE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Temporary {
+    /// An empty file in `folder`, open for reading and writing.
+    ///
+    /// # Errors
+    /// What the system says, such as that the folder cannot be written.
+    pub fn file(folder: &Path, access: Access) -> io::Result<Self> {
+        Self::named(folder, |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id()), access)
+    }
+
+    /// The same under a name that `name` makes of a number, which no other temporary of this process has.
+    ///
+    /// # Errors
+    /// As [`Temporary::file`].
+    pub fn named(folder: &Path, name: impl Fn(u32) -> String, access: Access) -> io::Result<Self> {
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create_new(true);
+        if access == Access::Private {
+            files::private(&mut options);
+        }
+        Self::make(folder, name, false, |path| options.open(path).map(Some))
+    }
+
+    /// An empty folder in `folder`.
+    ///
+    /// # Errors
+    /// As [`Temporary::file`].
+    pub fn folder(folder: &Path) -> io::Result<Self> {
+        let name = |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id());
+        Self::make(folder, name, true, |path| fs::create_dir(path).map(|()| File::open(path).ok()))
+    }
+
+    fn make(
+        folder: &Path,
+        name: impl Fn(u32) -> String,
+        is_folder: bool,
+        make: impl Fn(&Path) -> io::Result<Option<File>>,
+    ) -> io::Result<Self> {
+        static COUNT: AtomicU32 = AtomicU32::new(0);
+        loop {
+            let path = folder.join(name(COUNT.fetch_add(1, Ordering::Relaxed)));
+            let made = {
+                // Under one lock, so that a signal finds either nothing or a temporary that it knows.
+                let mut live = live();
+                let made = make(&path);
+                if made.is_ok() {
+                    live.insert(path.clone(), is_folder);
+                }
+                made
+            };
+            let file = match made {
+                // A process of another container may have the same number.
+                Err(error) if error.kind() == io::ErrorKind::AlreadyExists => continue,
+                made => made?,
+            };
+            let temporary = Self { path, file, is_published: false };
+            let Some(file) = &temporary.file else { return Ok(temporary) };
+            // A file system without locks: no process takes a file there for a leftover.
+            file.lock().ok();
+            // Between its making and its locking, another process may have taken it for a leftover.
+            if fs::symlink_metadata(&temporary.path).is_ok() {
+                return Ok(temporary);
+            }
+        }
+    }
+
+    /// Its name until it is published.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// A handle of the file; the lock lasts until the last one is closed.
+    ///
+    /// # Errors
+    /// If the system has no handle left.
+    pub fn open_file(&self) -> io::Result<File> {
+        self.file.as_ref().ok_or(io::ErrorKind::IsADirectory)?.try_clone()
+    }
+
+    /// Gives it its last name by `rename`, from the temporary name to that one. A signal comes before or after.
+    ///
+    /// # Errors
+    /// Those of `rename`; the temporary is then removed.
+    pub fn publish(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+        let mut live = live();
+        rename(&self.path)?;
+        live.remove(&self.path);
+        self.is_published = true;
+        Ok(())
+    }
+}
+
+impl Drop for Temporary {
+    fn drop(&mut self) {
+        if !self.is_published {
+            let mut live = live();
+            if let Some(is_folder) = live.remove(&self.path) {
+                remove(&self.path, is_folder).ok(); // the next start removes what stays
+            }
+        }
+    }
+}
+
+/// Removes the temporaries of this process for good: none is made or published any more. For a program that is about to
+/// end; threads that ask for a temporary wait for ever.
+pub fn remove_all() {
+    let mut live = live();
+    for (path, is_folder) in std::mem::take(&mut *live) {
+        // A thread that still writes to a folder cannot add to it under another name.
+        let stem = path.file_stem().unwrap_or_default().to_string_lossy();
+        let moved = path.with_file_name(format!("{stem}{UNUSED_DIGITS}{EXTENSION}"));
+        let path = if is_folder && fs::rename(&path, &moved).is_ok() { moved } else { path };
+        for _ in 0..3 {
+            if remove(&path, is_folder).is_ok() {
+                break;
+            }
+        }
+    }
+    std::mem::forget(live);
+}
+
+/// Removes the leftovers of killed processes from a folder. What cannot be removed stays.
+pub fn sweep(folder: &Path) {
+    sweep_where(folder, |_| false);
+}
+
+/// The same, with other names that `is_temporary` tells.
+pub fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) {
+    let Ok(entries) = fs::read_dir(folder) else { return };
+    for entry in entries.flatten() {
+        let name = entry.file_name();
+        let Ok(kind) = entry.file_type() else { continue };
+        if !(has_own_name(&name) || is_temporary(&name)) || !(kind.is_file() || kind.is_dir()) {
+            continue;
+        }
+        let path = entry.path();
+        let Ok(file) = File::open(&path) else { continue };
+        // Held until it is removed: its maker waits for the lock, and then looks whether the file is still there.
+        if file.try_lock().is_ok() {
+            remove(&path, kind.is_dir()).ok(); // another process may be faster
+        }
+    }
+}
+
+/// Whether a file is called as temporaries are: `.longspan-PROCESS-NUMBER.tmp`.
+fn has_own_name(name: &OsStr) -> bool {
+    let numbers = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.strip_suffix(EXTENSION)?.split_once('-'));
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    numbers.is_some_and(|(process, number)| is_number(process) && is_number(number))
+}
+
+fn remove(path: &Path, is_folder: bool) -> io::Result<()> {
+    let removed = if is_folder { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+    removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
+}
+
+/// A file to keep bytes in that are read again by a path. Has no name where the system opens such a file by another path,
+/// so that nothing of it is left however the program ends.
+#[derive(Debug)]
+pub struct Scratch {
+    file: File,
+    path: PathBuf,
+    /// Removes the name, where it has one.
+    _name: Option<Temporary>,
+}
+
+impl Scratch {
+    /// An empty file in `folder`.
+    ///
+    /// # Errors
+    /// What the system says, such as that the folder cannot be written.
+    pub fn new(folder: &Path) -> io::Result<Self> {
+        let file = tempfile::tempfile_in(folder)?;
+        if let Some(path) = files::path_of_open(&file) {
+            return Ok(Self { file, path, _name: None });
+        }
+        let name = Temporary::file(folder, Access::Private)?;
+        Ok(Self { file: name.open_file()?, path: name.path().into(), _name: Some(name) })
+    }
+
+    /// The file, to write to.
+    pub fn file(&mut self) -> &mut File {
+        &mut self.file
+    }
+
+    /// What it can be opened by, as long as this lives.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Its length.
+    #[must_use]
+    pub fn len(&self) -> u64 {
+        self.file.metadata().map_or(0, |metadata| metadata.len())
+    }
+
+    /// Whether nothing was written to it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The open file alone; a name is given up.
+    #[must_use]
+    pub fn into_file(self) -> File {
+        self.file
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn names(folder: &Path) -> Vec<String> {
+        let entries = fs::read_dir(folder).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_temporary_is_gone_when_it_is_dropped_and_stays_when_it_is_published() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = Temporary::file(folder.path(), Access::Usual).unwrap();
+        let sub = Temporary::folder(folder.path()).unwrap();
+        fs::write(sub.path().join("part"), "x").unwrap();
+        assert_eq!(names(folder.path()).len(), 2);
+        drop((file, sub));
+        assert_eq!(names(folder.path()), [] as [String; 0]);
+        let file = Temporary::file(folder.path(), Access::Usual).unwrap();
+        file.publish(|from| fs::rename(from, folder.path().join("out"))).unwrap();
+        assert_eq!(names(folder.path()), ["out"]);
+        let refused = Temporary::file(folder.path(), Access::Usual).unwrap();
+        assert!(refused.publish(|_| Err(io::ErrorKind::StorageFull.into())).is_err());
+        assert_eq!(names(folder.path()), ["out"]);
+    }
+
+    #[test]
+    fn leftovers_are_swept_and_temporaries_in_use_and_files_of_others_are_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let at = |name: &str| folder.path().join(name);
+        let (file, sub) = (Temporary::file(folder.path(), Access::Private), Temporary::folder(folder.path()));
+        let (file, sub) = (file.unwrap(), sub.unwrap());
+        for leftover in [".longspan-1-0.tmp", ".longspan-4000000000-17.tmp", "x.building"] {
+            fs::write(at(leftover), "half").unwrap();
+        }
+        fs::create_dir_all(at(".longspan-1-1.tmp/ts=1")).unwrap();
+        let of_others = [".longspan-.tmp", ".longspan-1.tmp", ".longspan-a-1.tmp", "longspan-1-0.tmp", ".longspan-1-0"];
+        of_others.iter().for_each(|name| fs::write(at(name), "").unwrap());
+        sweep_where(folder.path(), |name| name.to_string_lossy().ends_with(".building"));
+        assert_eq!(names(folder.path()).len(), of_others.len() + 2, "{:?}", names(folder.path()));
+        assert!(file.path().exists() && sub.path().exists());
+    }
+
+    #[test]
+    fn sweeps_do_not_take_what_another_thread_is_making() {
+        let folder = tempfile::tempdir().unwrap();
+        std::thread::scope(|scope| {
+            for _ in 0..4 {
+                scope.spawn(|| {
+                    for _ in 0..100 {
+                        let file = Temporary::file(folder.path(), Access::Private).unwrap();
+                        sweep(folder.path());
+                        assert!(file.path().exists());
+                    }
+                });
+            }
+        });
+        assert_eq!(names(folder.path()), [] as [String; 0]);
+    }
+
+    #[test]
+    fn a_scratch_file_is_read_by_its_path_and_leaves_nothing() {
+        use std::io::Write as _;
+        let folder = tempfile::tempdir().unwrap();
+        let mut scratch = Scratch::new(folder.path()).unwrap();
+        scratch.file().write_all(b"bytes").unwrap();
+        assert_eq!((fs::read(scratch.path()).unwrap(), scratch.len()), (b"bytes".to_vec(), 5));
+        drop(scratch);
+        assert_eq!(names(folder.path()), [] as [String; 0]);
+    }
+}
