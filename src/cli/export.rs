@@ -3,6 +3,7 @@
 use super::CliError;
 use super::args::{Export, Load};
 use super::load::{check, load};
+use super::messages::say;
 use super::progress_line::ProgressLine;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -20,6 +21,6 @@ pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     drop(line);
     let written = written?;
     let (path, spans, bytes) = (wanted.output.display(), written.spans, written.bytes);
-    eprintln!("longspan: {path}: {spans} spans written, {bytes} bytes, as {}", wanted.format.label());
+    say(format_args!("{path}: {spans} spans written, {bytes} bytes, as {}", wanted.format.label()));
     check(&wanted.sources, snapshot.store())
 }

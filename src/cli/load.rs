@@ -2,10 +2,12 @@
 
 use super::CliError;
 use super::args::Load;
+use super::messages::say;
 use super::progress_line::ProgressLine;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::ingest::received::is_read_once;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::{Losses, Sources};
 use crate::store::Store;
@@ -14,12 +16,14 @@ use crate::store::cache::Cache;
 /// Loads a capture, or takes its kept store, and says on stderr what was lost.
 pub fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
-    let line = ProgressLine::start(&progress, how.progress);
+    let pipes = sources.files().iter().filter(|file| is_read_once(&file.path));
+    let pipes: Vec<_> = pipes.map(|file| file.path.display().to_string()).collect();
+    let line = ProgressLine::with_pipes(&progress, how.progress, pipes.join(", "));
     let loaded = ingest::open(sources.clone(), &how.options(), &Cancel::default(), &progress);
     drop(line);
     let loaded = loaded?;
     if let Some(note) = &loaded.report.note {
-        eprintln!("longspan: {note}");
+        say(note);
     }
     report(sources, &loaded.store.meta().losses);
     Ok(loaded)
@@ -55,6 +59,6 @@ fn report(sources: &Sources, losses: &Losses) {
             (Some(file), _) => file.to_owned(),
             (None, _) => sources.to_string(),
         };
-        eprintln!("longspan: {file}: {count} {name}, first at {}: {}", lost.first, lost.advice);
+        say(format_args!("{file}: {count} {name}, first at {}: {}", lost.first, lost.advice));
     }
 }

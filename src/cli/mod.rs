@@ -12,6 +12,7 @@ mod export;
 mod info;
 mod load;
 mod low_args;
+mod messages;
 mod progress_line;
 mod spans;
 mod stats;
@@ -29,6 +30,8 @@ use clap::Parser;
 
 use self::args::Command;
 use self::low_args::LowArgs;
+use self::messages::say;
+use crate::base::signals;
 use crate::export::ExportError;
 use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
@@ -100,18 +103,29 @@ impl CliError {
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let low = match LowArgs::try_parse_from(words) {
         Ok(low) => low,
-        Err(answer) => {
-            answer.print().ok(); // nobody is left to tell
-            return if answer.use_stderr() { ExitCode::from(WRONG_USAGE) } else { ExitCode::SUCCESS };
-        }
+        Err(answer) => return printed(&answer),
     };
+    signals::watch(say);
     let error = match Command::from_low(low).and_then(perform) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,
     };
-    eprintln!("longspan: {error}");
+    say(&error);
     ExitCode::from(if matches!(error, CliError::Usage(_)) { WRONG_USAGE } else { FAILED })
+}
+
+/// Prints a help text, or why the words make no sense.
+fn printed(answer: &clap::Error) -> ExitCode {
+    match answer.print() {
+        // A usage error has nowhere else to go than the stderr that has just failed.
+        _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
+        Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {
+            say(CliError::Output(error));
+            ExitCode::from(FAILED)
+        }
+        _ => ExitCode::SUCCESS,
+    }
 }
 
 fn perform(command: Command) -> Result<(), CliError> {

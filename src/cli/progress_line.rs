@@ -6,6 +6,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::args::ShowProgress;
+use super::messages::show as show_text;
 use crate::base::progress::{Progress, ProgressView, Stage};
 
 /// Often enough to look alive, seldom enough to cost nothing.
@@ -13,6 +14,9 @@ const LINE_EVERY: Duration = Duration::from_millis(100);
 
 /// A log is read later.
 const LOG_EVERY: Duration = Duration::from_secs(1);
+
+/// How long a pipe may bring nothing before that is said: less than somebody waits without an idea why.
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Return to the first column and erase to the end of the line.
 const ERASE: &str = "\r\x1b[K";
@@ -26,27 +30,46 @@ pub struct ProgressLine {
 impl ProgressLine {
     /// Starts to show `progress` in the way asked for.
     pub fn start(progress: &Progress, show: ShowProgress) -> Self {
+        Self::with_pipes(progress, show, String::new())
+    }
+
+    /// The same for a load that reads `pipes`, unless that is empty. Where nothing comes through them for a while, a sentence
+    /// says so, whether progress is asked for or not.
+    pub fn with_pipes(progress: &Progress, show: ShowProgress, pipes: String) -> Self {
         let every = match show {
-            ShowProgress::Not => return Self { stop: None, watcher: None },
+            ShowProgress::Not if pipes.is_empty() => return Self { stop: None, watcher: None },
             ShowProgress::Line => LINE_EVERY,
-            ShowProgress::Log => LOG_EVERY,
+            ShowProgress::Log | ShowProgress::Not => LOG_EVERY,
         };
         let (stop, stopped) = mpsc::channel();
         let progress = progress.clone();
+        let mut pipes = Some(pipes).filter(|pipes| !pipes.is_empty());
         let watch = move || {
             while stopped.recv_timeout(every) == Err(RecvTimeoutError::Timeout) {
-                let text = text_of(&progress.view());
+                let view = progress.view();
+                if view.stage == Stage::Receiving
+                    && view.done == 0
+                    && view.stage_elapsed >= PATIENCE
+                    && let Some(pipes) = pipes.take()
+                {
+                    let erase = if show == ShowProgress::Line { ERASE } else { "" };
+                    show_text(&format!("{erase}longspan: waiting for {pipes}: nothing has come through yet\n"));
+                }
                 match show {
-                    ShowProgress::Line => eprint!("{ERASE}{text}"),
-                    _ => eprintln!("{text}"),
+                    ShowProgress::Not => {}
+                    ShowProgress::Line => show_text(&format!("{ERASE}{}", text_of(&view))),
+                    ShowProgress::Log => show_text(&format!("{}\n", text_of(&view))),
                 }
             }
             match show {
-                ShowProgress::Line => eprint!("{ERASE}"),
-                _ => eprintln!("{}", text_of(&progress.view())),
+                ShowProgress::Not => {}
+                ShowProgress::Line => show_text(ERASE),
+                ShowProgress::Log => show_text(&format!("{}\n", text_of(&progress.view()))),
             }
         };
-        Self { stop: Some(stop), watcher: Some(std::thread::spawn(watch)) }
+        // Where no thread can be had, nothing is shown.
+        let watcher = std::thread::Builder::new().name("progress".to_owned()).spawn(watch).ok();
+        Self { stop: Some(stop), watcher }
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::args::{Load, Render, TimeRange};
 use super::load::load;
+use super::messages::say;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
 use crate::app::demo::demo_capture;
@@ -31,7 +32,7 @@ pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
 pub fn demo(how: &Load) -> Result<(), CliError> {
     if has_display() {
         match open(Sources::default(), true, how) {
-            Err(CliError::App(AppError::NoWindow { reason })) => eprintln!("longspan: no window: {reason}"),
+            Err(CliError::App(AppError::NoWindow { reason })) => say(format_args!("no window: {reason}")),
             answer => return answer,
         }
     }

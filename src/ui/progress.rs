@@ -26,7 +26,8 @@ pub fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Opt
     });
     ui.add_space(4.0);
     ui.horizontal(|ui| {
-        ui.label(format!("{} {percent}", view.stage.label()));
+        let is_waiting = view.stage == Stage::Receiving && view.done == 0;
+        ui.label(if is_waiting { "Waiting for data".to_owned() } else { format!("{} {percent}", view.stage.label()) });
         ui.label(RichText::new(rates(view)).color(theme.weak_text));
     });
     if view.stage == Stage::Parsing {
