@@ -8,8 +8,8 @@ use super::fonts::Fonts;
 use super::state::App;
 use super::{AppError, AppOptions};
 use crate::base::cancel::Cancel;
-use crate::export::ExportError;
 use crate::export::output::OutputFile;
+use crate::export::{self, ExportError};
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::render::readback::{self, Pixels, paint_offscreen};
@@ -61,12 +61,14 @@ impl Default for PictureOptions {
 /// # Errors
 /// [`AppError::Gpu`] if nothing can draw, [`AppError::Write`] if the file cannot be written.
 pub fn render_png(
-    snapshot: Snapshot,
+    snapshot: &Snapshot,
     options: &PictureOptions,
     sources: &Sources,
     path: &Path,
 ) -> Result<(), AppError> {
-    Ok(write_png(&render(snapshot, options)?, path, sources)?)
+    let pixels = render(snapshot.clone(), options)?;
+    export::check(snapshot.store())?;
+    Ok(write_png(&pixels, path, sources)?)
 }
 
 /// Draws a capture as the window would show it.
@@ -85,6 +87,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
     let survey = Survey::of(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
+    app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {
         timeline.wait_for_all();
         if let Ok(survey) = survey {
@@ -134,8 +137,8 @@ impl TimelinePicture {
     /// Draws it, however long that takes.
     ///
     /// # Errors
-    /// What is missing to draw.
-    pub fn draw(self) -> Result<Pixels, GpuError> {
+    /// What is missing to draw, or that the sorted store is damaged.
+    pub fn draw(self) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale } = self;
         let gpu = Gpu::headless()?;
         let mut painter = Painter::new(&gpu, readback::FORMAT);
@@ -151,7 +154,8 @@ impl TimelinePicture {
         show();
         show();
         let picture = show();
-        paint_offscreen(&gpu, &mut painter, size_px, picture)
+        export::check(timeline.snapshot().store())?;
+        Ok(paint_offscreen(&gpu, &mut painter, size_px, picture)?)
     }
 }
 

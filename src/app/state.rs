@@ -416,6 +416,7 @@ impl App {
         let tab = &mut self.tabs[self.shown_tab];
         tab.message = None;
         tab.moved_from = None;
+        tab.export = None;
         tab.awaits_capture = false;
         // The capture that is open does not grow into the one that is loaded now.
         tab.stop_growing();

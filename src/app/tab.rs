@@ -1,20 +1,32 @@
 //! A tab: one capture with all that belongs to it, and the way in which the answers of its background work come back to it
 //! and to no other.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use super::capture::OpenCapture;
 use super::panels::Panels;
 use super::preferences::Folders;
 use super::tasks::{Running, TaskEvent, TaskId, Wake};
+use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::ui::kept::KeptTimeline;
+use crate::ui::questions::TimeRange;
 use crate::ui::sources::SourcesPanel;
 use crate::ui::timeline::Timeline;
 
 /// Tells a tab from the others, also from those that were closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TabId(pub u64);
+
+/// An export of the capture of a tab.
+#[derive(Debug, Clone)]
+pub struct RunningExport {
+    pub format: ExportFormat,
+    /// The part of the time; all of it unless said.
+    pub range: TimeRange,
+    pub path: PathBuf,
+}
 
 /// What belongs to one capture.
 pub struct Tab {
@@ -30,6 +42,8 @@ pub struct Tab {
     pub sources: SourcesPanel,
     /// What was looked at before the files were moved in time, until they are there again.
     pub moved_from: Option<KeptTimeline>,
+    /// The export that runs, to start over where the sorted store turns out to be damaged.
+    pub export: Option<RunningExport>,
     /// What went wrong: a title and a sentence.
     pub message: Option<(&'static str, String)>,
     /// What the status bar says beside the counts.
@@ -50,6 +64,7 @@ impl Tab {
             panels: Panels::default(),
             sources: SourcesPanel::default(),
             moved_from: None,
+            export: None,
             message: None,
             note: String::new(),
         }

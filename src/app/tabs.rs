@@ -69,7 +69,7 @@ impl App {
     pub(super) fn fail(&mut self, at: usize, title: &'static str, error: TaskError) {
         let message = match error {
             TaskError::Cancelled => None,
-            TaskError::Failed(message) => Some((title, message)),
+            TaskError::Damaged(message) | TaskError::Failed(message) => Some((title, message)),
         };
         let at = if self.tabs[at].is_empty() && self.tabs.len() > 1 { self.remove_tab(at) } else { at };
         let tab = &mut self.tabs[at];

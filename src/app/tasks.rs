@@ -72,6 +72,8 @@ pub struct TaskId(pub u64);
 pub enum TaskError {
     /// It was asked to stop.
     Cancelled,
+    /// The sorted store turned out to be damaged, as the sentence says.
+    Damaged(String),
     /// A sentence for a person.
     Failed(String),
 }
@@ -174,6 +176,7 @@ pub fn export(
             let written = export::export(&snapshot, &sources, &path, &options, &cancel, &progress);
             written.map_err(|error| match error {
                 ExportError::Cancelled(_) => TaskError::Cancelled,
+                damaged @ ExportError::Damaged { is_streamed: false, .. } => TaskError::Damaged(damaged.to_string()),
                 other => TaskError::Failed(other.to_string()),
             })
         });
@@ -218,7 +221,7 @@ fn write(name: &str, path: PathBuf, wake: &Wake, work: impl FnOnce(&Path) -> Res
     let work = move || {
         let written = guarded(|| work(&path).map_err(TaskError::Failed));
         let written = written.map_err(|error| match error {
-            TaskError::Failed(message) => message,
+            TaskError::Damaged(message) | TaskError::Failed(message) => message,
             TaskError::Cancelled => "it was stopped".to_owned(),
         });
         wake(TaskEvent::Wrote(path, written));

@@ -16,6 +16,7 @@ use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
 use crate::model::TrackIdx;
 use crate::query::Snapshot;
+use crate::export::ExportFormat;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::navigation::Navigation;
@@ -414,6 +415,39 @@ fn a_damaged_store_is_sorted_again_while_it_is_looked_at() {
     let timeline = driven.app.timeline_mut().unwrap();
     assert_eq!(timeline.snapshot().store().damaged_in_all(), 0);
     assert_eq!((timeline.view().start_ns(), timeline.view().end_ns()), (view.start_ns(), view.end_ns()));
+}
+
+#[test]
+fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let spans = (0..30_000).map(|k| format!(r#"{{"ph":"X","name":"s","pid":1,"tid":1,"ts":{},"dur":9}}"#, 10 * k));
+    let capture = file(folder.path(), "a.json", &format!("[{}]", spans.collect::<Vec<_>>().join(",")));
+    let (cache, out) = (folder.path().join("cache"), folder.path().join("out.csv"));
+    let load = LoadOptions { cache: CachePolicy::Folder(cache), ..LoadOptions::default() };
+    let loaded = ingest::open(&capture, &load, &Cancel::default(), &Progress::default()).unwrap();
+    let kept = loaded.store.path().to_owned();
+    drop(loaded);
+    let whole = std::fs::read(&kept).unwrap();
+    let mut expected = None;
+    for part in [0, 1, 3, 5] {
+        let mut bytes = whole.clone();
+        if part > 0 {
+            bytes[whole.len() * part / 10] ^= 1;
+        }
+        std::fs::write(&kept, bytes).unwrap();
+        std::fs::write(&out, "old").unwrap();
+        let mut driven = Driven::with(AppOptions { load: load.clone(), ..AppOptions::default() });
+        driven.app.open_files(std::slice::from_ref(&capture));
+        driven.finish_tasks();
+        driven.app.act(Command::Write(Purpose::Export(ExportFormat::Csv), out.clone()));
+        while !driven.app.note().contains("written to") {
+            assert!(driven.app.message().is_none(), "{:?}", driven.app.message());
+            driven.frame(Vec::new());
+            driven.finish_tasks();
+        }
+        let written = std::fs::read(&out).unwrap();
+        assert!(*expected.get_or_insert_with(|| written.clone()) == written, "part {part}");
+    }
 }
 
 #[test]

@@ -56,6 +56,8 @@ pub struct Load {
     pub cache: Option<PathBuf>,
     /// How to show progress.
     pub progress: ShowProgress,
+    /// Whether the same was loaded before: its losses are known.
+    pub is_again: bool,
 }
 
 /// How progress is shown on stderr.
@@ -275,6 +277,7 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,
+        is_again: false,
     })
 }
 

@@ -15,9 +15,10 @@ use rayon::ThreadPool;
 use serde::Serialize;
 
 use super::args::Load;
-use super::load::load;
+use super::load::{load, starting_over};
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
+use crate::export::check;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::asker::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
@@ -117,6 +118,10 @@ enum Pass {
 
 /// Measures, and prints one JSON object.
 pub fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+    starting_over(sources, how, |how| print_once(sources, frames, size, how))
+}
+
+fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
     let loaded = load(sources, how)?;
     let store_path = loaded.store.path().to_owned();
     let pool = rayon::ThreadPoolBuilder::new().num_threads(how.threads).build();
@@ -142,6 +147,7 @@ pub fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resul
     script.run(&snapshot, Pass::Whole, &pool)?; // brings the pages into memory
     steps.extend(script.run(&snapshot, Pass::Whole, &pool)?);
     steps.extend(script.run(&snapshot, Pass::Warm, &pool)?);
+    check(snapshot.store())?;
 
     let of = |pass| Distributions::of(&steps.iter().filter(|step| step.pass == pass).copied().collect::<Vec<_>>());
     let report = Report {

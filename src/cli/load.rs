@@ -10,7 +10,6 @@ use crate::base::progress::Progress;
 use crate::ingest::received::is_read_once;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::{Losses, Sources};
-use crate::store::Store;
 use crate::store::cache::Cache;
 
 /// Loads a capture, or takes its kept store, and says on stderr what was lost.
@@ -25,21 +24,39 @@ pub fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     if let Some(note) = &loaded.report.note {
         say(note);
     }
-    report(sources, &loaded.store.meta().losses);
+    if !how.is_again {
+        report(sources, &loaded.store.meta().losses);
+    }
     Ok(loaded)
 }
 
-/// Tells whether a store was as it was written wherever a command has read it. One that was not is forgotten.
+/// Has `work` load `sources` and write a result. Where the store turns out to be damaged before anything of the result is out,
+/// it is removed, the sources are sorted again, and the work starts over: once.
 ///
 /// # Errors
-/// [`CliError::Damaged`] if it was not: what was printed or written lacks something.
-pub fn check(sources: &Sources, store: &Store) -> Result<(), CliError> {
-    let parts = store.damaged();
-    if parts == 0 {
-        return Ok(());
+/// Those of `work`.
+pub fn starting_over(
+    sources: &Sources,
+    how: &Load,
+    work: impl Fn(&Load) -> Result<(), CliError>,
+) -> Result<(), CliError> {
+    let error = match work(how) {
+        Ok(()) => return Ok(()),
+        Err(error) => error,
+    };
+    let Some((store, is_streamed)) = error.damaged_store() else { return Err(error) };
+    let forgotten = Cache::forget(store);
+    // What came through a pipe is gone.
+    if is_streamed || sources.files().iter().any(|file| is_read_once(&file.path)) {
+        return Err(error);
     }
-    Cache::forget(store.path()).map_err(|source| CliError::File { path: store.path().to_owned(), source })?;
-    Err(CliError::Damaged { sources: sources.to_string(), parts })
+    say(format_args!("{error}: {sources} is sorted again"));
+    let mut again = Load { is_again: true, ..how.clone() };
+    if let Err(failure) = forgotten {
+        say(format_args!("{}: cannot remove the damaged store: {failure}", store.display()));
+        again.cache = None;
+    }
+    work(&again)
 }
 
 impl Load {

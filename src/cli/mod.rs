@@ -23,7 +23,7 @@ mod window;
 
 use std::ffi::OsString;
 use std::io::{self, BufWriter, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
@@ -32,9 +32,13 @@ use self::args::Command;
 use self::low_args::LowArgs;
 use self::messages::say;
 use crate::base::signals;
-use crate::export::ExportError;
 use crate::export::output::is_stdout;
+use crate::export::{ExportError, check};
 use crate::formats::native::write::WriteError;
+use crate::store::Store;
+
+/// As much as a pipe takes at once.
+const STDOUT_BYTES: usize = 1 << 16;
 
 /// The input or the output failed.
 const FAILED: u8 = 1;
@@ -54,11 +58,6 @@ enum CliError {
     /// A capture could not be written.
     #[error(transparent)]
     Export(#[from] ExportError),
-    /// The kept store turned out to be damaged while it was read.
-    #[error(
-        "{sources}: its kept store is damaged in {parts} places, so the result lacks something; it was removed: run this again"
-    )]
-    Damaged { sources: String, parts: u64 },
     /// A generated capture could not be written.
     #[error("{}: cannot write: {source}", path.display())]
     Generated { path: PathBuf, source: WriteError },
@@ -83,6 +82,18 @@ enum CliError {
 }
 
 impl CliError {
+    /// The store that turned out to be damaged, and whether some of the result is out already.
+    fn damaged_store(&self) -> Option<(&Path, bool)> {
+        match self {
+            #[cfg(feature = "window")]
+            Self::App(crate::app::AppError::Write(ExportError::Damaged { store, is_streamed, .. })) => {
+                Some((store, *is_streamed))
+            }
+            Self::Export(ExportError::Damaged { store, is_streamed, .. }) => Some((store, *is_streamed)),
+            _ => None,
+        }
+    }
+
     /// Whether it is only that the reader of stdout has closed it.
     fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
         let error = match self {
@@ -149,8 +160,39 @@ fn perform(command: Command) -> Result<(), CliError> {
 
 /// Hands `write` a buffered stdout, and flushes it: a full disk is an error even in the last bytes.
 fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
-    // 64 KiB, as much as a pipe takes at once
-    let mut out = BufWriter::with_capacity(1 << 16, io::stdout().lock());
+    let mut out = BufWriter::with_capacity(STDOUT_BYTES, io::stdout().lock());
     write(&mut out)?;
     Ok(out.flush()?)
+}
+
+/// The same for rows of a store. One that turns out to be damaged is an error; what is still in the buffer then stays there.
+fn rows_to_stdout(store: &Store, write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
+    let mut out = BufWriter::with_capacity(STDOUT_BYTES, Guarded { out: io::stdout().lock(), store, bytes: 0 });
+    let written = write(&mut out);
+    if let Err(damaged) = check(store) {
+        let (guarded, _) = out.into_parts();
+        return Err(damaged.streamed(guarded.bytes > 0).into());
+    }
+    written?;
+    Ok(out.flush()?)
+}
+
+/// Counts what it has taken, and takes nothing more once the store is found damaged: what was taken before is right.
+struct Guarded<'a, W> {
+    out: W,
+    store: &'a Store,
+    bytes: u64,
+}
+
+impl<W: Write> Write for Guarded<'_, W> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        check(self.store).map_err(io::Error::other)?;
+        let taken = self.out.write(bytes)?;
+        self.bytes += taken as u64;
+        Ok(taken)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }

@@ -1,11 +1,12 @@
 //! `longspan stats`: the spans of a capture added up by name, those with the most time first.
 
 use super::args::{Load, Stats};
-use super::load::{check, load};
+use super::load::{load, starting_over};
 use super::progress_line::ProgressLine;
 use super::{CliError, to_stdout};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
+use crate::export::check;
 use crate::export::table::{RowFormat, json_text, quoted};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, aggregate};
@@ -17,6 +18,10 @@ const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min
 
 /// Prints the totals that `stats` asks for.
 pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
+    starting_over(&stats.sources, how, |how| print_once(stats, how))
+}
+
+fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&stats.sources, how)?.store);
     let (from_ns, to_ns) = stats.range.on_clock_of(snapshot.start_ns());
     let scope = Scope { from_ns, to_ns, ..Scope::default() };
@@ -25,6 +30,7 @@ pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
     let line = ProgressLine::start(&progress, how.progress);
     aggregate(&snapshot, &matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
     drop(line);
+    check(snapshot.store())?;
     let totals = growing.so_far();
     let mut rows = totals.by_name();
     // By name where times are the same, since the order of names is that of the capture.
@@ -62,6 +68,5 @@ pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
             out.write_all(b"\n")?;
         }
         Ok(())
-    })?;
-    check(&stats.sources, snapshot.store())
+    })
 }

@@ -1,7 +1,7 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
 use super::args::{Load, Render, TimeRange};
-use super::load::load;
+use super::load::{load, starting_over};
 use super::messages::say;
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
@@ -48,6 +48,10 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
 
 /// Draws a capture into a PNG file.
 pub fn render(render: &Render, how: &Load) -> Result<(), CliError> {
+    starting_over(&render.sources, how, |how| render_once(render, how))
+}
+
+fn render_once(render: &Render, how: &Load) -> Result<(), CliError> {
     let Render { sources, output, size, scale, shade, colors, range } = render;
     let snapshot = Snapshot::new(load(sources, how)?.store);
     let (from_ns, to_ns) = range.on_clock_of(snapshot.start_ns());
@@ -55,7 +59,7 @@ pub fn render(render: &Render, how: &Load) -> Result<(), CliError> {
     let size_px = [size.width_px, size.height_px];
     let shade = shade.or_else(|| desktop::wishes().shade).unwrap_or_default();
     let options = PictureOptions { size_px, scale: *scale, from_ns, to_ns, shade, colors: *colors, title };
-    Ok(render_png(snapshot, &options, sources, output)?)
+    Ok(render_png(&snapshot, &options, sources, output)?)
 }
 
 /// Whether there may be a display. Only the systems where a server draws windows can be without.

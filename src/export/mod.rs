@@ -26,6 +26,7 @@ use crate::base::progress::{Progress, Stage};
 use crate::formats::native::write::WriteError;
 use crate::model::{Event, EventKind, Sources};
 use crate::query::Snapshot;
+use crate::store::Store;
 
 use excerpt::Excerpt;
 pub use format::ExportFormat;
@@ -93,9 +94,35 @@ pub enum ExportError {
     /// An event has more arguments than a chunk may hold.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
+    /// The sorted store turned out to be damaged, so the result would lack something. `is_streamed`: some of it is
+    /// already with whoever reads the output.
+    #[error("{}: the sorted store is damaged in {parts} places{}", store.display(), if *is_streamed { ": what was written lacks something; run this again" } else { "" })]
+    Damaged { store: PathBuf, parts: u64, is_streamed: bool },
     /// The work was asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+/// Whether a store was as it was written wherever it has been read so far. Asked before a result replaces anything.
+///
+/// # Errors
+/// [`ExportError::Damaged`] if it was not.
+pub fn check(store: &Store) -> Result<(), ExportError> {
+    match store.damaged() {
+        0 => Ok(()),
+        parts => Err(ExportError::Damaged { store: store.path().to_owned(), parts, is_streamed: false }),
+    }
+}
+
+impl ExportError {
+    /// The same about a result of which some cannot be taken back, if `is_streamed`.
+    #[must_use]
+    pub fn streamed(mut self, streamed: bool) -> Self {
+        if let Self::Damaged { is_streamed, .. } = &mut self {
+            *is_streamed = streamed;
+        }
+        self
+    }
 }
 
 /// Writes a capture to `output`, in place of a file that may be there.
@@ -123,10 +150,12 @@ pub fn export(
         let excerpt = task.begin(options)?;
         let report = parquet::write(&task, &excerpt, &mut folder, by_process).map_err(failed)?;
         cancel.check()?;
+        check(snapshot.store())?;
         folder.publish()?;
         return Ok(report);
     }
     let mut file = OutputFile::create(output, sources)?;
+    file.guard(snapshot);
     let excerpt = task.begin(options)?;
     let out = file.writer();
     let written = match options.format {
@@ -138,8 +167,11 @@ pub fn export(
             native::write(&task, &excerpt, out, false)
         }
     };
-    let report = written.map_err(failed)?;
     cancel.check()?;
+    if let Err(damaged) = check(snapshot.store()) {
+        return Err(damaged.streamed(file.discard()));
+    }
+    let report = written.map_err(failed)?;
     Ok(ExportReport { bytes: file.publish()?, ..report })
 }
 

@@ -12,6 +12,7 @@ use crate::base::files::{self, folder_of, link_target};
 use crate::base::replace::Replacement;
 use crate::base::temporary::{Temporary, sweep};
 use crate::model::Sources;
+use crate::query::Snapshot;
 
 /// The path of the standard output of this process.
 pub const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
@@ -33,6 +34,8 @@ pub struct OutputFile {
 struct Counted {
     file: File,
     bytes: u64,
+    /// What is being written, where it may turn out to be damaged.
+    guarded: Option<Snapshot>,
 }
 
 impl OutputFile {
@@ -71,6 +74,11 @@ impl OutputFile {
         Ok(Self { path: path.into(), writer: buffered(file), replacement: Some(replacement) })
     }
 
+    /// Takes nothing more once the store of `snapshot` is found damaged: what was taken before is right.
+    pub fn guard(&mut self, snapshot: &Snapshot) {
+        self.writer.get_mut().guarded = Some(snapshot.clone());
+    }
+
     /// Takes the bytes of the file.
     pub fn writer(&mut self) -> &mut dyn Write {
         &mut self.writer
@@ -83,12 +91,20 @@ impl OutputFile {
     pub fn publish(self) -> Result<u64, ExportError> {
         let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
-        let Counted { file, bytes } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
+        let Counted { file, bytes, .. } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
         if let Some(replacement) = replacement {
             file.sync_all().map_err(failed)?;
             replacement.publish(&SystemDisk).map_err(failed)?;
         }
         Ok(bytes)
+    }
+
+    /// Gives the file up. Returns whether some of it is already with whoever reads a device or a pipe.
+    #[must_use]
+    pub fn discard(self) -> bool {
+        // Not dropped as it is: that would write what the buffer holds.
+        let (counted, _) = self.writer.into_parts();
+        self.replacement.is_none() && counted.bytes > 0
     }
 }
 
@@ -173,6 +189,9 @@ fn existing_folder_of(path: &Path) -> io::Result<&Path> {
 
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        if let Some(snapshot) = &self.guarded {
+            super::check(snapshot.store()).map_err(io::Error::other)?;
+        }
         let written = self.file.write(bytes)?;
         self.bytes += written as u64;
         Ok(written)
@@ -184,7 +203,7 @@ impl Write for Counted {
 }
 
 fn buffered(file: File) -> BufWriter<Counted> {
-    BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0 })
+    BufWriter::with_capacity(BUFFER_BYTES, Counted { file, bytes: 0, guarded: None })
 }
 
 /// Whether both names are of one file: by link, by hard link, or spelled otherwise.

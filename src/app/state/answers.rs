@@ -3,7 +3,7 @@
 use crate::app::capture::OpenCapture;
 use crate::app::dialogs::Choice;
 use crate::app::state::App;
-use crate::app::tasks::{self, TaskEvent};
+use crate::app::tasks::{self, TaskError, TaskEvent};
 use crate::base::time::grouped_digits;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -66,7 +66,11 @@ impl App {
                         if let Some(note) = loaded.report.note {
                             tab.add_note(&note);
                         }
+                        let export = tab.export.take();
                         self.show_capture_in(at, Snapshot::new(loaded.store), sources, false);
+                        if let Some(export) = export {
+                            self.export_in(at, export);
+                        }
                     }
                     Err(error) => {
                         // What was sorted before it failed stays to be looked at.
@@ -83,11 +87,17 @@ impl App {
                 tab.running = None;
                 match result {
                     Ok(report) => {
+                        tab.export = None;
                         let spans = grouped_digits(report.spans);
                         let bytes = bytes_text(report.bytes);
                         tab.note = format!("{spans} spans in {bytes} written to {}", path.display());
                     }
-                    Err(error) => self.fail(at, "The trace could not be written", error),
+                    // The next frame sorts the capture again, and the export starts over then.
+                    Err(TaskError::Damaged(_)) if tab.capture.as_ref().is_some_and(|open| !open.is_mended) => {}
+                    Err(error) => {
+                        tab.export = None;
+                        self.fail(at, "The trace could not be written", error);
+                    }
                 }
             }
             TaskEvent::Surveyed(of, survey) => {

@@ -1,9 +1,17 @@
 //! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture sorted anew.
 
 use super::{App, Source};
+use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
 
 impl App {
+    /// Leaves a damaged store to the caller, who has no tabs to load into.
+    pub(in crate::app) fn leave_damage(&mut self) {
+        if let Some(capture) = &mut self.tab_mut().capture {
+            capture.is_mended = true;
+        }
+    }
+
     /// Sorts a capture again of which the kept store turned out to be damaged. What is looked at stays in view.
     pub(in crate::app) fn mend(&mut self) {
         let Some(capture) = &self.tab().capture else { return };
@@ -12,10 +20,19 @@ impl App {
             return;
         }
         let (sources, forgotten) = (capture.sources.clone(), Cache::forget(store.path()));
+        // The loads of other tabs keep their cache.
+        let cache = self.options.load.cache.clone();
+        if forgotten.is_err() {
+            // From there, the load would take the damaged store again.
+            self.options.load.cache = CachePolicy::None;
+        }
+        let export = self.tab_mut().export.take();
+        self.load(Source::Files(sources.clone()));
+        self.options.load.cache = cache;
+        self.tab_mut().export = export;
         if let Err(error) = forgotten {
             self.tab_mut().message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
         }
-        self.load(Source::Files(sources));
         "The sorted store of this capture was damaged; the capture is sorted again."
             .clone_into(&mut self.tab_mut().note);
         if let Some(capture) = &mut self.tab_mut().capture {

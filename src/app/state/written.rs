@@ -5,7 +5,9 @@ use std::path::{Path, PathBuf};
 
 use super::App;
 use crate::app::picture::TimelinePicture;
+use crate::app::tab::RunningExport;
 use crate::app::tasks::{self, file_name};
+use crate::export;
 use crate::export::ExportFormat;
 use crate::export::format::with_ending;
 use crate::model::Sources;
@@ -29,9 +31,13 @@ impl App {
                 let range = self.tab().capture.as_ref().and_then(|capture| capture.timeline.range());
                 self.export(ExportFormat::NATIVE, range, &path)
             }
-            Purpose::Table => named(path, "csv", "The statistics are comma-separated text").map(|path| {
+            Purpose::Table => named(path, "csv", "The statistics are comma-separated text").and_then(|path| {
+                if let Some(capture) = &self.tab().capture {
+                    export::check(capture.timeline.snapshot().store()).map_err(|damaged| damaged.to_string())?;
+                }
                 let tab = self.tab();
                 tasks::write_text(path, tab.panels.statistics_csv(), self.shown_sources(), &tab.wake);
+                Ok(())
             }),
             Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
             Purpose::WindowPicture => named(path, "png", PICTURES).map(|path| {
@@ -47,13 +53,20 @@ impl App {
     fn export(&mut self, chosen: ExportFormat, range: TimeRange, path: &Path) -> Result<(), String> {
         let (named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
         check_free(path, &named)?;
+        self.export_in(self.shown_tab, RunningExport { format, range, path: named });
+        Ok(())
+    }
+
+    /// Starts to export the capture of a tab.
+    pub(super) fn export_in(&mut self, at: usize, export: RunningExport) {
         let id = self.next_task();
-        let tab = &mut self.tabs[self.shown_tab];
+        let tab = &mut self.tabs[at];
+        tab.export = Some(export.clone());
+        let RunningExport { format, range, path } = export;
         if let Some(capture) = &tab.capture {
             let (snapshot, sources) = (capture.timeline.snapshot().clone(), capture.sources.clone());
-            tab.running = Some(tasks::export(id, snapshot, sources, format, range, named, &tab.wake));
+            tab.running = Some(tasks::export(id, snapshot, sources, format, range, path, &tab.wake));
         }
-        Ok(())
     }
 
     /// Where the frame that comes is to be written as a picture, if that was asked for; it is asked for once.

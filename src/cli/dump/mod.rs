@@ -15,8 +15,8 @@ use serde_json::{Value, json};
 use self::flows::Flows;
 use self::latest::{Begun, Latest};
 use super::args::Load;
-use super::load::{check, load};
-use super::{CliError, to_stdout};
+use super::load::{load, starting_over};
+use super::{CliError, rows_to_stdout};
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
@@ -27,8 +27,12 @@ use crate::store::{DetailRef, LaneKind};
 
 /// Prints everything that is known of a capture.
 pub fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
+    starting_over(sources, how, |how| print_once(sources, how))
+}
+
+fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(sources, how)?.store);
-    to_stdout(|out| {
+    rows_to_stdout(snapshot.store(), |out| {
         tables(&snapshot, out)?;
         let mut dump = Dump::new(&snapshot, out);
         for row in SortedRows::new(&snapshot, snapshot.capture_lanes(), None, None) {
@@ -36,8 +40,7 @@ pub fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
         }
         losses(&snapshot, out)?;
         Ok(())
-    })?;
-    check(sources, snapshot.store())
+    })
 }
 
 fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
