@@ -161,6 +161,29 @@ fn a_capture_that_is_also_stdout_is_not_written_into() {
 }
 
 #[test]
+#[cfg(target_os = "linux")]
+fn a_file_without_a_length_is_read_to_its_end() {
+    // What the system says of this very process: its first word is the capture.
+    use std::os::unix::process::CommandExt;
+    let mut reader = command(&["spans", "--no-cache", "/proc/self/cmdline"]);
+    let answer =
+        reader.arg0(r#"[{"ph":"X","name":"alpha","pid":1,"tid":1,"ts":1,"dur":2}] "#).output().expect("it ends");
+    let (rows, errors) = (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
+    assert!(answer.status.success() && rows.contains("alpha"), "{rows}{errors}");
+    for (path, expected) in [
+        ("/proc/cpuinfo", "/proc/cpuinfo: byte 0: expected a capture"),
+        ("/proc/self/mem", "/proc/self/mem: cannot read at byte 0: Input/output error"),
+    ] {
+        let message = longspan(&["info", "--no-cache", path]).failed(1);
+        assert!(message.contains(expected), "{message}");
+    }
+    let folder = folder();
+    let empty = folder.path().join("empty");
+    fs::write(&empty, "").expect("written");
+    assert!(longspan(&["info", "--no-cache", text(&empty)]).failed(1).contains("the file is empty"));
+}
+
+#[test]
 fn what_is_neither_a_file_nor_a_pipe_is_named_as_what_it_is() {
     let folder = folder();
     let socket = folder.path().join("socket");

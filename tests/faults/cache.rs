@@ -89,6 +89,80 @@ fn a_load_removes_old_stores_beyond_the_limit_but_not_its_own() {
 }
 
 #[test]
+fn a_folder_that_vanishes_during_the_load_is_noted_and_does_without() {
+    /// Removes the folder when the store is first written.
+    #[derive(Debug)]
+    struct Vanishing(PathBuf, AtomicBool);
+
+    impl Disk for Vanishing {
+        fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+            if !self.1.swap(true, Ordering::Relaxed) {
+                fs::remove_dir_all(&self.0)?;
+            }
+            SystemDisk.write_all_at(file, bytes, offset)
+        }
+
+        fn sync(&self, file: &File) -> io::Result<()> {
+            SystemDisk.sync(file)
+        }
+
+        fn sync_folder(&self, folder: &Path) -> io::Result<()> {
+            SystemDisk.sync_folder(folder)
+        }
+
+        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+            SystemDisk.rename(from, to)
+        }
+    }
+
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 2000), folder.path().join("cache"));
+    let expected = lines(&load(&capture, &options(None)).expect("loads").store);
+    let disk = Arc::new(Vanishing(cache.clone(), AtomicBool::new(false)));
+    let loaded = load(&capture, &LoadOptions { disk, ..options(Some(&cache)) }).expect("loads all the same");
+    let note = loaded.report.note.expect("the user is told");
+    assert!(note.contains(cache.to_str().expect("text")), "{note}");
+    assert!(lines(&loaded.store) == expected);
+    assert!(load(&capture, &options(Some(&cache))).expect("loads").report.note.is_none(), "it is made again");
+}
+
+#[test]
+#[cfg(unix)]
+fn a_folder_of_another_user_is_refused_and_said_and_done_without() {
+    let folder = folder();
+    let (capture, mut cache) = (native_capture(folder.path(), 2000), folder.path().join("cache"));
+    fs::create_dir(&cache).expect("made");
+    if std::os::unix::fs::chown(&cache, Some(12345), None).is_err() {
+        // Whoever may not give folders away owns none of the system's.
+        cache = "/usr".into();
+    }
+    let before = files(&cache);
+    let words = ["info", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
+    let output = longspan(&words).output().expect("the program starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success() && message.contains("belongs to user"), "{message}");
+    assert_eq!(files(&cache), before);
+    for action in ["list", "clear"] {
+        let output = longspan(&["cache", action, "--cache", words[2]]).output().expect("the program starts");
+        assert_eq!(output.status.code(), Some(1));
+        assert!(String::from_utf8_lossy(&output.stderr).contains("belongs to user"));
+    }
+}
+
+#[test]
+#[cfg(feature = "window")]
+fn a_demo_that_the_disk_refuses_is_an_error_and_leaves_nothing() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let mut command = limited("ulimit -f 100", &["demo", "--cache", cache.to_str().expect("text")]);
+    let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("the program starts");
+    let message = String::from_utf8_lossy(&output.stderr);
+    assert_eq!(output.status.code(), Some(1), "{message}");
+    assert!(message.contains("cannot write the demo capture: File too large"), "{message}");
+    assert_eq!(files(&cache), [] as [PathBuf; 0]);
+}
+
+#[test]
 fn two_processes_may_load_the_same_capture_at_once() {
     let folder = folder();
     let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
@@ -112,8 +186,8 @@ fn a_full_disk_is_an_error_that_says_so_and_leaves_nothing() {
     let folder = folder();
     let (capture, cache) = (native_capture(folder.path(), 60_000), folder.path().join("cache"));
     let words = ["info", "--cache", cache.to_str().expect("text"), capture.to_str().expect("text")];
-    // A limit on the length of files, whose signal is ignored, refuses writes as a full disk does.
-    let output = limited("trap '' XFSZ; ulimit -f 200", &words).output().expect("the program starts");
+    // A limit on the length of files refuses writes as a full disk does.
+    let output = limited("ulimit -f 200", &words).output().expect("the program starts");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
     assert!(message.contains(words[2]) && message.contains("File too large"), "{message}");

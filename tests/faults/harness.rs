@@ -161,6 +161,11 @@ impl Random {
     }
 }
 
+/// How many moments or places a test tries: `few`, or 500 where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long` does.
+pub fn moments(few: u64) -> u64 {
+    if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 500 } else { few }
+}
+
 /// The real program with these words, not yet started.
 pub fn longspan(words: &[&str]) -> Command {
     quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)

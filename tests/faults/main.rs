@@ -1,6 +1,8 @@
 //! What Longspan does when the disk, the memory, the capture or the store fails it: refused writes, kills, cuts, flipped
 //! bits, limits. Every failure is made on purpose and at every place in turn, where there are few enough of them.
 
+#[cfg(unix)]
+mod altered;
 mod cache;
 mod crash;
 mod damage;
@@ -9,6 +11,10 @@ mod harness;
 mod headers;
 mod limits;
 mod memory;
+#[cfg(unix)]
+mod outputs;
 mod profiles;
+#[cfg(unix)]
 mod shapes;
+mod signals;
 mod sources;

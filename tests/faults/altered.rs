@@ -1,0 +1,156 @@
+//! Kept stores that another program has altered, under every command. The command finds the damage, sorts the capture again
+//! and starts over before it replaces a file; only of what is on stdout already it says that something is missing.
+
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+
+use crate::harness::{Random, files, folder, json_capture, longspan, moments, native_capture};
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+struct Kept {
+    cache: PathBuf,
+    store: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Kept {
+    /// The store that a load of `capture` keeps.
+    fn of(capture: &Path, cache: PathBuf) -> Self {
+        let output = longspan(&["info", text(capture), "--cache", text(&cache)]).output().expect("it ends");
+        assert!(output.status.success(), "{output:?}");
+        let store = files(&cache).pop().expect("a kept store");
+        let bytes = fs::read(&store).expect("there");
+        Self { cache, store, bytes }
+    }
+
+    /// Puts the store back as it was, but for one bit.
+    fn alter(&self, place: usize) {
+        fs::write(&self.store, &self.bytes).expect("written");
+        let file = File::options().write(true).open(&self.store).expect("there");
+        file.write_all_at(&[self.bytes[place] ^ (1 << (place % 8))], place as u64).expect("altered");
+    }
+}
+
+fn message(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// The result of a command: its file, or else what it prints, without what differs from run to run.
+fn result(words: &[&str], output: &Output, out: &Path) -> Vec<u8> {
+    if words.contains(&"-o") {
+        return fs::read(out).expect("written");
+    }
+    if words[0] == "spans" || words[0] == "stats" || words[0] == "dump" {
+        return output.stdout.clone();
+    }
+    let mut object: serde_json::Value = serde_json::from_slice(&output.stdout).expect("JSON");
+    if words[0] == "bench" {
+        return serde_json::to_vec(&object["spans"]).expect("JSON");
+    }
+    object["load"].take();
+    serde_json::to_vec(&object).expect("JSON")
+}
+
+#[test]
+fn every_command_sorts_a_damaged_store_again_and_writes_what_it_would_have_written() {
+    let folder = folder();
+    let (capture, out) = (native_capture(folder.path(), 1500), folder.path().join("out"));
+    let kept = Kept::of(&capture, folder.path().join("cache"));
+    let load = [text(&capture), "--cache", text(&kept.cache)];
+    let mut commands: Vec<Vec<&str>> = vec![
+        [&["info", "--json"], &load[..]].concat(),
+        [&["spans"], &load[..]].concat(),
+        [&["stats"], &load[..]].concat(),
+        [&["bench", "--frames", "4", "--size", "200x200"], &load[..]].concat(),
+        [&["dump"], &load[..]].concat(),
+    ];
+    for format in ["native", "chrome", "perfetto", "csv"] {
+        commands.push([&["export", "-o", text(&out), "--format", format], &load[..]].concat());
+    }
+    if cfg!(feature = "window") {
+        commands.push([&["render", "-o", text(&out), "--size", "320x240"], &load[..]].concat());
+    }
+    let mut random = Random(11);
+    let (mut sorted_again, mut streamed) = (0, 0);
+    for words in &commands {
+        fs::write(&kept.store, &kept.bytes).expect("written");
+        let whole = longspan(words).output().expect("it ends");
+        assert!(whole.status.success(), "{words:?}: {}", message(&whole));
+        let expected = result(words, &whole, &out);
+        // Each picture takes as long as ten tables.
+        let places = if matches!(words[0], "render" | "bench") { moments(3).min(60) } else { moments(10).min(300) };
+        for _ in 0..places {
+            fs::write(&out, "old").expect("written");
+            kept.alter(random.below(kept.bytes.len() as u64) as usize);
+            let output = longspan(words).output().expect("it ends");
+            if output.status.code() == Some(1) {
+                // Some of it was with the reader before the damage was found.
+                assert!(["spans", "dump"].contains(&words[0]), "{words:?}: {}", message(&output));
+                assert!(message(&output).contains("what was written lacks something"), "{}", message(&output));
+                assert!(!output.stdout.is_empty() && expected.starts_with(&output.stdout) && !kept.store.exists());
+                streamed += 1;
+                continue;
+            }
+            assert!(output.status.success(), "{words:?}: {}", message(&output));
+            assert!(result(words, &output, &out) == expected, "{words:?}: {}", message(&output));
+            sorted_again += u64::from(message(&output).contains("is sorted again"));
+        }
+    }
+    assert!(sorted_again > 5, "{sorted_again} times sorted again, {streamed} times too late for it");
+}
+
+#[test]
+fn what_is_streamed_already_is_followed_by_an_error_and_what_is_not_is_streamed_whole() {
+    let folder = folder();
+    let capture = json_capture(folder.path(), 30_000);
+    let kept = Kept::of(&capture, folder.path().join("cache"));
+    let words = ["export", text(&capture), "--cache", text(&kept.cache), "--format", "csv", "-o", "-"];
+    let expected = longspan(&words).output().expect("it ends").stdout;
+    assert!(expected.len() > 1 << 20, "more than a buffer");
+    let (mut whole, mut cut) = (0, 0);
+    for part in 1..20 {
+        kept.alter(kept.bytes.len() * part / 20);
+        let output = longspan(&words).output().expect("it ends");
+        match output.status.code() {
+            Some(0) => {
+                assert!(output.stdout == expected, "part {part}: {}", message(&output));
+                whole += 1;
+            }
+            Some(1) => {
+                assert!(message(&output).contains("what was written lacks something"), "{}", message(&output));
+                assert!(expected.starts_with(&output.stdout), "part {part}: what is out is right as far as it goes");
+                cut += 1;
+            }
+            other => panic!("{other:?}: {}", message(&output)),
+        }
+        assert!(longspan(&words).output().expect("it ends").stdout == expected, "the next start is right");
+    }
+    assert!(whole > 0 && cut > 0, "{whole} whole, {cut} cut");
+}
+
+#[test]
+fn a_damaged_store_that_cannot_be_removed_is_left_and_done_without() {
+    let folder = folder();
+    let (capture, out) = (native_capture(folder.path(), 1500), folder.path().join("out.csv"));
+    let kept = Kept::of(&capture, folder.path().join("cache"));
+    let words = ["export", text(&capture), "--cache", text(&kept.cache), "-o", text(&out)];
+    assert!(longspan(&words).status().expect("it ends").success());
+    let expected = fs::read(&out).expect("written");
+    kept.alter(kept.bytes.len() / 4);
+    // Not even the superuser removes files from it.
+    let has_flag = std::process::Command::new("chattr").args(["+i", text(&kept.cache)]).status();
+    if !has_flag.is_ok_and(|status| status.success()) {
+        fs::set_permissions(&kept.cache, std::os::unix::fs::PermissionsExt::from_mode(0o500)).expect("changed");
+    }
+    let output = longspan(&words).output().expect("it ends");
+    std::process::Command::new("chattr").args(["-i", text(&kept.cache)]).status().ok();
+    fs::set_permissions(&kept.cache, std::os::unix::fs::PermissionsExt::from_mode(0o700)).expect("changed");
+    assert!(output.status.success(), "{}", message(&output));
+    assert!(fs::read(&out).expect("written") == expected, "{}", message(&output));
+    assert!(message(&output).contains("is sorted again"), "{}", message(&output));
+}

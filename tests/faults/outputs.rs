@@ -1,0 +1,195 @@
+//! Commands whose stdin, stdout or stderr is closed, full or a broken pipe, and outputs that a full disk refuses. A command
+//! ends with status 0, or with 1 and the reason; a file that was there stays until the new one is whole.
+
+use std::fs::{self, File};
+use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+use std::time::{Duration, Instant};
+
+use crate::harness::{files, folder, json_capture, limited, longspan, moments, native_capture};
+
+/// Far beyond what any command here takes: one that takes longer hangs.
+const TIME_LIMIT: Duration = Duration::from_mins(1);
+
+/// Waits for the end of a command, and ends it when it hangs. What it writes has to fit a pipe.
+#[track_caller]
+pub fn ended(mut command: Command) -> Output {
+    let mut child = command.spawn().expect("the program starts");
+    let began = Instant::now();
+    while child.try_wait().expect("a child").is_none() {
+        if began.elapsed() > TIME_LIMIT {
+            child.kill().expect("a child");
+            panic!("{command:?} hangs");
+        }
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    child.wait_with_output().expect("a child")
+}
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+fn message(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Every command, and whether its result goes to stdout.
+fn commands(capture: &str, folder: &Path) -> Vec<(Vec<String>, bool)> {
+    let at = |name: &str| text(&folder.join(name)).to_owned();
+    let cache = at("cache");
+    let mut commands = vec![
+        (vec!["--help"], true),
+        (vec!["export", "--help"], true),
+        (vec!["--version"], true),
+        (vec!["info", capture, "--cache", &cache], true),
+        (vec!["info", "--json", capture, "--no-cache", "--progress", "always"], true),
+        (vec!["spans", capture, "--cache", &cache], true),
+        (vec!["spans", capture, "--cache", &cache, "--format", "jsonl"], true),
+        (vec!["stats", capture, "--cache", &cache], true),
+        (vec!["dump", capture, "--cache", &cache], true),
+        (vec!["export", capture, "--cache", &cache, "--format", "native", "-o", "-"], true),
+        (vec!["export", capture, "--cache", &cache, "--format", "csv", "-o", "/dev/stdout"], true),
+        (vec!["synth", "--spans", "1000", "-o", "-"], true),
+        (vec!["synth", "--spans", "1000", "--format", "perfetto", "-o", "-"], true),
+        (vec!["bench", capture, "--cache", &cache, "--frames", "2"], true),
+        (vec!["cache", "list", "--cache", &cache], true),
+    ];
+    let (exported, generated, cleared, picture) = (at("out.json"), at("out.longspan"), at("cleared"), at("out.png"));
+    commands.push((vec!["export", capture, "--cache", &cache, "-o", &exported], false));
+    commands.push((vec!["synth", "--spans", "1000", "-o", &generated], false));
+    commands.push((vec!["cache", "clear", "--cache", &cleared], true));
+    if cfg!(feature = "window") {
+        commands.push((vec!["render", capture, "--cache", &cache, "--size", "64x64", "-o", &picture], false));
+    }
+    let owned = |words: Vec<&str>| words.into_iter().map(str::to_owned).collect();
+    commands.into_iter().map(|(words, prints)| (owned(words), prints)).collect()
+}
+
+#[test]
+fn every_command_survives_a_stdin_stdout_or_stderr_that_is_closed_full_or_broken() {
+    let folder = folder();
+    let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/ugly.json");
+    for (words, prints) in commands(text(&capture), folder.path()) {
+        let words: Vec<&str> = words.iter().map(String::as_str).collect();
+        for state in ["exec <&-", "exec >&-", "exec 2>&-", "exec >/dev/full", "exec 2>/dev/full"] {
+            let output = ended(limited(state, &words));
+            let fails = state == "exec >/dev/full" && prints;
+            assert_eq!(output.status.code(), Some(i32::from(fails)), "{words:?} with {state}: {}", message(&output));
+            assert!(!fails || message(&output).contains("No space left"), "{words:?}: {}", message(&output));
+        }
+        for is_stdout in [true, false] {
+            let (reader, writer) = std::io::pipe().expect("a pipe");
+            drop(reader);
+            let mut command = longspan(&words);
+            let _ = if is_stdout { command.stdout(writer) } else { command.stderr(writer) };
+            let output = ended(command);
+            assert_eq!(output.status.code(), Some(0), "{words:?}, stdout: {is_stdout}: {}", message(&output));
+        }
+    }
+}
+
+#[test]
+fn a_generated_capture_that_cannot_be_written_ends_the_command_in_every_format() {
+    for format in ["native", "chrome", "perfetto"] {
+        for disorder in ["0", "1"] {
+            let words = ["synth", "-o", "/dev/full", "--spans", "400000", "--format", format, "--disorder", disorder];
+            let output = ended(longspan(&words));
+            assert_eq!(output.status.code(), Some(1), "{words:?}");
+            assert!(message(&output).contains("/dev/full: cannot write: No space left"), "{}", message(&output));
+        }
+    }
+}
+
+#[test]
+fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing_else() {
+    let folder = folder();
+    let at = |name: &str| folder.path().join(name);
+    let (capture, cache, target, link) = (json_capture(folder.path(), 4000), at("cache"), at("target"), at("link"));
+    symlink("target", &link).expect("a link");
+    let parquet = at("parquet");
+    fs::create_dir(&parquet).expect("made");
+    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&link), "--format"];
+    let synth = ["synth", "--spans", "20000", "-o", text(&link), "--format"];
+    let mut works = vec![];
+    for format in ["native", "chrome", "perfetto", "csv"] {
+        works.push([&export[..], &[format]].concat());
+    }
+    works.push([&synth[..], &["native"]].concat());
+    works.push([&synth[..], &["chrome"]].concat());
+    longspan(&["info", text(&capture), "--cache", text(&cache)]).status().expect("it ends");
+    for words in works {
+        assert!(longspan(&words).status().expect("it ends").success());
+        let whole = fs::read(&target).expect("written");
+        let whole_kib = whole.len() as u64 / 1024 + 1;
+        let steps = moments(6).min(64);
+        for step in 0..=steps {
+            fs::write(&target, "old").expect("written");
+            fs::set_permissions(&target, fs::Permissions::from_mode(0o600)).expect("changed");
+            // The signal that comes with such a refusal must not end the program.
+            let limit_kib = whole_kib * step / steps;
+            let output = ended(limited(&format!("ulimit -f {limit_kib}"), &words));
+            let held = fs::read(&target).expect("there");
+            if limit_kib < whole_kib {
+                assert_eq!(output.status.code(), Some(1), "{words:?} in {limit_kib} KiB: {}", message(&output));
+                assert!(message(&output).contains("File too large"), "{}", message(&output));
+                assert!(held == b"old", "{words:?} in {limit_kib} KiB");
+            } else {
+                assert!(output.status.success() && held == whole, "{words:?}: {}", message(&output));
+            }
+            assert_eq!(fs::metadata(&target).expect("there").mode() & 0o777, 0o600);
+            assert!(fs::symlink_metadata(&link).expect("there").is_symlink());
+            assert_eq!(files(folder.path()).len(), 5, "{:?}", files(folder.path()));
+        }
+    }
+    let tables = ["export", text(&capture), "--cache", text(&cache), "-o", text(&parquet)];
+    for step in 0..8 {
+        let output = ended(limited(&format!("ulimit -f {step}"), &tables));
+        assert_eq!(output.status.code(), Some(1), "{}", message(&output));
+        assert_eq!((files(folder.path()).len(), files(&parquet).len()), (5, 0));
+    }
+}
+
+#[test]
+fn a_load_that_the_disk_refuses_at_any_length_is_an_error_and_leaves_nothing() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
+    let words = ["info", "--cache", text(&cache), text(&capture), "--memory", "1MiB"];
+    assert!(longspan(&words).status().expect("it ends").success());
+    let kept_kib = fs::metadata(&files(&cache)[0]).expect("kept").len() / 1024;
+    longspan(&["cache", "clear", "--cache", text(&cache)]).status().expect("it ends");
+    let steps = moments(12).min(64);
+    for step in 0..steps {
+        let output = ended(limited(&format!("ulimit -f {}", kept_kib * step / steps), &words));
+        assert_eq!(output.status.code(), Some(1), "{}", message(&output));
+        assert!(message(&output).contains("File too large"), "{}", message(&output));
+        assert!(files(&cache).is_empty(), "{:?}", files(&cache));
+    }
+}
+
+#[test]
+fn a_replaced_file_keeps_its_owner_where_that_is_allowed() {
+    let folder = folder();
+    let (capture, out) = (json_capture(folder.path(), 10), folder.path().join("out.csv"));
+    fs::write(&out, "old").expect("written");
+    fs::set_permissions(&out, fs::Permissions::from_mode(0o640)).expect("changed");
+    let owner = std::os::unix::fs::chown(&out, Some(12345), Some(12346)).map_or(None, |()| Some((12345, 12346)));
+    assert!(longspan(&["export", text(&capture), "--no-cache", "-o", text(&out)]).status().expect("it ends").success());
+    let metadata = fs::metadata(&out).expect("there");
+    let owner = owner.unwrap_or((metadata.uid(), metadata.gid()));
+    assert_eq!((metadata.mode() & 0o777, metadata.uid(), metadata.gid()), (0o640, owner.0, owner.1));
+    assert!(metadata.len() > 3);
+}
+
+#[test]
+fn a_result_on_a_stdout_that_is_a_full_file_is_an_error() {
+    let folder = folder();
+    let (capture, out) = (json_capture(folder.path(), 4000), folder.path().join("out"));
+    let mut command = limited("ulimit -f 8", &["spans", text(&capture), "--cache", text(&folder.path().join("c"))]);
+    longspan(&["info", text(&capture), "--cache", text(&folder.path().join("c"))]).status().expect("it ends");
+    command.stdout(Stdio::from(File::create(&out).expect("made")));
+    let output = ended(command);
+    assert_eq!(output.status.code(), Some(1));
+    assert!(message(&output).contains("cannot write the result: File too large"), "{}", message(&output));
+}

@@ -1,0 +1,222 @@
+//! Signals at any moment: SIGINT, SIGTERM and SIGHUP end a command as usual and leave no temporary file; what SIGKILL leaves
+//! goes with the next start. A store that is cut while it is mapped is an error that names it.
+
+use std::fs::{self, File};
+use std::io::{BufRead, BufReader, Read, Write};
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::process::{Pid, Signal, kill_process};
+
+use crate::harness::{Random, files, folder, json_capture, limited, longspan, moments, native_capture};
+use crate::outputs::ended;
+
+const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
+
+fn text(path: &Path) -> &str {
+    path.to_str().expect("paths of tests are text")
+}
+
+fn send(child: &Child, signal: Signal) {
+    kill_process(Pid::from_child(child), signal).expect("a child");
+}
+
+/// What lies in a folder but whole stores and what the test itself has put there, by name.
+fn leftovers(folder: &Path) -> Vec<String> {
+    let names = files(folder).into_iter().map(|path| path.file_name().expect("named").to_string_lossy().into_owned());
+    names.filter(|name| name.starts_with('.') || name.ends_with(".building")).collect()
+}
+
+/// A command that has just been started, with all its temporary files below `folder`.
+fn start(words: &[&str], folder: &Path) -> Child {
+    let mut command = longspan(words);
+    command.env("TMPDIR", folder).stdin(Stdio::piped());
+    command.spawn().expect("the program starts")
+}
+
+#[test]
+fn a_signal_at_any_moment_leaves_no_temporary_file() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    fs::create_dir(&work).expect("made");
+    let at = |name: &str| work.join(name);
+    let capture = json_capture(folder.path(), 6000);
+    let zip = at("capture.zip");
+    archive(&capture, &zip);
+    let (cache, out, tables) = (at("cache"), at("out.json"), at("tables.parquet"));
+    let load = ["info", text(&capture), "--cache", text(&cache)];
+    let unpack = ["info", text(&zip), "--cache", text(&cache)];
+    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
+    let folders = ["export", text(&capture), "--cache", text(&cache), "-o", text(&tables)];
+    let synth = ["synth", "--spans", "60000", "-o", text(&out)];
+    let mut random = Random(5);
+    let mut ended_by_signal = 0;
+    let mut runs = 0;
+    for words in [&load[..], &unpack, &export, &folders, &synth] {
+        let began = Instant::now();
+        assert!(start(words, &work).wait_with_output().expect("a child").status.success(), "{words:?}");
+        let takes = began.elapsed();
+        for signal in ENDING {
+            // By each signal: 500 moments of all commands together in the long form.
+            for _ in 0..moments(20) / 5 {
+                fs::remove_dir_all(&tables).ok();
+                if words[0] == "info" {
+                    files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
+                }
+                let mut child = start(words, &work);
+                std::thread::sleep(Duration::from_micros(random.below(takes.as_micros() as u64)));
+                send(&child, signal);
+                let status = child.wait().expect("a child");
+                // A signal that comes before the handlers, or after the end, is as usual.
+                assert!(status.success() || status.signal() == Some(signal.as_raw()), "{words:?}: {status}");
+                ended_by_signal += u64::from(!status.success());
+                runs += 1;
+                for place in [&work, &cache] {
+                    assert!(leftovers(place).is_empty(), "{words:?} leaves {:?}", leftovers(place));
+                }
+            }
+        }
+    }
+    assert!(ended_by_signal * 4 > runs, "only {ended_by_signal} of {runs} were ended by their signal");
+}
+
+/// A zip archive with one file in it.
+fn archive(file: &Path, archive: &Path) {
+    let mut zip = zip::ZipWriter::new(File::create(archive).expect("made"));
+    zip.start_file("capture.json", zip::write::SimpleFileOptions::default()).expect("written");
+    zip.write_all(&fs::read(file).expect("there")).expect("written");
+    zip.finish().expect("written");
+}
+
+#[test]
+fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
+    let folder = folder();
+    let (pipe, cache) = (folder.path().join("pipe"), folder.path().join("cache"));
+    assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
+    for (source, signal) in [text(&pipe), "-", text(&pipe)].into_iter().zip(ENDING) {
+        let mut child = start(&["info", source, "--cache", text(&cache)], folder.path());
+        let mut said = String::new();
+        BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
+        let name = if source == "-" { "/dev/stdin" } else { source };
+        assert_eq!(said, format!("longspan: waiting for {name}: nothing has come through yet\n"));
+        send(&child, signal);
+        assert_eq!(child.wait().expect("a child").signal(), Some(signal.as_raw()));
+        assert!(files(&cache).is_empty(), "{:?}", files(&cache));
+    }
+}
+
+#[test]
+fn a_signal_that_is_to_be_ignored_stays_ignored() {
+    let folder = folder();
+    let cache = folder.path().join("cache");
+    let mut command = limited("trap '' HUP INT", &["info", "-", "--cache", text(&cache)]);
+    let mut child = command.stdin(Stdio::piped()).spawn().expect("the program starts");
+    // The wait is said once the handlers are there.
+    let mut said = String::new();
+    BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
+    send(&child, Signal::HUP);
+    send(&child, Signal::INT);
+    let json = fs::read(json_capture(folder.path(), 10)).expect("there");
+    child.stdin.take().expect("a pipe").write_all(&json).expect("it still reads");
+    let output = child.wait_with_output().expect("a child");
+    assert!(output.status.success() && output.stdout.starts_with(b"spans"), "{output:?}");
+}
+
+#[test]
+fn what_a_kill_leaves_goes_with_the_next_start_or_a_clear_and_what_runs_keeps_its_files() {
+    let folder = folder();
+    let work = folder.path().join("work");
+    fs::create_dir(&work).expect("made");
+    let (capture, cache, out) = (json_capture(folder.path(), 40_000), work.join("cache"), work.join("out.json"));
+    let load = ["info", text(&capture), "--cache", text(&cache)];
+    let export = ["export", text(&capture), "--cache", text(&cache), "-o", text(&out)];
+    let clear = ["cache", "clear", "--cache", text(&cache)];
+    let halted = |words: &[&str], place: &Path| {
+        // Stopped while it has a temporary file.
+        loop {
+            let mut child = start(words, &work);
+            while leftovers(place).is_empty() && child.try_wait().expect("a child").is_none() {
+                std::thread::sleep(Duration::from_micros(200));
+            }
+            if child.try_wait().expect("a child").is_some() {
+                files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
+                continue;
+            }
+            send(&child, Signal::STOP);
+            // Not in the moment between the making of a file and its lock.
+            let is_locked = |name: &String| File::open(place.join(name)).is_ok_and(|file| file.try_lock().is_err());
+            if leftovers(place).iter().any(is_locked) {
+                return child;
+            }
+            send(&child, Signal::CONT);
+            child.kill().expect("a child");
+            child.wait().expect("a child");
+            files(&cache).iter().for_each(|store| fs::remove_file(store).expect("removed"));
+        }
+    };
+    for next in [&load[..], &clear] {
+        let mut child = halted(&load, &cache);
+        assert!(longspan(&clear).status().expect("it ends").success());
+        assert_eq!(leftovers(&cache).len(), 1, "a load that runs keeps its files");
+        child.kill().expect("a child");
+        child.wait().expect("a child");
+        assert_eq!(leftovers(&cache).len(), 1, "the kill leaves its file");
+        assert!(longspan(next).status().expect("it ends").success());
+        assert!(leftovers(&cache).is_empty(), "{:?} after {next:?}", leftovers(&cache));
+    }
+    let mut child = halted(&export, &work);
+    assert!(longspan(&export).status().expect("it ends").success());
+    assert_eq!(leftovers(&work).len(), 1, "an export that runs keeps its file");
+    child.kill().expect("a child");
+    child.wait().expect("a child");
+    assert!(longspan(&export).status().expect("it ends").success());
+    assert!(leftovers(&work).is_empty(), "{:?}", leftovers(&work));
+}
+
+#[test]
+fn a_store_that_is_cut_while_it_is_read_is_an_error_that_names_it() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 100_000), folder.path().join("cache"));
+    let words = ["spans", text(&capture), "--cache", text(&cache)];
+    let expected = longspan(&words).output().expect("it ends").stdout;
+    let store: PathBuf = files(&cache).pop().expect("a kept store");
+    for threads in ["1", "4"] {
+        let mut command = longspan(&[&words[..], &["--threads", threads]].concat());
+        let mut child = command.spawn().expect("the program starts");
+        let mut out = child.stdout.take().expect("a pipe");
+        let mut head = [0; 1000];
+        out.read_exact(&mut head).expect("rows");
+        // The program waits for its reader now, at the first of its rows.
+        let file = File::options().write(true).open(&store).expect("there");
+        file.set_len(4096).expect("cut");
+        let mut rest = Vec::new();
+        out.read_to_end(&mut rest).expect("a pipe");
+        let output = child.wait_with_output().expect("a child");
+        let message = String::from_utf8_lossy(&output.stderr);
+        assert_eq!(output.status.code(), Some(1), "{}: {message}", output.status);
+        assert!(message.contains(text(&store)) && message.contains("was cut from"), "{message}");
+        assert!(longspan(&words).output().expect("it ends").stdout == expected, "the next start sorts again");
+    }
+}
+
+#[test]
+fn a_second_clear_and_a_list_beside_loads_end_well() {
+    let folder = folder();
+    let (capture, cache) = (native_capture(folder.path(), 3000), folder.path().join("cache"));
+    let load = ["info", text(&capture), "--cache", text(&cache)];
+    let others = ["list", "clear", "list", "clear"];
+    for _ in 0..moments(5) {
+        let loads = [0, 1].map(|_| longspan(&load).spawn().expect("the program starts"));
+        for action in others {
+            let output = ended(longspan(&["cache", action, "--cache", text(&cache)]));
+            assert!(output.status.success(), "{action}: {}", String::from_utf8_lossy(&output.stderr));
+        }
+        for child in loads {
+            let output = child.wait_with_output().expect("a child");
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        }
+    }
+    assert!(leftovers(&cache).is_empty());
+}
