@@ -102,15 +102,12 @@ impl<const FEW: usize> AsyncSpans<FEW> {
 
     /// Removes the spans that end at `end_ns`, at `depth` or deeper, and returns them in order of begin.
     pub(super) fn take_ending(&mut self, end_ns: i64, depth: u16) -> Vec<AsyncSpan> {
-        let mut ending: Vec<u64> = match &self.index {
-            Some(index) => {
-                let range = (end_ns, depth, 0)..=(end_ns, u16::MAX, u64::MAX);
-                index.by_end.range(range).map(|&(_, _, number)| number).collect()
-            }
-            None => {
-                let ends = self.open.iter().filter(|span| span.end_ns == Some(end_ns) && span.depth >= depth);
-                ends.map(|span| span.number).collect()
-            }
+        let mut ending: Vec<u64> = if let Some(index) = &self.index {
+            let range = (end_ns, depth, 0)..=(end_ns, u16::MAX, u64::MAX);
+            index.by_end.range(range).map(|&(_, _, number)| number).collect()
+        } else {
+            let ends = self.open.iter().filter(|span| span.end_ns == Some(end_ns) && span.depth >= depth);
+            ends.map(|span| span.number).collect()
         };
         ending.sort_unstable();
         ending.into_iter().filter_map(|number| self.remove(number)).collect()

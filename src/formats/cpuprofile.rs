@@ -74,8 +74,12 @@ pub(super) struct Calls {
     frames: Frames,
     /// By id: the row of the frame, none for the root.
     rows: FxHashMap<u64, Option<u32>>,
-    /// Callers whose own node has not come.
+    /// By child: callers that are not joined, since a node of the two has not come.
     callers: FxHashMap<u64, u64>,
+    /// By caller whose node has not come: the children that wait for it.
+    waiting: FxHashMap<u64, Vec<u64>>,
+    /// The children that may be joined: something came of them since the last time.
+    came: Vec<u64>,
 }
 
 impl Calls {
@@ -83,7 +87,7 @@ impl Calls {
     const NODE_BYTES: usize = Frames::ROW_BYTES + Frames::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
 
     /// Bytes of a call from one node to another, until both have come.
-    const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>();
+    const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
     /// Adds a node.
     pub(super) fn add(&mut self, node: &Node) {
@@ -97,23 +101,28 @@ impl Calls {
         self.rows.insert(node.id, row);
         self.callers.extend(node.parent.map(|parent| (node.id, parent)));
         self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
+        self.came.push(node.id);
+        self.came.extend(&node.children);
+        self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
     /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others or not.
     pub(super) fn join(&mut self) -> u64 {
-        let rows = &self.rows;
-        let frames = &mut self.frames;
         let mut refused = 0;
-        // Kept are those one of whose ends has not come.
-        self.callers.retain(|child, caller| match (rows.get(child), rows.get(caller)) {
-            (Some(&child), Some(&caller)) => {
-                if let (Some(child), Some(caller)) = (child, caller) {
-                    refused += u64::from(!frames.set_caller(child, caller));
+        for child in self.came.drain(..) {
+            let Some(&caller) = self.callers.get(&child) else { continue };
+            match (self.rows.get(&child), self.rows.get(&caller)) {
+                (Some(&child_row), Some(&caller_row)) => {
+                    self.callers.remove(&child);
+                    if let (Some(child), Some(caller)) = (child_row, caller_row) {
+                        refused += u64::from(!self.frames.set_caller(child, caller));
+                    }
                 }
-                false
+                (Some(_), None) => self.waiting.entry(caller).or_default().push(child),
+                // It comes again with its own node.
+                (None, _) => {}
             }
-            _ => true,
-        });
+        }
         refused
     }
 

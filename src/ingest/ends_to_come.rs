@@ -12,7 +12,7 @@ pub struct EndsToCome {
     /// Those after it, the last to come first.
     later_ns: Vec<i64>,
     /// Those whose place in `later_ns` was far from its end.
-    far_ns: BinaryHeap<Reverse<i64>>,
+    far: BinaryHeap<Reverse<i64>>,
 }
 
 impl EndsToCome {
@@ -27,7 +27,7 @@ impl EndsToCome {
     pub fn add(&mut self, end_ns: i64) -> bool {
         match self.next_ns {
             None => self.next_ns = Some(end_ns),
-            Some(_) if self.later_ns.len() + self.far_ns.len() + 1 >= Self::COUNT_MAX => return false,
+            Some(_) if self.later_ns.len() + self.far.len() + 1 >= Self::COUNT_MAX => return false,
             // Spans nest, so it is the next one nearly always.
             Some(next_ns) if end_ns <= next_ns => {
                 self.later_ns.push(next_ns);
@@ -40,7 +40,7 @@ impl EndsToCome {
                 if moved <= Self::MOVED_MAX {
                     self.later_ns.insert(place, end_ns);
                 } else {
-                    self.far_ns.push(Reverse(end_ns));
+                    self.far.push(Reverse(end_ns));
                 }
             }
         }
@@ -51,9 +51,9 @@ impl EndsToCome {
     #[inline]
     pub fn take(&mut self, to_ns: i64) -> Option<i64> {
         let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
-        self.next_ns = match (self.later_ns.last(), self.far_ns.peek()) {
-            (Some(later_ns), Some(Reverse(far_ns))) if far_ns < later_ns => self.far_ns.pop().map(|Reverse(ns)| ns),
-            (None, Some(_)) => self.far_ns.pop().map(|Reverse(ns)| ns),
+        self.next_ns = match (self.later_ns.last(), self.far.peek()) {
+            (Some(later_ns), Some(Reverse(far_ns))) if far_ns < later_ns => self.far.pop().map(|Reverse(ns)| ns),
+            (None, Some(_)) => self.far.pop().map(|Reverse(ns)| ns),
             _ => self.later_ns.pop(),
         };
         Some(next_ns)
