@@ -69,7 +69,7 @@ fn filters(purpose: Purpose) -> Vec<(&'static str, Vec<&'static str>)> {
         ("Chrome JSON", ExportFormat::ChromeJson { gzip: false }),
         ("Compressed Chrome JSON", ExportFormat::ChromeJson { gzip: true }),
         ("Perfetto trace", ExportFormat::Perfetto),
-        ("Spans as CSV", ExportFormat::Csv),
+        ("Spans as CSV", ExportFormat::CSV),
         ("Tables as Parquet", ExportFormat::Parquet { by_process: false }),
     ];
     let of_export = |chosen: ExportFormat| {

@@ -5,6 +5,7 @@ use egui::Ui;
 
 use super::analysis::Analysis;
 use super::tasks::{TaskError, TaskId, Wake};
+use crate::base::csv::Cells;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::flame::FlamePanel;
@@ -135,8 +136,8 @@ impl Panels {
 
     /// The table of statistics as it is shown, as comma-separated text.
     #[must_use]
-    pub fn statistics_csv(&self) -> String {
-        self.statistics.csv()
+    pub fn statistics_csv(&self, cells: Cells) -> String {
+        self.statistics.csv(cells)
     }
 
     /// Takes an answer, and returns what is to be done then.

@@ -69,6 +69,8 @@ pub struct Preferences {
     pub memory_bytes: u64,
     /// The most that kept captures take.
     pub cache_bytes: u64,
+    /// Whether comma-separated text marks what a spreadsheet would take for a formula.
+    pub csv_safe: bool,
     /// Captures that were opened last.
     pub recent: Recent,
     /// The place of the window.
@@ -86,6 +88,7 @@ impl Default for Preferences {
             density: Density::default(),
             memory_bytes: Memory::DEFAULT_BYTES,
             cache_bytes: LoadOptions::CACHE_BYTES_MAX,
+            csv_safe: false,
             recent: Recent::default(),
             window: None,
         }
@@ -217,6 +220,7 @@ mod tests {
             shade: Some(Shade::Light),
             density: Density::Tall,
             second_start: SecondStart::Window,
+            csv_safe: true,
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
             navigation: Some(Navigation { wheel: Wheel::Zooms, inertia: false, animation: false }),
             recent,

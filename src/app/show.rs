@@ -151,8 +151,9 @@ impl App {
             });
         }
         let sizes = Sizes { memory_bytes: self.preferences.memory_bytes, cache_bytes: self.preferences.cache_bytes };
+        let chosen = (self.preferences.second_start, self.preferences.csv_safe);
         in_the_middle("Preferences", &ctx).open(&mut self.shown.preferences).resizable(false).show(&ctx, |ui| {
-            commands.extend(preferences::show(ui, state, sizes, self.preferences.second_start, theme));
+            commands.extend(preferences::show(ui, state, sizes, chosen, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
             menu::keys(ui, theme);

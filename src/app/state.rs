@@ -365,6 +365,7 @@ impl App {
                 self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
             }
             Command::SetSecondStart(second_start) => self.preferences.second_start = second_start,
+            Command::SetCsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
             Command::SetSizes(sizes) => {
                 self.preferences.memory_bytes = sizes.memory_bytes;
                 self.preferences.cache_bytes = sizes.cache_bytes;

@@ -71,7 +71,7 @@ fn every_name_that_is_offered_asks_for_the_format_that_was_chosen() {
         ExportFormat::ChromeJson { gzip: false },
         ExportFormat::ChromeJson { gzip: true },
         ExportFormat::Perfetto,
-        ExportFormat::Csv,
+        ExportFormat::CSV,
         ExportFormat::Parquet { by_process: false },
     ] {
         let name = Purpose::Export(format).suggested_name("trace");

@@ -1,11 +1,13 @@
 //! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, files, disks,
-//! mapped and temporary files, signals. Knows nothing of traces.
+//! mapped and temporary files, signals, escapes and cells of text. Knows nothing of traces.
 
 pub mod budget;
 pub mod cancel;
+pub mod csv;
 pub mod density;
 pub mod disk;
 pub mod ends;
+pub mod escape;
 pub mod files;
 pub mod mapped;
 pub mod progress;

@@ -8,14 +8,16 @@ use regex::Regex;
 
 use super::CliError;
 use super::low_args::{
-    LowArgs, LowCacheAction, LowCapture, LowColorBy, LowCommand, LowCommon, LowExport, LowFilter, LowFormat, LowHues,
-    LowOffsets, LowProgress, LowRange, LowRender, LowRows, LowSpans, LowSynth, LowTheme, LowWindow,
+    LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFilter, LowFormat,
+    LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRowFormat, LowRows, LowSpans, LowSynth, LowTheme,
+    LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
 use crate::base::budget::Memory;
+use crate::base::csv::Cells;
 use crate::export::ExportFormat;
 use crate::export::format::ends_in_gz;
-use crate::export::output::STDOUT;
+use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
 use crate::model::{SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
@@ -165,6 +167,9 @@ impl Command {
                 let LowExport { capture: files, output, range, track, common, .. } = low;
                 let (range, track) = (time_range(&range)?, expression("--track", track)?);
                 let (sources, output) = (capture(files)?, to_write(output));
+                if !matches!(format, ExportFormat::Csv { .. }) {
+                    refuse_terminal(&output)?;
+                }
                 Self::Export { export: Export { sources, output, format, range, track }, load: load(common)? }
             }
             Some(LowCommand::Render(low)) => {
@@ -176,6 +181,7 @@ impl Command {
                     LowTheme::System => None,
                 };
                 let (sources, output) = (capture(files)?, to_write(output));
+                refuse_terminal(&output)?;
                 let render = Render { sources, output, size, scale, shade, colors, range };
                 Self::Render { render, load: load(common)? }
             }
@@ -183,6 +189,7 @@ impl Command {
                 let LowSynth { output, spans, threads, depth, disorder, seed, format } = low;
                 let format = generated_format(&output, format)?;
                 let output = to_write(output);
+                refuse_terminal(&output)?;
                 Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
             }
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
@@ -210,10 +217,41 @@ impl TimeRange {
 
 /// Which rows of a capture, and how to load it.
 fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
-    let LowRows { capture: files, range, filter, format, common } = low;
+    let LowRows { capture: files, range, filter, format, cells, common } = low;
+    let format = row_format(format, cells)?;
     let (range, filter) = (time_range(&range)?, filter_of(filter)?);
-    let stats = Stats { sources: capture(files)?, range, filter, format: format.rows() };
+    let stats = Stats { sources: capture(files)?, range, filter, format };
     Ok((stats, load(common)?))
+}
+
+fn row_format(format: LowRowFormat, cells: LowCells) -> Result<RowFormat, CliError> {
+    match format {
+        LowRowFormat::Csv => Ok(RowFormat::Csv(cells_of(cells, Path::new(STDOUT)))),
+        LowRowFormat::Jsonl if cells.csv_safe => Err(csv_safe_is_for_csv()),
+        LowRowFormat::Jsonl => Ok(RowFormat::JsonLines),
+    }
+}
+
+fn csv_safe_is_for_csv() -> CliError {
+    CliError::Usage("--csv-safe is for --format csv: no spreadsheet looks for formulas in other formats".to_owned())
+}
+
+/// Cells of a file keep their bytes; those on a terminal must not control it.
+fn cells_of(low: LowCells, output: &Path) -> Cells {
+    Cells { spreadsheet_safe: low.csv_safe, escaped: is_terminal(output) }
+}
+
+fn is_terminal(output: &Path) -> bool {
+    is_stdout(output) && std::io::stdout().is_terminal()
+}
+
+/// Files keep every byte of the names in them, and a terminal would obey some of these.
+fn refuse_terminal(output: &Path) -> Result<(), CliError> {
+    if is_terminal(output) {
+        let message = "stdout is a terminal, and this format is for files and pipes: give --output FILE, or redirect";
+        return Err(CliError::Usage(message.to_owned()));
+    }
+    Ok(())
 }
 
 fn capture(low: LowCapture) -> Result<Sources, CliError> {
@@ -325,7 +363,7 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
 
 /// The format of an export: the one of the option, else the one that the name of the output asks for, else the native one.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
-    let &LowExport { ref output, format, by_process, compact, .. } = low;
+    let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;
     match format {
         ExportFormat::Native { .. } if compact => Ok(ExportFormat::Native { compact }),
@@ -336,6 +374,8 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
         _ if compact => {
             Err(CliError::Usage("--compact is for --format native: other formats carry no store".to_owned()))
         }
+        ExportFormat::Csv { .. } => Ok(ExportFormat::Csv { cells: cells_of(cells, &to_write(output.clone())) }),
+        _ if cells.csv_safe => Err(csv_safe_is_for_csv()),
         _ => Ok(format),
     }
 }
@@ -343,7 +383,7 @@ fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
 /// The format of a generated capture, which holds more than some formats can.
 fn generated_format(output: &Path, given: Option<LowFormat>) -> Result<ExportFormat, CliError> {
     match written_format(output, given)? {
-        format @ (ExportFormat::Csv | ExportFormat::Parquet { .. }) => Err(CliError::Usage(format!(
+        format @ (ExportFormat::Csv { .. } | ExportFormat::Parquet { .. }) => Err(CliError::Usage(format!(
             "{}: {} is not generated: give a name that ends in .longspan, .json, .json.gz or .pftrace, or a --format",
             output.display(),
             format.label()
@@ -358,7 +398,7 @@ fn written_format(output: &Path, given: Option<LowFormat>) -> Result<ExportForma
         Some(LowFormat::Native) => ExportFormat::NATIVE,
         Some(LowFormat::Chrome) => ExportFormat::ChromeJson { gzip: ends_in_gz(output) },
         Some(LowFormat::Perfetto) => ExportFormat::Perfetto,
-        Some(LowFormat::Csv) => ExportFormat::Csv,
+        Some(LowFormat::Csv) => ExportFormat::Csv { cells: Cells::default() },
         Some(LowFormat::Parquet) => ExportFormat::Parquet { by_process: false },
         None => {
             let named = ExportFormat::of_name(output);

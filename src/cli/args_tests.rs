@@ -43,7 +43,7 @@ fn the_name_of_the_output_says_its_format_unless_the_option_does() {
     assert_eq!(format("longspan export a -o b.longspan --no-cache"), ExportFormat::Native { compact: false });
     assert_eq!(format("longspan export a -o b.longspan --compact --no-cache"), ExportFormat::Native { compact: true });
     assert_eq!(format("longspan export a -o b.pftrace --no-cache"), ExportFormat::Perfetto);
-    assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv);
+    assert_eq!(format("longspan export a -o b.csv --no-cache"), ExportFormat::Csv { cells: Cells::default() });
     assert_eq!(format("longspan export a -o b.parquet --no-cache"), ExportFormat::Parquet { by_process: false });
     assert_eq!(
         format("longspan export a -o b.json --format native --no-cache"),
@@ -98,6 +98,8 @@ fn what_cannot_be_meant_is_a_usage_error() {
         "longspan info a --cache x --no-cache",
         "longspan export a -o b.json --by-process",
         "longspan export a -o b.json --compact",
+        "longspan export a -o b.json --csv-safe",
+        "longspan stats a --format jsonl --csv-safe",
         "longspan render a -o b.png --size 0x0",
         "longspan render a -o b.png --scale 0",
         "longspan render a -o b.png --scale NaN",

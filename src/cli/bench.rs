@@ -18,6 +18,7 @@ use super::args::Load;
 use super::load::{load, starting_over};
 use super::units::SizeArg;
 use super::{CliError, to_stdout};
+use crate::base::escape::write_json;
 use crate::export::check;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -161,7 +162,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
         steps,
     };
     to_stdout(|out| {
-        serde_json::to_writer(&mut *out, &report).map_err(std::io::Error::from)?;
+        write_json(&mut *out, &report)?;
         Ok(writeln!(out)?)
     })
 }

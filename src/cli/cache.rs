@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use super::{CliError, to_stdout};
+use crate::base::escape::escaped;
 use crate::store::cache::Cache;
 
 /// Prints the size and path of each kept store, the one used last first.
@@ -11,10 +12,10 @@ pub fn list(folder: &Path) -> Result<(), CliError> {
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
     to_stdout(|out| {
         for entry in &entries {
-            writeln!(out, "{:>15} bytes  {}", entry.bytes, entry.path.display())?;
+            writeln!(out, "{:>15} bytes  {}", entry.bytes, shown(&entry.path))?;
         }
         let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        Ok(writeln!(out, "{total:>15} bytes in {} kept captures in {}", entries.len(), folder.display())?)
+        Ok(writeln!(out, "{total:>15} bytes in {} kept captures in {}", entries.len(), shown(folder))?)
     })
 }
 
@@ -22,7 +23,12 @@ pub fn list(folder: &Path) -> Result<(), CliError> {
 pub fn clear(folder: &Path) -> Result<(), CliError> {
     let freed_bytes =
         if folder.exists() { open(folder)?.clear().map_err(|source| failed(folder, source))? } else { 0 };
-    to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", folder.display())?))
+    to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))
+}
+
+/// A path on one line of a terminal.
+fn shown(path: &Path) -> String {
+    escaped(&path.to_string_lossy()).into_owned()
 }
 
 fn open(folder: &Path) -> Result<Cache, CliError> {

@@ -7,6 +7,7 @@ use std::process::Command;
 
 use super::{CliError, to_stdout};
 use crate::base::disk::SystemDisk;
+use crate::base::escape::escaped;
 use crate::base::replace;
 
 /// The icon of the program.
@@ -70,7 +71,8 @@ pub fn install() -> Result<(), CliError> {
         }
     }
     to_stdout(|out| {
-        writeln!(out, "Captures open with a double click now, by {}", program.display())?;
+        let program = program.display().to_string();
+        writeln!(out, "Captures open with a double click now, by {}", escaped(&program))?;
         Ok(without
             .iter()
             .try_for_each(|tool| writeln!(out, "{tool} is not installed; without it some desktops do not see it"))?)

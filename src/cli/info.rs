@@ -7,6 +7,7 @@ use serde::Serialize;
 use super::args::Load;
 use super::load::load;
 use super::{CliError, to_stdout};
+use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::ingest::Loaded;
 use crate::model::{Sources, TrackKind};
@@ -61,7 +62,7 @@ pub fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> 
     let info = Info::of(&load(sources, how)?);
     to_stdout(|out| {
         if json {
-            serde_json::to_writer(&mut *out, &info).map_err(std::io::Error::from)?;
+            write_json(&mut *out, &info)?;
             writeln!(out)?;
         } else {
             info.write_text(out)?;

@@ -8,7 +8,6 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
-use crate::export::table::RowFormat;
 use crate::formats::detect::names;
 
 /// A viewer for trace timelines of a billion spans.
@@ -181,6 +180,8 @@ pub struct LowRows {
     #[arg(long, default_value = "csv")]
     pub format: LowRowFormat,
     #[command(flatten)]
+    pub cells: LowCells,
+    #[command(flatten)]
     pub common: LowCommon,
 }
 
@@ -193,6 +194,14 @@ pub struct LowSpans {
     pub limit: Option<u64>,
 }
 
+/// How the cells of comma-separated text are written.
+#[derive(Debug, Clone, Copy, Args)]
+pub struct LowCells {
+    /// Of csv: put an apostrophe before text that a spreadsheet would take for a formula (= + - @, tab, line break)
+    #[arg(long)]
+    pub csv_safe: bool,
+}
+
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum LowRowFormat {
@@ -200,17 +209,6 @@ pub enum LowRowFormat {
     Csv,
     /// One JSON object a line
     Jsonl,
-}
-
-impl LowRowFormat {
-    /// The same for the writer of rows.
-    #[must_use]
-    pub fn rows(self) -> RowFormat {
-        match self {
-            Self::Csv => RowFormat::Csv,
-            Self::Jsonl => RowFormat::JsonLines,
-        }
-    }
 }
 
 /// A format that files are written in.
@@ -249,6 +247,8 @@ pub struct LowExport {
     /// Of native: less than half the bytes, but sorted and indexed again by whoever opens it
     #[arg(long)]
     pub compact: bool,
+    #[command(flatten)]
+    pub cells: LowCells,
     #[command(flatten)]
     pub common: LowCommon,
 }

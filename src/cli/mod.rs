@@ -30,7 +30,7 @@ use clap::Parser;
 
 use self::args::Command;
 use self::low_args::LowArgs;
-use self::messages::say;
+use self::messages::{say, say_lines};
 use crate::base::signals;
 use crate::export::output::is_stdout;
 use crate::export::{ExportError, check};
@@ -112,9 +112,10 @@ impl CliError {
 
 /// Does what the words of a command line ask for, the program's name first.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
-    let low = match LowArgs::try_parse_from(words) {
+    let words: Vec<OsString> = words.into_iter().collect();
+    let low = match LowArgs::try_parse_from(&words) {
         Ok(low) => low,
-        Err(answer) => return printed(&answer),
+        Err(answer) => return printed(&answer, &words),
     };
     signals::watch(say);
     let error = match Command::from_low(low).and_then(perform) {
@@ -122,13 +123,17 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,
     };
+    if let CliError::Usage(text) = &error {
+        say_lines(text);
+        return ExitCode::from(WRONG_USAGE);
+    }
     say(&error);
-    ExitCode::from(if matches!(error, CliError::Usage(_)) { WRONG_USAGE } else { FAILED })
+    ExitCode::from(FAILED)
 }
 
 /// Prints a help text, or why the words make no sense.
-fn printed(answer: &clap::Error) -> ExitCode {
-    match answer.print() {
+fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
+    match messages::answer(answer, words) {
         // A usage error has nowhere else to go than the stderr that has just failed.
         _ if answer.use_stderr() => ExitCode::from(WRONG_USAGE),
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => {

@@ -7,7 +7,7 @@ use super::{CliError, to_stdout};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;
-use crate::export::table::{RowFormat, json_text, quoted};
+use crate::export::table::{RowFormat, json_text};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, aggregate};
 use crate::query::matcher::Matcher;
@@ -36,7 +36,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     // By name where times are the same, since the order of names is that of the capture.
     rows.sort_by_key(|(name, totals)| (u128::MAX - totals.total_ns, snapshot.names().get(*name)));
     to_stdout(|out| {
-        if stats.format == RowFormat::Csv {
+        if matches!(stats.format, RowFormat::Csv(_)) {
             writeln!(out, "name,category,{}", NUMBERS.join(","))?;
         }
         for (name, totals) in rows {
@@ -45,10 +45,10 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
                 [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
             let sums = [u128::from(totals.count), totals.total_ns, totals.self_ns];
             let numbers = sums.into_iter().chain(times.map(u128::from));
-            if stats.format == RowFormat::Csv {
-                quoted(out, name.text)?;
+            if let RowFormat::Csv(cells) = stats.format {
+                cells.write(out, name.text)?;
                 out.write_all(b",")?;
-                quoted(out, name.category.unwrap_or(""))?;
+                cells.write(out, name.category.unwrap_or(""))?;
                 for number in numbers {
                     write!(out, ",{number}")?;
                 }

@@ -11,6 +11,7 @@ use crate::app::picture::{PictureOptions, render_png};
 use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
+use crate::base::escape::escaped;
 use crate::ingest::received::is_own;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -43,7 +44,8 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
     let (sources, colors, range) = (Sources::from(&capture), Colors::default(), TimeRange::default());
     let (output, shade) = (picture.clone(), Some(Shade::Dark));
     render(&Render { sources, output, size, scale: 1.0, shade, colors, range }, how)?;
-    to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", picture.display())?))
+    let picture = picture.display().to_string();
+    to_stdout(|out| Ok(writeln!(out, "No display: the demo is drawn in {}", escaped(&picture))?))
 }
 
 /// Draws a capture into a PNG file.

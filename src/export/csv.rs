@@ -4,14 +4,15 @@
 use super::excerpt::Excerpt;
 use super::table::{ExportColumns, Table, TableRow};
 use super::{ExportReport, Out, SinkError, Task};
+use crate::base::csv::Cells;
 use crate::model::args::Detail;
 use crate::model::{EventFlags, NameIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
 
 /// Writes an excerpt, which is all spans, to `out`.
-pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
+pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cells) -> Result<ExportReport, SinkError> {
     let snapshot = task.snapshot;
-    let mut table = Table::begin_export(out)?;
+    let mut table = Table::begin_export(out, cells)?;
     task.each_event(excerpt, |event, blob| {
         let dur_ns = (!event.flags.has(EventFlags::UNFINISHED)).then_some(event.value);
         let row = span_row(snapshot, event.track, event.depth, (event.ts_ns, dur_ns), event.name);

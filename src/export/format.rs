@@ -3,6 +3,8 @@
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 
+use crate::base::csv::Cells;
+
 /// The format of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ExportFormat {
@@ -20,7 +22,10 @@ pub enum ExportFormat {
     /// Perfetto's own protobuf; losses and arguments of samples are not in it.
     Perfetto,
     /// The spans alone, as comma-separated text; see [`super::csv`].
-    Csv,
+    Csv {
+        /// How the text in cells is written.
+        cells: Cells,
+    },
     /// A folder of tables for databases; see [`super::parquet`].
     Parquet {
         /// Whether each process has files of its own.
@@ -35,7 +40,7 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
     ("json.gz", ExportFormat::ChromeJson { gzip: true }),
     ("pftrace", ExportFormat::Perfetto),
     ("perfetto-trace", ExportFormat::Perfetto),
-    ("csv", ExportFormat::Csv),
+    ("csv", ExportFormat::CSV),
     ("parquet", ExportFormat::Parquet { by_process: false }),
 ];
 
@@ -56,6 +61,8 @@ pub struct PackedName {
 impl ExportFormat {
     /// The format of an export that asks for no other.
     pub const NATIVE: Self = Self::Native { compact: false };
+    /// Comma-separated text as it is.
+    pub const CSV: Self = Self::Csv { cells: Cells::PLAIN };
 
     /// The format that the name of a file asks for; `None` if the name has no ending of [`ENDINGS_TEXT`].
     ///
@@ -88,8 +95,15 @@ impl ExportFormat {
             // The name knows nothing of variants.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
             Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
+            Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),
             Some(named) => (path, named),
         })
+    }
+
+    /// The same with cells that are written like `cells`, where it has cells.
+    #[must_use]
+    pub fn with_cells(self, cells: Cells) -> Self {
+        if let Self::Csv { .. } = self { Self::Csv { cells } } else { self }
     }
 
     /// The usual ending of its files, without the dot.
@@ -101,7 +115,9 @@ impl ExportFormat {
     /// The endings of its files, without the dot.
     pub fn endings(self) -> impl Iterator<Item = &'static str> {
         let alike = move |format: Self| match (self, format) {
-            (Self::Native { .. }, Self::Native { .. }) | (Self::Parquet { .. }, Self::Parquet { .. }) => true,
+            (Self::Native { .. }, Self::Native { .. })
+            | (Self::Parquet { .. }, Self::Parquet { .. })
+            | (Self::Csv { .. }, Self::Csv { .. }) => true,
             (chosen, format) => chosen == format,
         };
         ENDINGS.iter().filter(move |(_, format)| alike(*format)).map(|(ending, _)| *ending)
@@ -115,7 +131,7 @@ impl ExportFormat {
             Self::ChromeJson { gzip: false } => "Chrome JSON",
             Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
             Self::Perfetto => "a Perfetto capture",
-            Self::Csv => "comma-separated text",
+            Self::Csv { .. } => "comma-separated text",
             Self::Parquet { .. } => "Parquet tables",
         }
     }

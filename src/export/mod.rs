@@ -161,7 +161,7 @@ pub fn export(
     let written = match options.format {
         ExportFormat::ChromeJson { gzip } => chrome_json::write(&task, &excerpt, out, gzip),
         ExportFormat::Perfetto => perfetto::write(&task, &excerpt, out),
-        ExportFormat::Csv => csv::write(&task, &excerpt, out),
+        ExportFormat::Csv { cells } => csv::write(&task, &excerpt, out, cells),
         ExportFormat::Native { compact: false } => native::write(&task, &excerpt, out, options.are_whole()),
         ExportFormat::Native { compact: true } | ExportFormat::Parquet { .. } => {
             native::write(&task, &excerpt, out, false)
@@ -189,7 +189,7 @@ impl Task<'_> {
     /// Picks the rows.
     fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
         let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
-        if options.format == ExportFormat::Csv {
+        if matches!(options.format, ExportFormat::Csv { .. }) {
             excerpt = excerpt.of_spans(self.snapshot);
         }
         self.progress.begin(Stage::Exporting, excerpt.count(self.snapshot));

@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::base::csv::Cells;
+use crate::base::escape::write_json;
 use crate::model::Id;
 
 /// The columns, in order: a contract with scripts.
@@ -14,7 +16,7 @@ const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum RowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line.
-    Csv,
+    Csv(Cells),
     /// One JSON object a line.
     JsonLines,
 }
@@ -65,7 +67,7 @@ impl<'a> Table<'a> {
     /// # Errors
     /// What `out` says.
     pub fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
-        if format == RowFormat::Csv {
+        if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
         }
         Ok(Self { out, format })
@@ -77,8 +79,8 @@ impl<'a> Table<'a> {
     /// What `out` says.
     pub fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
-            RowFormat::Csv => {
-                self.csv(row)?;
+            RowFormat::Csv(cells) => {
+                self.csv(row, cells)?;
                 self.out.write_all(b"\n")
             }
             RowFormat::JsonLines => self.json(row),
@@ -89,9 +91,9 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn begin_export(out: &'a mut dyn Write) -> io::Result<Self> {
+    pub fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
-        Ok(Self { out, format: RowFormat::Csv })
+        Ok(Self { out, format: RowFormat::Csv(cells) })
     }
 
     /// Writes one row of an export.
@@ -99,13 +101,14 @@ impl<'a> Table<'a> {
     /// # Errors
     /// What `out` says.
     pub fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
-        self.csv(row)?;
+        let RowFormat::Csv(cells) = self.format else { return self.json(row) };
+        self.csv(row, cells)?;
         write!(self.out, ",{},", more.outside)?;
-        quoted(self.out, more.args_json)?;
+        cells.write(self.out, more.args_json)?;
         self.out.write_all(b"\n")
     }
 
-    fn csv(&mut self, row: &TableRow<'_>) -> io::Result<()> {
+    fn csv(&mut self, row: &TableRow<'_>, cells: Cells) -> io::Result<()> {
         let out = &mut *self.out;
         match row.dur_ns {
             Some(dur_ns) => write!(out, "{},{dur_ns},{}", row.ts_ns, row.depth)?,
@@ -113,18 +116,18 @@ impl<'a> Table<'a> {
         }
         for field in [row.name, row.category.unwrap_or("")] {
             out.write_all(b",")?;
-            quoted(out, field)?;
+            cells.write(out, field)?;
         }
         for id in [row.pid, row.tid] {
             out.write_all(b",")?;
             match id {
-                Id::Text(text) => quoted(out, text)?,
+                Id::Text(text) => cells.write(out, text)?,
                 Id::None | Id::Number(_) => write!(out, "{id}")?,
             }
         }
         for field in [row.process, row.thread, row.track] {
             out.write_all(b",")?;
-            quoted(out, field)?;
+            cells.write(out, field)?;
         }
         Ok(())
     }
@@ -168,25 +171,7 @@ pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
 /// # Errors
 /// What `out` says.
 pub fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
-    Ok(serde_json::to_writer(out, text)?)
-}
-
-/// A field, in quotes if a reader would else split or join it.
-///
-/// # Errors
-/// What `out` says.
-pub fn quoted(out: &mut dyn Write, field: &str) -> io::Result<()> {
-    if !field.contains([',', '"', '\n', '\r']) {
-        return out.write_all(field.as_bytes());
-    }
-    out.write_all(b"\"")?;
-    for (count, part) in field.split('"').enumerate() {
-        if count > 0 {
-            out.write_all(b"\"\"")?;
-        }
-        out.write_all(part.as_bytes())?;
-    }
-    out.write_all(b"\"")
+    write_json(out, text)
 }
 
 #[cfg(test)]
@@ -216,13 +201,13 @@ mod tests {
     fn a_field_with_separators_is_still_one_field() {
         let expected = "ts,dur,depth,name,category,pid,tid,process,thread,track\n\
                         -9223372036854775808,-1,3,\"a,\"\"b\"\"\r\nc\",,-1,,p,\u{0}\u{202e},\n";
-        assert_eq!(text_of(RowFormat::Csv), expected);
+        assert_eq!(text_of(RowFormat::Csv(Cells::default())), expected);
     }
 
     #[test]
     fn an_export_has_its_own_columns_after_the_others() {
         let mut out = Vec::new();
-        let mut table = Table::begin_export(&mut out).unwrap();
+        let mut table = Table::begin_export(&mut out, Cells::default()).unwrap();
         table.export_row(&ROW, &ExportColumns { outside: true, args_json: r#"{"a":1}"# }).unwrap();
         let text = String::from_utf8(out).unwrap();
         assert!(text.starts_with("ts,dur,depth,name,category,pid,tid,process,thread,track,outside,args\n"));

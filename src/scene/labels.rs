@@ -4,6 +4,8 @@ use std::borrow::Cow;
 
 use super::rects::Stretch;
 use super::viewport::Viewport;
+/// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
+pub use crate::base::escape::escaped as shown;
 
 /// The part of a stretch in which text may stand: in view, and off its edges.
 #[must_use]
@@ -53,33 +55,6 @@ pub fn shorten_middle(text: &str, room_px: f32, mut advance_px: impl FnMut(char)
     (kept >= 2).then(|| Cow::Owned(format!("{}{ELLIPSIS}{}", &text[..head], &text[tail..])))
 }
 
-/// A name as it is safe to show on one line: control and direction-changing characters as escapes.
-///
-/// A capture may hold any text; one that turns the direction of writing could pose as another name.
-#[must_use]
-pub fn shown(text: &str) -> Cow<'_, str> {
-    if !text.chars().any(is_hidden) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    for letter in text.chars() {
-        match letter {
-            '\n' => shown.push_str("\\n"),
-            '\t' => shown.push_str("\\t"),
-            '\r' => shown.push_str("\\r"),
-            hidden if is_hidden(hidden) => shown.extend(hidden.escape_unicode()),
-            plain => shown.push(plain),
-        }
-    }
-    Cow::Owned(shown)
-}
-
-fn is_hidden(letter: char) -> bool {
-    letter.is_control()
-        || matches!(letter,
-            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
-}
-
 #[cfg(test)]
 mod tests {
     use proptest::prelude::*;
@@ -107,12 +82,6 @@ mod tests {
                 prop_assert!(width <= room + 1e-3 || label.is_empty());
             }
         }
-    }
-
-    #[test]
-    fn a_name_cannot_turn_the_direction_of_writing() {
-        assert_eq!(shown("a\u{202e}b\n\0"), "a\\u{202e}b\\n\\u{0}");
-        assert!(matches!(shown("plain ünïcode"), Cow::Borrowed(_)));
     }
 
     #[test]

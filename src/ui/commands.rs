@@ -242,7 +242,7 @@ pub const TABLE: &[Entry] = &[
         Command::Choose(Purpose::Export(ExportFormat::Perfetto))
     }),
     entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Csv))
+        Command::Choose(Purpose::Export(ExportFormat::CSV))
     }),
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
         Command::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false }))

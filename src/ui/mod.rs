@@ -133,6 +133,8 @@ pub enum Command {
     SetNavigation(Navigation),
     /// What a second start does from now on.
     SetSecondStart(SecondStart),
+    /// Whether comma-separated text marks what a spreadsheet would take for a formula.
+    SetCsvSafe(bool),
     /// To give loads other bounds from now on.
     SetSizes(Sizes),
     /// To show every command, to be chosen from.

@@ -33,7 +33,13 @@ pub enum SecondStart {
 }
 
 /// Shows all of it; returns what was chosen.
-pub fn show(ui: &mut Ui, state: &UiState, sizes: Sizes, second_start: SecondStart, theme: &Theme) -> Vec<Command> {
+pub fn show(
+    ui: &mut Ui,
+    state: &UiState,
+    sizes: Sizes,
+    (second_start, csv_safe): (SecondStart, bool),
+    theme: &Theme,
+) -> Vec<Command> {
     let mut commands = Vec::new();
     // A sentence is a line, and the window as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
@@ -47,6 +53,8 @@ pub fn show(ui: &mut Ui, state: &UiState, sizes: Sizes, second_start: SecondStar
             show_movement(lines, state.navigation);
             lines.begin("Captures");
             show_captures(lines, sizes, second_start);
+            lines.begin("Tables");
+            show_tables(lines, csv_safe);
         });
     });
     commands
@@ -167,6 +175,12 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
         let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
         Some(Command::SetSizes(Sizes { cache_bytes, ..sizes }))
     });
+}
+
+fn show_tables(lines: &mut Lines, csv_safe: bool) {
+    let values = [(false, "Kept as it is"), (true, "Marked")];
+    let why = "Marked: an apostrophe before = + - @, for spreadsheets";
+    lines.choose(("Text like a formula in CSV", why), csv_safe, &values, Command::SetCsvSafe);
 }
 
 /// Below this much memory nothing sorts; kept captures may take nothing.

@@ -1,7 +1,7 @@
 //! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and beside
 //! it the spans of the chosen name: how long they take, when they are, and the longest.
 
-use std::fmt::Write;
+use std::io::Write;
 use std::sync::Arc;
 
 use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
@@ -13,6 +13,7 @@ use super::questions::{Answer, NameFacts, Question, TimeRange};
 use super::reading_order::on_screen;
 use super::theme::Theme;
 use super::{Command, field};
+use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::model::NameIdx;
@@ -404,17 +405,19 @@ impl StatisticsPanel {
 
     /// The lines that are shown, as comma-separated text in nanoseconds.
     #[must_use]
-    pub fn csv(&self) -> String {
-        let mut csv = "name,category,count,total,self,mean,p50,p99,min,max\n".to_owned();
+    pub fn csv(&self, cells: Cells) -> String {
+        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max\n".to_vec();
         for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
-            let quote = |text: &str| format!("\"{}\"", text.replace('"', "\"\""));
-            write!(csv, "{},{}", quote(&line.text), quote(&line.category)).ok(); // text takes everything
+            // memory takes everything
+            cells.write(&mut csv, &line.text).ok();
+            csv.push(b',');
+            cells.write(&mut csv, &line.category).ok();
             for number in line.numbers {
                 write!(csv, ",{number}").ok();
             }
-            csv.push('\n');
+            csv.push(b'\n');
         }
-        csv
+        String::from_utf8_lossy(&csv).into_owned()
     }
 }
 

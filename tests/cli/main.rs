@@ -15,5 +15,7 @@ mod round_trip;
 mod samples;
 mod scheduling;
 mod stats;
+#[cfg(target_os = "linux")] // `script` of util-linux
+mod terminal;
 mod time_of_day;
 mod together;

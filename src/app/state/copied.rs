@@ -12,7 +12,7 @@ impl App {
         let tab = self.tab();
         let text = match command {
             Command::CopySpan => tab.capture.as_ref().and_then(|capture| Some(capture.details.as_ref()?.as_text())),
-            Command::CopyTable => Some(tab.panels.statistics_csv()),
+            Command::CopyTable => Some(tab.panels.statistics_csv(self.cells())),
             _ => None,
         };
         if let Some(text) = text {

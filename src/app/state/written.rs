@@ -7,6 +7,7 @@ use super::App;
 use crate::app::picture::TimelinePicture;
 use crate::app::tab::RunningExport;
 use crate::app::tasks::{self, file_name};
+use crate::base::csv::Cells;
 use crate::export;
 use crate::export::ExportFormat;
 use crate::export::format::with_ending;
@@ -36,7 +37,7 @@ impl App {
                     export::check(capture.timeline.snapshot().store()).map_err(|damaged| damaged.to_string())?;
                 }
                 let tab = self.tab();
-                tasks::write_text(path, tab.panels.statistics_csv(), self.shown_sources(), &tab.wake);
+                tasks::write_text(path, tab.panels.statistics_csv(self.cells()), self.shown_sources(), &tab.wake);
                 Ok(())
             }),
             Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),
@@ -50,9 +51,15 @@ impl App {
         }
     }
 
+    /// How the user wants the cells of tables.
+    pub(super) fn cells(&self) -> Cells {
+        Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
+    }
+
     fn export(&mut self, chosen: ExportFormat, range: TimeRange, path: &Path) -> Result<(), String> {
         let (named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
         check_free(path, &named)?;
+        let format = format.with_cells(self.cells());
         self.export_in(self.shown_tab, RunningExport { format, range, path: named });
         Ok(())
     }

@@ -17,6 +17,7 @@ use self::latest::{Begun, Latest};
 use super::args::Load;
 use super::load::{load, starting_over};
 use super::{CliError, rows_to_stdout};
+use crate::base::escape::write_json;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
@@ -44,7 +45,7 @@ fn print_once(sources: &Sources, how: &Load) -> Result<(), CliError> {
 }
 
 fn line(out: &mut dyn Write, object: &Value) -> io::Result<()> {
-    serde_json::to_writer(&mut *out, object)?;
+    write_json(&mut *out, object)?;
     out.write_all(b"\n")
 }
 

@@ -1,0 +1,155 @@
+//! Text from a trace or a file name in a form that is safe to show: control characters and characters that change the
+//! direction of writing become escapes. Data files do not use this, except for JSON, whose escapes read back as the same
+//! text.
+
+use std::borrow::Cow;
+use std::fmt::Write as _;
+use std::io;
+
+use serde::Serialize;
+use serde_json::ser::{Formatter, Serializer};
+
+/// Whether a terminal or a text layout obeys `letter` instead of showing it: C0, DEL, C1, line and paragraph separators,
+/// bidirectional controls and other invisible formatting characters.
+#[must_use]
+pub fn is_control(letter: char) -> bool {
+    letter.is_control()
+        || matches!(letter,
+            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+}
+
+/// `text` on one line, with an escape for each control character.
+#[must_use]
+pub fn escaped(text: &str) -> Cow<'_, str> {
+    escaped_if(text, is_control)
+}
+
+/// `text` with an escape for each control character except line breaks: for messages that have several lines.
+#[must_use]
+pub fn escaped_lines(text: &str) -> Cow<'_, str> {
+    escaped_if(text, |letter| letter != '\n' && is_control(letter))
+}
+
+fn escaped_if(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
+    if !text.chars().any(&is_escaped) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    for letter in text.chars() {
+        match letter {
+            plain if !is_escaped(plain) => shown.push(plain),
+            '\n' => shown.push_str("\\n"),
+            '\t' => shown.push_str("\\t"),
+            '\r' => shown.push_str("\\r"),
+            control => shown.extend(control.escape_unicode()),
+        }
+    }
+    Cow::Owned(shown)
+}
+
+/// Writes `value` as JSON that a terminal shows as it is. A reader of JSON gets the same text back.
+///
+/// # Errors
+/// What `out` reports, or a value that JSON cannot hold.
+pub fn write_json<T: Serialize + ?Sized>(out: impl io::Write, value: &T) -> io::Result<()> {
+    Ok(value.serialize(&mut Serializer::with_formatter(out, EscapedJson))?)
+}
+
+/// Compact JSON with `\uXXXX` for the control characters that JSON itself allows in text, such as DEL and C1.
+struct EscapedJson;
+
+impl Formatter for EscapedJson {
+    fn write_string_fragment<W: io::Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        let mut written = 0;
+        // Of the letters that JSON does not escape, only DEL is a control character in ASCII.
+        if fragment.bytes().any(|byte| byte == 0x7f || byte >= 0x80) {
+            for (at, letter) in fragment.char_indices().filter(|&(_, letter)| is_control(letter)) {
+                out.write_all(&fragment.as_bytes()[written..at])?;
+                write!(out, "\\u{:04x}", u32::from(letter))?;
+                written = at + letter.len_utf8();
+            }
+        }
+        out.write_all(&fragment.as_bytes()[written..])
+    }
+
+    fn write_raw_fragment<W: io::Write + ?Sized>(&mut self, out: &mut W, fragment: &str) -> io::Result<()> {
+        // Outside of its texts JSON holds only ASCII, and of the control characters only white space.
+        let mut safe = String::with_capacity(fragment.len());
+        for letter in fragment.chars() {
+            if is_control(letter) && !letter.is_ascii_whitespace() {
+                write!(safe, "\\u{:04x}", u32::from(letter)).ok(); // text takes everything
+            } else {
+                safe.push(letter);
+            }
+        }
+        out.write_all(safe.as_bytes())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// Every character that a terminal or a text layout obeys, as the documents of Unicode and ECMA-48 list them.
+    fn controls() -> impl Iterator<Item = char> {
+        let ranges = ['\0'..='\u{1f}', '\u{7f}'..='\u{9f}', '\u{202a}'..='\u{202e}', '\u{2066}'..='\u{2069}'];
+        let alone = ['\u{61c}', '\u{200e}', '\u{200f}', '\u{2028}', '\u{2029}'];
+        ranges.into_iter().flatten().chain(alone)
+    }
+
+    #[test]
+    fn every_control_character_is_escaped_and_no_letter_is() {
+        for control in controls() {
+            let text = format!("a{control}b");
+            let shown = escaped(&text);
+            assert!(!shown.chars().any(is_control), "{:04x}: {shown}", u32::from(control));
+            assert!(shown.starts_with("a\\") && shown.ends_with('b'), "{shown}");
+        }
+        assert!(matches!(escaped("plain ünïcode \\ 漢字 עברית"), Cow::Borrowed(_)));
+        assert_eq!(
+            escaped("\u{1b}]52;c;\u{7}\u{9b}a\r\n\tb\u{202e}"),
+            "\\u{1b}]52;c;\\u{7}\\u{9b}a\\r\\n\\tb\\u{202e}"
+        );
+    }
+
+    #[test]
+    fn a_message_of_several_lines_keeps_its_lines_and_nothing_else() {
+        assert_eq!(escaped_lines("a\nb\r\u{1b}\nc"), "a\nb\\r\\u{1b}\nc");
+    }
+
+    #[test]
+    fn json_with_every_control_character_reads_back_as_the_same_text() {
+        let text: String = controls().chain("\"\\/ü漢".chars()).collect();
+        let mut json = Vec::new();
+        write_json(&mut json, &serde_json::json!({ &text: [&text, 1.5, null] })).expect("memory takes it");
+        let json = String::from_utf8(json).expect("text");
+        assert!(!json.chars().any(is_control), "{json}");
+        assert!(json.contains("\\u007f\\u0080") && json.contains("ü漢"), "{json}");
+        let back: serde_json::Value = serde_json::from_str(&json).expect("JSON");
+        assert_eq!(back, serde_json::json!({ &text: [&text, 1.5, null] }));
+    }
+
+    #[test]
+    fn json_that_is_written_as_it_is_holds_no_control_character_either() {
+        let raw = serde_json::value::RawValue::from_string("{ \"a\u{7f}\u{9b}\": 1 }".to_owned()).expect("JSON");
+        let mut json = Vec::new();
+        write_json(&mut json, &raw).expect("memory takes it");
+        assert_eq!(String::from_utf8(json).expect("text"), "{ \"a\\u007f\\u009b\": 1 }");
+    }
+
+    proptest! {
+        #[test]
+        fn json_of_any_text_is_that_of_the_usual_writer_but_for_escapes(text in "\\PC*|[\u{0}-\u{2070}]{0,40}") {
+            let mut json = Vec::new();
+            write_json(&mut json, &text).expect("memory takes it");
+            let json = String::from_utf8(json).expect("text");
+            prop_assert!(!json.chars().any(is_control));
+            prop_assert_eq!(serde_json::from_str::<String>(&json).expect("JSON"), text.clone());
+            if !text.chars().any(is_control) {
+                prop_assert_eq!(json, serde_json::to_string(&text).expect("JSON"));
+            }
+        }
+    }
+}

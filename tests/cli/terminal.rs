@@ -1,0 +1,203 @@
+//! Names from outside on a terminal: file names, members of archives, processes, spans and losses may hold sequences that
+//! set the title, write the clipboard or erase the screen. Each command runs on a pseudo-terminal, made by `script`.
+
+use std::fs;
+use std::io::Write as _;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use longspan::base::escape::is_control;
+use serde_json::{Value, json};
+
+use crate::harness::{Answer, command, folder, longspan, records, text, wait};
+
+/// Sets the title, writes the clipboard, turns red, erases the screen, begins another line, turns the direction of writing,
+/// begins a sequence by C1.
+const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;cm0gLXJm\u{7}\u{1b}[31m\u{1b}[2J\r\nlongspan: fake\u{202e}\u{9b}31m\u{7f}\u{2066}\u{85}";
+
+/// A file name may hold all of it but a slash.
+fn evil_name(ending: &str) -> String {
+    format!("{EVIL}{ending}")
+}
+
+/// A trace with such names wherever a trace has a name, and losses.
+fn evil_trace() -> String {
+    let event = |more: Value| {
+        let mut event = json!({"ph": "X", "name": EVIL, "cat": EVIL, "pid": 1, "tid": 1, "ts": 1, "dur": 5});
+        event.as_object_mut().expect("an object").extend(more.as_object().expect("an object").clone());
+        event
+    };
+    json!([
+        event(json!({"args": {EVIL: EVIL, "formula": "=cmd|'/c calc'!A0"}})),
+        event(json!({"name": "=1+1", "cat": "@x"})),
+        event(json!({"pid": EVIL, "tid": EVIL})),
+        event(json!({"ph": "M", "name": "process_name", "args": {"name": EVIL}})),
+        event(json!({"ph": "M", "name": "thread_name", "args": {"name": EVIL}})),
+        event(json!({"ph": "C", "args": {EVIL: 1}})),
+        event(json!({"ph": "i"})),
+        event(json!({"ph": EVIL})),
+        event(json!({"ts": EVIL})),
+    ])
+    .to_string()
+}
+
+fn evil_zip(path: &Path) {
+    let mut writer = zip::ZipWriter::new(fs::File::create(path).expect("created"));
+    for (ending, content) in [(".bin", "garbage"), ("a.json", &evil_trace()), ("b.json", &evil_trace())] {
+        writer.start_file(evil_name(ending), zip::write::SimpleFileOptions::default()).expect("written");
+        writer.write_all(content.as_bytes()).expect("written");
+    }
+    writer.finish().expect("written");
+}
+
+/// The files of a hostile folder: a trace, an archive, something in no known format, nothing.
+fn evil_files(folder: &Path) -> [PathBuf; 4] {
+    let [trace, archive, garbage, missing] =
+        [".json", ".zip", ".bin", ".gone"].map(|ending| folder.join(evil_name(ending)));
+    fs::write(&trace, evil_trace()).expect("written");
+    evil_zip(&archive);
+    fs::write(&garbage, "no trace").expect("written");
+    [trace, archive, garbage, missing]
+}
+
+/// A word that a shell passes on as it is.
+fn quoted(word: &str) -> String {
+    format!("'{}'", word.replace('\'', r"'\''"))
+}
+
+/// What a command puts on a terminal, stdout and stderr together, and its status. The terminal changes no byte.
+fn on_terminal(words: &[&str]) -> (i32, String) {
+    let program = [env!("CARGO_BIN_EXE_longspan")].into_iter().chain(words.iter().copied());
+    let line: Vec<String> = program.map(quoted).collect();
+    let mut script = Command::new("script");
+    script.args(["--quiet", "--return", "--command", &format!("stty raw -echo; exec {}", line.join(" ")), "/dev/null"]);
+    script
+        .env_remove("DISPLAY")
+        .env_remove("WAYLAND_DISPLAY")
+        .env("XDG_CACHE_HOME", "/nonexistent")
+        .env("SHELL", "/bin/sh");
+    let output = script.stdin(Stdio::null()).output().expect("`script` runs; `.ci/setup` installs it");
+    (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).expect("the program writes UTF-8"))
+}
+
+/// What a terminal would obey, as code points.
+fn controls(shown: &str) -> Vec<String> {
+    shown.chars().filter(|&letter| letter != '\n' && is_control(letter)).map(|letter| format!("{letter:?}")).collect()
+}
+
+#[test]
+fn no_command_puts_a_control_character_of_a_name_on_a_terminal() {
+    let folder = folder();
+    let [trace, archive, garbage, missing] = evil_files(folder.path());
+    let cache = folder.path().join(evil_name("cache"));
+    let [trace, archive, garbage, missing, cache] =
+        [&trace, &archive, &garbage, &missing, &cache].map(|path| text(path));
+    let (output, evil) = (folder.path().join(evil_name(".csv")), format!("--{EVIL}"));
+    let output = text(&output);
+    let mut commands: Vec<(i32, Vec<&str>)> = vec![
+        (0, vec!["cache", "list", "--cache", cache]),
+        (0, vec!["export", "-o", output, "--no-cache", trace]),
+        (0, vec!["export", "-o", "-", "--format", "csv", "--no-cache", trace]),
+        (2, vec!["export", "-o", "-", "--no-cache", trace]),
+        (2, vec!["export", "-o", "-", "--format", "chrome", "--no-cache", trace]),
+        (2, vec!["synth", "-o", "-", "--spans", "5"]),
+        (2, vec!["info", trace, &evil]),
+        (2, vec![EVIL, EVIL, &evil]),
+        (2, vec!["spans", trace, "--name", "(\u{1b}[2J"]),
+        (2, vec!["spans", trace, "--filter", "dur>\u{1b}[2J"]),
+        (2, vec!["spans", trace, "--offset", "\u{1b}[2J=1"]),
+        (2, vec!["info", trace, "--memory", EVIL]),
+        (1, vec!["export", "-o", folder.path().to_str().expect("text"), "--no-cache", trace]),
+        (1, vec!["info", "--no-cache", garbage]),
+        (1, vec!["info", "--no-cache", missing]),
+        (1, vec!["info", "--no-cache", garbage, missing]),
+        (1, vec!["info", "--cache", garbage, trace]),
+        (0, vec!["info", "--no-cache", trace, garbage, missing]),
+    ];
+    for source in [trace, archive] {
+        for words in [
+            &["info"][..],
+            &["info", "--json"],
+            &["spans"],
+            &["spans", "--format", "jsonl"],
+            &["stats"],
+            &["stats", "--format", "jsonl"],
+            &["dump"],
+        ] {
+            commands.push((0, [words, &["--cache", cache, source]].concat()));
+        }
+    }
+    commands.push((0, vec!["cache", "list", "--cache", cache]));
+    commands.push((0, vec!["cache", "clear", "--cache", cache]));
+    let mut shown_names = 0;
+    for (expected, mut words) in commands {
+        // The line that shows progress holds no name, and the program erases it by control characters of its own.
+        if expected != 2 && words[0] != "cache" {
+            words.extend(["--progress", "never"]);
+        }
+        let (status, shown) = on_terminal(&words);
+        assert_eq!(status, expected, "{words:?}: {shown}");
+        assert_eq!(controls(&shown), [""; 0], "{words:?}: {shown}");
+        let fakes = shown.lines().filter(|line| line.starts_with("longspan: fake")).count();
+        assert_eq!(fakes, 0, "{words:?}: a name begins a line of its own: {shown}");
+        shown_names += usize::from(shown.contains("longspan: fake"));
+    }
+    assert!(shown_names > 20, "only {shown_names} commands show a hostile name");
+}
+
+#[test]
+fn files_and_pipes_get_the_bytes_of_names_and_json_reads_back_the_same() {
+    let folder = folder();
+    let [trace, ..] = evil_files(folder.path());
+    let trace = text(&trace);
+    let rows = records(&longspan(&["spans", "--no-cache", trace]).done());
+    assert!(rows.iter().any(|row| row[3] == EVIL && row[4] == EVIL && row[7] == EVIL && row[8] == EVIL), "{rows:?}");
+    for words in [&["spans", "--format", "jsonl"][..], &["stats", "--format", "jsonl"], &["dump"]] {
+        let lines = longspan(&[words, &["--no-cache", trace]].concat()).done();
+        assert_eq!(controls(&lines), [""; 0], "{words:?}: {lines}");
+        let objects: Vec<Value> = lines.lines().map(|line| serde_json::from_str(line).expect("JSON")).collect();
+        assert!(objects.iter().any(|object| object["name"] == EVIL), "{words:?}: {lines}");
+    }
+    let stderr = longspan(&["info", "--no-cache", trace]).stderr;
+    assert!(stderr.lines().count() >= 2 && controls(&stderr).is_empty(), "{stderr}");
+    assert!(
+        stderr.lines().all(|line| line.starts_with("longspan: ") && !line.starts_with("longspan: fake")),
+        "{stderr}"
+    );
+}
+
+#[test]
+fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_on_request_only() {
+    let folder = folder();
+    let [trace, ..] = evil_files(folder.path());
+    let (trace, output) = (text(&trace), folder.path().join("safe.csv"));
+    let starts = |csv: &str| {
+        let cells = records(csv).into_iter().flatten().filter(|cell| cell.parse::<f64>().is_err());
+        cells.filter(|cell| cell.starts_with(['=', '+', '-', '@', '\t'])).count()
+    };
+    for words in [&["spans"][..], &["stats"]] {
+        let as_it_is = longspan(&[words, &["--no-cache", trace]].concat()).done();
+        let safe = longspan(&[words, &["--no-cache", "--csv-safe", trace]].concat()).done();
+        assert!(starts(&as_it_is) >= 2, "{as_it_is}");
+        assert_eq!(starts(&safe), 0, "{safe}");
+        assert_eq!(safe.replace("'=1+1,'@x", "=1+1,@x"), as_it_is);
+        longspan(&[words, &["--no-cache", "--csv-safe", "--format", "jsonl", trace]].concat()).failed(2);
+    }
+    longspan(&["export", "--no-cache", "--csv-safe", "-o", text(&output), trace]).done();
+    let safe = fs::read_to_string(&output).expect("written");
+    assert!(safe.contains("'=1+1,'@x") && starts(&safe) == 0, "{safe}");
+}
+
+/// A word of the command line that names a file, given by a shell's asterisk, is as hostile as the file.
+#[test]
+fn a_word_that_is_no_text_is_shown_without_control_characters() {
+    use std::os::unix::ffi::OsStrExt as _;
+    let mut child = command(&["info"]);
+    child.arg(std::ffi::OsStr::from_bytes(b"--\x1b]0;x\x07\xff\x9b")).stdin(Stdio::null());
+    let mut child = child.spawn().expect("the program starts");
+    let status = wait(&mut child, &["info"]);
+    let output = child.wait_with_output().expect("read");
+    let stderr = String::from_utf8(output.stderr).expect("the program writes UTF-8");
+    let answer = Answer { status, stdout: String::new(), stderr };
+    assert_eq!(controls(&answer.failed(2)), [""; 0]);
+}
