@@ -18,11 +18,28 @@ const UNPACKED_RATIO_MAX: u64 = 256;
 const BLOCK_BYTES: usize = 1 << 20;
 
 /// More files than any recording has.
-pub(super) const MEMBERS_MAX: usize = 1 << 16;
+pub(super) const MEMBERS_MAX: usize = 1_000_000;
+
+/// The name of a file in an archive, cut where it is longer than names of events may be.
+pub(super) struct MemberName {
+    pub(super) text: String,
+    pub(super) is_cut: bool,
+}
+
+impl MemberName {
+    /// The most bytes of a name.
+    pub(super) const BYTES_MAX: usize = 64 << 10;
+
+    /// Bytes that are no text are replaced: such a name is still the name of a file.
+    pub(super) fn of(bytes: &[u8]) -> Self {
+        let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
+        Self { text: String::from_utf8_lossy(kept).into_owned(), is_cut: kept.len() < bytes.len() }
+    }
+}
 
 /// A file of an archive.
 pub(super) struct Member {
-    pub(super) name: String,
+    pub(super) name: MemberName,
     pub(super) file: Scratch,
     /// Whether it ended at the limit rather than at its end, or its data are damaged.
     pub(super) ended: Ended,
@@ -50,7 +67,7 @@ impl Allowance {
     /// Unpacks a member to a temporary file.
     pub(super) fn unpack(
         &mut self,
-        name: String,
+        name: MemberName,
         packed: &mut dyn Read,
         path: &Path,
         context: &ReadContext,

@@ -4,6 +4,8 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::members::{Allowance, Ended, MEMBERS_MAX, Member, is_hidden, unpacked_to_file};
+use super::tar::{self, EntryKind, Step};
+use super::zip;
 use crate::base::progress::Progress;
 use crate::formats::clock_sync::KnownSyncs;
 use crate::formats::scoped::{Scope, Scoped, only_losses};
@@ -56,7 +58,6 @@ struct Walk<'a> {
     losses: Losses,
     /// How many files had events.
     read: usize,
-    count: usize,
     /// Whether the archive has one file only.
     is_alone: bool,
     clock_syncs: KnownSyncs,
@@ -77,7 +78,6 @@ impl StreamReader for Archive {
             allowance: Allowance::of(bytes),
             losses: Losses::default(),
             read: 0,
-            count: 0,
             is_alone: false,
             clock_syncs: KnownSyncs::default(),
             refused: None,
@@ -93,79 +93,89 @@ impl StreamReader for Archive {
 impl Walk<'_> {
     /// A zip archive is read by position: one that is itself compressed is unpacked first.
     fn zip(&mut self, source: Source) -> Result<(), ReadError> {
-        let malformed = |walk: &Self, found: String| ReadError::Malformed {
-            path: walk.path.clone(),
-            offset: 0,
-            expected: "a zip archive".to_owned(),
-            found,
-        };
         let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
-        let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path()));
-        let file = file.map_err(|source| ReadError::Io { path: self.path.clone(), offset: 0, source })?;
-        let mut archive = zip::ZipArchive::new(std::io::BufReader::new(file)).map_err(|error| {
-            let found = format!("{error}; one that was cut short lacks the list of its files, which is at its end");
-            malformed(self, found)
-        })?;
-        let visible = archive.file_names().filter(|name| name.as_ref().is_ok_and(|name| !is_hidden(name))).count();
-        self.is_alone = visible == 1;
-        for position in 0..archive.len() {
-            let Ok(mut member) = archive.by_index(position) else {
+        let path = self.path.clone();
+        let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
+        let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path())).map_err(io_error)?;
+        let file_bytes = file.metadata().map_err(io_error)?.len();
+        let Some(list) = zip::Directory::find(&file).map_err(io_error)? else {
+            let found = "no list of its files, which is at its end; one that was cut short lacks it".to_owned();
+            let expected = "a zip archive".to_owned();
+            return Err(ReadError::Malformed { path: path.clone(), offset: 0, expected, found });
+        };
+        self.is_alone = has_one_file(list, &file).map_err(io_error)?;
+        let mut entries = list.entries(&file);
+        let (mut listed, mut packed_bytes) = (0, 0_u64);
+        while let Some(entry) = entries.next().map_err(io_error)? {
+            self.context.cancel.check()?;
+            listed += 1;
+            packed_bytes = packed_bytes.saturating_add(entry.packed_bytes);
+            // Files that overlap are small in the archive and large outside of it.
+            if packed_bytes > file_bytes || listed > MEMBERS_MAX as u64 {
+                self.losses.add(Loss::OverLimit, Place::Offset(entry.offset));
+                return Ok(());
+            }
+            if is_hidden(&entry.name.text) {
+                continue;
+            }
+            let Some(mut content) = entry.content(&file).map_err(io_error)? else {
                 // Encrypted, or packed in a way that nobody uses for captures.
-                self.losses.add(Loss::UnreadableMember, Place::Offset(0));
+                self.losses.add(Loss::UnreadableMember, Place::Offset(entry.offset));
                 continue;
             };
-            // A name that is no text is still the name of a file.
-            let name = member.name().map_or_else(|_| format!("file {position}"), std::borrow::Cow::into_owned);
-            if member.is_dir() || is_hidden(&name) {
-                continue;
+            let member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            self.member(&member, entry.offset)?;
+            if member.ended == Ended::AtTheLimit {
+                return Ok(());
             }
-            let offset = member.header_start();
-            if self.is_over_limit(offset) {
-                break;
-            }
-            let member = self.allowance.unpack(name, &mut member, &self.path, &self.context)?;
-            self.member(&member, offset)?;
+        }
+        if listed < list.count {
+            self.losses.add(Loss::Truncated, Place::Offset(list.offset()));
         }
         Ok(())
     }
 
     fn tar(&mut self, source: Source) -> Result<(), ReadError> {
-        let mut archive = tar::Archive::new(source);
-        let entries =
-            archive.entries().map_err(|source| ReadError::Io { path: self.path.clone(), offset: 0, source })?;
-        let mut end = 0;
-        for entry in entries {
-            let Ok(mut entry) = entry else {
-                // There is no mark to go on from.
-                self.losses.add(Loss::Truncated, Place::Offset(end));
-                break;
+        let mut walk = tar::Walk::new(source);
+        let mut listed = 0;
+        loop {
+            let entry = match walk.next(&mut self.allowance, &self.context.cancel)? {
+                Step::Entry(entry) => entry,
+                Step::End => return Ok(()),
+                Step::Damaged { offset } => {
+                    self.losses.add(Loss::Truncated, Place::Offset(offset));
+                    return Ok(());
+                }
+                Step::OverLimit { offset } => {
+                    self.losses.add(Loss::OverLimit, Place::Offset(offset));
+                    return Ok(());
+                }
             };
-            let offset = entry.raw_header_position();
-            end = entry.raw_file_position();
-            let name = String::from_utf8_lossy(&entry.path_bytes()).into_owned();
-            if !entry.header().entry_type().is_file() || is_hidden(&name) {
+            let place = Place::Offset(entry.offset);
+            listed += 1;
+            if listed > MEMBERS_MAX || entry.has_long_records {
+                self.losses.add(Loss::OverLimit, place);
+            }
+            if listed > MEMBERS_MAX {
+                return Ok(());
+            }
+            if is_hidden(&entry.name.text) || entry.kind == EntryKind::Other {
                 continue;
             }
-            if self.is_over_limit(offset) {
-                break;
+            if entry.kind == EntryKind::Sparse {
+                self.losses.add(Loss::UnreadableMember, place);
+                continue;
             }
-            let size = entry.size();
-            let mut member = self.allowance.unpack(name, &mut entry, &self.path, &self.context)?;
-            let len = member.file.len();
-            if len < size && member.ended == Ended::AtItsEnd {
+            let mut content = walk.content(&entry);
+            let mut member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {
                 member.ended = Ended::InDamage;
             }
-            self.member(&member, offset)?;
+            self.member(&member, entry.offset)?;
+            if member.ended == Ended::AtTheLimit {
+                return Ok(());
+            }
         }
-        Ok(())
-    }
-
-    fn is_over_limit(&mut self, offset: u64) -> bool {
-        self.count += 1;
-        if self.count > MEMBERS_MAX {
-            self.losses.add(Loss::OverLimit, Place::Offset(offset));
-        }
-        self.count > MEMBERS_MAX
     }
 
     /// Reads a file of the archive that stands at `offset` of it.
@@ -177,17 +187,20 @@ impl Walk<'_> {
             Ended::AtTheLimit => losses.add(Loss::OverLimit, place),
             Ended::InDamage => losses.add(Loss::Truncated, place),
         }
+        if member.name.is_cut {
+            losses.add(Loss::LongText, place);
+        }
         match self.read_member(member) {
             Ok(true) => {}
             Ok(false) => losses.add(Loss::UnknownMember, place),
             Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
             Err(error) => {
-                let error = in_archive(error, &self.path.join(&member.name));
+                let error = in_archive(error, &self.path.join(&member.name.text));
                 losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
                 self.refused.get_or_insert(error);
             }
         }
-        let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.as_str().into()), 0) };
+        let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.text.as_str().into()), 0) };
         self.losses.merge(&named);
         Ok(())
     }
@@ -202,8 +215,8 @@ impl Walk<'_> {
         let known = detect::format_of(source.head()).filter(|format| !format.is_archive());
         let Some(format) = known else { return Ok(false) };
         let reader = (format.open)(source, &self.context)?;
-        let base = member.name.rsplit('/').next().unwrap_or_default();
-        let (file, label) = (member.name.as_str().into(), base.into());
+        let base = member.name.text.rsplit('/').next().unwrap_or_default();
+        let (file, label) = (member.name.text.as_str().into(), base.into());
         let scope = Scope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
         let mut scoped = Scoped::new(&mut *self.sink, scope);
         let read = match reader {
@@ -228,6 +241,18 @@ impl Walk<'_> {
         }
         sink.accept(only_losses(losses))
     }
+}
+
+/// Whether a list names one file that a person put there. Looks no further than the second.
+fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
+    let (mut entries, mut visible) = (list.entries(file), 0);
+    while let Some(entry) = entries.next()? {
+        visible += usize::from(!is_hidden(&entry.name.text));
+        if visible > 1 {
+            break;
+        }
+    }
+    Ok(visible == 1)
 }
 
 /// The same error about the file as a person knows it.

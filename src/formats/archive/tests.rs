@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::members::{Allowance, Ended};
+use super::members::{Allowance, Ended, MemberName};
 use crate::formats::batch::bare;
 use crate::formats::native::write::NativeWriter;
 use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
@@ -182,7 +182,7 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     let mut allowance = Allowance { left_bytes: 1500 };
     let mut unpack = |len: u64| {
         let mut bytes = std::io::Read::take(std::io::repeat(b'x'), len);
-        let member = allowance.unpack("name".to_owned(), &mut bytes, path, &context).expect("unpacked");
+        let member = allowance.unpack(MemberName::of(b"name"), &mut bytes, path, &context).expect("unpacked");
         (member.ended, member.file.len())
     };
     assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));

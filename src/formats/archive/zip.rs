@@ -1,0 +1,353 @@
+//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one entry, whose texts
+//! the format limits to 64 KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated files.
+
+use std::fs::File;
+use std::io::{self, BufReader, Read};
+
+use flate2::Crc;
+use flate2::bufread::DeflateDecoder;
+
+use super::members::MemberName;
+use crate::base::files;
+
+/// The end record without its comment.
+const END_BYTES: usize = 22;
+
+/// The longest end record.
+const END_BYTES_MAX: u64 = END_BYTES as u64 + u16::MAX as u64;
+
+/// What points to the end record with 64-bit numbers, just before the end record.
+const LOCATOR_BYTES: u64 = 20;
+
+const LARGE_END_BYTES: usize = 56;
+const ENTRY_BYTES: usize = 46;
+const LOCAL_BYTES: usize = 30;
+
+const END: &[u8] = b"PK\x05\x06";
+const LOCATOR: &[u8] = b"PK\x06\x07";
+const LARGE_END: &[u8] = b"PK\x06\x06";
+const ENTRY: &[u8] = b"PK\x01\x02";
+const LOCAL: &[u8] = b"PK\x03\x04";
+
+/// The kind of extra field that holds what does not fit into 32 bits.
+const LARGE_FIELD: u16 = 1;
+
+/// Where the list of files is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Directory {
+    start: u64,
+    end: u64,
+    /// How far the archive begins after the offsets that it gives: bytes that were put before it.
+    shift: u64,
+    /// How many files it claims to list.
+    pub(super) count: u64,
+}
+
+/// One line of the list.
+pub(super) struct Entry {
+    pub(super) name: MemberName,
+    /// Where its local header is.
+    pub(super) offset: u64,
+    pub(super) packed_bytes: u64,
+    method: u16,
+    flags: u16,
+    crc: u32,
+}
+
+/// Goes through the list.
+pub(super) struct Entries<'a> {
+    bytes: BufReader<At<'a>>,
+    left: u64,
+    shift: u64,
+}
+
+impl Directory {
+    /// Finds the list of files. `None`: there is none.
+    ///
+    /// # Errors
+    /// What the system says to a read.
+    pub(super) fn find(file: &File) -> io::Result<Option<Self>> {
+        let file_bytes = file.metadata()?.len();
+        let tail_start = file_bytes.saturating_sub(END_BYTES_MAX);
+        let mut tail = Vec::new();
+        At { file, offset: tail_start }.take(END_BYTES_MAX).read_to_end(&mut tail)?;
+        // The last one whose comment has room; a comment may hold anything.
+        let mut ends = memchr::memmem::rfind_iter(&tail, END);
+        let Some(at) = ends.find(|&at| {
+            let comment = tail.get(at + 20..at + END_BYTES).map(|len| usize::from(u16_at(len, 0)));
+            comment.is_some_and(|comment| at + END_BYTES + comment <= tail.len())
+        }) else {
+            return Ok(None);
+        };
+        let (end, end_at) = (&tail[at..at + END_BYTES], tail_start + at as u64);
+        let (count, bytes, offset) = (u16_at(end, 10).into(), u32_at(end, 12).into(), u32_at(end, 16).into());
+        let (count, bytes, offset, end_at) = large_end(file, end_at)?.unwrap_or((count, bytes, offset, end_at));
+        let Some(start) = end_at.checked_sub(bytes) else { return Ok(None) };
+        // Where nothing was put before the archive, both are the same.
+        for start in [start, offset] {
+            let mut mark = [0; 4];
+            let is_list = start <= end_at && files::read_exact_at(file, &mut mark, start).is_ok() && mark == ENTRY;
+            if is_list || (count == 0 && start == end_at) {
+                return Ok(Some(Self { start, end: end_at, shift: start.saturating_sub(offset), count }));
+            }
+        }
+        Ok(None)
+    }
+
+    /// Where the list begins.
+    pub(super) fn offset(self) -> u64 {
+        self.start
+    }
+
+    /// Goes through the list from its start.
+    pub(super) fn entries(self, file: &File) -> Entries<'_> {
+        let bytes = BufReader::new(At { file, offset: self.start });
+        Entries { bytes, left: self.end - self.start, shift: self.shift }
+    }
+}
+
+/// The count, the size, the offset and the end of a list that has a record with 64-bit numbers.
+fn large_end(file: &File, end_at: u64) -> io::Result<Option<(u64, u64, u64, u64)>> {
+    let Some(locator_at) = end_at.checked_sub(LOCATOR_BYTES) else { return Ok(None) };
+    let mut locator = [0; LOCATOR_BYTES as usize];
+    files::read_exact_at(file, &mut locator, locator_at)?;
+    if !locator.starts_with(LOCATOR) {
+        return Ok(None);
+    }
+    // As the locator says, or just before it where something was put before the archive.
+    for at in [Some(u64_at(&locator, 8)), locator_at.checked_sub(LARGE_END_BYTES as u64)].into_iter().flatten() {
+        let mut record = [0; LARGE_END_BYTES];
+        if at < locator_at && files::read_exact_at(file, &mut record, at).is_ok() && record.starts_with(LARGE_END) {
+            return Ok(Some((u64_at(&record, 32), u64_at(&record, 40), u64_at(&record, 48), at)));
+        }
+    }
+    Ok(None)
+}
+
+impl Entries<'_> {
+    /// The next line of the list. `None`: there is none, or it is damaged.
+    ///
+    /// # Errors
+    /// What the system says to a read.
+    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+        let mut fixed = [0; ENTRY_BYTES];
+        if !self.take(&mut fixed)? || !fixed.starts_with(ENTRY) {
+            return Ok(None);
+        }
+        let [name_len, extra_len, comment_len] = [28, 30, 32].map(|at| usize::from(u16_at(&fixed, at)));
+        let (mut name, mut extra) = (vec![0; name_len], vec![0; extra_len]);
+        if !self.take(&mut name)? || !self.take(&mut extra)? || comment_len as u64 > self.left {
+            return Ok(None);
+        }
+        self.left -= comment_len as u64;
+        io::copy(&mut self.bytes.by_ref().take(comment_len as u64), &mut io::sink())?;
+        let mut large = extra_field(&extra, LARGE_FIELD);
+        let mut widened = |at: usize| match u32_at(&fixed, at) {
+            // In this order, and only those that do not fit.
+            u32::MAX => large.split_off(..8).map_or(u32::MAX.into(), |field| u64_at(field, 0)),
+            small => small.into(),
+        };
+        let [_bytes, packed_bytes, offset] = [24, 20, 42].map(&mut widened);
+        Ok(Some(Entry {
+            name: MemberName::of(&name),
+            offset: offset.saturating_add(self.shift),
+            packed_bytes,
+            method: u16_at(&fixed, 10),
+            flags: u16_at(&fixed, 8),
+            crc: u32_at(&fixed, 16),
+        }))
+    }
+
+    /// Fills `buffer`; `false` if the list ends before.
+    fn take(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+        let Some(left) = self.left.checked_sub(buffer.len() as u64) else { return Ok(false) };
+        self.left = left;
+        match self.bytes.read_exact(buffer) {
+            Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+            read => read.map(|()| true),
+        }
+    }
+}
+
+impl Entry {
+    /// The bytes of the file. `None`: they are encrypted, packed in a way that is not read here, or not there.
+    ///
+    /// # Errors
+    /// What the system says to a read.
+    pub(super) fn content<'a>(&self, file: &'a File) -> io::Result<Option<Box<dyn Read + 'a>>> {
+        let mut local = [0; LOCAL_BYTES];
+        let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);
+        if !is_there || self.flags & 1 != 0 {
+            return Ok(None);
+        }
+        let names_len = u64::from(u16_at(&local, 26)) + u64::from(u16_at(&local, 28));
+        let start = self.offset + LOCAL_BYTES as u64 + names_len;
+        let packed = BufReader::new(At { file, offset: start }.take(self.packed_bytes));
+        let content: Box<dyn Read + 'a> = match self.method {
+            0 => Box::new(packed),
+            8 => Box::new(DeflateDecoder::new(packed)),
+            _ => return Ok(None),
+        };
+        Ok(Some(Box::new(Checked { content, crc: Crc::new(), expected: self.crc })))
+    }
+}
+
+/// Bytes that are damaged if their sum is another than expected, which is known at their end.
+struct Checked<R> {
+    content: R,
+    crc: Crc,
+    expected: u32,
+}
+
+impl<R: Read> Read for Checked<R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = self.content.read(buffer)?;
+        self.crc.update(&buffer[..len]);
+        if len == 0 && !buffer.is_empty() && self.crc.sum() != self.expected {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "the sum of the content is another"));
+        }
+        Ok(len)
+    }
+}
+
+/// A file from an offset on.
+struct At<'a> {
+    file: &'a File,
+    offset: u64,
+}
+
+impl Read for At<'_> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = files::read_at(self.file, buffer, self.offset)?;
+        self.offset += len as u64;
+        Ok(len)
+    }
+}
+
+/// The first extra field of a kind.
+fn extra_field(mut extra: &[u8], kind: u16) -> &[u8] {
+    while extra.len() >= 4 {
+        let (found, len) = (u16_at(extra, 0), usize::from(u16_at(extra, 2)));
+        let end = extra.len().min(4 + len);
+        if found == kind {
+            return &extra[4..end];
+        }
+        extra = &extra[end..];
+    }
+    &[]
+}
+
+fn number_at<const LEN: usize>(bytes: &[u8], at: usize) -> [u8; LEN] {
+    bytes.get(at..).and_then(|rest| rest.first_chunk()).copied().unwrap_or([0; LEN])
+}
+
+fn u16_at(bytes: &[u8], at: usize) -> u16 {
+    u16::from_le_bytes(number_at(bytes, at))
+}
+
+fn u32_at(bytes: &[u8], at: usize) -> u32 {
+    u32::from_le_bytes(number_at(bytes, at))
+}
+
+fn u64_at(bytes: &[u8], at: usize) -> u64 {
+    u64::from_le_bytes(number_at(bytes, at))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::{Cursor, Write as _};
+
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::formats::testing::file_of;
+
+    /// The name and the content of each file; no content: it cannot be read.
+    type Files = Vec<(String, Option<Vec<u8>>)>;
+
+    fn listed(archive: &[u8]) -> Option<Files> {
+        let file = file_of(archive);
+        let file = file.as_file();
+        let mut entries = Directory::find(file).expect("a file")?.entries(file);
+        let mut files = Vec::new();
+        while let Some(entry) = entries.next().expect("a file") {
+            let content = entry.content(file).expect("a file").and_then(|mut content| {
+                let mut bytes = Vec::new();
+                content.read_to_end(&mut bytes).is_ok().then_some(bytes)
+            });
+            files.push((entry.name.text, content));
+        }
+        Some(files)
+    }
+
+    /// The same by the package.
+    fn listed_by_package(archive: &[u8]) -> Files {
+        let mut archive = ::zip::ZipArchive::new(Cursor::new(archive)).expect("an archive");
+        let mut files = Vec::new();
+        for position in 0..archive.len() {
+            let mut file = archive.by_index(position).expect("a file");
+            let mut bytes = Vec::new();
+            file.read_to_end(&mut bytes).expect("in memory");
+            files.push((file.name().expect("text").into_owned(), Some(bytes)));
+        }
+        files
+    }
+
+    fn written(files: &[(String, Vec<u8>, bool, bool)], comment: &str) -> Vec<u8> {
+        let mut writer = ::zip::ZipWriter::new(Cursor::new(Vec::new()));
+        for (name, content, is_packed, is_large) in files {
+            let method = if *is_packed { ::zip::CompressionMethod::Deflated } else { ::zip::CompressionMethod::Stored };
+            let options = ::zip::write::SimpleFileOptions::default().compression_method(method).large_file(*is_large);
+            writer.start_file(name.as_str(), options).expect("written");
+            writer.write_all(content).expect("written");
+        }
+        writer.set_comment(comment).expect("short enough");
+        writer.finish().expect("written").into_inner()
+    }
+
+    fn files() -> impl Strategy<Value = Vec<(String, Vec<u8>, bool, bool)>> {
+        let file = ("[a-zé]{1,30}", prop::collection::vec(0_u8..4, 0..3000), any::<bool>(), any::<bool>());
+        prop::collection::vec(file, 0..6).prop_map(|mut files| {
+            files.iter_mut().zip(0..).for_each(|((name, ..), number)| name.push_str(&i32::to_string(&number)));
+            files
+        })
+    }
+
+    proptest! {
+        #[test]
+        fn every_file_is_what_the_package_unpacks(files in files(), comment in "[a-z]{0,40}|PK\u{5}\u{6}[a-z]{0,40}") {
+            let archive = written(&files, &comment);
+            prop_assert_eq!(listed(&archive), Some(listed_by_package(&archive)));
+        }
+
+        /// A program that unpacks itself is such a file.
+        #[test]
+        fn what_was_put_before_an_archive_is_passed_over(files in files(), before in "[a-z]{1,100}") {
+            let archive = [before.as_bytes(), &written(&files, "")].concat();
+            prop_assert_eq!(listed(&archive), Some(listed_by_package(&archive)));
+        }
+
+        #[test]
+        fn damage_is_found_or_harmless(files in files(), at in any::<prop::sample::Index>(), byte in any::<u8>()) {
+            let whole = written(&files, "");
+            let mut damaged = whole.clone();
+            damaged[at.index(whole.len())] = byte;
+            let expected = listed(&whole).expect("an archive");
+            for (_, content) in listed(&damaged).unwrap_or_default() {
+                // What was read is one of the files, or empty.
+                let is_known = |content: &Vec<u8>| expected.iter().any(|(_, whole)| whole.as_ref() == Some(content));
+                prop_assert!(content.is_none_or(|content| content.is_empty() || is_known(&content)));
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_claims_more_files_than_it_holds_ends_where_it_ends() {
+        let mut archive = written(&[("a".to_owned(), b"x".to_vec(), true, false)], "");
+        let end = archive.len() - END_BYTES;
+        archive[end + 10..end + 12].copy_from_slice(&u16::MAX.to_le_bytes());
+        let file = file_of(&archive);
+        assert_eq!(Directory::find(file.as_file()).expect("a file").map(|list| list.count), Some(u16::MAX.into()));
+        assert_eq!(listed(&archive).map(|files| files.len()), Some(1));
+    }
+}
