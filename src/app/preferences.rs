@@ -25,6 +25,9 @@ use crate::ui::preferences::SecondStart;
 /// Captures of which something is kept; of those opened longest ago it goes first.
 const KEPT_MAX: usize = 300;
 
+/// The least memory of a load that the window offers.
+const MEMORY_BYTES_MIN: u64 = 64 << 20;
+
 /// Where things are kept.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
@@ -110,6 +113,7 @@ impl Folders {
         let mut preferences = kept.unwrap_or_default();
         // A text of 0 percent could not be put right, because it could not be read.
         preferences.text_percent = preferences.text_percent.clamp(60, 200);
+        preferences.memory_bytes = preferences.memory_bytes.max(MEMORY_BYTES_MIN);
         (preferences, note)
     }
 

@@ -8,6 +8,7 @@ use super::capture::OpenCapture;
 use super::panels::below;
 use super::state::{App, Effect};
 use crate::model::Sources;
+use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
 use crate::ui::commands::{Menu, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
@@ -241,7 +242,8 @@ fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[Sources]) -> Option<Command> {
     ui.separator();
     ui.menu_button("Open recent", |ui| {
         for sources in recent {
-            if ui.button(sources.title()).on_hover_text(sources.to_string()).clicked() {
+            let (title, paths) = (sources.title(), sources.to_string());
+            if ui.button(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
                 chosen = Some(Command::Open(sources.clone()));
                 ui.close();
             }

@@ -18,6 +18,7 @@ use super::preferences::{Preferences, WindowPlace};
 use super::tab::{Tab, TabId};
 use super::tasks::{self, Source, TaskId, Wake, file_name};
 use crate::base::budget::Memory;
+use crate::base::escape::escaped;
 use crate::ingest::received::is_own;
 use crate::model::Sources;
 use crate::scene::frame::RectBudget;
@@ -160,7 +161,7 @@ impl App {
     #[must_use]
     pub fn title(&self) -> String {
         match &self.tab().capture {
-            Some(capture) => format!("{} - Longspan", capture.title()),
+            Some(capture) => format!("{} - Longspan", escaped(&capture.title())),
             None => "Longspan".to_owned(),
         }
     }

@@ -6,6 +6,9 @@ use std::ffi::OsString;
 use std::fmt::Display;
 use std::io::{self, Write};
 
+use clap::Parser as _;
+
+use super::low_args::LowArgs;
 use crate::base::escape::{escaped, escaped_lines, is_control};
 
 /// Writes a message of one line after the name of the program.
@@ -13,14 +16,28 @@ pub fn say(sentence: impl Display) {
     show(&format!("longspan: {}\n", escaped(&sentence.to_string())));
 }
 
-/// Writes a message whose own text has several lines, such as an error in an expression.
-pub fn say_lines(text: &str) {
-    show(&format!("longspan: {}\n", escaped_lines(text)));
-}
-
 /// Writes `text` as it is, in one piece, so that the lines of two processes do not mix.
 pub fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // nobody is left to tell
+}
+
+/// A text of several lines, such as an error in an expression, about words that may hold anything.
+pub fn lines_about(text: &str, words: &[OsString]) -> String {
+    // A line break in a word could begin a line that poses as another message.
+    if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
+}
+
+/// The parser's answer to words that it does not take as a command, as text.
+pub fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
+    if !words.iter().any(has_control) {
+        return answer.render().to_string();
+    }
+    // The answer repeats words, so it is asked for again with words that have escapes.
+    let shown = words.iter().map(|word| escaped(&word.to_string_lossy()).into_owned());
+    match LowArgs::try_parse_from(shown) {
+        Err(answer) => escaped_lines(&answer.render().to_string()).into_owned(),
+        Ok(_) => format!("{}\n", escaped(&answer.render().to_string())),
+    }
 }
 
 /// Writes the parser's answer to words that it does not take as a command: help, the version or an error.
@@ -28,12 +45,13 @@ pub fn show(text: &str) {
 /// # Errors
 /// What the system says to the write.
 pub fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
-    let has_control = |word: &OsString| word.to_string_lossy().chars().any(is_control);
     if !words.iter().any(has_control) {
-        return answer.print();
+        return answer.print(); // in colours, where there are some
     }
-    // The answer repeats a word: without the parser's own colours nothing in it may act on the terminal.
-    let text = answer.render().to_string();
-    let text = escaped_lines(&text);
+    let text = usage_text(words, answer);
     if answer.use_stderr() { io::stderr().write_all(text.as_bytes()) } else { io::stdout().write_all(text.as_bytes()) }
+}
+
+fn has_control(word: &OsString) -> bool {
+    word.to_string_lossy().chars().any(is_control)
 }

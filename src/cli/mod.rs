@@ -30,7 +30,7 @@ use clap::Parser;
 
 use self::args::Command;
 use self::low_args::LowArgs;
-use self::messages::{say, say_lines};
+use self::messages::{say, show};
 use crate::base::signals;
 use crate::export::output::is_stdout;
 use crate::export::{ExportError, check};
@@ -124,7 +124,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(error) => error,
     };
     if let CliError::Usage(text) = &error {
-        say_lines(text);
+        show(&format!("longspan: {}\n", messages::lines_about(text, &words)));
         return ExitCode::from(WRONG_USAGE);
     }
     say(&error);
@@ -141,6 +141,15 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
             ExitCode::from(FAILED)
         }
         _ => ExitCode::SUCCESS,
+    }
+}
+
+/// Why words are no command, as the user reads it; `None`: they are one. Does nothing.
+#[must_use]
+pub fn problem_of(words: &[OsString]) -> Option<String> {
+    match LowArgs::try_parse_from(words) {
+        Ok(low) => Command::from_low(low).err().map(|error| messages::lines_about(&error.to_string(), words)),
+        Err(answer) => Some(messages::usage_text(words, &answer)),
     }
 }
 

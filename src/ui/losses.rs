@@ -6,6 +6,7 @@ use super::Command;
 use super::theme::Theme;
 use crate::base::time::{grouped_digits, seconds_text};
 use crate::model::{Losses, Place};
+use crate::scene::labels::shown;
 
 /// The button in the status bar; nothing where nothing was lost.
 pub fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
@@ -39,7 +40,7 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
                 };
                 ui.label(RichText::new(count).color(theme.warning));
                 if let Some(file) = lost.file {
-                    ui.label(RichText::new(format!("in {file}")).color(theme.weak_text));
+                    ui.label(RichText::new(format!("in {}", shown(file))).color(theme.weak_text));
                 }
                 match lost.first {
                     Place::Time(ts_ns) => {
@@ -53,7 +54,7 @@ pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<
                     }
                 }
             });
-            ui.add(egui::Label::new(RichText::new(lost.advice).color(theme.weak_text)).wrap());
+            ui.add(egui::Label::new(RichText::new(shown(lost.advice)).color(theme.weak_text)).wrap());
             ui.add_space(6.0);
         }
     });

@@ -156,7 +156,8 @@ pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Pl
         painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
         let response =
             ui.interact(place.intersect(places.ruler), ui.scope_id().with(("mark", mark.id)), Sense::click());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", mark.name)));
+        response
+            .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", shown(&mark.name))));
         if response.clicked() {
             commands.push(Command::Mark(MarkCommand::Choose(mark.id)));
         }
@@ -213,7 +214,9 @@ pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
                 let response = field::add_sized(ui, size, &mut name, |field| {
                     field.id_salt(("mark", mark.id)).background_color(theme.canvas)
                 });
-                response.widget_info(|| WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", mark.name)));
+                response.widget_info(|| {
+                    WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.name)))
+                });
                 if response.changed() {
                     ask(MarkCommand::Rename(mark.id, name));
                 }

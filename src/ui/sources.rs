@@ -58,7 +58,8 @@ impl SourcesPanel {
                     for (number, (file, name)) in files.enumerate() {
                         let short =
                             shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
-                        ui.add(egui::Label::new(short).extend()).on_hover_text(file.path.display().to_string());
+                        ui.add(egui::Label::new(short).extend())
+                            .on_hover_text(shown(&file.path.to_string_lossy()).into_owned());
                         ui.horizontal(|ui| {
                             if let Some(text) = self.texts.get_mut(number) {
                                 is_entered |= offset_field(ui, number, &name, text, theme);
@@ -107,7 +108,7 @@ impl SourcesPanel {
         theme: &Theme,
     ) -> Option<Command> {
         let (place, response) = ui.allocate_exact_size(vec2(24.0, ui.spacing().interact_size.y), Sense::drag());
-        response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("Drag to move: {name}")));
+        response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("Drag to move: {}", shown(name))));
         let is_active = response.hovered() || response.dragged();
         let stroke = Stroke::new(1.5, if is_active { theme.accent } else { theme.weak_text });
         let (left, right) = (place.center() - vec2(8.0, 0.0), place.center() + vec2(8.0, 0.0));
@@ -151,7 +152,9 @@ fn offset_field(ui: &mut Ui, number: usize, name: &str, text: &mut String, theme
         let response = field::add(ui, text, |field| {
             field.id_salt(("offset", number)).desired_width(COLUMN_POINTS).background_color(theme.canvas)
         });
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Moved by: {name}")));
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Moved by: {}", shown(name)))
+        });
         if let Err(error) = offset_of(text) {
             ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());
         }

@@ -310,7 +310,7 @@ impl StatisticsPanel {
                     let cell = Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range());
                     paint_cell(ui, cell, column, &line.text_of(column), theme.text);
                 }
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, &line.text));
+                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, shown(&line.text)));
                 if response.clicked() {
                     chosen = Some(line.name);
                 }

@@ -81,8 +81,8 @@ fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut
     let close = ui.interact(cross, response.id.with("close"), Sense::click());
     let color = if close.hovered() { theme.text } else { theme.weak_text };
     ui.painter().text(cross.center(), egui::Align2::CENTER_CENTER, "×", egui::FontId::proportional(15.0), color);
-    close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Close {}", tab.text)));
+    close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Close {}", shown(&tab.text))));
     closed(close.clicked());
-    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, tab.is_shown, &tab.text));
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, tab.is_shown, shown(&tab.text)));
     response
 }

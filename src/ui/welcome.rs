@@ -6,6 +6,7 @@ use super::Command;
 use super::picker::Purpose;
 use super::theme::Theme;
 use crate::model::Sources;
+use crate::scene::labels::shown;
 
 /// As many captures that were opened last as the smallest window has room for.
 const RECENT_MAX: usize = 5;
@@ -40,7 +41,8 @@ pub fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &Theme) -
             ui.add_space(14.0);
             ui.label(RichText::new("Opened last").small().color(theme.weak_text));
             for sources in recent.iter().take(RECENT_MAX) {
-                if ui.link(sources.title()).on_hover_text(sources.to_string()).clicked() {
+                let (title, paths) = (sources.title(), sources.to_string());
+                if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
                     command = Some(Command::Open(sources.clone()));
                 }
             }

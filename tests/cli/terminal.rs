@@ -111,8 +111,9 @@ fn no_command_puts_a_control_character_of_a_name_on_a_terminal() {
         (1, vec!["info", "--no-cache", garbage]),
         (1, vec!["info", "--no-cache", missing]),
         (1, vec!["info", "--no-cache", garbage, missing]),
-        (1, vec!["info", "--cache", garbage, trace]),
-        (0, vec!["info", "--no-cache", trace, garbage, missing]),
+        (0, vec!["info", "--cache", garbage, trace]),
+        (0, vec!["info", "--no-cache", trace, garbage]),
+        (1, vec!["info", "--no-cache", trace, missing]),
     ];
     for source in [trace, archive] {
         for words in [

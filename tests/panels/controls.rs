@@ -24,7 +24,8 @@ const PANELS: [(&str, &str); 8] = [
 
 /// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no room for
 /// all of them.
-const SCROLLED: [&str; 7] = ["p99", "Min", "Max", "Fly", "Jump", "In a tab here", "In a window of its own"];
+const SCROLLED: [&str; 9] =
+    ["p99", "Min", "Max", "Fly", "Jump", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
 
 /// Controls that have no name, and those that no pointer can reach because they lie outside of the screen.
 fn check(desk: &mut Desk, size: Vec2, what: &str) {

@@ -69,6 +69,25 @@ fn statistics_are_copied_as_they_are_shown_by_their_button_and_by_their_command(
 }
 
 #[test]
+fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_if_that_is_preferred() {
+    let mut desk = Desk::empty(SCREEN, 1.0);
+    let path = desk.capture.with_file_name("formula.json");
+    std::fs::write(&path, r#"[{"ph":"X","name":"=1+1","cat":"-x","pid":1,"tid":1,"ts":0,"dur":5}]"#).expect("written");
+    desk.harness.state_mut().open_files(&[path]);
+    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+    desk.press(Modifiers::COMMAND, Key::T);
+    desk.until("the line", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
+    desk.click("Copy as CSV");
+    assert!(copied(&desk).expect("a table").contains("\n=1+1,-x,1,"));
+    desk.give("Preferences");
+    desk.until("the preferences", |desk| desk.says("Text like a formula in CSV"));
+    desk.harness.run_steps(3);
+    desk.click("Marked");
+    desk.click("Copy as CSV");
+    assert!(copied(&desk).expect("a table").contains("\n'=1+1,'-x,1,"));
+}
+
+#[test]
 fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
     let mut desk = Desk::empty(SCREEN, 1.0);
     desk.harness.step();

@@ -8,3 +8,4 @@ mod files;
 mod finding;
 mod hand;
 mod menus;
+mod names;

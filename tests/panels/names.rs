@@ -1,0 +1,76 @@
+//! Names that a screen or a screen reader would obey: control characters, line breaks and overrides of the direction of
+//! writing in names of files, processes, threads, spans, arguments and losses. Each panel says them as escapes.
+
+use egui::{Key, Modifiers, Vec2};
+use egui_kittest::kittest::Queryable;
+use longspan::base::escape::is_control;
+use serde_json::json;
+
+use crate::desk::Desk;
+
+const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
+
+const EVIL: &str = "n\u{1b}]0;t\u{7}\r\nfake line\u{202e}\u{9b}31m\u{7f}\u{2066}";
+
+fn trace() -> String {
+    let span = |ts: i64| json!({"ph": "X", "name": EVIL, "cat": EVIL, "pid": 1, "tid": 1, "ts": ts, "dur": 50, "args": {EVIL: EVIL}});
+    json!([
+        span(1),
+        span(100),
+        {"ph": "M", "name": "process_name", "pid": 1, "args": {"name": EVIL}},
+        {"ph": "M", "name": "thread_name", "pid": 1, "tid": 1, "args": {"name": EVIL}},
+        {"ph": "C", "name": EVIL, "pid": 1, "ts": 5, "args": {EVIL: 1}},
+        {"ph": "i", "name": EVIL, "pid": EVIL, "tid": EVIL, "ts": 5},
+        {"ph": "X", "name": EVIL, "pid": 1, "tid": 1, "ts": EVIL},
+    ])
+    .to_string()
+}
+
+#[track_caller]
+fn assert_harmless(desk: &Desk, panel: &str) {
+    let told = desk.told();
+    for text in &told {
+        let control = text.chars().find(|&letter| letter != '\n' && is_control(letter));
+        assert_eq!(control, None, "{panel}: {text:?}");
+        assert!(!text.lines().any(|line| line.starts_with("fake")), "{panel}: {text:?}");
+    }
+    assert!(told.iter().any(|text| text.contains("fake line")), "{panel} says no hostile name:\n{}", told.join("\n"));
+}
+
+#[test]
+fn no_panel_says_a_control_character_of_a_name() {
+    let mut desk = Desk::empty(SCREEN, 1.0);
+    let folder = desk.capture.parent().expect("a folder").to_owned();
+    let paths = ["a", "b"].map(|name| folder.join(format!("{name}{EVIL}.json")));
+    for path in &paths {
+        std::fs::write(path, trace()).expect("written");
+    }
+    desk.harness.state_mut().open_files(&paths);
+    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
+    let title = desk.harness.state().title();
+    assert!(title.contains("fake line") && !title.chars().any(is_control), "{title:?}");
+    assert_harmless(&desk, "the timeline");
+    desk.press(Modifiers::COMMAND, Key::T);
+    desk.until("the lines", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() > 0);
+    assert_harmless(&desk, "statistics");
+    desk.press(Modifiers::COMMAND, Key::F);
+    desk.harness.step();
+    desk.type_text("fake");
+    desk.until("the hits", |desk| desk.says("Label: 6 hits"));
+    assert_harmless(&desk, "the search");
+    desk.press(Modifiers::NONE, Key::Enter);
+    desk.until("the details", |desk| desk.summary().contains("Selected"));
+    assert_harmless(&desk, "details");
+    desk.press(Modifiers::COMMAND, Key::G);
+    desk.until("the flame graph", |desk| desk.says("Flame graph of"));
+    assert_harmless(&desk, "the flame graph");
+    for list in ["Losses", "Files and their clocks"] {
+        desk.give(list);
+        assert_harmless(&desk, list);
+    }
+    desk.press(Modifiers::NONE, Key::Escape);
+    let missing = folder.join(format!("missing{EVIL}.json"));
+    desk.harness.state_mut().open_files(&[missing]);
+    desk.until("the message", |desk| desk.says("missingn"));
+    assert_harmless(&desk, "a message");
+}
