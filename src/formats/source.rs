@@ -117,8 +117,9 @@ impl Source {
         let Rest::Plain(reader) = &mut self.rest else { return Ok(()) };
         let file =
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
+        let packed_bytes = file.file.metadata()?.len();
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        self.rest = Rest::Blocks(Blocks::of(packed, self.grain)?);
+        self.rest = Rest::Blocks(Blocks::of(packed, packed_bytes, self.grain)?);
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);

@@ -21,6 +21,11 @@ const BLOCKS_AHEAD: usize = 8;
 /// A gzip of a zstd is a habit; a third layer is an accident or an attack.
 const LAYERS_MAX: usize = 2;
 
+/// What compressed data may unpack to whatever they are, and times their own length. One layer of gzip reaches 1,032 at
+/// most; two reach a million, which only an attack needs.
+const UNPACKED_BYTES_MIN: u64 = 1 << 30;
+const UNPACKED_RATIO_MAX: u64 = 4096;
+
 /// Reads until `buffer` is full or the bytes end.
 pub(super) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
     let mut filled = 0;
@@ -142,7 +147,7 @@ enum Sent {
     Failed(io::Error),
 }
 
-fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: usize) {
+fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: usize, most_bytes: u64) {
     let failed_reads = Arc::new(AtomicU64::new(0));
     let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
     let send = |sent| blocks.send(sent).is_ok();
@@ -155,6 +160,7 @@ fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: 
             return; // the reader sees data that are cut
         }
     };
+    let mut unpacked_bytes = 0;
     loop {
         let mut block = vec![0; block_bytes];
         let mut filled = 0;
@@ -170,8 +176,12 @@ fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: 
         }
         let is_full = filled == block.len();
         block.truncate(filled);
+        unpacked_bytes += filled as u64;
         if filled > 0 && !send(Sent::Block(block)) {
             return; // nobody listens any more
+        }
+        if unpacked_bytes > most_bytes {
+            return; // the reader sees data that are cut
         }
         match error {
             // The disk failed, rather than the data.
@@ -232,16 +242,18 @@ pub(super) struct Blocks {
 }
 
 impl Blocks {
-    /// Unpacks on a thread of its own, so that this works while the parser does.
+    /// Unpacks on a thread of its own, so that this works while the parser does. Ends `packed_bytes` that unpack to far more
+    /// than they are like data that are cut.
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub(super) fn of(packed: Box<dyn Read + Send>, grain: Grain) -> io::Result<Self> {
+    pub(super) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, grain: Grain) -> io::Result<Self> {
+        let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let block_bytes = grain.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
         let (blocks, receiver) = bounded(BLOCKS_AHEAD);
         std::thread::Builder::new()
             .name("decompress".into())
-            .spawn(move || decompress(packed, &blocks, block_bytes))?;
+            .spawn(move || decompress(packed, &blocks, block_bytes, most_bytes))?;
         Ok(Self { receiver, block: Vec::new(), read: 0, ended: false })
     }
 }

@@ -161,6 +161,12 @@ pub struct Lost<'a> {
 pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
+    /// Kinds and files that are told apart; losses of more files are counted as those of the whole.
+    const ENTRIES_MAX: usize = 1 << 16;
+
+    /// The longest name of a file and the longest reason that are kept: the longest path that systems take.
+    const TEXT_BYTES_MAX: usize = 4096;
+
     /// Counts one loss.
     pub fn add(&mut self, loss: Loss, place: Place) {
         self.add_many(loss, place, 1);
@@ -178,14 +184,21 @@ impl Losses {
 
     /// Counts one loss with a sentence on what is wrong.
     pub fn add_because(&mut self, reason: &str, loss: Loss, place: Place) {
-        self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(reason.into()) });
+        self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(cut(reason).into()) });
     }
 
     fn count_in(&mut self, file: Option<Arc<str>>, loss: Loss, more: &LossEntry) {
-        if more.count > 0 {
-            let none_yet = || LossEntry { count: 0, ..more.clone() };
-            self.0.entry((file, loss)).or_insert_with(none_yet).count += more.count;
+        if more.count == 0 {
+            return;
         }
+        let mut key = (file, loss);
+        let is_known = self.0.contains_key(&key);
+        // An archive of a million files that are no traces is not a million entries.
+        if !is_known && self.0.len() >= Self::ENTRIES_MAX {
+            key.0 = None;
+        }
+        let none_yet = || LossEntry { count: 0, ..more.clone() };
+        self.0.entry(key).or_insert_with(none_yet).count += more.count;
     }
 
     /// Adds the losses of a later part of the same capture.
@@ -204,8 +217,8 @@ impl Losses {
                 *ts_ns = ts_ns.saturating_add(offset_ns);
             }
             let file = match (file, inner) {
-                (Some(file), Some(inner)) => Some(format!("{file}/{inner}").into()),
-                (file, inner) => file.cloned().or(inner),
+                (Some(file), Some(inner)) => Some(cut(&format!("{file}/{inner}")).into()),
+                (file, inner) => file.map(|file| cut(file).into()).or(inner),
             };
             named.count_in(file, loss, &entry);
         }
@@ -242,9 +255,31 @@ impl Losses {
     }
 }
 
+/// The beginning of a text that an archive or an error may have made very long.
+fn cut(text: &str) -> &str {
+    &text[..text.floor_char_boundary(Losses::TEXT_BYTES_MAX)]
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn losses_of_very_many_files_are_all_counted_in_bounded_memory() {
+        let mut losses = Losses::default();
+        let files = Losses::ENTRIES_MAX as u64 + 100;
+        for number in 0..files {
+            losses.add_in(Some(&number.to_string().into()), Loss::UnknownMember, Place::Offset(number));
+        }
+        assert_eq!((losses.total(), losses.count(Loss::UnknownMember)), (files, files));
+        assert_eq!(losses.iter().count(), Losses::ENTRIES_MAX + 1);
+        let long: Arc<str> = "é".repeat(40_000).as_str().into();
+        let mut member = Losses::default();
+        member.add_because(&long, Loss::UnreadableMember, Place::Offset(0));
+        let named = member.in_file(Some(&long), 0).in_file(Some(&long), 0);
+        let lost = named.iter().next().expect("one");
+        assert_eq!((lost.file.map(str::len), lost.advice.len()), (Some(4096), 4096));
+    }
 
     #[test]
     fn the_first_place_stays_when_more_are_counted() {

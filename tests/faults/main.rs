@@ -3,6 +3,7 @@
 
 #[cfg(unix)]
 mod altered;
+mod archives;
 mod cache;
 mod crash;
 mod damage;
