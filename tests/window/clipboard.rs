@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::{BufReader, Write};
 use std::path::Path;
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 
 use crate::desk::{Desk, text, until};
 use crate::open::TWO_SPANS;
@@ -33,8 +33,8 @@ fn paths_that_a_file_manager_has_copied_are_opened_as_one_capture() {
     let window = desk.open(&[]);
     window.settled();
     let copied = format!("file://{}\n{}\n", text(&one), text(&two));
-    let mut owner = Command::new("xclip");
-    owner.args(["-selection", "clipboard", "-in"]).env("DISPLAY", desk.display()).stdin(Stdio::piped());
+    let mut owner = desk.program("xclip");
+    owner.args(["-selection", "clipboard", "-in"]).stdin(Stdio::piped());
     let mut owner = owner.spawn().unwrap_or_else(|error| panic!("xclip: {error}; `.ci/setup` installs it"));
     owner.stdin.take().expect("a pipe").write_all(copied.as_bytes()).expect("written");
     assert!(owner.wait().expect("a child").success());

@@ -1,5 +1,6 @@
 //! A desk for one test: an X server in memory, a window manager, a home without settings, and the program on it. All of it is
-//! ended with the test, also when that fails. Waits for what is to happen, never for a time.
+//! ended with the test, also when that fails. Waits for what is to happen, never for a time. Nothing on it sees the session,
+//! the settings, the language or the graphics card of whoever runs the tests: the environment of each program is made here.
 
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read};
@@ -12,7 +13,7 @@ use crate::picture::{CANVAS, Color, Picture, Place};
 use crate::told::Reader;
 
 /// Far more than anything here takes, also on a machine that is busy with something else.
-const LIMIT: Duration = Duration::from_secs(30);
+const LIMIT: Duration = Duration::from_secs(120);
 /// Between two looks: of the two processors one is for what is looked at.
 const PAUSE: Duration = Duration::from_millis(25);
 /// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
@@ -66,7 +67,7 @@ impl Desk {
     pub fn with_screen(width: usize, height: usize) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().expect("a folder for temporary files");
-        let mut words = Command::new("Xvfb");
+        let mut words = isolated("Xvfb", folder.path());
         words.args(["-displayfd", "1", "-screen", "0", &format!("{width}x{height}x24")]);
         words.args(["-nolisten", "tcp", "-noreset", "-fbdir"]);
         let mut server = started(words.arg(folder.path()).stdout(Stdio::piped()).stderr(Stdio::null()));
@@ -77,9 +78,9 @@ impl Desk {
         let display = format!(":{}", number.trim());
         let settings = folder.path().join("openbox.xml");
         std::fs::write(&settings, MANAGER_SETTINGS).expect("written");
-        let mut words = Command::new("openbox");
+        let mut words = isolated("openbox", folder.path());
         words.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
-        let manager = started(words.env("HOME", folder.path()).stderr(Stdio::null()));
+        let manager = started(words.stderr(Stdio::null()));
         let desk = Self { _manager: manager, _server: server, display, reader: None, folder, _turn: turn };
         until("the window manager runs", || {
             desk.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
@@ -104,14 +105,10 @@ impl Desk {
 
     /// The program with these words, on this desk, not yet started.
     pub fn command(&self, words: &[&str]) -> Command {
-        let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
+        let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        command.env("DISPLAY", &self.display).env("HOME", self.folder.path());
-        command.env("XDG_CACHE_HOME", self.cache()).env("XDG_RUNTIME_DIR", self.folder.path());
-        command.env("XDG_CONFIG_HOME", self.folder.path().join("config"));
-        command.env("XDG_STATE_HOME", self.folder.path().join("state"));
-        command.env("WINIT_X11_SCALE_FACTOR", "1");
-        command.env_remove("WAYLAND_DISPLAY").env_remove("DBUS_SESSION_BUS_ADDRESS");
+        // Where programs that show dialogs are installed, none of them is found.
+        command.env("WINIT_X11_SCALE_FACTOR", "1").env("PATH", self.folder.path().join("no programs"));
         command.envs(self.reader.iter().map(|reader| ("DBUS_SESSION_BUS_ADDRESS", &reader.address)));
         command.current_dir(self.folder.path());
         command
@@ -146,11 +143,16 @@ impl Desk {
         window
     }
 
+    /// Another program on this display, not yet started.
+    pub fn program(&self, name: &str) -> Command {
+        let mut command = isolated(name, self.folder.path());
+        command.env("DISPLAY", self.display());
+        command
+    }
+
     /// Runs a tool on this display and returns what it says.
     pub fn tool(&self, name: &str, words: &[&str]) -> String {
-        let mut command = Command::new(name);
-        command.args(words).env("DISPLAY", &self.display).env("HOME", self.folder.path());
-        match command.output() {
+        match self.program(name).args(words).output() {
             Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
             Err(error) => panic!("{name}: {error}; `.ci/setup` installs it"),
         }
@@ -222,7 +224,7 @@ impl Window<'_> {
 
     #[track_caller]
     pub fn give_up(&self, what: &str) -> ! {
-        let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{}.png", what.replace(' ', "_")));
+        let path = picture_of_failure(what);
         self.look().save(&path);
         let told = self.desk.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
         panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
@@ -334,6 +336,69 @@ pub fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
         }
         assert!(began.elapsed() <= LIMIT, "waited in vain: {what}");
         std::thread::sleep(PAUSE);
+    }
+}
+
+/// Where the picture of a failure goes. A name that was waited for may be a path, or longer than a file name may be.
+fn picture_of_failure(what: &str) -> PathBuf {
+    let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
+    let name: String = what.chars().map(letter).take(60).collect();
+    Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
+}
+
+/// A program that gets nothing from the environment of the tests but where programs and libraries are. What it keeps and
+/// reads for its user is in `folder`.
+pub fn isolated(program: &str, folder: &Path) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear();
+    let kept = ["PATH", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
+    command.envs(kept).env("HOME", folder).env("LC_ALL", "C.UTF-8").env("TZ", "UTC");
+    for (name, place) in [
+        ("XDG_CACHE_HOME", "cache"),
+        ("XDG_CONFIG_HOME", "config"),
+        ("XDG_DATA_HOME", "data"),
+        ("XDG_STATE_HOME", "state"),
+    ] {
+        command.env(name, folder.join(place));
+    }
+    command.env("XDG_RUNTIME_DIR", folder).env("FONTCONFIG_FILE", fonts(folder));
+    // Pixels are compared, so all machines draw alike: in software.
+    if let Some(driver) = software_driver() {
+        command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
+    }
+    command.env("LIBGL_ALWAYS_SOFTWARE", "1");
+    command
+}
+
+/// The fonts of the system without those of a user, and a cache of their own.
+fn fonts(folder: &Path) -> PathBuf {
+    let path = folder.join("fonts.conf");
+    if !path.exists() {
+        let cache = folder.join("fontconfig");
+        let settings = format!(
+            "<?xml version=\"1.0\"?><fontconfig><dir>/usr/share/fonts</dir><cachedir>{}</cachedir></fontconfig>",
+            cache.display()
+        );
+        std::fs::write(&path, settings).expect("written");
+    }
+    path
+}
+
+/// What tells Vulkan of its driver in software.
+fn software_driver() -> Option<PathBuf> {
+    let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
+    let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();
+    let mut drivers = entries.map(|entry| entry.path());
+    drivers.find(|path| path.file_name().is_some_and(|name| name.to_string_lossy().starts_with("lvp_icd")))
+}
+
+#[test]
+fn the_picture_of_a_failure_has_a_name_that_a_file_can_have() {
+    for what in ["the title /a/b.json - Longspan", "..", &"long ".repeat(100), "\u{1b}[2J/\0"] {
+        let path = picture_of_failure(what);
+        assert_eq!(path.parent(), Some(Path::new(env!("CARGO_TARGET_TMPDIR"))), "{what}");
+        std::fs::write(&path, "a picture").unwrap_or_else(|error| panic!("{}: {error}", path.display()));
+        std::fs::remove_file(path).expect("it is there");
     }
 }
 

@@ -12,6 +12,7 @@ mod kinds;
 mod moves;
 mod open;
 mod picture;
+mod portal;
 mod promises;
 mod rows;
 mod second;

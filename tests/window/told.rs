@@ -3,7 +3,7 @@
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
-use std::process::{Command, Stdio};
+use std::process::Stdio;
 use std::sync::{Arc, Mutex};
 
 use zbus::Connection;
@@ -85,7 +85,7 @@ impl Registry {
 impl Reader {
     pub fn new(desk: &Desk) -> Self {
         let settings = desk.file("bus.xml", BUS_SETTINGS);
-        let mut command = Command::new("dbus-daemon");
+        let mut command = desk.program("dbus-daemon");
         command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
         // It says that it may not open as many files as it likes.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
