@@ -64,9 +64,11 @@ const BANS: &[(&str, &str, &[&str])] = &[
 const TOP_LEVEL: &[&str] = &[
     "Cargo.toml",
     "Cargo.lock",
+    "deny.toml",
     "LICENSE-APACHE",
     "LICENSE-MIT",
     "README.md",
+    "SECURITY.md",
     "assets",
     "benches",
     "clippy.toml",
