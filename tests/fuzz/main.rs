@@ -61,6 +61,8 @@ fn run(target: &'static Target) {
     if let Err(panic) = worker.join() {
         resume_unwind(panic);
     }
+    #[cfg(target_os = "linux")]
+    assert!(resident_kib_max() < RESIDENT_KIB_MAX, "{}: {} KiB", target.name, resident_kib_max());
 }
 
 /// Keeps an input that was found, to be looked at.
@@ -70,9 +72,44 @@ fn keep(target: &Target, input: &[u8]) -> PathBuf {
     path
 }
 
+/// The most memory of all targets together, which run at the same time: their threads, their inputs, a store each.
+#[cfg(target_os = "linux")]
+const RESIDENT_KIB_MAX: u64 = 2 << 20;
+
+/// What this process has had resident at most.
+#[cfg(target_os = "linux")]
+fn resident_kib_max() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").expect("a process");
+    let peak = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).expect("a peak");
+    peak.trim().trim_end_matches(" kB").parse().expect("a number")
+}
+
+/// The command on every input, as one of its own: nothing that an input claims may be allocated.
+#[cfg(target_os = "linux")]
+#[test]
+fn every_input_ends_in_an_answer_or_an_error_with_2_gib_of_addresses() {
+    let mut inputs = 0;
+    for target in TARGETS {
+        for (name, input) in corpus(target) {
+            let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("input-{}-{name}", target.name));
+            std::fs::write(&path, input).expect("written");
+            let mut command = std::process::Command::new("bash");
+            command.args(["-c", "ulimit -v 2097152; ulimit -t 30; exec \"$0\" \"$@\"", env!("CARGO_BIN_EXE_longspan")]);
+            command.args(["info", "--no-cache", "--memory", "64MiB", "--threads", "2"]).arg(&path);
+            let output = command.output().expect("bash runs");
+            let stderr = String::from_utf8_lossy(&output.stderr);
+            let has_ended = matches!(output.status.code(), Some(0 | 1)) && !stderr.contains("panicked");
+            assert!(has_ended, "{}/{name}: {}: {stderr}", target.name, output.status);
+            std::fs::remove_file(path).expect("it is there");
+            inputs += 1;
+        }
+    }
+    assert!(inputs > 100, "only {inputs} inputs were found");
+}
+
 macro_rules! tests {
-    ($($name:ident)*) => {
-        $(#[test]
+    ($($(#[$when:meta])? $name:ident)*) => {
+        $($(#[$when])? #[test]
         fn $name() {
             run(TARGETS.iter().find(|target| target.name == stringify!($name)).expect("a target"));
         })*
@@ -80,13 +117,15 @@ macro_rules! tests {
         #[test]
         fn every_target_is_run() {
             let names: Vec<&str> = TARGETS.iter().map(|target| target.name).collect();
-            assert_eq!(names, [$(stringify!($name)),*]);
+            assert_eq!(names, [$($(#[$when])? stringify!($name)),*]);
         }
     };
 }
 
 tests! {
-    chrome_json filter load native packed store
+    arguments chrome_json filter load native packed store
+    #[cfg(feature = "window")] preferences
+    #[cfg(feature = "window")] timeline
     collapsed cpuprofile firefox ftrace fxt ninja otlp_json otlp_proto perf_data perf_script perfetto spall speedscope strace
     tar tracy zip
 }

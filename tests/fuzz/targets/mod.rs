@@ -2,14 +2,19 @@
 //! functions are called by the quick test (`main.rs`) and by cargo-fuzz (`engine.rs`). Panics are findings; so is any
 //! difference between two ways to the same answer. Knows nothing of where the bytes come from.
 
+mod arguments;
 mod chrome_json;
 mod filter;
 mod load;
 mod native;
 mod packed;
+#[cfg(feature = "window")]
+mod preferences;
 mod reading;
 mod rows;
 mod store;
+#[cfg(feature = "window")]
+mod timeline;
 
 /// One part that takes bytes from outside.
 #[derive(Debug, Clone, Copy)]
@@ -21,10 +26,15 @@ pub struct Target {
 }
 
 macro_rules! targets {
-    (parts { $($part:ident: $check:expr;)* } readers { $($reader:ident: $format:literal;)* }) => {
+    (
+        parts { $($part:ident: $check:expr;)* }
+        of_window { $($kept:ident: $check_kept:expr;)* }
+        readers { $($reader:ident: $format:literal;)* }
+    ) => {
         /// All targets.
         pub const TARGETS: &[Target] = &[
             $(Target { name: stringify!($part), check: $check },)*
+            $(#[cfg(feature = "window")] Target { name: stringify!($kept), check: $check_kept },)*
             $(Target { name: stringify!($reader), check: |bytes| reading::check($format, bytes) },)*
         ];
     };
@@ -32,12 +42,17 @@ macro_rules! targets {
 
 targets! {
     parts {
+        arguments: arguments::check;
         chrome_json: chrome_json::check;
         filter: filter::check;
         load: load::check;
         native: native::check;
         packed: packed::check;
         store: store::check;
+    }
+    of_window {
+        preferences: preferences::check;
+        timeline: timeline::check;
     }
     readers {
         collapsed: "Collapsed stacks";

@@ -1,0 +1,34 @@
+//! The words of a command line, one a line: any words are a command or an error that says why, on a terminal without a
+//! control character of theirs. Only looks at the words; nothing is done.
+
+use std::ffi::OsString;
+
+use longspan::base::escape::is_control;
+use longspan::cli::problem_of;
+
+/// More words than this say nothing new.
+const WORDS_MAX: usize = 40;
+
+/// Any bytes without a zero are a word where file names are bytes.
+#[cfg(unix)]
+fn word(bytes: &[u8]) -> OsString {
+    std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
+}
+
+#[cfg(not(unix))]
+fn word(bytes: &[u8]) -> OsString {
+    String::from_utf8_lossy(bytes).into_owned().into()
+}
+
+/// Holds the command line to what this file says.
+pub fn check(bytes: &[u8]) {
+    let mut words = vec![OsString::from("longspan")];
+    words.extend(bytes.split(|&byte| byte == b'\n').take(WORDS_MAX).map(word));
+    let problem = problem_of(&words);
+    assert_eq!(problem_of(&words), problem);
+    if let Some(problem) = problem {
+        let control = problem.chars().find(|&letter| letter != '\n' && is_control(letter));
+        assert_eq!(control, None, "{problem}");
+        assert!(!problem.trim().is_empty());
+    }
+}

@@ -1,0 +1,30 @@
+//! The file of preferences: any bytes are preferences within their limits, or set aside as they are with a sentence. What is
+//! kept is read again as it was.
+
+use std::fs;
+
+use longspan::app::preferences::{Folders, Preferences};
+
+/// Holds the file to what this file says.
+pub fn check(bytes: &[u8]) {
+    let root = tempfile::tempdir().expect("a folder for temporary files");
+    let folders = Folders { config: root.path().to_owned(), state: root.path().join("state") };
+    let path = root.path().join("preferences.json");
+    fs::write(&path, bytes).expect("written");
+    let (preferences, note) = folders.preferences();
+    assert!((60..=200).contains(&preferences.text_percent) && preferences.memory_bytes >= 64 << 20);
+    match note {
+        None => assert_eq!(fs::read(&path).expect("still there"), bytes),
+        Some(note) => {
+            assert!(note.contains("preferences.json.broken"), "{note}");
+            assert_eq!(fs::read(root.path().join("preferences.json.broken")).expect("set aside"), bytes);
+            assert_eq!(preferences, Preferences::default());
+        }
+    }
+    let _second_start = folders.second_start();
+    folders.keep_preferences(&preferences).expect("written");
+    // The place of the window is floats, which may differ in the last digit.
+    let without_window = |preferences: Preferences| Preferences { window: None, ..preferences };
+    let (again, note) = folders.preferences();
+    assert_eq!((without_window(again), note), (without_window(preferences), None));
+}

@@ -1,0 +1,34 @@
+//! What is kept of a timeline: any bytes that are a state of some trace can be restored on another one, whatever tracks, times
+//! and marks they name. What is then kept is read again as it was.
+
+use std::sync::LazyLock;
+
+use longspan::query::Snapshot;
+use longspan::scene::color::Shade;
+use longspan::scene::frame::RectBudget;
+use longspan::ui::kept::KeptTimeline;
+use longspan::ui::navigation::Navigation;
+use longspan::ui::theme::Theme;
+use longspan::ui::timeline::Timeline;
+
+use super::reading::file_of;
+use super::rows::load;
+
+/// Two tracks of one process.
+static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
+    let file = file_of(br#"[{"ph":"X","name":"a","pid":1,"tid":1,"ts":0,"dur":9},{"ph":"i","pid":1,"tid":2,"ts":5}]"#);
+    load(file.path(), 1, 1 << 20).expect("a trace")
+});
+
+/// Holds the state to what this file says.
+pub fn check(bytes: &[u8]) {
+    let Ok(kept) = serde_json::from_slice::<KeptTimeline>(bytes) else { return };
+    let theme = Theme::new(Shade::Dark);
+    let mut timeline = Timeline::new(SNAPSHOT.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
+    if let Some(arranging) = timeline.restore(kept) {
+        let _arranged = arranging.run();
+    }
+    let again = timeline.to_keep();
+    let json = serde_json::to_vec(&again).expect("JSON");
+    assert_eq!(serde_json::from_slice::<KeptTimeline>(&json).expect("a state"), again);
+}
