@@ -118,7 +118,7 @@ impl Walk<'_> {
             if is_hidden(&entry.name.text) {
                 continue;
             }
-            let Some(mut content) = entry.content(&file).map_err(io_error)? else {
+            let Some(mut content) = entry.content(&file) else {
                 // Encrypted, or packed in a way that nobody uses for captures.
                 self.losses.add(Loss::UnreadableMember, Place::Offset(entry.offset));
                 continue;

@@ -171,14 +171,11 @@ impl Entries<'_> {
 
 impl Entry {
     /// The bytes of the file. `None`: they are encrypted, packed in a way that is not read here, or not there.
-    ///
-    /// # Errors
-    /// What the system says to a read.
-    pub(super) fn content<'a>(&self, file: &'a File) -> io::Result<Option<Box<dyn Read + 'a>>> {
+    pub(super) fn content<'a>(&self, file: &'a File) -> Option<Box<dyn Read + 'a>> {
         let mut local = [0; LOCAL_BYTES];
         let is_there = files::read_exact_at(file, &mut local, self.offset).is_ok() && local.starts_with(LOCAL);
         if !is_there || self.flags & 1 != 0 {
-            return Ok(None);
+            return None;
         }
         let names_len = u64::from(u16_at(&local, 26)) + u64::from(u16_at(&local, 28));
         let start = self.offset + LOCAL_BYTES as u64 + names_len;
@@ -186,9 +183,9 @@ impl Entry {
         let content: Box<dyn Read + 'a> = match self.method {
             0 => Box::new(packed),
             8 => Box::new(DeflateDecoder::new(packed)),
-            _ => return Ok(None),
+            _ => return None,
         };
-        Ok(Some(Box::new(Checked { content, crc: Crc::new(), expected: self.crc })))
+        Some(Box::new(Checked { content, crc: Crc::new(), expected: self.crc }))
     }
 }
 
@@ -271,7 +268,7 @@ mod tests {
         let mut entries = Directory::find(file).expect("a file")?.entries(file);
         let mut files = Vec::new();
         while let Some(entry) = entries.next().expect("a file") {
-            let content = entry.content(file).expect("a file").and_then(|mut content| {
+            let content = entry.content(file).and_then(|mut content| {
                 let mut bytes = Vec::new();
                 content.read_to_end(&mut bytes).is_ok().then_some(bytes)
             });
