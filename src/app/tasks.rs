@@ -14,6 +14,7 @@ use super::picture::{TimelinePicture, write_png};
 use super::state::copied::Pasted;
 use super::tab::TabId;
 use crate::base::cancel::Cancel;
+use crate::base::escape::escaped;
 use crate::base::progress::Progress;
 use crate::export::output::OutputFile;
 use crate::export::{self, ExportError, ExportFormat, ExportOptions, ExportReport};
@@ -121,7 +122,7 @@ pub enum Source {
 #[must_use]
 pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
     let (title, sources) = match &source {
-        Source::Files(sources) => (format!("Opening {}", sources.title()), sources.clone()),
+        Source::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
         Source::Demo => ("Making a demo capture".to_owned(), Sources::from(&demo_path(&demo_folder()))),
     };
     let running = Running { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
