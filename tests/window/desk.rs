@@ -13,7 +13,7 @@ use crate::picture::{CANVAS, Color, Picture, Place};
 use crate::told::Reader;
 
 /// Far more than anything here takes, also on a machine that is busy with something else.
-const LIMIT: Duration = Duration::from_secs(120);
+const LIMIT: Duration = Duration::from_mins(2);
 /// Between two looks: of the two processors one is for what is looked at.
 const PAUSE: Duration = Duration::from_millis(25);
 /// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
@@ -361,27 +361,13 @@ pub fn isolated(program: &str, folder: &Path) -> Command {
     ] {
         command.env(name, folder.join(place));
     }
-    command.env("XDG_RUNTIME_DIR", folder).env("FONTCONFIG_FILE", fonts(folder));
+    command.env("XDG_RUNTIME_DIR", folder);
     // Pixels are compared, so all machines draw alike: in software.
     if let Some(driver) = software_driver() {
         command.env("VK_DRIVER_FILES", &driver).env("VK_ICD_FILENAMES", &driver);
     }
     command.env("LIBGL_ALWAYS_SOFTWARE", "1");
     command
-}
-
-/// The fonts of the system without those of a user, and a cache of their own.
-fn fonts(folder: &Path) -> PathBuf {
-    let path = folder.join("fonts.conf");
-    if !path.exists() {
-        let cache = folder.join("fontconfig");
-        let settings = format!(
-            "<?xml version=\"1.0\"?><fontconfig><dir>/usr/share/fonts</dir><cachedir>{}</cachedir></fontconfig>",
-            cache.display()
-        );
-        std::fs::write(&path, settings).expect("written");
-    }
-    path
 }
 
 /// What tells Vulkan of its driver in software.
