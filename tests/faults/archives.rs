@@ -73,7 +73,7 @@ fn a_long_name_entry_of_8_gb_ends_the_archive_without_being_read() {
     let (path, claimed) = (folder.path().join("a.tar.gz.gz"), 8 << 30);
     for kind in *b"LxKg5" {
         let (before, entry) = (file("a.json", TRACE), header("long", claimed, kind));
-        write_gz_gz(&path, &[(&before, 1), (&entry, 1), (&[0; 1 << 20], 64)]);
+        write_gz_gz(&path, &[(&before, 1), (&entry, 1), (&vec![0; 1 << 20], 64)]);
         let info = info(&path);
         assert_eq!((&info["spans"], lost(&info, "over_limit")), (&1.into(), 1), "{}: {info}", char::from(kind));
     }
@@ -105,7 +105,7 @@ fn a_file_of_an_archive_that_unpacks_to_far_more_than_it_is_ends_the_archive() {
     let folder = folder();
     let path = folder.path().join("a.tar.gz.gz");
     let (before, bomb) = (file("a.json", TRACE), header("bomb.json", 3 << 30, b'0'));
-    write_gz_gz(&path, &[(&before, 1), (&bomb, 1), (&[b' '; 1 << 20], 1200)]);
+    write_gz_gz(&path, &[(&before, 1), (&bomb, 1), (&vec![b' '; 1 << 20], 1200)]);
     let info = info(&path);
     assert_eq!((&info["spans"], lost(&info, "over_limit")), (&1.into(), 1), "{info}");
 }
@@ -115,7 +115,7 @@ fn compressed_text_that_unpacks_to_a_million_times_its_size_is_cut_and_counted()
     let folder = folder();
     let path = folder.path().join("a.json.gz.gz");
     let start: &[u8] = br#"[{"ph":"X","name":"n","pid":1,"tid":1,"ts":1,"dur":2},"#;
-    write_gz_gz(&path, &[(start, 1), (&[b' '; 1 << 20], 1200)]);
+    write_gz_gz(&path, &[(start, 1), (&vec![b' '; 1 << 20], 1200)]);
     let info = info(&path);
     assert_eq!((&info["spans"], lost(&info, "truncated")), (&1.into(), 1), "{info}");
 }
@@ -159,7 +159,7 @@ fn list_end(count: u16, bytes: u32, offset: u32) -> Vec<u8> {
 fn a_zip_archive_whose_files_overlap_ends_with_what_it_can_hold() {
     let folder = folder();
     // One file of 10 KiB that is listed 1,000 times, in an archive of less than 70 KiB.
-    let content = [TRACE, &[b' '; 10 << 10]].concat();
+    let content = [TRACE, &vec![b' '; 10 << 10]].concat();
     let first = stored(b"a.json", &content);
     let list = listed(b"a.json", 0, &content).repeat(1000);
     let bytes = [first.clone(), list.clone(), list_end(1000, list.len() as u32, first.len() as u32)].concat();
