@@ -34,10 +34,16 @@ impl Answer {
     }
 }
 
-/// The program with these words, not yet started. It has no display, and no cache but the one it is given.
+/// The program with these words, not yet started. It has no display, no cache but the one it is given, and nothing of the
+/// session, the language or the graphics card of whoever runs the tests.
 pub fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
-    command.args(words).env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").env("XDG_CACHE_HOME", "/nonexistent");
+    command.env_clear();
+    let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
+    command.envs(kept.filter_map(|name| Some((name, std::env::var_os(name)?))));
+    command.args(words).env("HOME", "/nonexistent").env("XDG_CACHE_HOME", "/nonexistent").env("LC_ALL", "C.UTF-8");
+    // Windows starts no program without it.
+    command.envs(std::env::var_os("SystemRoot").map(|root| ("SystemRoot", root)));
     command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
