@@ -174,7 +174,9 @@ impl Driven {
     pub(super) fn finish_tasks(&mut self) {
         loop {
             let event = self.events.recv_timeout(Duration::from_secs(30)).expect("the work answers");
-            let ends = |event: &TaskEvent| matches!(event, TaskEvent::Loaded(..) | TaskEvent::Exported(..));
+            let ends = |event: &TaskEvent| {
+                matches!(event, TaskEvent::Loaded(..) | TaskEvent::Exported(..) | TaskEvent::Wrote(..))
+            };
             let is_last = matches!(&event, TaskEvent::OfTab(_, event) if ends(event));
             self.app.take(event);
             if is_last {

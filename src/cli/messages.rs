@@ -16,6 +16,11 @@ pub fn say(sentence: impl Display) {
     show(&format!("longspan: {}\n", escaped(&sentence.to_string())));
 }
 
+/// Writes a message that has lines of its own, such as the errors of several files.
+pub fn say_lines(text: impl Display) {
+    show(&format!("longspan: {}\n", escaped_lines(&text.to_string())));
+}
+
 /// Writes `text` as it is, in one piece, so that the lines of two processes do not mix.
 pub fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // nobody is left to tell

@@ -30,11 +30,13 @@ use clap::Parser;
 
 use self::args::Command;
 use self::low_args::LowArgs;
-use self::messages::{say, show};
+use self::messages::{say, say_lines, show};
 use crate::base::signals;
 use crate::export::output::is_stdout;
 use crate::export::{ExportError, check};
+use crate::formats::ReadError;
 use crate::formats::native::write::WriteError;
+use crate::ingest::LoadError;
 use crate::store::Store;
 
 /// As much as a pipe takes at once.
@@ -54,7 +56,7 @@ enum CliError {
     Usage(String),
     /// A capture could not be loaded.
     #[error(transparent)]
-    Load(#[from] crate::ingest::LoadError),
+    Load(#[from] LoadError),
     /// A capture could not be written.
     #[error(transparent)]
     Export(#[from] ExportError),
@@ -127,7 +129,11 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         show(&format!("longspan: {}\n", messages::lines_about(text, &words)));
         return ExitCode::from(WRONG_USAGE);
     }
-    say(&error);
+    if let CliError::Load(LoadError::Read(ReadError::Several { .. })) = &error {
+        say_lines(&error);
+    } else {
+        say(&error);
+    }
     ExitCode::from(FAILED)
 }
 

@@ -59,6 +59,7 @@ use std::path::{Path, PathBuf};
 
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::escape::escaped;
 use crate::base::files::FileKind;
 use crate::base::progress::Progress;
 use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
@@ -220,9 +221,9 @@ pub enum ReadError {
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
 }
 
-/// Each error on a line of its own.
+/// Each error on a line of its own: a line break in the name of a file begins none.
 fn lines(errors: &[ReadError]) -> String {
-    errors.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
+    errors.iter().map(|error| escaped(&error.to_string()).into_owned()).collect::<Vec<_>>().join("\n")
 }
 
 impl ReadError {

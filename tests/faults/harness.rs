@@ -171,6 +171,13 @@ pub fn longspan(words: &[&str]) -> Command {
     quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)
 }
 
+/// The same with the usual answers to signals: what starts the tests may ignore some, as nohup does.
+pub fn signalled(words: &[&str]) -> Command {
+    let mut command = Command::new("env");
+    command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_longspan")]);
+    quiet(command, words)
+}
+
 /// The same under limits that a shell sets first.
 pub fn limited(limits: &str, words: &[&str]) -> Command {
     let mut command = Command::new("bash");

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::{Command, Output, Stdio};
 use std::time::{Duration, Instant};
 
-use crate::harness::{files, folder, json_capture, limited, longspan, moments, native_capture};
+use crate::harness::{files, folder, json_capture, limited, longspan, moments};
 
 /// Far beyond what any command here takes: one that takes longer hangs.
 const TIME_LIMIT: Duration = Duration::from_mins(1);
@@ -154,8 +154,9 @@ fn an_output_that_the_disk_refuses_at_any_length_leaves_the_old_file_and_nothing
 #[test]
 fn a_load_that_the_disk_refuses_at_any_length_is_an_error_and_leaves_nothing() {
     let folder = folder();
-    let (capture, cache) = (native_capture(folder.path(), 20_000), folder.path().join("cache"));
-    let words = ["info", "--cache", text(&cache), text(&capture), "--memory", "1MiB"];
+    // More than half of the budget, so that some of it is spilled.
+    let (capture, cache) = (json_capture(folder.path(), 150_000), folder.path().join("cache"));
+    let words = ["info", "--cache", text(&cache), text(&capture), "--memory", "8MiB"];
     assert!(longspan(&words).status().expect("it ends").success());
     let kept_kib = fs::metadata(&files(&cache)[0]).expect("kept").len() / 1024;
     longspan(&["cache", "clear", "--cache", text(&cache)]).status().expect("it ends");

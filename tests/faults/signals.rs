@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
-use crate::harness::{Random, files, folder, json_capture, limited, longspan, moments, native_capture};
+use crate::harness::{Random, files, folder, json_capture, limited, longspan, moments, native_capture, signalled};
 use crate::outputs::ended;
 
 const ENDING: [Signal; 3] = [Signal::INT, Signal::TERM, Signal::HUP];
@@ -31,7 +31,7 @@ fn leftovers(folder: &Path) -> Vec<String> {
 
 /// A command that has just been started, with all its temporary files below `folder`.
 fn start(words: &[&str], folder: &Path) -> Child {
-    let mut command = longspan(words);
+    let mut command = signalled(words);
     command.env("TMPDIR", folder).stdin(Stdio::piped());
     command.spawn().expect("the program starts")
 }
