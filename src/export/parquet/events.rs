@@ -1,6 +1,8 @@
 //! Events as rows of the tables: their columns, and what stands in them. Writes nothing.
 
 use parquet::data_type::ByteArray;
+use std::hash::Hash;
+
 use rustc_hash::FxHashMap;
 
 use super::Table;
@@ -50,14 +52,29 @@ pub fn columns(table: Table) -> Vec<Column> {
 /// Makes rows of events that come in order of time, and knows which span each belongs to.
 pub struct EventCells<'a> {
     snapshot: &'a Snapshot,
-    /// By name: its text and category, made once, so that a row costs a reference.
-    names: Vec<Option<(ByteArray, Cell)>>,
-    /// By track.
-    tracks: Vec<TrackCells>,
+    /// The text and category of names, made once, so that a row costs a reference.
+    names: Recent<NameIdx, (ByteArray, Cell)>,
+    /// The cells of tracks.
+    tracks: Recent<TrackIdx, TrackCells>,
     /// By track: the last span that began at each depth.
     latest: FxHashMap<TrackIdx, Latest>,
     /// Spans so far, and so the number of the next.
     spans: i64,
+}
+
+/// Values that are made when they are first asked for, and again after [`Recent::MAX`] others.
+struct Recent<K, V>(FxHashMap<K, V>);
+
+impl<K: Hash + Eq, V> Recent<K, V> {
+    /// Of a million threads or names the cells would take 200 MB; those of a usual capture are all here.
+    const MAX: usize = 1 << 16;
+
+    fn get(&mut self, key: K, make: impl FnOnce() -> V) -> &V {
+        if self.0.len() >= Self::MAX && !self.0.contains_key(&key) {
+            self.0.clear();
+        }
+        self.0.entry(key).or_insert_with(make)
+    }
 }
 
 struct TrackCells {
@@ -86,24 +103,10 @@ const NONE_BEGUN: Begun = Begun { id: -1, end_ns: i64::MIN };
 impl<'a> EventCells<'a> {
     /// Starts before the first event.
     pub fn new(snapshot: &'a Snapshot) -> Self {
-        let tables = snapshot.tracks();
-        let processes: Vec<Cell> = tables.processes.iter().map(|process| Cell::text_or_null(&process.name)).collect();
-        let tracks = tables.tracks.iter().map(|track| {
-            let is_thread = track.key.kind == TrackKind::Thread;
-            let name = Cell::text_or_null(&track.name);
-            let (thread, track_name) = if is_thread { (name, Cell::Null) } else { (Cell::Null, name) };
-            TrackCells {
-                pid: number(&track.key.pid),
-                tid: number(&track.key.tid),
-                process: processes.get(track.process.index()).cloned().unwrap_or(Cell::Null),
-                thread,
-                track: track_name,
-            }
-        });
         Self {
             snapshot,
-            names: vec![None; snapshot.names().len()],
-            tracks: tracks.collect(),
+            names: Recent(FxHashMap::default()),
+            tracks: Recent(FxHashMap::default()),
             latest: FxHashMap::default(),
             spans: 0,
         }
@@ -145,25 +148,20 @@ impl<'a> EventCells<'a> {
     fn what(&mut self, event: &Event, row: &mut Vec<Cell>) {
         let (text, category) = self.name(event.name);
         row.extend([Cell::Text(text), category, Cell::Int(event.track.0.into())]);
-        match self.tracks.get(event.track.index()) {
-            Some(TrackCells { pid, tid, process, thread, track }) => {
-                row.extend([pid, tid, process, thread, track].map(Clone::clone));
-            }
-            None => row.extend([const { Cell::Null }; 5]),
-        }
+        let snapshot = self.snapshot;
+        let TrackCells { pid, tid, process, thread, track } =
+            self.tracks.get(event.track, || TrackCells::of(snapshot, event.track));
+        row.extend([pid, tid, process, thread, track].map(Clone::clone));
         row.push(Cell::Flag(event.flags.has(EventFlags::OUTSIDE)));
     }
 
     fn name(&mut self, name: NameIdx) -> (ByteArray, Cell) {
-        let snapshot = self.snapshot;
+        let names = self.snapshot.names();
         let make = || {
-            let name = snapshot.names().get(name);
+            let name = names.get(name);
             (name.text.into(), name.category.map_or(Cell::Null, |category| Cell::Text(category.into())))
         };
-        match self.names.get_mut(name.index()) {
-            Some(known) => known.get_or_insert_with(make).clone(),
-            None => make(),
-        }
+        self.names.get(name, make).clone()
     }
 
     /// Numbers a span, and returns its number and that of the innermost span that holds all of it.
@@ -187,6 +185,27 @@ impl<'a> EventCells<'a> {
         let depth = usize::from(point.depth).checked_sub(1);
         let begun = depth.and_then(|depth| self.latest.get(&point.track)?.begun.get(depth));
         Cell::int_or_null(begun.filter(|begun| begun.id >= 0 && begun.end_ns >= point.ts_ns).map(|begun| begun.id))
+    }
+}
+
+impl TrackCells {
+    /// The cells of a track; none have values for a track that does not exist.
+    fn of(snapshot: &Snapshot, track: TrackIdx) -> Self {
+        let tables = snapshot.tracks();
+        let Some(track) = tables.tracks.get(track.index()) else {
+            return Self { pid: Cell::Null, tid: Cell::Null, process: Cell::Null, thread: Cell::Null, track: Cell::Null };
+        };
+        let process = tables.processes.get(track.process.index());
+        let is_thread = track.key.kind == TrackKind::Thread;
+        let name = Cell::text_or_null(&track.name);
+        let (thread, track_name) = if is_thread { (name, Cell::Null) } else { (Cell::Null, name) };
+        Self {
+            pid: number(&track.key.pid),
+            tid: number(&track.key.tid),
+            process: process.map_or(Cell::Null, |process| Cell::text_or_null(&process.name)),
+            thread,
+            track: track_name,
+        }
     }
 }
 
