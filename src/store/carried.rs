@@ -289,11 +289,11 @@ impl CarriedStore {
         }
         let packed: FxHashMap<LaneIdx, Packed> =
             packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
-        for (&(entry, bytes), place) in pieces.iter().zip(places) {
+        for (&(entry, bytes), place) in pieces.iter().zip(&places) {
             match place {
                 None if details::unpacked_bytes(bytes) != Some(u64::from(entry.raw_bytes)) => return Ok(Err(NoStore)),
                 None => self.writer.details.push_block(bytes, entry.raw_bytes, &mut self.writer.file)?,
-                Some((lane, extent)) => {
+                &Some((lane, extent)) => {
                     let packed = &packed[&lane];
                     let offset = self.writer.file.append(packed.bytes(extent))?;
                     let extents = &mut self.writer.lanes[lane.index()].extents;
@@ -301,8 +301,8 @@ impl CarriedStore {
                 }
             }
         }
-        for lane in packed.keys() {
-            self.writer.begin_overview(*lane)?;
+        for &(lane, _) in places.iter().flatten() {
+            self.writer.begin_overview(lane)?;
         }
         self.writer.count_buckets();
         Ok(Ok(()))

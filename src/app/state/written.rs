@@ -57,7 +57,10 @@ impl App {
     }
 
     fn export(&mut self, chosen: ExportFormat, range: TimeRange, path: &Path) -> Result<(), String> {
-        let (named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
+        let (mut named, format) = chosen.for_name(path.to_owned()).map_err(|error| error.to_string())?;
+        if is_special(path) {
+            path.clone_into(&mut named);
+        }
         check_free(path, &named)?;
         let format = format.with_cells(self.cells());
         self.export_in(self.shown_tab, RunningExport { format, range, path: named });
@@ -103,12 +106,18 @@ impl App {
     }
 }
 
+/// Whether a path is of a device or a pipe, which is written as it is named.
+fn is_special(path: &Path) -> bool {
+    std::fs::metadata(path).is_ok_and(|found| !found.is_file() && !found.is_dir())
+}
+
 const PICTURES: &str = "Pictures are written as PNG";
 
 /// A path whose name ends in `ending`, which a name without an ending gets.
 fn named(path: PathBuf, ending: &str, format: &str) -> Result<PathBuf, String> {
     match path.extension() {
         Some(last) if last.eq_ignore_ascii_case(ending) => Ok(path),
+        _ if is_special(&path) => Ok(path),
         Some(_) => Err(format!("{}: {format}: give a name that ends in .{ending}", path.display())),
         None => {
             let named = with_ending(path.clone(), ending);

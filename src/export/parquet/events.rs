@@ -193,7 +193,13 @@ impl TrackCells {
     fn of(snapshot: &Snapshot, track: TrackIdx) -> Self {
         let tables = snapshot.tracks();
         let Some(track) = tables.tracks.get(track.index()) else {
-            return Self { pid: Cell::Null, tid: Cell::Null, process: Cell::Null, thread: Cell::Null, track: Cell::Null };
+            return Self {
+                pid: Cell::Null,
+                tid: Cell::Null,
+                process: Cell::Null,
+                thread: Cell::Null,
+                track: Cell::Null,
+            };
         };
         let process = tables.processes.get(track.process.index());
         let is_thread = track.key.kind == TrackKind::Thread;
