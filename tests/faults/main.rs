@@ -17,5 +17,6 @@ mod outputs;
 mod profiles;
 #[cfg(unix)]
 mod shapes;
+#[cfg(unix)]
 mod signals;
 mod sources;
