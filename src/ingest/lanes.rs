@@ -231,9 +231,12 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
 impl<T> LaneList<T> {
     fn pop_ended(&mut self, ts_ns: i64) {
-        while self.open.last().is_some_and(|open| open.has_ended(ts_ns)) {
-            steps::add(1);
-            self.open.pop();
+        let open = self.open.as_slice();
+        let ended = open.iter().rev().take_while(|open| open.has_ended(ts_ns)).count();
+        if ended > 0 {
+            steps::add(ended);
+            let kept = open.len() - ended;
+            self.open.truncate(kept);
         }
     }
 

@@ -237,16 +237,21 @@ impl ThreadMetadata {
         }
         track.sort_index = self.sort_index.unwrap_or(track.sort_index);
     }
+
+    fn is_of(&self, pid: &Id, tid: &Id) -> bool {
+        (&self.pid, &self.tid) == (pid, tid)
+    }
+
+    fn hash(&self) -> u64 {
+        hash(&(&self.pid, &self.tid))
+    }
 }
 
 impl Registry {
     /// A registry that goes on from finished tables.
     #[must_use]
     pub fn from_tables(tables: TrackTables) -> Self {
-        let mut registry = Self { tables, ..Self::default() };
-        registry.index_processes();
-        registry.index_tracks();
-        registry
+        Self { tables, ..Self::default() }
     }
 
     /// Ends with the tables.
@@ -255,23 +260,24 @@ impl Registry {
         self.tables
     }
 
-    /// Drops the metadata of threads, once all of it is applied and no more comes.
+    /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made again
+    /// if a track is asked for: most captures are sorted without.
     pub fn drop_metadata(&mut self) {
-        self.threads = Vec::new();
-        self.thread_index = HashTable::new();
-        self.orders = FxHashMap::default();
+        let tables = std::mem::take(&mut self.tables);
+        *self = Self { tables, ..Self::default() };
     }
 
     /// Forgets the tracks from `count` on, for a sort that starts over: it adds tracks and no processes.
     pub fn truncate_tracks(&mut self, count: usize) {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
-            self.index_tracks();
+            self.track_index = HashTable::new();
         }
     }
 
     /// The index of the track with this key, new or known.
     pub fn track(&mut self, key: &TrackKey) -> TrackIdx {
+        self.index_tracks();
         if let Some(known) = self.find_track(key) {
             return known;
         }
@@ -304,6 +310,7 @@ impl Registry {
 
     /// The index of the process with this id, new or known.
     pub fn process(&mut self, pid: &Id) -> ProcessIdx {
+        self.index_processes();
         let processes = &mut self.tables.processes;
         let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
         match self.process_index.entry(hash(pid), is_known, |process| hash(&processes[process.index()].pid)) {
@@ -326,6 +333,7 @@ impl Registry {
 
     /// Takes what the capture says about a process or a thread.
     pub fn apply(&mut self, metadata: &Metadata) {
+        self.index_tracks();
         match metadata {
             Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),
             Metadata::ProcessFile { pid, file } => self.process_mut(pid).file = Some(Arc::clone(file)),
@@ -392,7 +400,11 @@ impl Registry {
         }
     }
 
+    /// Makes the look-up of processes where there is none.
     fn index_processes(&mut self) {
+        if !self.process_index.is_empty() {
+            return;
+        }
         let processes = &self.tables.processes;
         self.process_index = HashTable::with_capacity(processes.len());
         for (process, index) in processes.iter().zip((0..).map(ProcessIdx)) {
@@ -403,7 +415,11 @@ impl Registry {
         }
     }
 
+    /// Makes the look-up of tracks where there is none.
     fn index_tracks(&mut self) {
+        if !self.track_index.is_empty() {
+            return;
+        }
         let tracks = &self.tables.tracks;
         self.track_index = HashTable::with_capacity(tracks.len());
         for (track, index) in tracks.iter().zip((0..).map(TrackIdx)) {
@@ -411,16 +427,6 @@ impl Registry {
             let is_same = |known: &TrackIdx| tracks[known.index()].key == track.key;
             self.track_index.entry(hash(&track.key), is_same, rehash).insert(index);
         }
-    }
-}
-
-impl ThreadMetadata {
-    fn is_of(&self, pid: &Id, tid: &Id) -> bool {
-        (&self.pid, &self.tid) == (pid, tid)
-    }
-
-    fn hash(&self) -> u64 {
-        hash(&(&self.pid, &self.tid))
     }
 }
 

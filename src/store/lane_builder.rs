@@ -80,6 +80,10 @@ impl Waiting {
 pub(super) struct Pushed {
     /// Bytes that wait, more than before.
     pub waiting_bytes: usize,
+    /// Buckets of its pyramid, more or fewer than before: they may have been made wider.
+    pub buckets: isize,
+    /// Whether nothing waited before.
+    pub is_first: bool,
     /// Whether a block is full.
     pub is_block_full: bool,
 }
@@ -117,11 +121,6 @@ impl LaneBuilder {
         self.waiting.as_ref().map_or(0, |waiting| waiting.memory_bytes())
     }
 
-    /// Whether rows or blocks are not written yet, or room for them is held.
-    pub fn is_waiting(&self) -> bool {
-        self.waiting.is_some()
-    }
-
     /// Buckets of its pyramid so far.
     pub fn buckets(&self) -> usize {
         self.overview.as_ref().map_or(0, |overview| overview.buckets())
@@ -147,19 +146,20 @@ impl LaneBuilder {
         self.start_ns = self.start_ns.min(row.start_ns);
         let dur_ns = if self.kind == LaneKind::Spans { row.value } else { 0 };
         self.end_ns = self.end_ns.max(row.start_ns.saturating_add_unsigned(dur_ns));
+        let mut buckets = 0;
         if let Some(overview) = &mut self.overview {
+            let before = overview.buckets();
             overview.push(&span(&row), buckets_max);
+            buckets = overview.buckets().wrapping_sub(before).cast_signed();
         }
-        let mut waiting_bytes = 0;
-        let waiting = self.waiting.get_or_insert_with(|| {
-            waiting_bytes += size_of::<Waiting>();
-            Box::default()
-        });
+        let is_first = self.waiting.is_none();
+        let mut waiting_bytes = if is_first { size_of::<Waiting>() } else { 0 };
+        let waiting = self.waiting.get_or_insert_default();
         let capacity = waiting.rows.capacity();
         waiting.rows.push(row);
         // A lane keeps the room that it has grown to: a million busy lanes would hold 2 GiB that nobody counts.
         waiting_bytes += (waiting.rows.capacity() - capacity) * size_of::<Row>();
-        Pushed { waiting_bytes, is_block_full: waiting.rows.len() == BLOCK_ROWS }
+        Pushed { waiting_bytes, buckets, is_first, is_block_full: waiting.rows.len() == BLOCK_ROWS }
     }
 
     /// Packs the rows that wait as one block, and says how many blocks wait then.

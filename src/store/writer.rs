@@ -84,13 +84,11 @@ impl StoreWriter {
     /// What the system says to a write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
-        if !builder.is_waiting() {
+        let pushed = builder.push(row, self.buckets_max);
+        if pushed.is_first {
             self.waiting.push(lane);
         }
-        let buckets = builder.buckets();
-        let pushed = builder.push(row, self.buckets_max);
-        // It may also have made its buckets wider.
-        self.buckets = self.buckets + builder.buckets() - buckets;
+        self.buckets = self.buckets.wrapping_add_signed(pushed.buckets);
         self.held_bytes += pushed.waiting_bytes;
         if pushed.is_block_full {
             let waiting_before = builder.waiting_bytes();
