@@ -137,7 +137,7 @@ impl TimelinePicture {
     /// Draws it, however long that takes.
     ///
     /// # Errors
-    /// What is missing to draw, or that the sorted store is damaged.
+    /// A missing graphics driver, or a damaged store.
     pub fn draw(self) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale } = self;
         let gpu = Gpu::headless()?;

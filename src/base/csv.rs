@@ -25,7 +25,7 @@ impl Cells {
     /// Writes `text` as one cell, in quotes if a reader would else split or join it. Numbers need none of this.
     ///
     /// # Errors
-    /// What `out` reports.
+    /// Errors of `out`.
     pub fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
         // Before the escapes: they would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);

@@ -50,7 +50,7 @@ fn escaped_if(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 /// Writes `value` as JSON that a terminal shows as it is. A reader of JSON gets the same text back.
 ///
 /// # Errors
-/// What `out` reports, or a value that JSON cannot hold.
+/// Errors of `out`, or a value that JSON cannot hold.
 pub fn write_json<T: Serialize + ?Sized>(out: impl io::Write, value: &T) -> io::Result<()> {
     Ok(value.serialize(&mut Serializer::with_formatter(out, EscapedJson))?)
 }

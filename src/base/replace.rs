@@ -20,13 +20,13 @@ impl Replacement {
     /// Begins a file that is to be at `path`; at the end of a link, where the link leads.
     ///
     /// # Errors
-    /// What the system says, such as that the folder is not there or cannot be written.
+    /// I/O errors, such as a folder that is missing or cannot be written.
     pub fn begin(path: &Path) -> io::Result<Self> {
         let target = files::link_target(path)?;
         let folder = files::folder_of(&target);
         sweep(folder);
         let replaced = fs::metadata(&target).ok().filter(fs::Metadata::is_file);
-        // What others could not read before, they cannot read while it is written either.
+        // Users who could not read the old file cannot read the new one while it is written either.
         let access = if replaced.is_some() { Access::Private } else { Access::Usual };
         let temporary = Temporary::file(folder, access)?;
         if let Some(replaced) = replaced {
@@ -46,7 +46,7 @@ impl Replacement {
     /// Gives the file its name. The caller has made its content durable, if that is wanted.
     ///
     /// # Errors
-    /// What the system says; then the file that was there is still there.
+    /// I/O errors; the old file is then still there.
     pub fn publish(self, disk: &dyn Disk) -> io::Result<()> {
         let Self { temporary, target } = self;
         temporary.publish(|from| disk.rename(from, &target))?;
@@ -59,7 +59,7 @@ impl Replacement {
 /// Writes a small file: whole or not at all.
 ///
 /// # Errors
-/// What the system says; then the file that was there is still there.
+/// I/O errors; the old file is then still there.
 pub fn write(path: &Path, bytes: &[u8], disk: &dyn Disk) -> io::Result<()> {
     let replacement = Replacement::begin(path)?;
     disk.write_all_at(&replacement.file()?, bytes, 0)?;

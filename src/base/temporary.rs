@@ -26,7 +26,7 @@ const UNUSED_DIGITS: &str = "0000000000";
 pub enum Access {
     /// This user alone.
     Private,
-    /// Whoever may read a new file of this user.
+    /// The users who may read a new file of this user.
     Usual,
 }
 
@@ -50,7 +50,7 @@ impl Temporary {
     /// An empty file in `folder`, open for reading and writing.
     ///
     /// # Errors
-    /// What the system says, such as that the folder cannot be written.
+    /// I/O errors, such as a folder that cannot be written.
     pub fn file(folder: &Path, access: Access) -> io::Result<Self> {
         Self::named(folder, |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id()), access)
     }
@@ -216,7 +216,7 @@ impl Scratch {
     /// An empty file in `folder`.
     ///
     /// # Errors
-    /// What the system says, such as that the folder cannot be written.
+    /// I/O errors, such as a folder that cannot be written.
     pub fn new(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         if let Some(path) = files::path_of_open(&file) {
@@ -231,7 +231,7 @@ impl Scratch {
         &mut self.file
     }
 
-    /// What it can be opened by, as long as this lives.
+    /// A path that opens it, as long as this lives.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.path

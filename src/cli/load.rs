@@ -46,7 +46,7 @@ pub fn starting_over(
     };
     let Some((store, is_streamed)) = error.damaged_store() else { return Err(error) };
     let forgotten = Cache::forget(store);
-    // What came through a pipe is gone.
+    // The bytes of a pipe are gone.
     if is_streamed || sources.files().iter().any(|file| is_read_once(&file.path)) {
         return Err(error);
     }

@@ -48,7 +48,7 @@ pub fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
 /// Writes the parser's answer to words that it does not take as a command: help, the version or an error.
 ///
 /// # Errors
-/// What the system says to the write.
+/// I/O errors of the write.
 pub fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
     if !words.iter().any(has_control) {
         return answer.print(); // in colours, where there are some

@@ -34,7 +34,7 @@ pub struct OutputFile {
 struct Counted {
     file: File,
     bytes: u64,
-    /// What is being written, where it may turn out to be damaged.
+    /// The store that is being written, where it may turn out to be damaged.
     guarded: Option<Snapshot>,
 }
 

@@ -21,7 +21,7 @@ const BLOCKS_AHEAD: usize = 8;
 /// A gzip of a zstd is a habit; a third layer is an accident or an attack.
 const LAYERS_MAX: usize = 2;
 
-/// What compressed data may unpack to whatever they are, and times their own length. One layer of gzip reaches 1,032 at
+/// The most that compressed data may unpack to, in bytes and in multiples of their own length. One layer of gzip reaches 1,032 at
 /// most; two reach a million, which only an attack needs.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 const UNPACKED_RATIO_MAX: u64 = 4096;

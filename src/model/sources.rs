@@ -115,7 +115,7 @@ fn base(file: &SourceFile) -> Option<Cow<'_, str>> {
     file.path.file_name().map(OsStr::to_string_lossy)
 }
 
-/// What files are called, those that are alone with their base by that; in time linear in their number.
+/// The names of files: the last part of a path where it is unique. Linear in their number.
 fn names_of(files: &[SourceFile], is_alone: impl Fn(&SourceFile) -> bool) -> Vec<Arc<str>> {
     let (mut taken, mut numbers) = (FxHashSet::<Arc<str>>::default(), FxHashMap::<Arc<str>, u64>::default());
     let mut name = |file: &SourceFile| {

@@ -58,7 +58,7 @@ impl AppendFile {
     /// Appends `bytes` right after those before.
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// I/O errors of the write, such as a full disk.
     pub fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;

@@ -169,7 +169,7 @@ impl LaneBuilder {
         waiting.extent.blocks()
     }
 
-    /// Whether so many blocks should be written. Each extent is twice the one before: small lanes show early, and large ones
+    /// Whether this number of blocks makes an extent. Each extent is twice the one before: small lanes show early, and large ones
     /// soon write full extents.
     pub fn is_extent_full(&self, blocks: usize) -> bool {
         let doubled = 1usize.checked_shl(self.extents.count() as u32).unwrap_or(EXTENT_BLOCKS);
@@ -237,7 +237,7 @@ impl LaneBuilder {
     /// wait.
     ///
     /// # Errors
-    /// What the system says to a read.
+    /// I/O errors of a read.
     pub fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
         let mut overview = Box::<OverviewBuilder>::default();
         let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());

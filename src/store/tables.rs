@@ -25,7 +25,7 @@ const BUFFER_BYTES: usize = 1 << 16;
 /// Writes all sections. Nothing may wait in the lanes.
 ///
 /// # Errors
-/// What the system says to a write, such as a full disk.
+/// I/O errors of a write, such as a full disk.
 pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[SectionRecord; SECTIONS]> {
     let order = order(&writer.lanes);
     let StoreWriter { lanes, extents: log, details, file, .. } = writer;
@@ -71,7 +71,7 @@ pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[Sectio
 /// The store as it is written so far.
 ///
 /// # Errors
-/// What the system says to another map.
+/// I/O errors of another map.
 pub(super) fn preview(writer: &StoreWriter, meta: Meta) -> io::Result<Store> {
     let map = Mapped::of_store(writer.file.file(), Path::new("a store that is being made"))?;
     let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));

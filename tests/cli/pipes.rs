@@ -163,7 +163,7 @@ fn a_capture_that_is_also_stdout_is_not_written_into() {
 #[test]
 #[cfg(target_os = "linux")]
 fn a_file_without_a_length_is_read_to_its_end() {
-    // What the system says of this very process: its first word is the capture.
+    // The status of this very process: its first word is the capture.
     use std::os::unix::process::CommandExt;
     let mut reader = command(&["spans", "--no-cache", "/proc/self/cmdline"]);
     let answer =

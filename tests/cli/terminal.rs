@@ -65,7 +65,7 @@ fn quoted(word: &str) -> String {
     format!("'{}'", word.replace('\'', r"'\''"))
 }
 
-/// What a command puts on a terminal, stdout and stderr together, and its status. The terminal changes no byte.
+/// The output of a command on a terminal, stdout and stderr together, and its status. The terminal changes no byte.
 fn on_terminal(words: &[&str]) -> (i32, String) {
     let program = [env!("CARGO_BIN_EXE_longspan")].into_iter().chain(words.iter().copied());
     let line: Vec<String> = program.map(quoted).collect();
@@ -80,7 +80,7 @@ fn on_terminal(words: &[&str]) -> (i32, String) {
     (output.status.code().unwrap_or(-1), String::from_utf8(output.stdout).expect("the program writes UTF-8"))
 }
 
-/// What a terminal would obey, as code points.
+/// Code points that a terminal would obey.
 fn controls(shown: &str) -> Vec<String> {
     shown.chars().filter(|&letter| letter != '\n' && is_control(letter)).map(|letter| format!("{letter:?}")).collect()
 }

@@ -44,7 +44,7 @@ fn write_gz_gz(path: &Path, parts: &[(&[u8], u64)]) {
     inner.finish().and_then(flate2::write::GzEncoder::finish).expect("written");
 }
 
-/// What `info --json` says under 1 GiB of addresses and little memory.
+/// The answer of `info --json` under 1 GiB of addresses and little memory.
 #[track_caller]
 fn info(path: &Path) -> Value {
     let words = ["info", "--json", "--no-cache", "--memory", "64MiB", "--threads", "2"];

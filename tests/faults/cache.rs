@@ -133,7 +133,7 @@ fn a_folder_of_another_user_is_refused_and_said_and_done_without() {
     let (capture, mut cache) = (native_capture(folder.path(), 2000), folder.path().join("cache"));
     fs::create_dir(&cache).expect("made");
     if std::os::unix::fs::chown(&cache, Some(12345), None).is_err() {
-        // Whoever may not give folders away owns none of the system's.
+        // A user who may not give folders away owns none of the system's.
         cache = "/usr".into();
     }
     let before = files(&cache);

@@ -13,7 +13,7 @@ use crate::harness::{folder, limited};
 
 const MIB: u64 = 1 << 20;
 
-/// What a load may hold beside its budget: the program itself, its stacks, and blocks of the formats.
+/// The memory of a load beside its budget: the program itself, its stacks, and blocks of the formats.
 const BESIDE_BYTES: u64 = 64 * MIB;
 /// For each name, track, lane, stack, file and process.
 const ROW_BYTES: u64 = 128;

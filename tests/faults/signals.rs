@@ -23,7 +23,7 @@ fn send(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("a child");
 }
 
-/// What lies in a folder but whole stores and what the test itself has put there, by name.
+/// The names in a folder without whole stores and the files of the test itself.
 fn leftovers(folder: &Path) -> Vec<String> {
     let names = files(folder).into_iter().map(|path| path.file_name().expect("named").to_string_lossy().into_owned());
     names.filter(|name| name.starts_with('.') || name.ends_with(".building")).collect()

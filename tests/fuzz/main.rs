@@ -76,7 +76,7 @@ fn keep(target: &Target, input: &[u8]) -> PathBuf {
 #[cfg(target_os = "linux")]
 const RESIDENT_KIB_MAX: u64 = 2 << 20;
 
-/// What this process has had resident at most.
+/// The peak of resident memory of this process.
 #[cfg(target_os = "linux")]
 fn resident_kib_max() -> u64 {
     let status = std::fs::read_to_string("/proc/self/status").expect("a process");

@@ -127,7 +127,7 @@ fn what_is_pasted_beyond_64_kib_is_left_out_of_a_field_and_that_is_said() {
     assert_eq!(desk.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
     let field = desk.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
     assert_eq!(field, Some(64 * 1024));
-    // What is typed over it is taken again.
+    // Text that is typed over it is taken again.
     desk.press(Modifiers::COMMAND, Key::A);
     desk.type_text("write");
     desk.until("the hits", |desk| desk.says("Label: 2 hits"));

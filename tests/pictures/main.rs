@@ -39,7 +39,7 @@ const LEVELS_MAX: u8 = 12;
 /// Pixels of a million that may differ by more: a line of text that moved by one pixel is some thousand.
 const DIFFERENT_PPM_MAX: usize = 300;
 
-/// What chooses another driver or other fonts than those that the pictures were drawn with.
+/// Variables that choose another driver or other fonts than those of the kept pictures.
 const CHOICES: [&str; 7] = ["WGPU_", "VK_", "LIBGL_", "MESA_", "GALLIUM_", "__EGL_", "FONTCONFIG_"];
 
 /// Runs a test once more without what chooses drivers, if the environment has any of that; returns whether it did.

@@ -370,7 +370,7 @@ pub fn isolated(program: &str, folder: &Path) -> Command {
     command
 }
 
-/// What tells Vulkan of its driver in software.
+/// The files that tell Vulkan of its driver in software.
 fn software_driver() -> Option<PathBuf> {
     let folders = ["/usr/share/vulkan/icd.d", "/usr/local/share/vulkan/icd.d", "/etc/vulkan/icd.d"];
     let entries = folders.iter().filter_map(|folder| std::fs::read_dir(folder).ok()).flatten().flatten();

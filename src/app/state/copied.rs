@@ -43,7 +43,7 @@ impl App {
     }
 }
 
-/// What a pasted text names.
+/// The files that a pasted text names.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pasted {
     /// How many lines it has that are not blank.
@@ -74,7 +74,7 @@ impl Pasted {
 /// Paths that are to be opened together: files, or what may be one, and folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Chosen {
-    /// What may be files.
+    /// Paths that may be files.
     pub files: Vec<PathBuf>,
     /// Folders, which are left out where there are files.
     pub folders: Vec<PathBuf>,

@@ -87,7 +87,7 @@ impl Latest {
     /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
     pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
         let latest = self.tracks.get(&track)?;
-        // What has ended contains nothing.
+        // A span that has ended contains nothing.
         let parent = latest.ends.deepest(depth.into(), end_ns.max(start_ns.checked_add(1)?))?;
         latest.spans[parent].map(|span| span.id)
     }

@@ -28,11 +28,11 @@ pub(super) enum Step {
     End,
     /// There is no valid header at this offset, and no mark to go on from.
     Damaged { offset: u64 },
-    /// What the entry at this offset claims to hold is more than the archive may unpack to.
+    /// The entry at this offset claims to hold more than the archive may unpack to.
     OverLimit { offset: u64 },
 }
 
-/// What a header says.
+/// The fields of a header.
 pub(super) struct Entry {
     pub(super) name: MemberName,
     /// Where its header is.
@@ -60,7 +60,7 @@ pub(super) struct Walk<R> {
     next: u64,
 }
 
-/// What one or more records say of the file that follows them.
+/// The records before a file that describe it.
 #[derive(Default)]
 struct Described {
     name: Option<MemberName>,
@@ -256,7 +256,7 @@ mod tests {
 
     use super::*;
 
-    /// What a walk says of each entry: its name, its size and its content.
+    /// The name, the size and the content of each entry of a walk.
     fn walked(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
         let (mut walk, mut allowance) = (Walk::new(archive), Allowance { left_bytes: 1 << 30 });
         let mut entries = Vec::new();

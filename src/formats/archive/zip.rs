@@ -16,7 +16,7 @@ const END_BYTES: usize = 22;
 /// The longest end record.
 const END_BYTES_MAX: u64 = END_BYTES as u64 + u16::MAX as u64;
 
-/// What points to the end record with 64-bit numbers, just before the end record.
+/// The locator of the 64-bit end record, just before the end record.
 const LOCATOR_BYTES: u64 = 20;
 
 const LARGE_END_BYTES: usize = 56;
@@ -65,7 +65,7 @@ impl Directory {
     /// Finds the list of files. `None`: there is none.
     ///
     /// # Errors
-    /// What the system says to a read.
+    /// I/O errors of a read.
     pub(super) fn find(file: &File) -> io::Result<Option<Self>> {
         let file_bytes = file.metadata()?.len();
         let tail_start = file_bytes.saturating_sub(END_BYTES_MAX);
@@ -128,7 +128,7 @@ impl Entries<'_> {
     /// The next line of the list. `None`: there is none, or it is damaged.
     ///
     /// # Errors
-    /// What the system says to a read.
+    /// I/O errors of a read.
     pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
         let mut fixed = [0; ENTRY_BYTES];
         if !self.take(&mut fixed)? || !fixed.starts_with(ENTRY) {
@@ -331,7 +331,7 @@ mod tests {
             damaged[at.index(whole.len())] = byte;
             let expected = listed(&whole).expect("an archive");
             for (_, content) in listed(&damaged).unwrap_or_default() {
-                // What was read is one of the files, or empty.
+                // The bytes that were read are one of the files, or none.
                 let is_known = |content: &Vec<u8>| expected.iter().any(|(_, whole)| whole.as_ref() == Some(content));
                 prop_assert!(content.is_none_or(|content| content.is_empty() || is_known(&content)));
             }

@@ -1,4 +1,4 @@
-//! What is kept of a timeline: any bytes that are a state of some trace can be restored on another one, whatever tracks, times
+//! The kept state of a timeline: any bytes that are a state of some trace can be restored on another one, whatever tracks, times
 //! and marks they name. What is then kept is read again as it was.
 
 use std::sync::LazyLock;

@@ -1,4 +1,4 @@
-//! What a desktop sees of the window: the name by which it finds the desktop entry, and an icon.
+//! The window as a desktop sees it: the name by which it finds the desktop entry, and an icon.
 
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
 

@@ -29,7 +29,7 @@ const SIZE: (usize, usize) = (1280, 800);
 const SETTINGS: &str =
     "output HEADLESS-1 mode 1280x800\nxwayland disable\ndefault_border none\nfocus_follows_mouse no\n";
 
-/// What a test of Wayland needs, each with the package of Debian that has it.
+/// The programs of a Wayland test, each with the package of Debian that has it.
 const TOOLS: &[(&str, &str)] = &[
     ("sway", "sway"),
     ("swaymsg", "sway"),
@@ -127,7 +127,7 @@ impl Sway {
         client
     }
 
-    /// What a tool says.
+    /// The output of a tool.
     pub fn tool(&self, name: &str, words: &[&str]) -> String {
         String::from_utf8_lossy(&self.output(name, words).stdout).into_owned()
     }
@@ -140,7 +140,7 @@ impl Sway {
         self.tool("swaymsg", words)
     }
 
-    /// What is on the output.
+    /// A picture of the output.
     pub fn look(&self) -> Picture {
         let taken = self.output("grim", &["-t", "ppm", "-"]);
         Picture::of_ppm(&taken.stdout).expect("grim takes a picture of the output")
@@ -193,7 +193,7 @@ impl Client<'_> {
         }
     }
 
-    /// What the compositor knows of windows, as JSON.
+    /// The windows that the compositor knows, as JSON.
     pub fn tree(&self) -> String {
         self.sway.swaymsg(&["-t", "get_tree", "--raw"])
     }
