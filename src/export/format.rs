@@ -47,7 +47,7 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
 /// The endings of compressed files. Only Chrome JSON is written compressed.
 const PACKED: &[&str] = &["gz", "zst"];
 
-/// [`ENDINGS`], for messages.
+/// All endings, for messages.
 pub const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
 
 /// The name of a compressed file of a format that is not written compressed.

@@ -5,7 +5,7 @@
 //!
 //! The slow answer is a scan over all open spans. A list in order of lanes gives it at once where spans nest, at any
 //! depth, and after a short scan where only a few are open. A question that would scan more than `FEW` spans turns the
-//! list into an index ([`lane_index`](super::lane_index)), which answers in O(log n), until few spans are open again.
+//! list into an index (`lane_index`), which answers in O(log n), until few spans are open again.
 
 use smallvec::SmallVec;
 
