@@ -10,12 +10,14 @@ use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
 /// Whether a terminal or a text layout obeys `letter` instead of showing it: C0, DEL, C1, line and paragraph separators,
-/// bidirectional controls and other invisible formatting characters.
+/// bidirectional controls and other invisible formatting characters. The joiners U+200C and U+200D are letters to Persian,
+/// to scripts of India and to emoji, and move nothing.
 #[must_use]
 pub fn is_control(letter: char) -> bool {
     letter.is_control()
         || matches!(letter,
-            '\u{061c}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}' | '\u{feff}')
+            '\u{061c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2060}'..='\u{206f}'
+            | '\u{feff}')
 }
 
 /// `text` on one line, with an escape for each control character.
@@ -112,6 +114,13 @@ mod tests {
             escaped("\u{1b}]52;c;\u{7}\u{9b}a\r\n\tb\u{202e}"),
             "\\u{1b}]52;c;\\u{7}\\u{9b}a\\r\\n\\tb\\u{202e}"
         );
+    }
+
+    #[test]
+    fn words_and_emoji_that_need_joiners_are_shown_as_they_are() {
+        for text in ["\u{645}\u{6cc}\u{200c}\u{62e}\u{648}", "\u{1f469}\u{200d}\u{1f4bb}"] {
+            assert!(matches!(escaped(text), Cow::Borrowed(_)), "{text}");
+        }
     }
 
     #[test]
