@@ -7,9 +7,9 @@ use std::hint::black_box;
 use std::ops::Range;
 use std::time::Instant;
 
-use longspan::store::Row;
-use longspan::store::block::{BLOCK_ROWS, Block, encode};
-use longspan::store::iforest::{self, LongestNs};
+use longspan::facade::store::Row;
+use longspan::facade::store::block::{BLOCK_ROWS, Block, encode};
+use longspan::facade::store::iforest::{self, LongestNs};
 
 /// One leaf a block of 64 spans: those of a lane of 64 million spans.
 const LEAVES: usize = 1_000_000;

@@ -6,9 +6,9 @@ use std::hint::black_box;
 use std::sync::OnceLock;
 use std::time::Instant;
 
-use longspan::formats::native::columns;
-use longspan::model::{Chunk, Event};
-use longspan::synth::{Synth, SynthOptions};
+use longspan::facade::formats::native::columns;
+use longspan::facade::model::{Chunk, Event};
+use longspan::facade::synth::{Synth, SynthOptions};
 
 /// Enough chunks that they do not stay in the cache, few enough that a run takes seconds.
 const SPANS: u64 = 4_000_000;

@@ -8,13 +8,13 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use longspan::base::budget::Budget;
-use longspan::ingest::heads::{HeadTable, OpenRun, Origin};
-use longspan::ingest::nest::Nester;
-use longspan::model::{
+use longspan::facade::base::budget::Budget;
+use longspan::facade::ingest::heads::{HeadTable, OpenRun, Origin};
+use longspan::facade::ingest::nest::Nester;
+use longspan::facade::model::{
     Chunk, Event, EventFlags, EventKind, Id, NameIdx, Names, Registry, TrackIdx, TrackKey, TrackKind,
 };
-use longspan::store::StoreWriter;
+use longspan::facade::store::StoreWriter;
 
 const EVENTS: u64 = 10_000_000;
 const CHUNK_EVENTS: u64 = 1 << 16;

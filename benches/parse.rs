@@ -9,8 +9,8 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use longspan::formats::{BatchSink, ReadContext, ReadError, Reader, detect};
-use longspan::model::Batch;
+use longspan::facade::formats::{BatchSink, ReadContext, ReadError, Reader, detect};
+use longspan::facade::model::Batch;
 use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 
 /// Small enough for the page cache of any machine, large enough to last some seconds.

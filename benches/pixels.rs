@@ -9,9 +9,9 @@ use std::hint::black_box;
 use std::io;
 use std::time::Instant;
 
-use longspan::query::cursor::LaneCursor;
-use longspan::query::{Buckets, Cell, Snapshot, pixels};
-use longspan::store::LaneIdx;
+use longspan::facade::query::cursor::LaneCursor;
+use longspan::facade::query::{Buckets, Cell, Snapshot, pixels};
+use longspan::facade::store::LaneIdx;
 use support::{Random, lanes_of_spans};
 
 const SPANS: u64 = 2_000_000;

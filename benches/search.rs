@@ -7,17 +7,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::model::{Id, Names, Registry, TrackKey, TrackKind};
-use longspan::query::aggregate::{GrowingTotals, aggregate};
-use longspan::query::filter::Filter;
-use longspan::query::longest::longest;
-use longspan::query::matcher::Matcher;
-use longspan::query::scan::Scope;
-use longspan::query::search::search;
-use longspan::query::{Buckets, Snapshot, filtered, stacks};
-use longspan::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::model::{Id, Names, Registry, TrackKey, TrackKind};
+use longspan::facade::query::aggregate::{GrowingTotals, aggregate};
+use longspan::facade::query::filter::Filter;
+use longspan::facade::query::longest::longest;
+use longspan::facade::query::matcher::Matcher;
+use longspan::facade::query::scan::Scope;
+use longspan::facade::query::search::search;
+use longspan::facade::query::{Buckets, Snapshot, filtered, stacks};
+use longspan::facade::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
 const SPANS: u64 = 4_000_000;
 const LANES: u64 = 16;

@@ -9,17 +9,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use longspan::base::budget::Budget;
-use longspan::base::cancel::Cancel;
-use longspan::formats::native::columns;
-use longspan::formats::{ChunkHead, ChunkSource, ReadError};
-use longspan::ingest::heads::{HeadTable, OpenRun, Origin, Stretch};
-use longspan::ingest::merge::{MergeContext, merge};
-use longspan::ingest::nest::Nester;
-use longspan::ingest::spill::{BLOCK_EVENTS, SpillFile, SpilledRun};
-use longspan::model::{Chunk, Losses, Registry};
-use longspan::store::{Meta, StoreWriter};
-use longspan::synth::{Synth, SynthOptions};
+use longspan::facade::base::budget::Budget;
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::formats::native::columns;
+use longspan::facade::formats::{ChunkHead, ChunkSource, ReadError};
+use longspan::facade::ingest::heads::{HeadTable, OpenRun, Origin, Stretch};
+use longspan::facade::ingest::merge::{MergeContext, merge};
+use longspan::facade::ingest::nest::Nester;
+use longspan::facade::ingest::spill::{BLOCK_EVENTS, SpillFile, SpilledRun};
+use longspan::facade::model::{Chunk, Losses, Registry};
+use longspan::facade::store::{Meta, StoreWriter};
+use longspan::facade::synth::{Synth, SynthOptions};
 use rayon::prelude::*;
 
 const SPANS: u64 = 2_000_000;

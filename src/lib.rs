@@ -52,19 +52,27 @@
 //! - **No geometry in the renderer or the panels.** It is in [`scene`], tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
+#![cfg_attr(
+    not(feature = "window"),
+    expect(dead_code, unreachable_pub, unused_imports, reason = "only the window uses the rest")
+)]
+
 #[cfg(feature = "window")]
-pub mod app;
-pub mod base;
-pub mod cli;
-pub mod export;
-pub mod formats;
-pub mod ingest;
-pub mod model;
-pub mod query;
+mod app;
+mod base;
+mod cli;
+mod export;
+pub mod facade;
+mod formats;
+mod ingest;
+mod model;
+mod query;
 #[cfg(feature = "window")]
-pub mod render;
-pub mod scene;
-pub mod store;
-pub mod synth;
+mod render;
+mod scene;
+mod store;
+mod synth;
 #[cfg(feature = "window")]
-pub mod ui;
+mod ui;
+
+pub use cli::run;

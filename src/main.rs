@@ -3,5 +3,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    longspan::cli::run(std::env::args_os())
+    longspan::run(std::env::args_os())
 }

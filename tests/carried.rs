@@ -4,17 +4,17 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::export::{ExportFormat, ExportOptions, export};
-use longspan::formats::native::wire::{ChunkKind, DirectoryEntry};
-use longspan::formats::native::write::NativeWriter;
-use longspan::ingest::{self, CachePolicy, LoadOptions, Loaded};
-use longspan::query::Snapshot;
-use longspan::query::rows::SortedRows;
-use longspan::store::details::DetailReader;
-use longspan::store::{DetailRef, LaneIdx, LaneKind, LoadStats, Summary};
-use longspan::synth::{Synth, SynthOptions, write};
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::export::{ExportFormat, ExportOptions, export};
+use longspan::facade::formats::native::wire::{ChunkKind, DirectoryEntry};
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::ingest::{self, CachePolicy, LoadOptions, Loaded};
+use longspan::facade::query::Snapshot;
+use longspan::facade::query::rows::SortedRows;
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, LoadStats, Summary};
+use longspan::facade::synth::{Synth, SynthOptions, write};
 
 const COMPACT: ExportFormat = ExportFormat::Native { compact: true };
 const CARRYING: ExportFormat = ExportFormat::Native { compact: false };
@@ -175,7 +175,7 @@ fn a_part_of_a_capture_and_a_capture_beside_others_carry_and_use_no_store() {
     export(&snapshot, &"/none".into(), &part, &options, &Cancel::default(), &Progress::default()).expect("exported");
     assert!(!used_store(&load(&part)));
     exported(&first, &whole, CARRYING);
-    let together = longspan::model::Sources::unmoved([whole.clone(), whole]);
+    let together = longspan::facade::model::Sources::unmoved([whole.clone(), whole]);
     let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
     let both = ingest::open(together, &options, &Cancel::default(), &Progress::default()).expect("opened");
     assert_eq!(both.store.meta().summary.spans, 2 * first.store.meta().summary.spans);

@@ -4,18 +4,18 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
-use longspan::ingest::{self, CachePolicy, LoadOptions};
-use longspan::model::args::Detail;
-use longspan::model::{Loss, NameIdx, Sources};
-use longspan::query::Snapshot;
-use longspan::query::rows::SortedRows;
-use longspan::store::details::DetailReader;
-use longspan::store::flow::FlowPoint;
-use longspan::store::{DetailRef, LaneIdx, LaneKind};
-use longspan::synth::{Synth, SynthOptions, write};
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
+use longspan::facade::ingest::{self, CachePolicy, LoadOptions};
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{Loss, NameIdx, Sources};
+use longspan::facade::query::Snapshot;
+use longspan::facade::query::rows::SortedRows;
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::flow::FlowPoint;
+use longspan::facade::store::{DetailRef, LaneIdx, LaneKind};
+use longspan::facade::synth::{Synth, SynthOptions, write};
 use proptest::prelude::*;
 use regex::Regex;
 
@@ -98,9 +98,9 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
                 // How many spans are around it, as for instants.
                 seen.depth = point.depth.map_or(0, |depth| depth + 1);
                 seen.kind = match point.role {
-                    longspan::store::flow::FlowRole::Start => "flow start",
-                    longspan::store::flow::FlowRole::Step => "flow step",
-                    longspan::store::flow::FlowRole::End => "flow end",
+                    longspan::facade::store::flow::FlowRole::Start => "flow start",
+                    longspan::facade::store::flow::FlowRole::Step => "flow step",
+                    longspan::facade::store::flow::FlowRole::End => "flow end",
                 };
             }
         }

@@ -6,20 +6,20 @@ use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
-use longspan::formats::native::write::NativeWriter;
-use longspan::ingest::{self, CachePolicy, LoadOptions};
-use longspan::model::args::Detail;
-use longspan::model::{
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::export::{ExportError, ExportFormat, ExportOptions, ExportReport, export};
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::ingest::{self, CachePolicy, LoadOptions};
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{
     Chunk, Event, EventFlags, EventKind, Id, Losses, NameIdx, Names, Registry, Stacks, TrackKey, TrackKind,
 };
-use longspan::query::Snapshot;
-use longspan::query::rows::SortedRows;
-use longspan::store::details::DetailReader;
-use longspan::store::{DetailRef, LaneIdx, LaneKind};
-use longspan::synth::{Synth, SynthOptions, write};
+use longspan::facade::query::Snapshot;
+use longspan::facade::query::rows::SortedRows;
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::{DetailRef, LaneIdx, LaneKind};
+use longspan::facade::synth::{Synth, SynthOptions, write};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use parquet::record::{Field, Row};
@@ -112,7 +112,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
             }
         }
         let process = &snapshot.tracks().processes[track.process.index()];
-        let is_thread = track.key.kind == longspan::model::TrackKind::Thread;
+        let is_thread = track.key.kind == longspan::facade::model::TrackKind::Thread;
         for (column, text) in [("process", &*process.name), (if is_thread { "thread" } else { "track" }, &*track.name)]
         {
             if !text.is_empty() {

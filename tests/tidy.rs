@@ -23,7 +23,14 @@ const IMPORTS: &[(&str, &[&str])] = &[
         "cli",
         &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app"],
     ),
-    ("main", &["cli"]),
+    (
+        "facade",
+        &[
+            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app",
+            "cli",
+        ],
+    ),
+    ("main", &["run"]),
     ("lib", &[]),
 ];
 

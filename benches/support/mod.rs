@@ -3,13 +3,13 @@
 use std::io;
 use std::sync::Arc;
 
-use longspan::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
-use longspan::query::Snapshot;
-use longspan::store::{LaneKind, Meta, Row, Store, StoreWriter};
+use longspan::facade::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::facade::query::Snapshot;
+use longspan::facade::store::{LaneKind, Meta, Row, Store, StoreWriter};
 
 /// `spans` spans on `lanes` lanes of one track, which follow each other with gaps, now and then a burst or a long one; and
 /// the last end.
-pub fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i64)> {
+pub(crate) fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i64)> {
     let mut registry = Registry::default();
     let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid: Id::None, name: Arc::default(), slot: 0 };
     registry.track(&key);
@@ -35,10 +35,10 @@ pub fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i64)> {
 }
 
 /// Numbers that look random and are the same in every run.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit.max(1)
     }

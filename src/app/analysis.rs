@@ -27,7 +27,7 @@ const TIME_PARTS: usize = 120;
 
 /// What is being asked.
 #[derive(Debug, Default)]
-pub struct Analysis {
+pub(super) struct Analysis {
     running: BTreeMap<Kind, Running>,
 }
 
@@ -48,7 +48,14 @@ impl Drop for Running {
 
 impl Analysis {
     /// Asks a question; one of the same kind that is not answered yet is given up.
-    pub fn ask(&mut self, id: TaskId, question: Question, snapshot: &Snapshot, hits: Option<&Hits>, wake: &Wake) {
+    pub(super) fn ask(
+        &mut self,
+        id: TaskId,
+        question: Question,
+        snapshot: &Snapshot,
+        hits: Option<&Hits>,
+        wake: &Wake,
+    ) {
         let kind = question.kind();
         let growing = (kind == Kind::Totals).then(Arc::<GrowingTotals>::default);
         let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
@@ -58,7 +65,14 @@ impl Analysis {
     }
 
     /// Asks what matches in view, unless that is being asked.
-    pub fn ask_pixels(&mut self, id: TaskId, matcher: Arc<Matcher>, asked: Asked, snapshot: &Snapshot, wake: &Wake) {
+    pub(super) fn ask_pixels(
+        &mut self,
+        id: TaskId,
+        matcher: Arc<Matcher>,
+        asked: Asked,
+        snapshot: &Snapshot,
+        wake: &Wake,
+    ) {
         if self.running.contains_key(&Kind::Pixels) {
             return;
         }
@@ -91,7 +105,7 @@ impl Analysis {
     }
 
     /// Whether the answer with this id is waited for; it is not any more.
-    pub fn is_awaited(&mut self, id: TaskId, kind: Kind) -> bool {
+    pub(super) fn is_awaited(&mut self, id: TaskId, kind: Kind) -> bool {
         let is_awaited = self.running.get(&kind).is_some_and(|running| running.id == id);
         if is_awaited {
             self.running.remove(&kind);
@@ -101,25 +115,25 @@ impl Analysis {
 
     /// How far the answer to a question of that kind is, while it is waited for.
     #[must_use]
-    pub fn progress(&self, kind: Kind) -> Option<&Progress> {
+    pub(super) fn progress(&self, kind: Kind) -> Option<&Progress> {
         self.running.get(&kind).map(|running| &running.progress)
     }
 
     /// The totals so far, while they are added up.
     #[must_use]
-    pub fn totals_so_far(&self) -> Option<Answer> {
+    pub(super) fn totals_so_far(&self) -> Option<Answer> {
         let growing = self.running.get(&Kind::Totals)?.growing.as_ref()?;
         Some(Answer::Totals { totals: Arc::new(growing.so_far()), is_whole: false })
     }
 
     /// Whether anything is being asked, so that the window must look again.
     #[must_use]
-    pub fn is_busy(&self) -> bool {
+    pub(super) fn is_busy(&self) -> bool {
         !self.running.is_empty()
     }
 
     /// Gives up the questions of a kind.
-    pub fn stop(&mut self, kind: Kind) {
+    pub(super) fn stop(&mut self, kind: Kind) {
         self.running.remove(&kind);
     }
 }

@@ -10,15 +10,15 @@ use crate::ui::details::Details;
 use crate::ui::timeline::Timeline;
 
 /// A capture that is open.
-pub struct OpenCapture {
+pub(super) struct OpenCapture {
     /// What it was loaded from.
-    pub sources: Sources,
-    pub timeline: Timeline,
-    pub details: Option<Details>,
+    pub(crate) sources: Sources,
+    pub(crate) timeline: Timeline,
+    pub(crate) details: Option<Details>,
     /// Whether the load that runs will show more of it.
-    pub grows: bool,
+    pub(crate) grows: bool,
     /// Whether it is sorted again, because its store was damaged: once and not for ever.
-    pub is_mended: bool,
+    pub(crate) is_mended: bool,
     /// Tells the answers about this capture from those about another.
     id: TaskId,
     /// Stops the look at the whole.
@@ -29,23 +29,23 @@ pub struct OpenCapture {
 
 impl OpenCapture {
     /// A capture with its first look at the whole; a preview is looked at when it is no more than that.
-    pub fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
+    pub(super) fn new(id: TaskId, sources: Sources, timeline: Timeline, grows: bool, wake: &Wake) -> Self {
         let surveying = (!grows).then(|| tasks::survey(id, timeline.snapshot().clone(), wake));
         Self { sources, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
     }
 
     /// What it is called.
-    pub fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         self.sources.title()
     }
 
     /// Whether it was sorted to its end. A load that was stopped or failed leaves what it had sorted.
-    pub fn is_whole(&self) -> bool {
+    pub(super) fn is_whole(&self) -> bool {
         self.timeline.snapshot().summary().sorted_to_ns.is_none()
     }
 
     /// Looks up the selected row if another one is selected than before.
-    pub fn look_up_selected(&mut self, wake: &Wake) {
+    pub(super) fn look_up_selected(&mut self, wake: &Wake) {
         let selected = self.timeline.selected();
         if self.details.as_ref().map(Details::row) == selected {
             return;
@@ -58,14 +58,14 @@ impl OpenCapture {
     }
 
     /// Takes a look at the whole, if it is at this capture.
-    pub fn take_survey(&mut self, of: TaskId, survey: Arc<Survey>) {
+    pub(super) fn take_survey(&mut self, of: TaskId, survey: Arc<Survey>) {
         if of == self.id {
             self.timeline.set_survey(survey);
         }
     }
 
     /// Takes the flows of a row, if it is one of this capture.
-    pub fn take_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
+    pub(super) fn take_flows(&mut self, of: TaskId, row: crate::store::lane::RowIdx, flows: Arc<FlowChain>) {
         if of != self.id {
             return;
         }

@@ -15,7 +15,7 @@ use crate::synth::{Synth, SynthOptions};
 ///
 /// # Errors
 /// A sentence that names the file.
-pub fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
+pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
     let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo capture: {error}"))?;
     let path = demo_path(&folder);
     if path.is_file() {
@@ -44,12 +44,12 @@ fn private_folder(folder: &Path) -> io::Result<PathBuf> {
 
 /// The demo capture in `folder`, generated or not. The version is in its name: another version may generate another.
 #[must_use]
-pub fn demo_path(folder: &Path) -> PathBuf {
+pub(crate) fn demo_path(folder: &Path) -> PathBuf {
     folder.join(concat!("demo-", env!("CARGO_PKG_VERSION"), ".longspan"))
 }
 
 /// Where the demo capture is kept: the user's cache folder, or else the temporary one.
 #[must_use]
-pub fn demo_folder() -> PathBuf {
+pub(crate) fn demo_folder() -> PathBuf {
     dirs::cache_dir().map_or_else(std::env::temp_dir, |cache| cache.join("longspan"))
 }

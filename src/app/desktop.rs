@@ -8,14 +8,14 @@ use crate::scene::color::Shade;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wishes {
     /// Dark or light.
-    pub shade: Option<Shade>,
+    pub(crate) shade: Option<Shade>,
     /// Whether nothing is to move by itself.
-    pub reduces_motion: bool,
+    pub(crate) reduces_motion: bool,
 }
 
 /// Asks the desktop once; takes a second at most.
 #[must_use]
-pub fn wishes() -> Wishes {
+pub(crate) fn wishes() -> Wishes {
     #[cfg(target_os = "linux")]
     return portal::wishes(zbus::connection::Builder::session());
     #[cfg(not(target_os = "linux"))]
@@ -24,7 +24,7 @@ pub fn wishes() -> Wishes {
 
 /// Tells `tell` what is asked of the desktop, and again when that changes; does not return while the desktop is there, so the
 /// window has a thread for it.
-pub fn watch(tell: impl FnMut(Wishes)) {
+pub(crate) fn watch(tell: impl FnMut(Wishes)) {
     #[cfg(target_os = "linux")]
     portal::watch(zbus::connection::Builder::session(), tell);
     #[cfg(not(target_os = "linux"))]
@@ -59,7 +59,7 @@ mod portal {
     const GNOME: &str = "org.gnome.desktop.interface";
 
     /// Asks the desktop behind a bus once.
-    pub fn wishes(bus: zbus::Result<Builder<'_>>) -> Wishes {
+    pub(super) fn wishes(bus: zbus::Result<Builder<'_>>) -> Wishes {
         pollster::block_on(async {
             match connect(bus).await {
                 Ok(connection) => asked(&connection).await.unwrap_or_default(),
@@ -69,7 +69,7 @@ mod portal {
     }
 
     /// Tells what the desktop behind a bus asks for, and again when that changes, until the bus is gone.
-    pub fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(Wishes)) {
+    pub(super) fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(Wishes)) {
         pollster::block_on(async {
             let Ok(connection) = connect(bus).await else {
                 tell(Wishes::default());

@@ -26,7 +26,7 @@ const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);
 ///
 /// The dialog library reports a missing portal, a missing session bus and a press of Cancel alike, as no file; they are told
 /// apart by the time that it took.
-pub fn choose(
+pub(crate) fn choose(
     window: &winit::window::Window,
     purpose: Purpose,
     suggested_name: &str,

@@ -8,7 +8,7 @@ use super::AppError;
 ///
 /// # Errors
 /// [`AppError::NoWindow`] if no display answers.
-pub fn event_loop<T: 'static>() -> Result<EventLoop<T>, AppError> {
+pub(super) fn event_loop<T: 'static>() -> Result<EventLoop<T>, AppError> {
     let mut builder = EventLoop::with_user_event();
     #[cfg(target_os = "linux")]
     let refused = linux::prefer_display_that_answers(&mut builder)?;
@@ -28,7 +28,7 @@ pub(super) fn reason_of(error: &dyn std::fmt::Display) -> String {
 
 /// Whether the display hands dropped files to the window. The window library takes none on Wayland.
 #[must_use]
-pub fn takes_drops(event_loop: &winit::event_loop::ActiveEventLoop) -> bool {
+pub(super) fn takes_drops(event_loop: &winit::event_loop::ActiveEventLoop) -> bool {
     #[cfg(target_os = "linux")]
     return !winit::platform::wayland::ActiveEventLoopExtWayland::is_wayland(event_loop);
     #[cfg(not(target_os = "linux"))]
@@ -60,7 +60,9 @@ mod linux {
     /// Chooses the X server where a compositor is named that does not answer. Returns why the compositor was refused.
     ///
     /// The window library looks only at the names of the displays, and can build one event loop only.
-    pub fn prefer_display_that_answers<T>(builder: &mut EventLoopBuilder<T>) -> Result<Option<String>, AppError> {
+    pub(super) fn prefer_display_that_answers<T>(
+        builder: &mut EventLoopBuilder<T>,
+    ) -> Result<Option<String>, AppError> {
         let Some(name) = variable("WAYLAND_DISPLAY") else { return Ok(None) };
         // An open connection that a parent process has handed over.
         if variable("WAYLAND_SOCKET").is_some() {

@@ -22,7 +22,7 @@ type Finder = Box<dyn Fn(&FontFamily, char) -> Option<FontInsert> + Send>;
 
 /// The fonts of the system.
 #[derive(Clone)]
-pub struct Fonts {
+pub(super) struct Fonts {
     known: Arc<Mutex<Known>>,
     /// Whom to tell of fonts that were found; `None`: whoever asks waits.
     wake: Option<Wake>,
@@ -39,13 +39,13 @@ struct Known {
 impl Fonts {
     /// Fonts that come later, when they are found; `wake` is then told.
     #[must_use]
-    pub fn in_background(wake: &Wake) -> Self {
+    pub(super) fn in_background(wake: &Wake) -> Self {
         Self { known: Arc::default(), wake: Some(Arc::clone(wake)) }
     }
 
     /// Fonts that are waited for: for pictures.
     #[must_use]
-    pub fn at_once() -> Self {
+    pub(super) fn at_once() -> Self {
         Self { known: Arc::default(), wake: None }
     }
 

@@ -20,7 +20,7 @@ use super::tasks::{TaskEvent, Wake, spawn};
 use crate::model::{SourceFile, Sources};
 
 /// How long a second start waits for an answer before it opens a window of its own.
-pub const PATIENCE: Duration = Duration::from_millis(500);
+pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How long a window may take to say that it takes files over: less, so that its answer still finds somebody.
 const ANSWER_WITHIN: Duration = Duration::from_millis(400);
@@ -33,8 +33,7 @@ const TAKEN: u8 = b'y';
 
 /// Why files were not handed over.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
-pub enum HandOverError {
+pub(crate) enum HandOverError {
     /// There is no window to take them, or none that may be asked.
     #[error("no window takes files over")]
     NoWindow,
@@ -54,14 +53,14 @@ pub enum HandOverError {
 
 /// Where windows of a display meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meeting {
+pub(crate) struct Meeting {
     socket: PathBuf,
     lock: PathBuf,
 }
 
 /// A window that takes over what others are started with, until it is dropped.
 #[derive(Debug)]
-pub struct Host {
+pub(crate) struct Host {
     meeting: Meeting,
     /// Released by the system when the program ends, however it ends.
     _lock: File,
@@ -70,7 +69,7 @@ pub struct Host {
 impl Meeting {
     /// That of the user's own display; `None` where the system names no folder that only the user can enter.
     #[must_use]
-    pub fn of_user() -> Option<Self> {
+    pub(crate) fn of_user() -> Option<Self> {
         let display = ["WAYLAND_DISPLAY", "DISPLAY"].into_iter().find_map(|name| std::env::var(name).ok());
         let folder = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
         Self::within(&folder, &display.unwrap_or_default())
@@ -90,7 +89,7 @@ impl Meeting {
     ///
     /// # Errors
     /// [`HandOverError`]; the caller opens a window of its own.
-    pub fn hand_over(&self, sources: &Sources) -> Result<(), HandOverError> {
+    pub(crate) fn hand_over(&self, sources: &Sources) -> Result<(), HandOverError> {
         let message = message_of(sources)?;
         let began = Instant::now();
         let mut stream = UnixStream::connect(&self.socket).map_err(|_| HandOverError::NoWindow)?;
@@ -109,7 +108,7 @@ impl Meeting {
     ///
     /// # Errors
     /// What the system says to a socket, a lock or a thread.
-    pub fn host(&self, wake: &Wake) -> Result<Option<Host>, HandOverError> {
+    pub(crate) fn host(&self, wake: &Wake) -> Result<Option<Host>, HandOverError> {
         let lock = File::options().create(true).truncate(false).write(true).open(&self.lock)?;
         if lock.try_lock().is_err() {
             return Ok(None);
@@ -151,7 +150,7 @@ pub struct HandedOver {
 impl HandedOver {
     /// The files, unless whoever handed them over has opened a window of its own meanwhile.
     #[must_use]
-    pub fn take(self) -> Option<Sources> {
+    pub(crate) fn take(self) -> Option<Sources> {
         if self.is_decided.swap(true, Ordering::SeqCst) {
             return None;
         }

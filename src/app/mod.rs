@@ -3,30 +3,30 @@
 
 mod analysis;
 mod capture;
-pub mod demo;
-pub mod desktop;
-pub mod dialogs;
+pub(crate) mod demo;
+pub(crate) mod desktop;
+pub(crate) mod dialogs;
 mod display;
 mod fonts;
 #[cfg_attr(not(unix), path = "no_hand_over.rs")]
-pub mod hand_over;
+pub(crate) mod hand_over;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;
 #[cfg(test)]
 mod moving_tests;
 mod panels;
-pub mod picture;
-pub mod preferences;
-pub mod recent;
+pub(crate) mod picture;
+pub(crate) mod preferences;
+pub(crate) mod recent;
 mod show;
-pub mod state;
+pub(crate) mod state;
 mod tab;
 mod tabs;
-pub mod tasks;
+pub(crate) mod tasks;
 #[cfg(test)]
 mod tests;
-pub mod window;
+pub(crate) mod window;
 #[cfg(test)]
 mod written_tests;
 
@@ -38,7 +38,7 @@ use crate::scene::palette::Colors;
 use crate::ui::navigation::Navigation;
 
 use preferences::Folders;
-pub use window::run;
+pub(crate) use window::run;
 
 /// How the window starts.
 #[derive(Debug, Clone, Default)]
@@ -61,8 +61,7 @@ pub struct AppOptions {
 
 /// Why there is no window, or no picture.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
-pub enum AppError {
+pub(crate) enum AppError {
     /// Nothing can draw.
     #[error(transparent)]
     Gpu(#[from] GpuError),

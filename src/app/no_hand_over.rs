@@ -5,7 +5,7 @@ use crate::model::Sources;
 
 /// Why files were not handed over.
 #[derive(Debug, thiserror::Error)]
-pub enum HandOverError {
+pub(crate) enum HandOverError {
     /// There is no window to take them.
     #[error("no window takes files over")]
     NoWindow,
@@ -13,20 +13,20 @@ pub enum HandOverError {
 
 /// Where windows would meet.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Meeting;
+pub(crate) struct Meeting;
 
 /// A window that would take files over.
 #[derive(Debug)]
-pub struct Host;
+pub(crate) struct Host;
 
 /// What a window would be asked to take over.
 #[derive(Debug)]
-pub struct HandedOver;
+pub(crate) struct HandedOver;
 
 impl HandedOver {
     /// Nothing.
     #[must_use]
-    pub fn take(self) -> Option<Sources> {
+    pub(crate) fn take(self) -> Option<Sources> {
         None
     }
 }
@@ -34,7 +34,7 @@ impl HandedOver {
 impl Meeting {
     /// Nowhere.
     #[must_use]
-    pub fn of_user() -> Option<Self> {
+    pub(crate) fn of_user() -> Option<Self> {
         None
     }
 
@@ -42,7 +42,7 @@ impl Meeting {
     ///
     /// # Errors
     /// Always.
-    pub fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
+    pub(crate) fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
         Err(HandOverError::NoWindow)
     }
 
@@ -50,7 +50,7 @@ impl Meeting {
     ///
     /// # Errors
     /// Never.
-    pub fn host(&self, _: &Wake) -> Result<Option<Host>, HandOverError> {
+    pub(crate) fn host(&self, _: &Wake) -> Result<Option<Host>, HandOverError> {
         Ok(None)
     }
 }

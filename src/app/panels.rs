@@ -18,7 +18,7 @@ use crate::ui::{Command, Panel};
 
 /// The panels.
 #[derive(Default)]
-pub struct Panels {
+pub(super) struct Panels {
     analysis: Analysis,
     asked: u64,
     search: SearchPanel,
@@ -28,7 +28,7 @@ pub struct Panels {
 
 impl Panels {
     /// Forgets all answers: another capture, or more of it, is open.
-    pub fn forget(&mut self, snapshot: &Snapshot, wake: &Wake) {
+    pub(super) fn forget(&mut self, snapshot: &Snapshot, wake: &Wake) {
         self.analysis = Analysis::default();
         self.statistics.forget();
         self.flame.forget();
@@ -38,7 +38,7 @@ impl Panels {
     }
 
     /// Shows the panels that are open around what is shown next.
-    pub fn show(&mut self, ui: &mut Ui, frame: egui::Frame, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    pub(super) fn show(&mut self, ui: &mut Ui, frame: egui::Frame, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let snapshot = timeline.snapshot();
         let range = timeline.range();
@@ -84,7 +84,7 @@ impl Panels {
     }
 
     /// Asks what matches the search in view, if that is not known.
-    pub fn attend(&mut self, timeline: &Timeline, wake: &Wake) {
+    pub(super) fn attend(&mut self, timeline: &Timeline, wake: &Wake) {
         if let Some((matcher, asked)) = timeline.unfiltered() {
             let id = self.next_id();
             self.analysis.ask_pixels(id, matcher, asked, timeline.snapshot(), wake);
@@ -92,7 +92,7 @@ impl Panels {
     }
 
     /// Does what a command asks for, if it is for these panels.
-    pub fn act(&mut self, command: &Command, timeline: &mut Timeline, wake: &Wake) {
+    pub(super) fn act(&mut self, command: &Command, timeline: &mut Timeline, wake: &Wake) {
         match command {
             Command::Search => self.search.open(),
             Command::SearchFor(text) => match self.search.open_with(text.clone()) {
@@ -130,18 +130,18 @@ impl Panels {
 
     /// Whether the table of statistics is shown.
     #[must_use]
-    pub fn shows_statistics(&self) -> bool {
+    pub(super) fn shows_statistics(&self) -> bool {
         self.statistics.is_open()
     }
 
     /// The table of statistics as it is shown, as comma-separated text.
     #[must_use]
-    pub fn statistics_csv(&self, cells: Cells) -> String {
+    pub(super) fn statistics_csv(&self, cells: Cells) -> String {
         self.statistics.csv(cells)
     }
 
     /// Takes an answer, and returns what is to be done then.
-    pub fn take(
+    pub(super) fn take(
         &mut self,
         (id, kind): (TaskId, Kind),
         answer: Result<Option<Answer>, TaskError>,

@@ -60,7 +60,7 @@ impl Default for PictureOptions {
 ///
 /// # Errors
 /// [`AppError::Gpu`] if nothing can draw, [`AppError::Write`] if the file cannot be written.
-pub fn render_png(
+pub(crate) fn render_png(
     snapshot: &Snapshot,
     options: &PictureOptions,
     sources: &Sources,
@@ -112,7 +112,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
 }
 
 /// A picture of a timeline as the window shows it, to be drawn in the background.
-pub struct TimelinePicture {
+pub(crate) struct TimelinePicture {
     timeline: Timeline,
     theme: Theme,
     size_px: [u32; 2],
@@ -122,7 +122,7 @@ pub struct TimelinePicture {
 impl TimelinePicture {
     /// Of a timeline as it is now.
     #[must_use]
-    pub fn of(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
+    pub(crate) fn of(timeline: &Timeline, theme: Theme, size: PictureSize) -> Self {
         let times: u8 = match size {
             PictureSize::AsShown => 1,
             PictureSize::Doubled => 2,
@@ -138,7 +138,7 @@ impl TimelinePicture {
     ///
     /// # Errors
     /// A missing graphics driver, or a damaged store.
-    pub fn draw(self) -> Result<Pixels, AppError> {
+    pub(crate) fn draw(self) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale } = self;
         let gpu = Gpu::headless()?;
         let mut painter = Painter::new(&gpu, readback::FORMAT);
@@ -206,7 +206,7 @@ impl Headless {
 ///
 /// # Errors
 /// What the system says.
-pub fn write_png(pixels: &Pixels, path: &Path, sources: &Sources) -> Result<(), ExportError> {
+pub(crate) fn write_png(pixels: &Pixels, path: &Path, sources: &Sources) -> Result<(), ExportError> {
     let mut file = OutputFile::create(path, sources)?;
     encode_png(pixels, file.writer()).map_err(|source| ExportError::Io { path: path.to_owned(), source })?;
     file.publish().map(drop)

@@ -41,15 +41,15 @@ pub struct Folders {
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct WindowPlace {
     /// From the left edge of the screen.
-    pub x: f64,
+    pub(crate) x: f64,
     /// From its upper edge.
-    pub y: f64,
+    pub(crate) y: f64,
     /// The inner width.
-    pub width: f64,
+    pub(crate) width: f64,
     /// The inner height.
-    pub height: f64,
+    pub(crate) height: f64,
     /// Whether it fills the screen; the rest is then what it had before.
-    pub maximized: bool,
+    pub(crate) maximized: bool,
 }
 
 /// What the user has chosen.
@@ -101,7 +101,7 @@ impl Default for Preferences {
 impl Folders {
     /// The user's own; `None` where the system names none.
     #[must_use]
-    pub fn of_user() -> Option<Self> {
+    pub(crate) fn of_user() -> Option<Self> {
         let state = dirs::state_dir().or_else(dirs::data_local_dir)?;
         Some(Self { config: dirs::config_dir()?.join("longspan"), state: state.join("longspan") })
     }
@@ -134,7 +134,7 @@ impl Folders {
 
     /// What was kept of a capture, if it is unchanged since, and a sentence if that cannot be read.
     #[must_use]
-    pub fn timeline(&self, capture: &Sources) -> (Option<KeptTimeline>, Option<String>) {
+    pub(crate) fn timeline(&self, capture: &Sources) -> (Option<KeptTimeline>, Option<String>) {
         self.timeline_path(capture).map_or((None, None), |path| read(&path))
     }
 
@@ -142,7 +142,7 @@ impl Folders {
     ///
     /// # Errors
     /// What the system says to a write, or of a capture that is gone.
-    pub fn keep_timeline(&self, capture: &Sources, kept: &KeptTimeline) -> io::Result<()> {
+    pub(crate) fn keep_timeline(&self, capture: &Sources, kept: &KeptTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
         write(&path, kept)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)

@@ -20,12 +20,12 @@ pub struct Recent(Vec<Sources>);
 impl Recent {
     /// The captures, the last one first.
     #[must_use]
-    pub fn captures(&self) -> &[Sources] {
+    pub(crate) fn captures(&self) -> &[Sources] {
         &self.0
     }
 
     /// Takes note of a capture that is opened. A path that is no text cannot be kept in JSON: such a capture is left out.
-    pub fn note(&mut self, sources: &Sources) {
+    pub(crate) fn note(&mut self, sources: &Sources) {
         if sources.files().len() > FILES_MAX {
             return;
         }

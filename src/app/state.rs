@@ -2,7 +2,7 @@
 //! no system window, so that it outlives both and a test can drive it.
 
 mod answers;
-pub mod copied;
+pub(crate) mod copied;
 mod mend;
 mod written;
 
@@ -199,7 +199,7 @@ impl App {
     }
 
     /// Says whether files can be dropped on the window. Where they cannot, the welcome page offers to paste them.
-    pub fn set_takes_drops(&mut self, takes_drops: bool) {
+    pub(crate) fn set_takes_drops(&mut self, takes_drops: bool) {
         self.takes_drops = takes_drops;
     }
 
@@ -232,7 +232,7 @@ impl App {
     }
 
     /// Whether the window is to come to the front; it is asked for once.
-    pub fn take_attention(&mut self) -> bool {
+    pub(crate) fn take_attention(&mut self) -> bool {
         std::mem::take(&mut self.wants_attention)
     }
 
@@ -242,17 +242,17 @@ impl App {
     }
 
     /// Says something in the status bar.
-    pub fn set_note(&mut self, note: String) {
+    pub(crate) fn set_note(&mut self, note: String) {
         self.tab_mut().note = note;
     }
 
     /// Says something in the status bar, beside what it says already.
-    pub fn add_note(&mut self, note: &str) {
+    pub(crate) fn add_note(&mut self, note: &str) {
         self.tab_mut().add_note(note);
     }
 
     /// Shows no ways to open a capture: one will be opened after the first frame.
-    pub fn await_capture(&mut self) {
+    pub(crate) fn await_capture(&mut self) {
         self.tab_mut().awaits_capture = true;
     }
 
@@ -275,7 +275,7 @@ impl App {
     }
 
     /// Opens a capture in a tab: one file, or several on one timeline.
-    pub fn open(&mut self, sources: Sources) {
+    pub(crate) fn open(&mut self, sources: Sources) {
         if !sources.files().is_empty() {
             self.picker = None;
             self.open_in_tab(Source::Files(sources));
@@ -283,24 +283,24 @@ impl App {
     }
 
     /// Opens the generated capture.
-    pub fn open_demo(&mut self) {
+    pub(crate) fn open_demo(&mut self) {
         self.open_in_tab(Source::Demo);
     }
 
     /// Keeps what is to be kept of the captures that are open, and the preferences, before both are gone.
-    pub fn keep(&mut self) {
+    pub(crate) fn keep(&mut self) {
         self.keep_preferences();
         self.tabs.iter().for_each(|tab| tab.keep(self.options.folders.as_ref()));
     }
 
     /// The place that the window had.
     #[must_use]
-    pub fn window_place(&self) -> Option<WindowPlace> {
+    pub(crate) fn window_place(&self) -> Option<WindowPlace> {
         self.preferences.window
     }
 
     /// Takes note of the place of the window.
-    pub fn set_window_place(&mut self, place: WindowPlace) {
+    pub(crate) fn set_window_place(&mut self, place: WindowPlace) {
         self.preferences.window = Some(place);
     }
 

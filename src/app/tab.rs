@@ -21,38 +21,38 @@ pub struct TabId(pub u64);
 
 /// An export of the capture of a tab.
 #[derive(Debug, Clone)]
-pub struct RunningExport {
-    pub format: ExportFormat,
+pub(super) struct RunningExport {
+    pub(crate) format: ExportFormat,
     /// The part of the time; all of it unless said.
-    pub range: TimeRange,
-    pub path: PathBuf,
+    pub(crate) range: TimeRange,
+    pub(crate) path: PathBuf,
 }
 
 /// What belongs to one capture.
-pub struct Tab {
-    pub id: TabId,
+pub(super) struct Tab {
+    pub(crate) id: TabId,
     /// Brings what background work says to this tab.
-    pub wake: Wake,
-    pub capture: Option<OpenCapture>,
+    pub(crate) wake: Wake,
+    pub(crate) capture: Option<OpenCapture>,
     /// Whether a capture is about to be opened, so that nobody need be told how.
-    pub awaits_capture: bool,
-    pub running: Option<Running>,
-    pub panels: Panels,
+    pub(crate) awaits_capture: bool,
+    pub(crate) running: Option<Running>,
+    pub(crate) panels: Panels,
     /// What is typed of its files.
-    pub sources: SourcesPanel,
+    pub(crate) sources: SourcesPanel,
     /// What was looked at before the files were moved in time, until they are there again.
-    pub moved_from: Option<KeptTimeline>,
+    pub(crate) moved_from: Option<KeptTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
-    pub export: Option<RunningExport>,
+    pub(crate) export: Option<RunningExport>,
     /// What went wrong: a title and a sentence.
-    pub message: Option<(&'static str, String)>,
+    pub(crate) message: Option<(&'static str, String)>,
     /// What the status bar says beside the counts.
-    pub note: String,
+    pub(crate) note: String,
 }
 
 impl Tab {
     /// A tab with nothing open, whose work brings its events to `wake`.
-    pub fn new(id: TabId, wake: &Wake) -> Self {
+    pub(super) fn new(id: TabId, wake: &Wake) -> Self {
         let to_app = Arc::clone(wake);
         let wake: Wake = Arc::new(move |event| to_app(TaskEvent::OfTab(id, Box::new(event))));
         Self {
@@ -71,7 +71,7 @@ impl Tab {
     }
 
     /// What it is called: its capture, or the one that is being opened.
-    pub fn title(&self) -> String {
+    pub(super) fn title(&self) -> String {
         match (&self.capture, &self.running) {
             (Some(capture), _) => capture.title(),
             (None, Some(running)) => running.sources.title(),
@@ -80,36 +80,36 @@ impl Tab {
     }
 
     /// Whether nothing is open and nothing is being opened.
-    pub fn is_empty(&self) -> bool {
+    pub(super) fn is_empty(&self) -> bool {
         self.capture.is_none() && self.running.is_none()
     }
 
     /// Says something in the status bar, beside what it says already.
-    pub fn add_note(&mut self, note: &str) {
+    pub(super) fn add_note(&mut self, note: &str) {
         if !self.note.is_empty() && !note.is_empty() {
             self.note.push_str("  ");
         }
         self.note.push_str(note);
     }
 
-    pub fn timeline_mut(&mut self) -> Option<&mut Timeline> {
+    pub(super) fn timeline_mut(&mut self) -> Option<&mut Timeline> {
         self.capture.as_mut().map(|capture| &mut capture.timeline)
     }
 
     /// Whether that is the task that runs, and not one that was given up.
-    pub fn runs(&self, id: TaskId) -> bool {
+    pub(super) fn runs(&self, id: TaskId) -> bool {
         self.running.as_ref().is_some_and(|running| running.id == id)
     }
 
     /// The capture that is open does not grow any more.
-    pub fn stop_growing(&mut self) {
+    pub(super) fn stop_growing(&mut self) {
         if let Some(capture) = &mut self.capture {
             capture.grows = false;
         }
     }
 
     /// Keeps what is to be kept of the capture.
-    pub fn keep(&self, folders: Option<&Folders>) {
+    pub(super) fn keep(&self, folders: Option<&Folders>) {
         let capture = self.capture.as_ref().filter(|capture| capture.is_whole());
         if let (Some(capture), Some(folders)) = (capture, folders) {
             // The capture may have been removed; what is not kept is not missed.
@@ -118,7 +118,7 @@ impl Tab {
     }
 
     /// Whether it shows that capture.
-    pub fn is_of(&self, sources: &Sources) -> bool {
+    pub(super) fn is_of(&self, sources: &Sources) -> bool {
         self.capture.as_ref().is_some_and(|capture| capture.sources == *sources)
     }
 }

@@ -80,25 +80,25 @@ pub enum TaskError {
 }
 
 /// Brings an event to the window's loop.
-pub type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
+pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 
 /// A load or an export that runs. Dropping it asks the work to stop.
 #[derive(Debug)]
-pub struct Running {
+pub(crate) struct Running {
     /// Which one.
-    pub id: TaskId,
+    pub(crate) id: TaskId,
     /// What is being done to what.
-    pub title: String,
+    pub(crate) title: String,
     /// The capture that is loaded, or that is written.
-    pub sources: Sources,
+    pub(crate) sources: Sources,
     /// How far it is.
-    pub progress: Progress,
+    pub(crate) progress: Progress,
     cancel: Cancel,
 }
 
 impl Running {
     /// Asks the work to stop.
-    pub fn cancel(&self) {
+    pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
 }
@@ -111,7 +111,7 @@ impl Drop for Running {
 
 /// What to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Source {
+pub(crate) enum Source {
     /// A capture of the user's.
     Files(Sources),
     /// The generated one.
@@ -120,7 +120,7 @@ pub enum Source {
 
 /// Starts to load a capture.
 #[must_use]
-pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
+pub(crate) fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
     let (title, sources) = match &source {
         Source::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
         Source::Demo => ("Making a demo capture".to_owned(), Sources::from(&demo_path(&demo_folder()))),
@@ -151,7 +151,7 @@ pub fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Ru
 
 /// Starts to write a capture, or only `range` of it, sorted, to `path`; the files that it was loaded from are never written over.
 #[must_use]
-pub fn export(
+pub(crate) fn export(
     id: TaskId,
     snapshot: Snapshot,
     sources: Sources,
@@ -190,7 +190,7 @@ pub fn export(
 }
 
 /// Writes a text, in place of what was there only when it is whole, and never over one of `sources`.
-pub fn write_text(path: PathBuf, text: String, sources: Sources, wake: &Wake) {
+pub(crate) fn write_text(path: PathBuf, text: String, sources: Sources, wake: &Wake) {
     write("write", path, wake, move |path| {
         let mut file = OutputFile::create(path, &sources).map_err(|error| error.to_string())?;
         file.writer().write_all(text.as_bytes()).map_err(|source| write_error(path, source))?;
@@ -199,7 +199,7 @@ pub fn write_text(path: PathBuf, text: String, sources: Sources, wake: &Wake) {
 }
 
 /// Draws a timeline into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
-pub fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wake) {
+pub(crate) fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wake) {
     write("draw", path, wake, move |path| {
         let pixels = picture.draw().map_err(|error| error.to_string())?;
         write_png(&pixels, path, &sources).map_err(|error| error.to_string())
@@ -207,7 +207,7 @@ pub fn draw(path: PathBuf, picture: TimelinePicture, sources: Sources, wake: &Wa
 }
 
 /// Writes pixels into a PNG file, in place of what was there only when it is whole, and never over one of `sources`.
-pub fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &Wake) {
+pub(crate) fn write_picture(path: PathBuf, pixels: Pixels, sources: Sources, wake: &Wake) {
     write("draw", path, wake, move |path| write_png(&pixels, path, &sources).map_err(|error| error.to_string()));
 }
 
@@ -234,7 +234,7 @@ fn write(name: &str, path: PathBuf, wake: &Wake, work: impl FnOnce(&Path) -> Res
 
 /// A look at a capture that runs. Dropping it asks the work to stop.
 #[derive(Debug, Default)]
-pub struct Looking(Cancel);
+pub(crate) struct Looking(Cancel);
 
 impl Drop for Looking {
     fn drop(&mut self) {
@@ -244,7 +244,7 @@ impl Drop for Looking {
 
 /// Looks at a capture as a whole. Where that fails, the window shows it without a map.
 #[must_use]
-pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
+pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
     let surveying = Looking::default();
     let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
     let work = move || {
@@ -259,7 +259,7 @@ pub fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
 
 /// Looks for the flows of a row.
 #[must_use]
-pub fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -> Looking {
+pub(crate) fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -> Looking {
     let following = Looking::default();
     let (cancel, wake) = (following.0.clone(), Arc::clone(wake));
     let work = move || {
@@ -273,7 +273,7 @@ pub fn follow(id: TaskId, snapshot: Snapshot, row: RowIdx, wake: &Wake) -> Looki
 }
 
 /// Lays out rows that are too many for a frame.
-pub fn arrange(job: Arranging, wake: &Wake) {
+pub(crate) fn arrange(job: Arranging, wake: &Wake) {
     let wake = Arc::clone(wake);
     let work = move || {
         if let Ok(arranged) = guarded(|| Ok(job.run())) {
@@ -284,19 +284,19 @@ pub fn arrange(job: Arranging, wake: &Wake) {
 }
 
 /// Asks the desktop what is asked of it, and goes on to tell of changes.
-pub fn watch_desktop(wake: &Wake) {
+pub(crate) fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("desktop", move || desktop::watch(|wishes| wake(TaskEvent::Wished(wishes)))).ok(); // without a thread it is as usual
 }
 
 /// Reads which files a pasted text names.
-pub fn read_pasted(text: String, wake: &Wake) {
+pub(crate) fn read_pasted(text: String, wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("paste", move || wake(TaskEvent::Pasted(Pasted::read(&text)))).ok(); // without a thread nothing is opened
 }
 
 /// Lists a folder for the picker: folders first, by name, hidden ones left out.
-pub fn list(folder: PathBuf, wake: &Wake) {
+pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     let (wake, failed) = (Arc::clone(wake), Arc::clone(wake));
     let shown = folder.clone();
     let work = move || {
@@ -326,7 +326,7 @@ fn listing(folder: &Path) -> std::io::Result<Vec<Entry>> {
 
 /// The last part of a path, as text.
 #[must_use]
-pub fn file_name(path: &Path) -> String {
+pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 

@@ -46,7 +46,7 @@ impl From<accesskit_winit::Event> for Event {
 ///
 /// # Errors
 /// [`AppError`] if there is no display, no driver, or a library of the system is missing.
-pub fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
+pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     let meeting = Meeting::of_user().filter(|_| options.hand_over);
     let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
     let note = match meeting.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {

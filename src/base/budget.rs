@@ -43,12 +43,12 @@ pub struct Charge {
 
 impl Memory {
     /// What loads may hold together unless the user says otherwise: 1 GiB, so that a laptop with 8 GiB stays usable.
-    pub const DEFAULT_BYTES: u64 = 1 << 30;
+    pub(crate) const DEFAULT_BYTES: u64 = 1 << 30;
 
     /// What a load may hold however many others there are and whatever they hold: two chunks of 64 Ki events with their
     /// arguments, so that it goes on without writing and reading again each event that it passes. Of less memory than
     /// 256 MiB, a sixteenth.
-    pub const LEAST_BYTES: u64 = 16 << 20;
+    pub(crate) const LEAST_BYTES: u64 = 16 << 20;
 
     /// Memory of `limit_bytes`.
     #[must_use]
@@ -59,12 +59,12 @@ impl Memory {
 
     /// The limit in bytes of all loads together.
     #[must_use]
-    pub fn limit_bytes(&self) -> u64 {
+    pub(crate) fn limit_bytes(&self) -> u64 {
         self.0.limit_bytes.load(Ordering::Relaxed)
     }
 
     /// Sets another limit, for loads that are under way, too.
-    pub fn set_limit_bytes(&self, limit_bytes: u64) {
+    pub(crate) fn set_limit_bytes(&self, limit_bytes: u64) {
         self.0.limit_bytes.store(limit_bytes, Ordering::Relaxed);
     }
 
@@ -89,14 +89,15 @@ impl Memory {
 
 impl Budget {
     /// A budget of `limit_bytes` that is shared with no other load.
+    #[cfg(test)]
     #[must_use]
-    pub fn new(limit_bytes: u64) -> Self {
+    pub(crate) fn new(limit_bytes: u64) -> Self {
         Memory::new(limit_bytes).budget()
     }
 
     /// The limit in bytes: an equal part of the memory. It changes when loads come and go.
     #[must_use]
-    pub fn limit_bytes(&self) -> u64 {
+    pub(crate) fn limit_bytes(&self) -> u64 {
         let memory = &self.0.memory;
         let part = memory.limit_bytes() / memory.0.loads.load(Ordering::Relaxed).max(1);
         part.max(memory.least_bytes())
@@ -104,7 +105,7 @@ impl Budget {
 
     /// The most bytes that were ever charged at once.
     #[must_use]
-    pub fn peak_bytes(&self) -> u64 {
+    pub(crate) fn peak_bytes(&self) -> u64 {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
@@ -119,7 +120,7 @@ impl Budget {
     /// Charges `bytes` if they fit under `share` of the limit, a part of one, and in what other loads have left of the
     /// memory: but the least that a load may hold fits always.
     #[must_use]
-    pub fn try_charge(&self, bytes: u64, share: f64) -> Option<Charge> {
+    pub(crate) fn try_charge(&self, bytes: u64, share: f64) -> Option<Charge> {
         let memory = &self.0.memory;
         let limit = (self.limit_bytes() as f64 * share) as u64;
         let used = self.0.use_bytes.try_add(bytes, limit)?;
@@ -156,7 +157,7 @@ impl Use {
 impl Charge {
     /// How much is charged.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.bytes
     }
 }

@@ -20,7 +20,7 @@ impl Cancel {
 
     /// Whether the work was asked to stop.
     #[must_use]
-    pub fn is_cancelled(&self) -> bool {
+    pub(crate) fn is_cancelled(&self) -> bool {
         self.0.load(Ordering::Relaxed)
     }
 
@@ -28,7 +28,7 @@ impl Cancel {
     ///
     /// # Errors
     /// [`Cancelled`] once [`Cancel::cancel`] was called on any clone.
-    pub fn check(&self) -> Result<(), Cancelled> {
+    pub(crate) fn check(&self) -> Result<(), Cancelled> {
         if self.is_cancelled() { Err(Cancelled) } else { Ok(()) }
     }
 }

@@ -10,9 +10,9 @@ use super::escape::escaped;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Cells {
     /// An apostrophe comes before text that a spreadsheet would take for a formula.
-    pub spreadsheet_safe: bool,
+    pub(crate) spreadsheet_safe: bool,
     /// Control characters are escapes, because a terminal would obey them.
-    pub escaped: bool,
+    pub(crate) escaped: bool,
 }
 
 /// The first letters by which spreadsheets recognise formulas, also after an import that drops white space.
@@ -20,13 +20,13 @@ const FORMULA_STARTS: [char; 7] = ['=', '+', '-', '@', '\t', '\r', '\n'];
 
 impl Cells {
     /// Text as it is: a reader gets back the same bytes.
-    pub const PLAIN: Self = Self { spreadsheet_safe: false, escaped: false };
+    pub(crate) const PLAIN: Self = Self { spreadsheet_safe: false, escaped: false };
 
     /// Writes `text` as one cell, in quotes if a reader would else split or join it. Numbers need none of this.
     ///
     /// # Errors
     /// Errors of `out`.
-    pub fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
+    pub(crate) fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
         // Before the escapes: they would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);
         let text = if self.escaped { escaped(text) } else { Cow::Borrowed(text) };

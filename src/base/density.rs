@@ -8,29 +8,29 @@ const BUCKETS_MAX: usize = 512;
 
 /// A shared histogram of times. Clones see the same.
 #[derive(Debug, Clone, Default)]
-pub struct Density(Arc<Mutex<Histogram>>);
+pub(crate) struct Density(Arc<Mutex<Histogram>>);
 
 /// Counts in neighbouring buckets of equal width.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Histogram {
+pub(crate) struct Histogram {
     /// The number of the first bucket: bucket `b` covers `[b << width_log2, (b + 1) << width_log2)` nanoseconds.
-    pub first: i64,
+    pub(crate) first: i64,
     /// The binary logarithm of the width of a bucket in nanoseconds.
-    pub width_log2: u32,
+    pub(crate) width_log2: u32,
     /// Events in each.
-    pub counts: Vec<u64>,
+    pub(crate) counts: Vec<u64>,
 }
 
 impl Density {
     /// Counts the times of some events, in any order.
-    pub fn add(&self, times_ns: impl Iterator<Item = i64>) {
+    pub(crate) fn add(&self, times_ns: impl Iterator<Item = i64>) {
         let mut histogram = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         times_ns.for_each(|ts_ns| histogram.add(ts_ns));
     }
 
     /// The counts now.
     #[must_use]
-    pub fn histogram(&self) -> Histogram {
+    pub(crate) fn histogram(&self) -> Histogram {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 }
@@ -38,7 +38,7 @@ impl Density {
 impl Histogram {
     /// From the first bucket to the end of the last, in nanoseconds.
     #[must_use]
-    pub fn span_ns(&self) -> u64 {
+    pub(crate) fn span_ns(&self) -> u64 {
         let buckets = self.counts.len() as u128;
         u64::try_from(buckets << self.width_log2).unwrap_or(u64::MAX)
     }
@@ -47,7 +47,7 @@ impl Histogram {
     ///
     /// A bucket wider than a column counts in each of its columns; of narrower ones a column has the sum.
     #[must_use]
-    pub fn columns(&self, columns: usize) -> Vec<u64> {
+    pub(crate) fn columns(&self, columns: usize) -> Vec<u64> {
         let mut out = vec![0; columns];
         let buckets = self.counts.len();
         for (bucket, &count) in self.counts.iter().enumerate() {

@@ -5,7 +5,7 @@
 
 /// A segment tree of ends by depth. A search takes O(log n) for n depths.
 #[derive(Debug, Clone, Default)]
-pub struct EndTree {
+pub(crate) struct EndTree {
     /// Node `k` has the children `2 k` and `2 k + 1`; the leaves are the second half.
     nodes: Vec<Option<i64>>,
 }
@@ -14,7 +14,7 @@ impl EndTree {
     const DEPTHS_MIN: usize = 64;
 
     /// Notes the end at a depth, or that there is none. Returns the number of nodes that it looked at.
-    pub fn set(&mut self, depth: usize, end_ns: Option<i64>) -> usize {
+    pub(crate) fn set(&mut self, depth: usize, end_ns: Option<i64>) -> usize {
         let mut steps = 1;
         if self.depths() <= depth {
             steps += self.grow((depth + 1).next_power_of_two().max(Self::DEPTHS_MIN));
@@ -35,7 +35,7 @@ impl EndTree {
 
     /// The deepest of the depths above `below` that ends at `end_ns` or later.
     #[must_use]
-    pub fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {
+    pub(crate) fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {
         let reaches = |node: usize| self.nodes[node].is_some_and(|own_ns| own_ns >= end_ns);
         let mut node = 1;
         if below < self.depths() {
@@ -75,7 +75,7 @@ impl EndTree {
 
 /// The last end at each depth.
 #[derive(Debug, Clone, Default)]
-pub struct DepthEnds {
+pub(crate) struct DepthEnds {
     ends: Vec<Option<i64>>,
     /// Made when there are more depths than a search scans.
     tree: Option<EndTree>,
@@ -87,7 +87,7 @@ impl DepthEnds {
 
     /// Notes the end of the last span at a depth.
     #[inline]
-    pub fn set(&mut self, depth: usize, end_ns: i64) {
+    pub(crate) fn set(&mut self, depth: usize, end_ns: i64) {
         if self.ends.len() <= depth {
             self.ends.resize(depth + 1, None);
         }
@@ -100,7 +100,7 @@ impl DepthEnds {
     /// The deepest of the depths above `below` that ends at `end_ns` or later.
     #[inline]
     #[must_use]
-    pub fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {
+    pub(crate) fn deepest(&self, below: usize, end_ns: i64) -> Option<usize> {
         let above = &self.ends[..below.min(self.ends.len())];
         let first = above.len().saturating_sub(Self::SCANNED);
         let near = above[first..].iter().rposition(|own_ns| own_ns.is_some_and(|own_ns| own_ns >= end_ns));

@@ -22,13 +22,13 @@ pub fn is_control(letter: char) -> bool {
 
 /// `text` on one line, with an escape for each control character.
 #[must_use]
-pub fn escaped(text: &str) -> Cow<'_, str> {
+pub(crate) fn escaped(text: &str) -> Cow<'_, str> {
     escaped_if(text, is_control)
 }
 
 /// `text` with an escape for each control character except line breaks: for messages that have several lines.
 #[must_use]
-pub fn escaped_lines(text: &str) -> Cow<'_, str> {
+pub(crate) fn escaped_lines(text: &str) -> Cow<'_, str> {
     escaped_if(text, |letter| letter != '\n' && is_control(letter))
 }
 
@@ -53,7 +53,7 @@ fn escaped_if(text: &str, is_escaped: impl Fn(char) -> bool) -> Cow<'_, str> {
 ///
 /// # Errors
 /// Errors of `out`, or a value that JSON cannot hold.
-pub fn write_json<T: Serialize + ?Sized>(out: impl io::Write, value: &T) -> io::Result<()> {
+pub(crate) fn write_json<T: Serialize + ?Sized>(out: impl io::Write, value: &T) -> io::Result<()> {
     Ok(value.serialize(&mut Serializer::with_formatter(out, EscapedJson))?)
 }
 

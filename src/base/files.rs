@@ -13,7 +13,7 @@ mod system;
 #[path = "files/windows.rs"]
 mod system;
 
-pub use system::{
+pub(crate) use system::{
     free_bytes, inherit_rights, is_same_file, make_private_folder, path_of_open, private, read_at, read_exact_at,
     stamps, standard_output, sync_folder, user, write_all_at,
 };
@@ -36,7 +36,7 @@ pub enum FileKind {
 impl FileKind {
     /// Looks at what the system says.
     #[must_use]
-    pub fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn of(metadata: &Metadata) -> Self {
         if metadata.is_file() {
             Self::File
         } else if metadata.is_dir() {
@@ -51,7 +51,7 @@ impl FileKind {
 ///
 /// # Errors
 /// If the links go in a circle.
-pub fn link_target(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn link_target(path: &Path) -> io::Result<PathBuf> {
     /// As many links as the kernel follows.
     const LINKS_MAX: usize = 40;
     let mut target = path.to_path_buf();
@@ -66,7 +66,7 @@ pub fn link_target(path: &Path) -> io::Result<PathBuf> {
 
 /// The folder that a path is in.
 #[must_use]
-pub fn folder_of(path: &Path) -> &Path {
+pub(crate) fn folder_of(path: &Path) -> &Path {
     path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."))
 }
 

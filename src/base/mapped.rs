@@ -15,7 +15,7 @@ use std::sync::{Mutex, PoisonError};
 
 /// A file mapped read-only.
 #[derive(Debug)]
-pub struct Mapped {
+pub(crate) struct Mapped {
     map: memmap2::Mmap,
     number: u64,
 }
@@ -39,7 +39,7 @@ impl Mapped {
     ///
     /// # Errors
     /// What the system says, such as no memory for another map.
-    pub fn of_store(file: &File, path: &Path) -> io::Result<Self> {
+    pub(crate) fn of_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let own = file.try_clone()?;
         // SAFETY: the store's writer only appends, and never changes or truncates what it has appended; a published
@@ -71,14 +71,14 @@ impl Deref for Mapped {
 /// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV on Linux, and
 /// gives every other signal back to the system, so that a second thread would end the program before it has said why.
 #[cfg(target_os = "linux")]
-pub fn forget_runtime_handler() {
+pub(crate) fn forget_runtime_handler() {
     // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
 /// A sentence about the maps of which a page cannot be read any more: those of files that are shorter by now, or else all.
 #[must_use]
-pub fn describe_lost_page() -> String {
+pub(crate) fn describe_lost_page() -> String {
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
     let cut = live.iter().find_map(|map| {
         let bytes = map.file.metadata().ok()?.len();
@@ -94,7 +94,7 @@ pub fn describe_lost_page() -> String {
 /// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is of and
 /// end the program. Only for a program that has such a watcher: the thread waits for ever.
 #[cfg(target_os = "linux")]
-pub fn hold_faulting_threads() {
+pub(crate) fn hold_faulting_threads() {
     let wait = || {
         loop {
             std::thread::sleep(std::time::Duration::from_secs(1));
@@ -106,7 +106,7 @@ pub fn hold_faulting_threads() {
 
 /// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to read
 /// them then: some hundred nanoseconds for each place in a map that was not read lately.
-pub fn fetch_soon(bytes: &[u8]) {
+pub(crate) fn fetch_soon(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

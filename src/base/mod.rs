@@ -1,18 +1,18 @@
 //! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, files, disks,
 //! mapped and temporary files, signals, escapes and cells of text. Knows nothing of traces.
 
-pub mod budget;
-pub mod cancel;
-pub mod csv;
-pub mod density;
-pub mod disk;
-pub mod ends;
-pub mod escape;
-pub mod files;
-pub mod mapped;
-pub mod progress;
-pub mod replace;
-pub mod signals;
-pub mod temporary;
-pub mod time;
-pub mod units;
+pub(crate) mod budget;
+pub(crate) mod cancel;
+pub(crate) mod csv;
+pub(crate) mod density;
+pub(crate) mod disk;
+pub(crate) mod ends;
+pub(crate) mod escape;
+pub(crate) mod files;
+pub(crate) mod mapped;
+pub(crate) mod progress;
+pub(crate) mod replace;
+pub(crate) mod signals;
+pub(crate) mod temporary;
+pub(crate) mod time;
+pub(crate) mod units;

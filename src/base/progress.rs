@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// What a load or an export is doing at the moment.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Stage {
+pub(crate) enum Stage {
     /// The source is being opened and recognised.
     Opening,
     /// What comes through a pipe is kept, to be read as a file.
@@ -47,7 +47,7 @@ impl Stage {
 
     /// One word for a progress bar.
     #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Opening => "Opening",
             Self::Receiving => "Receiving",
@@ -85,26 +85,26 @@ struct Counters {
 
 /// One consistent-enough look at a [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct ProgressView {
+pub(crate) struct ProgressView {
     /// What is being done.
-    pub stage: Stage,
+    pub(crate) stage: Stage,
     /// Units (bytes or events) finished in this stage.
-    pub done: u64,
+    pub(crate) done: u64,
     /// Units in this stage; 0 while unknown.
-    pub total: u64,
+    pub(crate) total: u64,
     /// Bytes of the source read so far, over all stages.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// Events taken so far in this stage.
-    pub events: u64,
+    pub(crate) events: u64,
     /// Time since the work began.
-    pub elapsed: Duration,
+    pub(crate) elapsed: Duration,
     /// Time since this stage began.
-    pub stage_elapsed: Duration,
+    pub(crate) stage_elapsed: Duration,
 }
 
 impl Progress {
     /// Starts a stage of `total` units (0: unknown) and resets the units done and the events.
-    pub fn begin(&self, stage: Stage, total: u64) {
+    pub(crate) fn begin(&self, stage: Stage, total: u64) {
         if self.is_part {
             return;
         }
@@ -119,34 +119,34 @@ impl Progress {
 
     /// The same for work that is a part of a stage, such as one file of several: it counts, and begins nothing.
     #[must_use]
-    pub fn part(&self) -> Self {
+    pub(crate) fn part(&self) -> Self {
         Self { counters: Arc::clone(&self.counters), is_part: true }
     }
 
     /// Adds finished units to the stage.
-    pub fn advance(&self, units: u64) {
+    pub(crate) fn advance(&self, units: u64) {
         self.counters.done.fetch_add(units, Ordering::Relaxed);
     }
 
     /// Adds bytes of the source that were read.
-    pub fn add_bytes(&self, bytes: u64) {
+    pub(crate) fn add_bytes(&self, bytes: u64) {
         self.counters.bytes.fetch_add(bytes, Ordering::Relaxed);
     }
 
     /// Adds events that were taken.
-    pub fn add_events(&self, events: u64) {
+    pub(crate) fn add_events(&self, events: u64) {
         self.counters.events.fetch_add(events, Ordering::Relaxed);
     }
 
     /// How the events that were taken lie in time.
     #[must_use]
-    pub fn density(&self) -> &Density {
+    pub(crate) fn density(&self) -> &Density {
         &self.counters.density
     }
 
     /// The counters now.
     #[must_use]
-    pub fn view(&self) -> ProgressView {
+    pub(crate) fn view(&self) -> ProgressView {
         let elapsed = self.counters.started.get().map(Instant::elapsed).unwrap_or_default();
         let stage_started = Duration::from_millis(self.counters.stage_started_ms.load(Ordering::Relaxed));
         let stage = usize::from(self.counters.stage.load(Ordering::Acquire));
@@ -165,20 +165,20 @@ impl Progress {
 impl ProgressView {
     /// The part of the stage that is done, if its size is known.
     #[must_use]
-    pub fn fraction(&self) -> Option<f32> {
+    pub(crate) fn fraction(&self) -> Option<f32> {
         (self.total > 0).then(|| (self.done as f32 / self.total as f32).min(1.0))
     }
 
     /// Events a second in this stage.
     #[must_use]
-    pub fn events_per_second(&self) -> f64 {
+    pub(crate) fn events_per_second(&self) -> f64 {
         let seconds = self.stage_elapsed.as_secs_f64();
         if seconds > 0.0 { self.events as f64 / seconds } else { 0.0 }
     }
 
     /// Time left in this stage at its mean rate so far, once there is enough to judge by.
     #[must_use]
-    pub fn time_left(&self) -> Option<Duration> {
+    pub(crate) fn time_left(&self) -> Option<Duration> {
         let fraction = f64::from(self.fraction()?);
         (fraction > 0.01).then(|| self.stage_elapsed.mul_f64((1.0 - fraction) / fraction))
     }

@@ -11,7 +11,7 @@ use super::temporary::{Access, Temporary, sweep};
 
 /// A file that is being written beside the one that it will replace.
 #[derive(Debug)]
-pub struct Replacement {
+pub(crate) struct Replacement {
     temporary: Temporary,
     target: PathBuf,
 }
@@ -21,7 +21,7 @@ impl Replacement {
     ///
     /// # Errors
     /// I/O errors, such as a folder that is missing or cannot be written.
-    pub fn begin(path: &Path) -> io::Result<Self> {
+    pub(crate) fn begin(path: &Path) -> io::Result<Self> {
         let target = files::link_target(path)?;
         let folder = files::folder_of(&target);
         sweep(folder);
@@ -39,7 +39,7 @@ impl Replacement {
     ///
     /// # Errors
     /// If the system has no handle left.
-    pub fn file(&self) -> io::Result<File> {
+    pub(crate) fn file(&self) -> io::Result<File> {
         self.temporary.open_file()
     }
 
@@ -47,7 +47,7 @@ impl Replacement {
     ///
     /// # Errors
     /// I/O errors; the old file is then still there.
-    pub fn publish(self, disk: &dyn Disk) -> io::Result<()> {
+    pub(crate) fn publish(self, disk: &dyn Disk) -> io::Result<()> {
         let Self { temporary, target } = self;
         temporary.publish(|from| disk.rename(from, &target))?;
         // The name is durable once its folder is; a file system that cannot say so has done what it can.
@@ -60,7 +60,7 @@ impl Replacement {
 ///
 /// # Errors
 /// I/O errors; the old file is then still there.
-pub fn write(path: &Path, bytes: &[u8], disk: &dyn Disk) -> io::Result<()> {
+pub(crate) fn write(path: &Path, bytes: &[u8], disk: &dyn Disk) -> io::Result<()> {
     let replacement = Replacement::begin(path)?;
     disk.write_all_at(&replacement.file()?, bytes, 0)?;
     replacement.publish(disk)

@@ -3,7 +3,7 @@
 
 /// Sees to signals from now on, on a thread of its own. `say` shows a sentence to the user.
 #[cfg(unix)]
-pub fn watch(say: fn(String)) {
+pub(crate) fn watch(say: fn(String)) {
     use std::sync::Arc;
     use std::sync::atomic::{AtomicBool, Ordering};
     use std::thread;
@@ -59,7 +59,7 @@ pub fn watch(say: fn(String)) {
 
 /// Other systems have none that would leave temporary files behind.
 #[cfg(not(unix))]
-pub fn watch(_: fn(String)) {}
+pub(crate) fn watch(_: fn(String)) {}
 
 /// Which signals were ignored when the program was started, as `nohup` has it; none where the system does not tell.
 #[cfg(unix)]

@@ -23,7 +23,7 @@ const UNUSED_DIGITS: &str = "0000000000";
 
 /// Who may read a temporary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Access {
+pub(crate) enum Access {
     /// This user alone.
     Private,
     /// The users who may read a new file of this user.
@@ -32,7 +32,7 @@ pub enum Access {
 
 /// A file or folder with a name of its own; removed when dropped, unless it was given another name.
 #[derive(Debug)]
-pub struct Temporary {
+pub(crate) struct Temporary {
     path: PathBuf,
     /// Holds the lock. `None`: a folder, on a system that cannot open folders.
     file: Option<File>,
@@ -51,7 +51,7 @@ impl Temporary {
     ///
     /// # Errors
     /// I/O errors, such as a folder that cannot be written.
-    pub fn file(folder: &Path, access: Access) -> io::Result<Self> {
+    pub(crate) fn file(folder: &Path, access: Access) -> io::Result<Self> {
         Self::named(folder, |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id()), access)
     }
 
@@ -59,7 +59,7 @@ impl Temporary {
     ///
     /// # Errors
     /// As [`Temporary::file`].
-    pub fn named(folder: &Path, name: impl Fn(u32) -> String, access: Access) -> io::Result<Self> {
+    pub(crate) fn named(folder: &Path, name: impl Fn(u32) -> String, access: Access) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
         if access == Access::Private {
@@ -72,7 +72,7 @@ impl Temporary {
     ///
     /// # Errors
     /// As [`Temporary::file`].
-    pub fn folder(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         let name = |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id());
         Self::make(folder, name, true, |path| fs::create_dir(path).map(|()| File::open(path).ok()))
     }
@@ -113,7 +113,7 @@ impl Temporary {
 
     /// Its name until it is published.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
@@ -121,7 +121,7 @@ impl Temporary {
     ///
     /// # Errors
     /// If the system has no handle left.
-    pub fn open_file(&self) -> io::Result<File> {
+    pub(crate) fn open_file(&self) -> io::Result<File> {
         self.file.as_ref().ok_or(io::ErrorKind::IsADirectory)?.try_clone()
     }
 
@@ -129,7 +129,7 @@ impl Temporary {
     ///
     /// # Errors
     /// Those of `rename`; the temporary is then removed.
-    pub fn publish(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
+    pub(crate) fn publish(mut self, rename: impl FnOnce(&Path) -> io::Result<()>) -> io::Result<()> {
         let mut live = live();
         rename(&self.path)?;
         live.remove(&self.path);
@@ -151,7 +151,7 @@ impl Drop for Temporary {
 
 /// Removes the temporaries of this process for good: none is made or published any more. For a program that is about to
 /// end; threads that ask for a temporary wait for ever.
-pub fn remove_all() {
+pub(crate) fn remove_all() {
     let mut live = live();
     for (path, is_folder) in std::mem::take(&mut *live) {
         // A thread that still writes to a folder cannot add to it under another name.
@@ -168,12 +168,12 @@ pub fn remove_all() {
 }
 
 /// Removes the leftovers of killed processes from a folder. What cannot be removed stays.
-pub fn sweep(folder: &Path) {
+pub(crate) fn sweep(folder: &Path) {
     sweep_where(folder, |_| false);
 }
 
 /// The same, with other names that `is_temporary` tells.
-pub fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) {
+pub(crate) fn sweep_where(folder: &Path, is_temporary: impl Fn(&OsStr) -> bool) {
     let Ok(entries) = fs::read_dir(folder) else { return };
     for entry in entries.flatten() {
         let name = entry.file_name();
@@ -205,7 +205,7 @@ fn remove(path: &Path, is_folder: bool) -> io::Result<()> {
 /// A file to keep bytes in that are read again by a path. Has no name where the system opens such a file by another path,
 /// so that nothing of it is left however the program ends.
 #[derive(Debug)]
-pub struct Scratch {
+pub(crate) struct Scratch {
     file: File,
     path: PathBuf,
     /// Removes the name, where it has one.
@@ -217,7 +217,7 @@ impl Scratch {
     ///
     /// # Errors
     /// I/O errors, such as a folder that cannot be written.
-    pub fn new(folder: &Path) -> io::Result<Self> {
+    pub(crate) fn new(folder: &Path) -> io::Result<Self> {
         let file = tempfile::tempfile_in(folder)?;
         if let Some(path) = files::path_of_open(&file) {
             return Ok(Self { file, path, _name: None });
@@ -227,31 +227,25 @@ impl Scratch {
     }
 
     /// The file, to write to.
-    pub fn file(&mut self) -> &mut File {
+    pub(crate) fn file(&mut self) -> &mut File {
         &mut self.file
     }
 
     /// A path that opens it, as long as this lives.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
     }
 
     /// Its length.
     #[must_use]
-    pub fn len(&self) -> u64 {
+    pub(crate) fn len(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())
-    }
-
-    /// Whether nothing was written to it.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.len() == 0
     }
 
     /// The open file alone; a name is given up.
     #[must_use]
-    pub fn into_file(self) -> File {
+    pub(crate) fn into_file(self) -> File {
         self.file
     }
 }

@@ -6,7 +6,7 @@ use chrono::DateTime;
 ///
 /// Digits that do not fit are cut, never rounded up, so that a span is never said to be longer than it is.
 #[must_use]
-pub fn duration_text(dur_ns: u64) -> String {
+pub(crate) fn duration_text(dur_ns: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
     let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| dur_ns >= *unit_ns).unwrap_or((1, "ns"));
     let whole = dur_ns / unit_ns;
@@ -21,7 +21,7 @@ pub fn duration_text(dur_ns: u64) -> String {
 
 /// A signed time as seconds with all nine digits, such as `-0.000000001`.
 #[must_use]
-pub fn seconds_text(ts_ns: i64) -> String {
+pub(crate) fn seconds_text(ts_ns: i64) -> String {
     let sign = if ts_ns < 0 { "-" } else { "" };
     let magnitude = ts_ns.unsigned_abs();
     format!("{sign}{}.{:09}", magnitude / 1_000_000_000, magnitude % 1_000_000_000)
@@ -29,14 +29,14 @@ pub fn seconds_text(ts_ns: i64) -> String {
 
 /// The day of a time of UTC since 1970, such as `2026-11-21`.
 #[must_use]
-pub fn utc_day_text(utc_ns: i64) -> String {
+pub(crate) fn utc_day_text(utc_ns: i64) -> String {
     DateTime::from_timestamp_nanos(utc_ns).format("%Y-%m-%d").to_string()
 }
 
 /// The time of day of a time of UTC since 1970, such as `14:02:03.000000250`, with up to nine digits after the point; what is
 /// behind them is left out.
 #[must_use]
-pub fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
+pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     const WHOLE_SECONDS: usize = "14:02:03".len();
     let len = if decimals == 0 { WHOLE_SECONDS } else { WHOLE_SECONDS + 1 + decimals };
     let whole = DateTime::from_timestamp_nanos(utc_ns).format("%H:%M:%S%.9f").to_string();
@@ -45,7 +45,7 @@ pub fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
 
 /// A count with thin groups of three digits, such as `1 234 567`.
 #[must_use]
-pub fn grouped_digits(count: u64) -> String {
+pub(crate) fn grouped_digits(count: u64) -> String {
     let digits = count.to_string();
     let mut grouped = String::with_capacity(digits.len() + digits.len() / 3);
     for (position, digit) in digits.chars().enumerate() {

@@ -36,7 +36,7 @@ const BYTE_UNITS: &[(&str, u64)] = &[
 ///
 /// # Errors
 /// A sentence that says what was expected.
-pub fn bytes(text: &str) -> Result<u64, String> {
+pub(crate) fn bytes(text: &str) -> Result<u64, String> {
     let count = scaled(text, BYTE_UNITS).map_err(|problem| problem.sentence("bytes", text, BYTE_UNITS))?;
     u64::try_from(count).map_err(|_| format!("`{text}` is more than 64 bits of bytes"))
 }
@@ -45,7 +45,7 @@ pub fn bytes(text: &str) -> Result<u64, String> {
 ///
 /// # Errors
 /// A sentence that says what was expected.
-pub fn signed_time_ns(text: &str) -> Result<i64, String> {
+pub(crate) fn signed_time_ns(text: &str) -> Result<i64, String> {
     let (sign, magnitude) = match text.strip_prefix('-') {
         Some(magnitude) => (-1, magnitude),
         None => (1, text),
@@ -59,7 +59,7 @@ pub fn signed_time_ns(text: &str) -> Result<i64, String> {
 /// A time in nanoseconds as a person would type it, in the largest unit of which it is one or more: [`signed_time_ns`] takes
 /// it back, exactly.
 #[must_use]
-pub fn signed_time_text(ts_ns: i64) -> String {
+pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     let magnitude = ts_ns.unsigned_abs();
     let units = [("s", 9), ("ms", 6), ("us", 3), ("ns", 0_usize)]
         .map(|(unit, digits)| (unit, digits, 10_u64.pow(digits as u32)));

@@ -27,7 +27,7 @@ use crate::store::cache::Cache;
 
 /// What to do.
 #[derive(Debug)]
-pub enum Command {
+pub(super) enum Command {
     Window { sources: Sources, demo: bool, load: Load },
     InstallDesktop,
     UninstallDesktop,
@@ -46,25 +46,25 @@ pub enum Command {
 
 /// How captures are loaded.
 #[derive(Debug, Clone)]
-pub struct Load {
+pub(super) struct Load {
     /// Whether nothing was said about how to load.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
-    pub is_usual: bool,
+    pub(crate) is_usual: bool,
     /// The bound on the memory of a load.
-    pub budget_bytes: u64,
+    pub(crate) budget_bytes: u64,
     /// How many threads may work at once.
-    pub threads: usize,
+    pub(crate) threads: usize,
     /// Where sorted captures are kept; `None`: they are not.
-    pub cache: Option<PathBuf>,
+    pub(crate) cache: Option<PathBuf>,
     /// How to show progress.
-    pub progress: ShowProgress,
+    pub(crate) progress: ShowProgress,
     /// Whether the same was loaded before: its losses are known.
-    pub is_again: bool,
+    pub(crate) is_again: bool,
 }
 
 /// How progress is shown on stderr.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum ShowProgress {
+pub(super) enum ShowProgress {
     /// One line that is written over.
     Line,
     /// A line each second, for a file or a pipe.
@@ -75,65 +75,65 @@ pub enum ShowProgress {
 
 /// A part of a capture's time, open where nothing was said.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct TimeRange {
-    pub from: Option<TimeArg>,
-    pub to: Option<TimeArg>,
+pub(super) struct TimeRange {
+    pub(crate) from: Option<TimeArg>,
+    pub(crate) to: Option<TimeArg>,
 }
 
 /// Which spans to print, and how.
 #[derive(Debug)]
-pub struct Spans {
-    pub sources: Sources,
-    pub range: TimeRange,
-    pub filter: Filter,
-    pub limit: u64,
-    pub format: RowFormat,
+pub(super) struct Spans {
+    pub(crate) sources: Sources,
+    pub(crate) range: TimeRange,
+    pub(crate) filter: Filter,
+    pub(crate) limit: u64,
+    pub(crate) format: RowFormat,
 }
 
 /// Which spans to add up, and how to print that.
 #[derive(Debug)]
-pub struct Stats {
-    pub sources: Sources,
-    pub range: TimeRange,
-    pub filter: Filter,
-    pub format: RowFormat,
+pub(super) struct Stats {
+    pub(crate) sources: Sources,
+    pub(crate) range: TimeRange,
+    pub(crate) filter: Filter,
+    pub(crate) format: RowFormat,
 }
 
 /// What to export, and how.
 #[derive(Debug)]
-pub struct Export {
-    pub sources: Sources,
-    pub output: PathBuf,
-    pub format: ExportFormat,
-    pub range: TimeRange,
-    pub track: Option<Regex>,
+pub(super) struct Export {
+    pub(crate) sources: Sources,
+    pub(crate) output: PathBuf,
+    pub(crate) format: ExportFormat,
+    pub(crate) range: TimeRange,
+    pub(crate) track: Option<Regex>,
 }
 
 /// What to draw, and how.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "this build draws nothing"))]
-pub struct Render {
-    pub sources: Sources,
-    pub output: PathBuf,
-    pub size: SizeArg,
+pub(super) struct Render {
+    pub(crate) sources: Sources,
+    pub(crate) output: PathBuf,
+    pub(crate) size: SizeArg,
     /// Pixels for each point.
-    pub scale: f32,
+    pub(crate) scale: f32,
     /// Dark or light; `None`: as the desktop is set.
-    pub shade: Option<Shade>,
-    pub colors: Colors,
-    pub range: TimeRange,
+    pub(crate) shade: Option<Shade>,
+    pub(crate) colors: Colors,
+    pub(crate) range: TimeRange,
 }
 
 /// What to generate.
 #[derive(Debug)]
-pub struct Synth {
-    pub output: PathBuf,
-    pub spans: u64,
-    pub threads: u32,
-    pub depth: u16,
-    pub disorder: f64,
-    pub seed: u64,
-    pub format: ExportFormat,
+pub(super) struct Synth {
+    pub(crate) output: PathBuf,
+    pub(crate) spans: u64,
+    pub(crate) threads: u32,
+    pub(crate) depth: u16,
+    pub(crate) disorder: f64,
+    pub(crate) seed: u64,
+    pub(crate) format: ExportFormat,
 }
 
 impl Command {
@@ -141,7 +141,7 @@ impl Command {
     ///
     /// # Errors
     /// [`CliError::Usage`] for what cannot be meant.
-    pub fn from_low(low: LowArgs) -> Result<Self, CliError> {
+    pub(super) fn from_low(low: LowArgs) -> Result<Self, CliError> {
         Ok(match low.command {
             None if low.window.install_desktop => Self::InstallDesktop,
             None if low.window.uninstall_desktop => Self::UninstallDesktop,
@@ -210,7 +210,7 @@ impl Command {
 impl TimeRange {
     /// The range on the clock of a capture, as its first nanosecond and the first after it.
     #[must_use]
-    pub fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
+    pub(super) fn on_clock_of(self, start_ns: i64) -> (Option<i64>, Option<i64>) {
         (self.from.map(|from| from.on_clock_of(start_ns)), self.to.map(|to| to.on_clock_of(start_ns)))
     }
 }

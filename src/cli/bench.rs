@@ -118,7 +118,7 @@ enum Pass {
 }
 
 /// Measures, and prints one JSON object.
-pub fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Result<(), CliError> {
     starting_over(sources, how, |how| print_once(sources, frames, size, how))
 }
 

@@ -7,7 +7,7 @@ use crate::base::escape::escaped;
 use crate::store::cache::Cache;
 
 /// Prints the size and path of each kept store, the one used last first.
-pub fn list(folder: &Path) -> Result<(), CliError> {
+pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     let entries =
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
     to_stdout(|out| {
@@ -20,7 +20,7 @@ pub fn list(folder: &Path) -> Result<(), CliError> {
 }
 
 /// Deletes every kept store.
-pub fn clear(folder: &Path) -> Result<(), CliError> {
+pub(super) fn clear(folder: &Path) -> Result<(), CliError> {
     let freed_bytes =
         if folder.exists() { open(folder)?.clear().map_err(|source| failed(folder, source))? } else { 0 };
     to_stdout(|out| Ok(writeln!(out, "{freed_bytes} bytes freed in {}", shown(folder))?))

@@ -53,7 +53,7 @@ impl Places {
 }
 
 /// Has the desktop open captures with this program.
-pub fn install() -> Result<(), CliError> {
+pub(super) fn install() -> Result<(), CliError> {
     let places = Places::of_user()?;
     let program = std::env::current_exe()?;
     let defaults = offered_kinds().map(|kind| (kind, default_program(kind))).collect::<Vec<_>>();
@@ -80,7 +80,7 @@ pub fn install() -> Result<(), CliError> {
 }
 
 /// Undoes [`install`].
-pub fn uninstall() -> Result<(), CliError> {
+pub(super) fn uninstall() -> Result<(), CliError> {
     let places = Places::of_user()?;
     for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
         match fs::remove_file(path) {

@@ -11,7 +11,7 @@ use crate::export::{self, ExportOptions};
 use crate::query::Snapshot;
 
 /// Writes what `wanted` asks for, and says on stderr what was written.
-pub fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
+pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     starting_over(&wanted.sources, how, |how| write_once(wanted, how))
 }
 

@@ -58,7 +58,7 @@ struct LoadInfo {
 }
 
 /// Prints what a capture holds.
-pub fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(sources: &Sources, json: bool, how: &Load) -> Result<(), CliError> {
     let info = Info::of(&load(sources, how)?);
     to_stdout(|out| {
         if json {

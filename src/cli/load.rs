@@ -13,7 +13,7 @@ use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
 
 /// Loads a capture, or takes its kept store, and says on stderr what was lost.
-pub fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
+pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.path));
     let pipes: Vec<_> = pipes.map(|file| file.path.display().to_string()).collect();
@@ -35,7 +35,7 @@ pub fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
 ///
 /// # Errors
 /// Those of `work`.
-pub fn starting_over(
+pub(super) fn starting_over(
     sources: &Sources,
     how: &Load,
     work: impl Fn(&Load) -> Result<(), CliError>,
@@ -62,7 +62,7 @@ pub fn starting_over(
 impl Load {
     /// The same for the loader.
     #[must_use]
-    pub fn options(&self) -> LoadOptions {
+    pub(super) fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
         LoadOptions { memory: Memory::new(self.budget_bytes), threads: self.threads, cache, ..LoadOptions::default() }
     }

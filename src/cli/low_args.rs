@@ -26,78 +26,78 @@ use crate::formats::detect::names;
         names()
     )
 )]
-pub struct LowArgs {
+pub(super) struct LowArgs {
     /// What to do; without it, the files are opened in the window.
     #[command(subcommand)]
-    pub command: Option<LowCommand>,
+    pub(crate) command: Option<LowCommand>,
     /// What to open in the window.
     #[command(flatten)]
-    pub window: LowWindow,
+    pub(crate) window: LowWindow,
 }
 
 /// The window.
 #[derive(Debug, Args)]
-pub struct LowWindow {
+pub(super) struct LowWindow {
     /// Captures to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
     #[arg(value_name = "FILE")]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub offsets: LowOffsets,
+    pub(crate) offsets: LowOffsets,
     /// Open a generated capture
     #[arg(long, conflicts_with = "files")]
-    pub demo: bool,
+    pub(crate) demo: bool,
     /// Have the desktop of this user open captures with a double click, and open nothing
     #[arg(long, conflicts_with_all = ["files", "demo"])]
-    pub install_desktop: bool,
+    pub(crate) install_desktop: bool,
     /// Undo that
     #[arg(long, conflicts_with_all = ["files", "demo", "install_desktop"])]
-    pub uninstall_desktop: bool,
+    pub(crate) uninstall_desktop: bool,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 /// By how much files are moved in time.
 #[derive(Debug, Args)]
-pub struct LowOffsets {
+pub(super) struct LowOffsets {
     /// Move a file in time, such as b.json=+1.5ms: FILE as it is given, or its name alone; for each FILE once
     #[arg(long = "offset", value_name = "FILE=TIME", value_parser = offset, requires = "files")]
-    pub offsets: Vec<(String, i64)>,
+    pub(crate) offsets: Vec<(String, i64)>,
 }
 
 /// What to load.
 #[derive(Debug, Args)]
-pub struct LowCapture {
+pub(super) struct LowCapture {
     /// The capture; several files are shown on one timeline; - is stdin, and a pipe will do
     #[arg(value_name = "FILE", required = true)]
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
-    pub offsets: LowOffsets,
+    pub(crate) offsets: LowOffsets,
 }
 
 /// What every command that loads a capture takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
-pub struct LowCommon {
+pub(super) struct LowCommon {
     /// The most memory that a load may hold, such as 512MiB or 2G, at least 8MiB [default: 1GiB]
     #[arg(long, value_name = "BYTES", value_parser = bytes)]
-    pub memory: Option<u64>,
+    pub(crate) memory: Option<u64>,
     /// How many threads may work at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
-    pub threads: Option<u16>,
+    pub(crate) threads: Option<u16>,
     /// Where sorted captures are kept [default: longspan in the user's cache folder]
     #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
+    pub(crate) cache: Option<PathBuf>,
     /// Neither use nor keep a sorted capture
     #[arg(long, conflicts_with = "cache")]
-    pub no_cache: bool,
+    pub(crate) no_cache: bool,
     /// When to show progress on stderr; auto: when it is a terminal
     #[arg(long, value_name = "WHEN", default_value = "auto")]
-    pub progress: LowProgress,
+    pub(crate) progress: LowProgress,
 }
 
 /// When to show progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LowProgress {
+pub(super) enum LowProgress {
     Auto,
     Always,
     Never,
@@ -105,18 +105,18 @@ pub enum LowProgress {
 
 /// A part of a capture's time.
 #[derive(Debug, Args)]
-pub struct LowRange {
+pub(super) struct LowRange {
     /// The first time: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub from: Option<TimeArg>,
+    pub(crate) from: Option<TimeArg>,
     /// The first time that is no longer wanted
     #[arg(long, value_name = "T", allow_hyphen_values = true)]
-    pub to: Option<TimeArg>,
+    pub(crate) to: Option<TimeArg>,
 }
 
 /// What to do.
 #[derive(Debug, Subcommand)]
-pub enum LowCommand {
+pub(super) enum LowCommand {
     /// Make, sort, index and show a demo capture; with no display, draw it into a PNG file
     Demo(LowDemo),
     /// Print what a capture holds and how it was loaded
@@ -140,71 +140,71 @@ pub enum LowCommand {
 }
 
 #[derive(Debug, Args)]
-pub struct LowDemo {
+pub(super) struct LowDemo {
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
-pub struct LowInfo {
+pub(super) struct LowInfo {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     /// Print one JSON object
     #[arg(long)]
-    pub json: bool,
+    pub(crate) json: bool,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 /// Which spans.
 #[derive(Debug, Args)]
-pub struct LowFilter {
+pub(super) struct LowFilter {
     /// Only spans whose name has a match of this regular expression
     #[arg(long, value_name = "RE")]
-    pub name: Option<String>,
+    pub(crate) name: Option<String>,
     /// Only spans that pass a filter, such as 'dur>1ms cat:io -idle'; see the README
     #[arg(long, value_name = "FILTER", allow_hyphen_values = true)]
-    pub filter: Option<String>,
+    pub(crate) filter: Option<String>,
 }
 
 /// Rows of a capture, and how they are written.
 #[derive(Debug, Args)]
-pub struct LowRows {
+pub(super) struct LowRows {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     #[command(flatten)]
-    pub range: LowRange,
+    pub(crate) range: LowRange,
     #[command(flatten)]
-    pub filter: LowFilter,
+    pub(crate) filter: LowFilter,
     /// How to write them
     #[arg(long, default_value = "csv")]
-    pub format: LowRowFormat,
+    pub(crate) format: LowRowFormat,
     #[command(flatten)]
-    pub cells: LowCells,
+    pub(crate) cells: LowCells,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
-pub struct LowSpans {
+pub(super) struct LowSpans {
     #[command(flatten)]
-    pub rows: LowRows,
+    pub(crate) rows: LowRows,
     /// At most so many spans
     #[arg(long, value_name = "N")]
-    pub limit: Option<u64>,
+    pub(crate) limit: Option<u64>,
 }
 
 /// How the cells of comma-separated text are written.
 #[derive(Debug, Clone, Copy, Args)]
-pub struct LowCells {
+pub(super) struct LowCells {
     /// Of csv: put an apostrophe before text that a spreadsheet would take for a formula (= + - @, tab, line break)
     #[arg(long)]
-    pub csv_safe: bool,
+    pub(crate) csv_safe: bool,
 }
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LowRowFormat {
+pub(super) enum LowRowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line
     Csv,
     /// One JSON object a line
@@ -213,7 +213,7 @@ pub enum LowRowFormat {
 
 /// A format that files are written in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub enum LowFormat {
+pub(super) enum LowFormat {
     /// Longspan's own: chunked, compressed, indexed
     Native,
     /// Chrome trace JSON; compressed if the file's name ends in .gz
@@ -227,102 +227,102 @@ pub enum LowFormat {
 }
 
 #[derive(Debug, Args)]
-pub struct LowExport {
+pub(super) struct LowExport {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     /// The file to write, replaced only once everything is written; - is stdout
     #[arg(short, long, value_name = "OUT")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// The format [default: as OUT ends: .json and .json.gz chrome, .pftrace perfetto, .csv, .parquet, else native]
     #[arg(long)]
-    pub format: Option<LowFormat>,
+    pub(crate) format: Option<LowFormat>,
     #[command(flatten)]
-    pub range: LowRange,
+    pub(crate) range: LowRange,
     /// Only tracks whose name, process name or id has a match of this regular expression
     #[arg(long, value_name = "RE")]
-    pub track: Option<String>,
+    pub(crate) track: Option<String>,
     /// Of Parquet: files of its own for each process
     #[arg(long)]
-    pub by_process: bool,
+    pub(crate) by_process: bool,
     /// Of native: less than half the bytes, but sorted and indexed again by whoever opens it
     #[arg(long)]
-    pub compact: bool,
+    pub(crate) compact: bool,
     #[command(flatten)]
-    pub cells: LowCells,
+    pub(crate) cells: LowCells,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
-pub struct LowRender {
+pub(super) struct LowRender {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     /// The PNG file to write; - is stdout
     #[arg(short, long, value_name = "PNG")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// The size in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
-    pub size: SizeArg,
+    pub(crate) size: SizeArg,
     /// How many pixels a point of text and lines has, 0.5 to 8: 2 for screens with fine pixels
     #[arg(long, value_name = "N", default_value = "1", value_parser = scale)]
-    pub scale: f32,
+    pub(crate) scale: f32,
     /// Dark, light, or as the desktop is set
     #[arg(long, value_enum, default_value_t)]
-    pub theme: LowTheme,
+    pub(crate) theme: LowTheme,
     /// What gives spans their colours
     #[arg(long, value_enum, default_value_t)]
-    pub color: LowColorBy,
+    pub(crate) color: LowColorBy,
     /// Which colours there are
     #[arg(long, value_enum, default_value_t)]
-    pub palette: LowHues,
+    pub(crate) palette: LowHues,
     #[command(flatten)]
-    pub range: LowRange,
+    pub(crate) range: LowRange,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
-pub struct LowSynth {
+pub(super) struct LowSynth {
     /// The file to write; - is stdout
     #[arg(short, long, value_name = "FILE")]
-    pub output: PathBuf,
+    pub(crate) output: PathBuf,
     /// How many spans
     #[arg(long, value_name = "N")]
-    pub spans: u64,
+    pub(crate) spans: u64,
     /// How many threads the capture has
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
-    pub threads: u32,
+    pub(crate) threads: u32,
     /// How deep spans nest at most
     #[arg(long, value_name = "N", default_value = "10", value_parser = clap::value_parser!(u16).range(1..=1000))]
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// The part of the events that stands late in the file, 0 to 1; at 1, all stand in random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
-    pub disorder: f64,
+    pub(crate) disorder: f64,
     /// The same number gives the same capture
     #[arg(long, value_name = "N", default_value = "1")]
-    pub seed: u64,
+    pub(crate) seed: u64,
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
     #[arg(long, value_parser = generated_format())]
-    pub format: Option<LowFormat>,
+    pub(crate) format: Option<LowFormat>,
 }
 
 #[derive(Debug, Args)]
-pub struct LowDump {
+pub(super) struct LowDump {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 #[derive(Debug, Args)]
-pub struct LowCache {
+pub(super) struct LowCache {
     #[command(subcommand)]
-    pub action: LowCacheAction,
+    pub(crate) action: LowCacheAction,
 }
 
 /// What to do with the cache.
 #[derive(Debug, Subcommand)]
-pub enum LowCacheAction {
+pub(super) enum LowCacheAction {
     /// Print each kept capture with its size
     List(LowCacheFolder),
     /// Delete every kept capture
@@ -331,24 +331,24 @@ pub enum LowCacheAction {
 
 /// Which cache.
 #[derive(Debug, Args)]
-pub struct LowCacheFolder {
+pub(super) struct LowCacheFolder {
     /// The folder [default: longspan in the user's cache folder]
     #[arg(long, value_name = "DIR")]
-    pub cache: Option<PathBuf>,
+    pub(crate) cache: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
-pub struct LowBench {
+pub(super) struct LowBench {
     #[command(flatten)]
-    pub capture: LowCapture,
+    pub(crate) capture: LowCapture,
     /// How many frames
     #[arg(long, value_name = "N", default_value = "240", value_parser = clap::value_parser!(u32).range(2..=1_000_000))]
-    pub frames: u32,
+    pub(crate) frames: u32,
     /// The size of a frame in pixels
     #[arg(long, value_name = "WxH", default_value = "1920x1080")]
-    pub size: SizeArg,
+    pub(crate) size: SizeArg,
     #[command(flatten)]
-    pub common: LowCommon,
+    pub(crate) common: LowCommon,
 }
 
 /// The formats of `synth`: the others cannot hold a whole capture in one file.
@@ -380,7 +380,7 @@ fn scale(text: &str) -> Result<f32, String> {
 
 /// Dark or light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum LowTheme {
+pub(super) enum LowTheme {
     #[default]
     Dark,
     Light,
@@ -390,7 +390,7 @@ pub enum LowTheme {
 
 /// What gives spans their colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum LowColorBy {
+pub(super) enum LowColorBy {
     #[default]
     Name,
     Category,
@@ -400,7 +400,7 @@ pub enum LowColorBy {
 
 /// Which colours there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
-pub enum LowHues {
+pub(super) enum LowHues {
     #[default]
     Usual,
     Colorblind,

@@ -12,28 +12,28 @@ use super::low_args::LowArgs;
 use crate::base::escape::{escaped, escaped_lines, is_control};
 
 /// Writes a message of one line after the name of the program.
-pub fn say(sentence: impl Display) {
+pub(super) fn say(sentence: impl Display) {
     show(&format!("longspan: {}\n", escaped(&sentence.to_string())));
 }
 
 /// Writes a message that has lines of its own, such as the errors of several files.
-pub fn say_lines(text: impl Display) {
+pub(super) fn say_lines(text: impl Display) {
     show(&format!("longspan: {}\n", escaped_lines(&text.to_string())));
 }
 
 /// Writes `text` as it is, in one piece, so that the lines of two processes do not mix.
-pub fn show(text: &str) {
+pub(super) fn show(text: &str) {
     io::stderr().write_all(text.as_bytes()).ok(); // nobody is left to tell
 }
 
 /// A text of several lines, such as an error in an expression, about words that may hold anything.
-pub fn lines_about(text: &str, words: &[OsString]) -> String {
+pub(super) fn lines_about(text: &str, words: &[OsString]) -> String {
     // A line break in a word could begin a line that poses as another message.
     if words.iter().any(has_control) { escaped(text).into_owned() } else { text.to_owned() }
 }
 
 /// The parser's answer to words that it does not take as a command, as text.
-pub fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
+pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     if !words.iter().any(has_control) {
         return answer.render().to_string();
     }
@@ -49,7 +49,7 @@ pub fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
 ///
 /// # Errors
 /// I/O errors of the write.
-pub fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
+pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
     if !words.iter().any(has_control) {
         return answer.print(); // in colours, where there are some
     }

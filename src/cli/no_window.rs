@@ -5,16 +5,16 @@ use super::args::{Load, Render};
 use crate::model::Sources;
 
 /// Refuses to open the window.
-pub fn open(_sources: Sources, _demo: bool, _how: &Load) -> Result<(), CliError> {
+pub(crate) fn open(_sources: Sources, _demo: bool, _how: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 
 /// Refuses to show the demo.
-pub fn demo(_how: &Load) -> Result<(), CliError> {
+pub(crate) fn demo(_how: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }
 
 /// Refuses to draw.
-pub fn render(_: &Render, _: &Load) -> Result<(), CliError> {
+pub(crate) fn render(_: &Render, _: &Load) -> Result<(), CliError> {
     Err(CliError::NoWindow)
 }

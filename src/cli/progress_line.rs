@@ -22,20 +22,20 @@ const PATIENCE: Duration = Duration::from_millis(500);
 const ERASE: &str = "\r\x1b[K";
 
 /// Shows progress until it is dropped.
-pub struct ProgressLine {
+pub(super) struct ProgressLine {
     stop: Option<Sender<()>>,
     watcher: Option<JoinHandle<()>>,
 }
 
 impl ProgressLine {
     /// Starts to show `progress` in the way asked for.
-    pub fn start(progress: &Progress, show: ShowProgress) -> Self {
+    pub(super) fn start(progress: &Progress, show: ShowProgress) -> Self {
         Self::with_pipes(progress, show, String::new())
     }
 
     /// The same for a load that reads `pipes`, unless that is empty. Where nothing comes through them for a while, a sentence
     /// says so, whether progress is asked for or not.
-    pub fn with_pipes(progress: &Progress, show: ShowProgress, pipes: String) -> Self {
+    pub(super) fn with_pipes(progress: &Progress, show: ShowProgress, pipes: String) -> Self {
         let every = match show {
             ShowProgress::Not if pipes.is_empty() => return Self { stop: None, watcher: None },
             ShowProgress::Line => LINE_EVERY,

@@ -17,7 +17,7 @@ use crate::query::search::{Hit, search};
 const TIED_MAX: usize = 64 * 1024;
 
 /// Prints the spans that `spans` asks for.
-pub fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
     starting_over(&spans.sources, how, |how| print_once(spans, how))
 }
 

@@ -17,7 +17,7 @@ use crate::query::scan::Scope;
 const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min", "max"];
 
 /// Prints the totals that `stats` asks for.
-pub fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
     starting_over(&stats.sources, how, |how| print_once(stats, how))
 }
 

@@ -14,7 +14,7 @@ use crate::model::Sources;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
 
 /// Generates what is wanted, and writes it.
-pub fn write(wanted: &Wanted) -> Result<(), CliError> {
+pub(super) fn write(wanted: &Wanted) -> Result<(), CliError> {
     let synth = Synth::new(SynthOptions {
         spans: wanted.spans,
         threads: wanted.threads,

@@ -4,7 +4,7 @@ use crate::base::units::signed_time_ns;
 
 /// A time on the command line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeArg {
+pub(super) enum TimeArg {
     /// On the capture's own clock, as the `ts` column prints it.
     Absolute(i64),
     /// After the capture's first event.
@@ -13,11 +13,11 @@ pub enum TimeArg {
 
 /// A picture's size in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct SizeArg {
+pub(super) struct SizeArg {
     /// Pixels across.
-    pub width_px: u32,
+    pub(crate) width_px: u32,
     /// Pixels down.
-    pub height_px: u32,
+    pub(crate) height_px: u32,
 }
 
 /// The widest and highest picture: what the weakest adapter in use draws in one texture.
@@ -26,7 +26,7 @@ const PICTURE_PX_MAX: u32 = 16_384;
 impl TimeArg {
     /// On the clock of a capture that starts at `start_ns`; saturates at the ends of time.
     #[must_use]
-    pub fn on_clock_of(self, start_ns: i64) -> i64 {
+    pub(super) fn on_clock_of(self, start_ns: i64) -> i64 {
         match self {
             Self::Absolute(ts_ns) => ts_ns,
             Self::FromStart(since_ns) => start_ns.saturating_add(since_ns),

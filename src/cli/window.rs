@@ -22,7 +22,7 @@ use crate::scene::palette::Colors;
 const DEMO_PICTURE: &str = "longspan-demo.png";
 
 /// Opens the window and stays until it is closed.
-pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
+pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
     // No other window can read what comes to this process.
     let hand_over = how.is_usual && !sources.files().iter().any(|file| is_own(&file.path));
@@ -30,7 +30,7 @@ pub fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.
-pub fn demo(how: &Load) -> Result<(), CliError> {
+pub(super) fn demo(how: &Load) -> Result<(), CliError> {
     if has_display() {
         match open(Sources::default(), true, how) {
             Err(CliError::App(AppError::NoWindow { reason })) => say(format_args!("no window: {reason}")),
@@ -49,7 +49,7 @@ pub fn demo(how: &Load) -> Result<(), CliError> {
 }
 
 /// Draws a capture into a PNG file.
-pub fn render(render: &Render, how: &Load) -> Result<(), CliError> {
+pub(super) fn render(render: &Render, how: &Load) -> Result<(), CliError> {
     starting_over(&render.sources, how, |how| render_once(render, how))
 }
 

@@ -24,7 +24,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cel
 /// A span as a row of a table: its track and depth, its start and duration in nanoseconds (`None`: it has no end in the
 /// capture), its name.
 #[must_use]
-pub fn span_row(
+pub(crate) fn span_row(
     snapshot: &Snapshot,
     track: TrackIdx,
     depth: u16,

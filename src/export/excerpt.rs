@@ -23,13 +23,13 @@ const POINTS_BETWEEN_CHECKS: u64 = 64 * 1024;
 
 /// The rows of a part: those of `lanes` in a time range, and some from outside of it.
 #[derive(Debug, Clone)]
-pub struct Excerpt {
+pub(crate) struct Excerpt {
     /// Lanes of which all rows in the range are wanted.
-    pub lanes: Vec<LaneIdx>,
+    pub(crate) lanes: Vec<LaneIdx>,
     /// The first time, and the first that is not wanted.
-    pub range: (Option<i64>, Option<i64>),
+    pub(crate) range: (Option<i64>, Option<i64>),
     /// Rows from outside of these, in order of time, parents first.
-    pub outside: Vec<SortedRow>,
+    pub(crate) outside: Vec<SortedRow>,
 }
 
 impl Excerpt {
@@ -37,7 +37,7 @@ impl Excerpt {
     ///
     /// # Errors
     /// If it was asked to stop.
-    pub fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
         let all = || snapshot.capture_lanes();
         let is_wanted = |lane: &LaneIdx| {
             options.track.as_ref().is_none_or(|track| track_matches(snapshot, snapshot.lane(*lane).track, track))
@@ -58,7 +58,7 @@ impl Excerpt {
 
     /// The same, each process by itself; of those that have something in it.
     #[must_use]
-    pub fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
+    pub(crate) fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
         let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
         let empty = || Self { lanes: Vec::new(), range: self.range, outside: Vec::new() };
         let process_of = |lane: LaneIdx| snapshot.track(snapshot.lane(lane).track).process;
@@ -73,7 +73,7 @@ impl Excerpt {
 
     /// The same without anything but spans.
     #[must_use]
-    pub fn of_spans(&self, snapshot: &Snapshot) -> Self {
+    pub(crate) fn of_spans(&self, snapshot: &Snapshot) -> Self {
         let is_spans = |lane: LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
         Self {
             lanes: self.lanes.iter().copied().filter(|&lane| is_spans(lane)).collect(),
@@ -84,13 +84,13 @@ impl Excerpt {
 
     /// Its rows within the range, in order of time.
     #[must_use]
-    pub fn rows<'a>(&self, snapshot: &'a Snapshot) -> SortedRows<'a> {
+    pub(crate) fn rows<'a>(&self, snapshot: &'a Snapshot) -> SortedRows<'a> {
         SortedRows::new(snapshot, self.lanes.iter().copied(), self.range.0, self.range.1)
     }
 
     /// About how many rows there are: spans that begin before the range are not counted.
     #[must_use]
-    pub fn count(&self, snapshot: &Snapshot) -> u64 {
+    pub(crate) fn count(&self, snapshot: &Snapshot) -> u64 {
         let (from_ns, to_ns) = self.range;
         let in_range = |&lane: &LaneIdx| {
             let mut cursor = LaneCursor::new(snapshot, lane);
@@ -103,7 +103,7 @@ impl Excerpt {
 
     /// Whether a row of the part starts outside of its range.
     #[must_use]
-    pub fn starts_outside(&self, start_ns: i64) -> bool {
+    pub(crate) fn starts_outside(&self, start_ns: i64) -> bool {
         let (from_ns, to_ns) = self.range;
         from_ns.is_some_and(|from_ns| start_ns < from_ns) || to_ns.is_some_and(|to_ns| start_ns >= to_ns)
     }

@@ -48,28 +48,28 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
 const PACKED: &[&str] = &["gz", "zst"];
 
 /// All endings, for messages.
-pub const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
+pub(crate) const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
 
 /// The name of a compressed file of a format that is not written compressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: only .json can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
-pub struct PackedName {
+pub(crate) struct PackedName {
     /// The name.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
 }
 
 impl ExportFormat {
     /// The format of an export that asks for no other.
-    pub const NATIVE: Self = Self::Native { compact: false };
+    pub(crate) const NATIVE: Self = Self::Native { compact: false };
     /// Comma-separated text as it is.
-    pub const CSV: Self = Self::Csv { cells: Cells::PLAIN };
+    pub(crate) const CSV: Self = Self::Csv { cells: Cells::PLAIN };
 
     /// The format that the name of a file asks for; `None` if the name has no ending of [`ENDINGS_TEXT`].
     ///
     /// # Errors
     /// [`PackedName`] if the name asks for a compressed file that cannot be written: what opened it would find another
     /// format than its name says.
-    pub fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
+    pub(crate) fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let ends_in = |ending: &str| {
             let stem = name.strip_suffix(ending).and_then(|rest| rest.strip_suffix('.'));
@@ -89,7 +89,7 @@ impl ExportFormat {
     ///
     /// # Errors
     /// As [`ExportFormat::of_name`].
-    pub fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
+    pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),
             // The name knows nothing of variants.
@@ -102,18 +102,18 @@ impl ExportFormat {
 
     /// The same with cells that are written like `cells`, where it has cells.
     #[must_use]
-    pub fn with_cells(self, cells: Cells) -> Self {
+    pub(crate) fn with_cells(self, cells: Cells) -> Self {
         if let Self::Csv { .. } = self { Self::Csv { cells } } else { self }
     }
 
     /// The usual ending of its files, without the dot.
     #[must_use]
-    pub fn ending(self) -> &'static str {
+    pub(crate) fn ending(self) -> &'static str {
         self.endings().next().unwrap_or_default()
     }
 
     /// The endings of its files, without the dot.
-    pub fn endings(self) -> impl Iterator<Item = &'static str> {
+    pub(crate) fn endings(self) -> impl Iterator<Item = &'static str> {
         let alike = move |format: Self| match (self, format) {
             (Self::Native { .. }, Self::Native { .. })
             | (Self::Parquet { .. }, Self::Parquet { .. })
@@ -125,7 +125,7 @@ impl ExportFormat {
 
     /// Its name, for a person.
     #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Native { .. } => "a Longspan capture",
             Self::ChromeJson { gzip: false } => "Chrome JSON",
@@ -139,13 +139,13 @@ impl ExportFormat {
 
 /// Whether the name of a file asks for compression.
 #[must_use]
-pub fn ends_in_gz(path: &Path) -> bool {
+pub(crate) fn ends_in_gz(path: &Path) -> bool {
     path.extension().is_some_and(|last| last.eq_ignore_ascii_case("gz"))
 }
 
 /// The same path with a dot and an ending after its name.
 #[must_use]
-pub fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
+pub(crate) fn with_ending(path: PathBuf, ending: &str) -> PathBuf {
     let mut text = OsString::from(path);
     text.push(".");
     text.push(ending);

@@ -5,16 +5,16 @@
 //! counters begin with the value that they had, and flows have both of their ends.
 
 mod async_spans;
-pub mod chrome_json;
-pub mod csv;
-pub mod excerpt;
-pub mod format;
-pub mod native;
-pub mod output;
-pub mod parquet;
-pub mod perfetto;
-pub mod rows;
-pub mod table;
+pub(crate) mod chrome_json;
+pub(crate) mod csv;
+pub(crate) mod excerpt;
+pub(crate) mod format;
+pub(crate) mod native;
+pub(crate) mod output;
+pub(crate) mod parquet;
+pub(crate) mod perfetto;
+pub(crate) mod rows;
+pub(crate) mod table;
 
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -29,7 +29,7 @@ use crate::query::Snapshot;
 use crate::store::Store;
 
 use excerpt::Excerpt;
-pub use format::ExportFormat;
+pub(crate) use format::ExportFormat;
 use output::{OutputFile, OutputFolder};
 use rows::ExportRows;
 
@@ -107,7 +107,7 @@ pub enum ExportError {
 ///
 /// # Errors
 /// [`ExportError::Damaged`] if it was not.
-pub fn check(store: &Store) -> Result<(), ExportError> {
+pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
     match store.damaged() {
         0 => Ok(()),
         parts => Err(ExportError::Damaged { store: store.path().to_owned(), parts, is_streamed: false }),
@@ -117,7 +117,7 @@ pub fn check(store: &Store) -> Result<(), ExportError> {
 impl ExportError {
     /// The same about a result of which some cannot be taken back, if `is_streamed`.
     #[must_use]
-    pub fn streamed(mut self, streamed: bool) -> Self {
+    pub(crate) fn streamed(mut self, streamed: bool) -> Self {
         if let Self::Damaged { is_streamed, .. } = &mut self {
             *is_streamed = streamed;
         }

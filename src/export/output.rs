@@ -15,14 +15,14 @@ use crate::model::Sources;
 use crate::query::Snapshot;
 
 /// The path of the standard output of this process.
-pub const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
+pub(crate) const STDOUT: &str = if cfg!(unix) { "/dev/stdout" } else { "-" };
 
 /// Large enough that a disk sees few writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
 /// A file that is being written.
 #[derive(Debug)]
-pub struct OutputFile {
+pub(crate) struct OutputFile {
     /// As the user gave it, for errors.
     path: PathBuf,
     writer: BufWriter<Counted>,
@@ -44,7 +44,7 @@ impl OutputFile {
     /// # Errors
     /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name, [`ExportError::IsFolder`], or what the
     /// system says.
-    pub fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
+    pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, &source.path));
         let there = fs::metadata(path).ok();
@@ -75,12 +75,12 @@ impl OutputFile {
     }
 
     /// Takes nothing more once the store of `snapshot` is found damaged: what was taken before is right.
-    pub fn guard(&mut self, snapshot: &Snapshot) {
+    pub(crate) fn guard(&mut self, snapshot: &Snapshot) {
         self.writer.get_mut().guarded = Some(snapshot.clone());
     }
 
     /// Takes the bytes of the file.
-    pub fn writer(&mut self) -> &mut dyn Write {
+    pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.writer
     }
 
@@ -88,7 +88,7 @@ impl OutputFile {
     ///
     /// # Errors
     /// What the system says; then there is no new file.
-    pub fn publish(self) -> Result<u64, ExportError> {
+    pub(crate) fn publish(self) -> Result<u64, ExportError> {
         let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
         let Counted { file, bytes, .. } = writer.into_inner().map_err(|error| failed(error.into_error()))?;
@@ -101,7 +101,7 @@ impl OutputFile {
 
     /// Gives the file up. Returns whether some of it is already with whoever reads a device or a pipe.
     #[must_use]
-    pub fn discard(self) -> bool {
+    pub(crate) fn discard(self) -> bool {
         // Not dropped as it is: that would write what the buffer holds.
         let (counted, _) = self.writer.into_parts();
         self.replacement.is_none() && counted.bytes > 0
@@ -110,7 +110,7 @@ impl OutputFile {
 
 /// A folder that is being filled, and appears under its name only once it is whole.
 #[derive(Debug)]
-pub struct OutputFolder {
+pub(crate) struct OutputFolder {
     path: PathBuf,
     temporary: Temporary,
     /// The folders in it, from the root.
@@ -122,7 +122,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// [`ExportError::IsThere`] unless nothing or an empty folder is there, or what the system says.
-    pub fn create(path: &Path) -> Result<Self, ExportError> {
+    pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {
             Ok(mut entries) => entries.next().is_none(),
@@ -141,7 +141,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// What the system says.
-    pub fn file(&mut self, path_from_root: &str) -> io::Result<File> {
+    pub(crate) fn file(&mut self, path_from_root: &str) -> io::Result<File> {
         let path_from_root = Path::new(path_from_root);
         for folder in path_from_root.ancestors().skip(1) {
             self.folders.insert(folder.into());
@@ -162,7 +162,7 @@ impl OutputFolder {
     ///
     /// # Errors
     /// What the system says; then there is no new folder.
-    pub fn publish(self) -> Result<(), ExportError> {
+    pub(crate) fn publish(self) -> Result<(), ExportError> {
         let failed = |source| ExportError::Io { path: self.path.clone(), source };
         for folder in &self.folders {
             files::sync_folder(&self.temporary.path().join(folder)).ok(); // as far as the system can
@@ -176,7 +176,7 @@ impl OutputFolder {
 
 /// Whether what is written to a path is a result of this process, for whoever reads those.
 #[must_use]
-pub fn is_stdout(path: &Path) -> bool {
+pub(crate) fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 

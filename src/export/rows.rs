@@ -23,7 +23,7 @@ const TIED_ROWS_MAX: usize = 64 * 1024;
 type Marked = (SortedRow, bool);
 
 /// The rows that are exported.
-pub struct ExportRows<'a> {
+pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,
     /// What is needed from outside of the excerpt, in order of time.
@@ -38,7 +38,7 @@ pub struct ExportRows<'a> {
 impl<'a> ExportRows<'a> {
     /// The rows of an excerpt.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, excerpt: &'a Excerpt) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, excerpt: &'a Excerpt) -> Self {
         Self {
             snapshot,
             excerpt,
@@ -51,7 +51,7 @@ impl<'a> ExportRows<'a> {
     }
 
     /// The next row as an event, with the blob of its details.
-    pub fn next_event(&mut self) -> Option<(Event, &[u8])> {
+    pub(crate) fn next_event(&mut self) -> Option<(Event, &[u8])> {
         if self.tied.is_empty() {
             self.tied_blobs.clear();
             let row = self.next_row()?;

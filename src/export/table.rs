@@ -14,7 +14,7 @@ const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 
 /// How rows are written.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum RowFormat {
+pub(crate) enum RowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line.
     Csv(Cells),
     /// One JSON object a line.
@@ -23,40 +23,40 @@ pub enum RowFormat {
 
 /// One span as it is printed.
 #[derive(Debug, Clone, Copy)]
-pub struct TableRow<'a> {
+pub(crate) struct TableRow<'a> {
     /// Start in nanoseconds of the capture's clock.
-    pub ts_ns: i64,
+    pub(crate) ts_ns: i64,
     /// Duration; `None`: its end is not in the capture.
-    pub dur_ns: Option<u64>,
+    pub(crate) dur_ns: Option<u64>,
     /// The lane of its track, from 0.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// Its name.
-    pub name: &'a str,
+    pub(crate) name: &'a str,
     /// Its category, if it has one.
-    pub category: Option<&'a str>,
+    pub(crate) category: Option<&'a str>,
     /// The id of its process.
-    pub pid: &'a Id,
+    pub(crate) pid: &'a Id,
     /// The id of its thread.
-    pub tid: &'a Id,
+    pub(crate) tid: &'a Id,
     /// The name of its process.
-    pub process: &'a str,
+    pub(crate) process: &'a str,
     /// The thread's name, for spans of threads.
-    pub thread: &'a str,
+    pub(crate) thread: &'a str,
     /// The track's name, for spans that are not of a thread.
-    pub track: &'a str,
+    pub(crate) track: &'a str,
 }
 
 /// What an export says of a span beside its row.
 #[derive(Debug, Clone, Copy)]
-pub struct ExportColumns<'a> {
+pub(crate) struct ExportColumns<'a> {
     /// Whether it stands outside of the part that was asked for, and is there for what it is to that part.
-    pub outside: bool,
+    pub(crate) outside: bool,
     /// Its arguments: one JSON object, or empty.
-    pub args_json: &'a str,
+    pub(crate) args_json: &'a str,
 }
 
 /// Writes rows in one format.
-pub struct Table<'a> {
+pub(crate) struct Table<'a> {
     out: &'a mut dyn Write,
     format: RowFormat,
 }
@@ -66,7 +66,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
+    pub(crate) fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
         if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
         }
@@ -77,7 +77,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
+    pub(crate) fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
             RowFormat::Csv(cells) => {
                 self.csv(row, cells)?;
@@ -91,7 +91,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
+    pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
         Ok(Self { out, format: RowFormat::Csv(cells) })
     }
@@ -100,7 +100,7 @@ impl<'a> Table<'a> {
     ///
     /// # Errors
     /// What `out` says.
-    pub fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
+    pub(crate) fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
         let RowFormat::Csv(cells) = self.format else { return self.json(row) };
         self.csv(row, cells)?;
         write!(self.out, ",{},", more.outside)?;
@@ -158,7 +158,7 @@ impl<'a> Table<'a> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
+pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     match id {
         Id::None => out.write_all(b"null"),
         Id::Number(number) => write!(out, "{number}"),
@@ -170,7 +170,7 @@ pub fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
 ///
 /// # Errors
 /// What `out` says.
-pub fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
+pub(crate) fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     write_json(out, text)
 }
 

@@ -10,7 +10,7 @@ const AHEAD_OF_THREAD: usize = 2;
 
 /// How many jobs may be on their way with so many threads.
 #[must_use]
-pub fn jobs_ahead(threads: usize) -> usize {
+pub(crate) fn jobs_ahead(threads: usize) -> usize {
     AHEAD_OF_THREAD * threads + 1
 }
 
@@ -20,7 +20,7 @@ pub fn jobs_ahead(threads: usize) -> usize {
 ///
 /// # Errors
 /// The first that `take` returns; no more jobs are begun then.
-pub fn in_order<J: Send, D: Send, E>(
+pub(crate) fn in_order<J: Send, D: Send, E>(
     (threads, ahead): (usize, usize),
     mut next: impl FnMut() -> Option<J> + Send,
     work: impl Fn(J) -> D + Sync,

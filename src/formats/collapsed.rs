@@ -17,7 +17,7 @@ const FRAMES_MAX: usize = 1 << 22;
 
 /// Whether the first lines are stacks with weights.
 #[must_use]
-pub fn looks_like_collapsed(head: &[u8]) -> bool {
+pub(crate) fn looks_like_collapsed(head: &[u8]) -> bool {
     let mut deep = 0;
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty()).peekable();
     let is_empty = lines.peek().is_none();
@@ -30,7 +30,7 @@ pub fn looks_like_collapsed(head: &[u8]) -> bool {
 
 /// Makes a reader of collapsed stacks.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     super::lines::open(source, Collapsed::default())
 }
 

@@ -18,7 +18,7 @@ const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
 /// Whether this is JSON with the nodes of a profile.
 #[must_use]
-pub fn looks_like_cpuprofile(head: &[u8]) -> bool {
+pub(crate) fn looks_like_cpuprofile(head: &[u8]) -> bool {
     let has = |key| super::detect::has_key(head, key);
     let is_profile = has("nodes") && has("callFrame") && has("functionName");
     super::detect::looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
@@ -26,7 +26,7 @@ pub fn looks_like_cpuprofile(head: &[u8]) -> bool {
 
 /// Makes a reader of a profile.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
 }
 

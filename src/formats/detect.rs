@@ -10,7 +10,7 @@ use super::{
 
 /// What a reader makes of a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Shown {
+pub(crate) enum Shown {
     /// What runs for a while.
     Spans,
     /// What happens at a time.
@@ -29,12 +29,13 @@ pub enum Shown {
 
 impl Shown {
     /// All, in the order of the documentation.
-    pub const ALL: [Self; 7] =
+    pub(crate) const ALL: [Self; 7] =
         [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Arguments, Self::Scheduling, Self::Samples];
 
     /// One word.
+    #[cfg(test)]
     #[must_use]
-    pub fn label(self) -> &'static str {
+    pub(crate) fn label(self) -> &'static str {
         match self {
             Self::Spans => "spans",
             Self::Instants => "instants",
@@ -52,12 +53,10 @@ impl Shown {
 pub struct Format {
     /// Its name, for a person.
     pub name: &'static str,
-    /// Usual endings of its files, for the file dialog.
-    pub extensions: &'static [&'static str],
     /// Whether a (decompressed) capture that begins so is probably one.
-    pub sniff: fn(head: &[u8]) -> bool,
+    pub(crate) sniff: fn(head: &[u8]) -> bool,
     /// What of a capture it shows; nothing for those that are refused, or that hold captures.
-    pub shows: &'static [Shown],
+    pub(crate) shows: &'static [Shown],
     /// Opens it. A format that reads by position opens the path anew and leaves the source.
     pub open: fn(source: Source, context: &ReadContext) -> Result<Reader, ReadError>,
 }
@@ -68,140 +67,120 @@ use Shown::{Arguments, Counters, Flows, Instants, Samples, Scheduling, Spans};
 pub const FORMATS: &[Format] = &[
     Format {
         name: "Longspan capture",
-        extensions: &["longspan"],
         sniff: |head| head.starts_with(&super::native::wire::MAGIC),
         shows: &Shown::ALL,
         open: open_native,
     },
     Format {
         name: "zip archive",
-        extensions: &["zip"],
         sniff: archive::read::looks_like_zip,
         shows: &[],
         open: |source, _| Ok(archive::read::open_zip(source)),
     },
     Format {
         name: "tar archive",
-        extensions: &["tar", "tar.gz", "tgz"],
         sniff: archive::read::looks_like_tar,
         shows: &[],
         open: |source, _| Ok(archive::read::open_tar(source)),
     },
     Format {
         name: "OpenTelemetry protobuf",
-        extensions: &["otlp", "binpb"],
         sniff: otlp::proto::looks_like_otlp,
         shows: &[Spans, Instants, Flows, Arguments],
         open: |source, _| Ok(otlp::proto::open(source)),
     },
     Format {
         name: "Perfetto",
-        extensions: &["pftrace", "perfetto-trace", "perfetto", "pb", "pftrace.gz", "perfetto-trace.gz"],
         sniff: perfetto::packets::looks_like_perfetto,
         shows: &Shown::ALL,
         open: |source, _| Ok(perfetto::read::open(source)),
     },
     Format {
         name: "Ninja log",
-        extensions: &["ninja_log"],
         sniff: ninja::looks_like_ninja_log,
         shows: &[Spans, Arguments],
         open: |source, _| Ok(ninja::open(source)),
     },
     Format {
         name: "Spall",
-        extensions: &["spall"],
         sniff: spall::read::looks_like_spall,
         shows: &[Spans, Instants, Arguments],
         open: |source, _| spall::read::open(source),
     },
     Format {
         name: "Tracy zones",
-        extensions: &["csv"],
         sniff: tracy::looks_like_zones,
         shows: &[Spans, Arguments],
         open: |source, _| Ok(tracy::open(source)),
     },
     Format {
         name: "strace",
-        extensions: &["strace"],
         sniff: strace::looks_like_strace,
         shows: &[Spans, Instants, Arguments],
         open: |source, _| Ok(strace::open(source)),
     },
     Format {
         name: "ftrace",
-        extensions: &["ftrace", "systrace", "html", "txt"],
         sniff: ftrace::looks_like_ftrace,
         shows: &[Spans, Instants, Counters, Arguments, Scheduling],
         open: |source, _| Ok(ftrace::open(source)),
     },
     Format {
         name: "perf.data",
-        extensions: &["data", "perf"],
         sniff: perf_data::read::looks_like_perf_data,
         shows: &[Spans, Instants, Arguments, Scheduling, Samples],
         open: |source, _| perf_data::read::open(source),
     },
     Format {
         name: "perf script",
-        extensions: &["perf", "txt"],
         sniff: perf_script::looks_like_perf_script,
         shows: &[Spans, Instants, Arguments, Scheduling, Samples],
         open: |source, _| Ok(perf_script::open(source)),
     },
     Format {
         name: "Fuchsia trace",
-        extensions: &["fxt"],
         sniff: fxt::read::looks_like_fxt,
         shows: &[Spans, Instants, Counters, Flows, Arguments, Scheduling],
         open: |source, _| Ok(fxt::read::open(source)),
     },
     Format {
         name: "OpenTelemetry JSON",
-        extensions: &["jsonl", "json", "jsonl.gz"],
         sniff: otlp::json::looks_like_otlp,
         shows: &[Spans, Instants, Flows, Arguments],
         open: otlp::json::open,
     },
     Format {
         name: "Firefox profile",
-        extensions: &["json", "json.gz"],
         sniff: firefox::read::looks_like_firefox,
         shows: &[Spans, Instants, Counters, Arguments, Samples],
         open: |source, _| Ok(firefox::read::open(source)),
     },
     Format {
         name: "speedscope",
-        extensions: &["speedscope.json"],
         sniff: speedscope::looks_like_speedscope,
         shows: &[Spans],
         open: |source, _| Ok(speedscope::open(source)),
     },
     Format {
         name: "V8 CPU profile",
-        extensions: &["cpuprofile"],
         sniff: cpuprofile::looks_like_cpuprofile,
         shows: &[Samples],
         open: |source, _| Ok(cpuprofile::open(source)),
     },
     Format {
         name: "Chrome JSON",
-        extensions: &["json", "json.gz", "json.zst"],
         sniff: looks_like_json,
         shows: &[Spans, Instants, Counters, Flows, Arguments, Samples],
         open: |source, _| Ok(chrome_json::read::open(source)),
     },
     Format {
         name: "Collapsed stacks",
-        extensions: &["collapsed", "folded"],
         sniff: collapsed::looks_like_collapsed,
         shows: &[Spans],
         open: |source, _| Ok(collapsed::open(source)),
     },
     Format {
         name: "capture to convert",
-        extensions: &["tracy", "dat", "jfr"],
         sniff: elsewhere::is_elsewhere,
         shows: &[],
         open: |source, _| elsewhere::refuse(&source),
@@ -236,7 +215,7 @@ pub fn format_of(head: &[u8]) -> Option<&'static Format> {
 
 /// What captures may be in, for those who have one that is in none of it.
 #[must_use]
-pub fn names() -> String {
+pub(crate) fn names() -> String {
     let names: Vec<&str> = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(|format| format.name).collect();
     names.join(", ")
 }

@@ -45,7 +45,7 @@ const ELSEWHERE: [Elsewhere; 5] = [
 
 /// Whether this is a capture of one of those kinds.
 #[must_use]
-pub fn is_elsewhere(head: &[u8]) -> bool {
+pub(super) fn is_elsewhere(head: &[u8]) -> bool {
     ELSEWHERE.iter().any(|kind| (kind.sniff)(head))
 }
 
@@ -53,7 +53,7 @@ pub fn is_elsewhere(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// Always.
-pub fn refuse(source: &Source) -> Result<Reader, ReadError> {
+pub(super) fn refuse(source: &Source) -> Result<Reader, ReadError> {
     let kind = ELSEWHERE.iter().find(|kind| (kind.sniff)(source.head()));
     let found = kind.map_or_else(|| "another".to_owned(), |kind| format!("{}: {}", kind.found, kind.advice));
     let expected = "a capture in a format that Longspan reads".to_owned();

@@ -13,7 +13,7 @@ use crate::model::{Loss, Place};
 
 /// Whether this is the text of a trace, or a page that may hold one.
 #[must_use]
-pub fn looks_like_ftrace(head: &[u8]) -> bool {
+pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
     let mut lines = head_lines(head).filter(|line| !is_note(line));
     let is_record = |line| Record::of(line).is_some() || Drawn::of(line).is_some();
@@ -22,7 +22,7 @@ pub fn looks_like_ftrace(head: &[u8]) -> bool {
 
 /// Makes a reader of the text of a trace.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
     super::lines::open(source, Ftrace { page, ..Ftrace::default() })
 }

@@ -10,7 +10,7 @@ use crate::model::{Event, EventFlags, EventKind};
 
 /// The begins whose ends have not come, of the tracks of a reader that goes through a capture in its order.
 #[derive(Debug, Default)]
-pub struct KnownEnds {
+pub(crate) struct KnownEnds {
     /// By row of track in the batch; those beyond `rows` are kept to be used again.
     tails: Vec<Tail>,
     rows: usize,
@@ -29,7 +29,7 @@ struct Tail {
 
 impl KnownEnds {
     /// Begins the next batch, which has no tracks.
-    pub fn begin_batch(&mut self) {
+    pub(crate) fn begin_batch(&mut self) {
         for tail in &mut self.tails[..self.rows] {
             tail.open.clear();
             if let Some(number) = tail.number {
@@ -41,7 +41,7 @@ impl KnownEnds {
 
     /// Takes note of the next track of the batch: the same number in every batch, for all events of that track. None for a
     /// track whose ends are left alone.
-    pub fn add_track(&mut self, number: Option<u32>) {
+    pub(crate) fn add_track(&mut self, number: Option<u32>) {
         if self.tails.len() == self.rows {
             self.tails.push(Tail::default());
         }
@@ -61,7 +61,7 @@ impl KnownEnds {
     /// more.
     #[inline(always)] // as the builder of batches, which says why
     #[expect(clippy::inline_always, reason = "see there")]
-    pub fn push(&mut self, events: &mut Vec<Event>, event: Event) {
+    pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {
         if let Some(begin) = self.begin_for(&event, events.len())
             && let Some(begin) = events.get_mut(begin as usize)
         {

@@ -4,46 +4,46 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
-pub mod ahead;
-pub mod archive;
+pub(crate) mod ahead;
+pub(crate) mod archive;
 mod args;
 mod batch;
-pub mod chrome_json;
+pub(crate) mod chrome_json;
 mod chunked;
 mod clock_sync;
-pub mod collapsed;
-pub mod cpuprofile;
+pub(crate) mod collapsed;
+pub(crate) mod cpuprofile;
 mod decimal;
-pub mod detect;
+pub(crate) mod detect;
 mod document;
 mod elsewhere;
 mod feed;
-pub mod firefox;
+pub(crate) mod firefox;
 mod frames;
-pub mod ftrace;
+pub(crate) mod ftrace;
 mod function_graph;
-pub mod fxt;
+pub(crate) mod fxt;
 mod kernel;
 mod kernel_text;
-pub mod known_ends;
+pub(crate) mod known_ends;
 mod lines;
 mod markers;
-pub mod native;
-pub mod ninja;
-pub mod otlp;
+pub(crate) mod native;
+pub(crate) mod ninja;
+pub(crate) mod otlp;
 mod pack;
-pub mod perf_data;
-pub mod perf_script;
-pub mod perfetto;
+pub(crate) mod perf_data;
+pub(crate) mod perf_script;
+pub(crate) mod perfetto;
 mod scoped;
-pub mod source;
-pub mod spall;
-pub mod speedscope;
-pub mod strace;
+pub(crate) mod source;
+pub(crate) mod spall;
+pub(crate) mod speedscope;
+pub(crate) mod strace;
 mod system_calls;
 mod ticks;
-pub mod together;
-pub mod tracy;
+pub(crate) mod together;
+pub(crate) mod tracy;
 mod unpack;
 
 #[cfg(test)]
@@ -151,7 +151,7 @@ pub trait ChunkSource: Send + Sync {
 
 /// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that they are
 /// what was written.
-pub trait StoreParts: Send + Sync {
+pub(crate) trait StoreParts: Send + Sync {
     /// How many there are, at least 1.
     fn count(&self) -> usize;
 
@@ -178,7 +178,7 @@ pub struct ChunkedCapture {
     /// What the capture itself says was lost, and what was found damaged while opening it.
     pub losses: Losses,
     /// What saves sorting the chunks, where the capture has it and nothing of it is damaged so far.
-    pub store: Option<Box<dyn StoreParts>>,
+    pub(crate) store: Option<Box<dyn StoreParts>>,
 }
 
 /// An opened capture.
@@ -229,7 +229,7 @@ fn lines(errors: &[ReadError]) -> String {
 impl ReadError {
     /// The same about the file at `named`, where it is about what was read instead of it.
     #[must_use]
-    pub fn renamed(mut self, read: &Path, named: &Path) -> Self {
+    pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
         if let Self::Io { path, .. }
         | Self::Empty { path }
         | Self::NotAFile { path, .. }
@@ -247,7 +247,7 @@ impl ReadError {
 
     /// Where in the file it was found.
     #[must_use]
-    pub fn offset(&self) -> u64 {
+    pub(crate) fn offset(&self) -> u64 {
         match self {
             Self::Io { offset, .. } | Self::Malformed { offset, .. } => *offset,
             _ => 0,

@@ -20,13 +20,13 @@ const COMMANDS_MAX: usize = 1 << 17;
 
 /// Whether a capture begins as Ninja begins its logs.
 #[must_use]
-pub fn looks_like_ninja_log(head: &[u8]) -> bool {
+pub(crate) fn looks_like_ninja_log(head: &[u8]) -> bool {
     head.starts_with(HEADER)
 }
 
 /// Makes a reader of a log.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     super::lines::open(source, NinjaLog::default())
 }
 

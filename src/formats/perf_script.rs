@@ -15,7 +15,7 @@ use crate::model::{Event, EventKind, NameIdx, Place, StackIdx};
 
 /// Whether the first line that is no comment is an event of `perf script`.
 #[must_use]
-pub fn looks_like_perf_script(head: &[u8]) -> bool {
+pub(crate) fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
     lines.next().and_then(Header::of).is_some_and(|header| {
         // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
@@ -25,7 +25,7 @@ pub fn looks_like_perf_script(head: &[u8]) -> bool {
 
 /// Makes a reader of the text of `perf script`.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     super::lines::open(source, PerfScript::default())
 }
 

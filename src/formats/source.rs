@@ -71,14 +71,8 @@ impl Source {
 
     /// The path that was opened.
     #[must_use]
-    pub fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.path
-    }
-
-    /// How finely it is to be cut.
-    #[must_use]
-    pub fn grain(&self) -> Grain {
-        self.grain
     }
 
     /// How many bytes to take at once, where that many are usual.
@@ -88,7 +82,7 @@ impl Source {
 
     /// Whether the bytes of the file are not those that are read, because it is compressed.
     #[must_use]
-    pub fn is_packed(&self) -> bool {
+    pub(crate) fn is_packed(&self) -> bool {
         matches!(self.rest, Rest::Blocks(_))
     }
 
@@ -108,7 +102,7 @@ impl Source {
     ///
     /// # Errors
     /// [`ReadError::Io`] with the offset at which the system refused.
-    pub fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
         read_full(self, buffer).map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
     }
 
@@ -173,7 +167,7 @@ impl Read for FileReader {
 
 /// The beginning of some bytes for an error: as text where they are, else in hexadecimal.
 #[must_use]
-pub fn excerpt(bytes: &[u8]) -> String {
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
     use std::fmt::Write as _;
     const SHOWN_BYTES: usize = 16;
     let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];

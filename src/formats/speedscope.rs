@@ -23,7 +23,7 @@ const UNWEIGHTED_NS: i64 = 1_000_000;
 
 /// Whether this is JSON that names speedscope.
 #[must_use]
-pub fn looks_like_speedscope(head: &[u8]) -> bool {
+pub(crate) fn looks_like_speedscope(head: &[u8]) -> bool {
     let has = |key| super::detect::has_key(head, key);
     let names_it = memchr::memmem::find(head, b"speedscope").is_some() && (has("$schema") || has("exporter"));
     super::detect::looks_like_json(head) && names_it && !has("traceEvents") && !has("ph")
@@ -31,7 +31,7 @@ pub fn looks_like_speedscope(head: &[u8]) -> bool {
 
 /// Makes a reader of a speedscope file.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Speedscope { source: Some(source) }))
 }
 

@@ -26,14 +26,14 @@ const EPOCH_DIGITS: usize = 9;
 
 /// Whether the first lines are those of `strace` with times.
 #[must_use]
-pub fn looks_like_strace(head: &[u8]) -> bool {
+pub(crate) fn looks_like_strace(head: &[u8]) -> bool {
     let mut told = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
     told.next().is_some_and(|line| Record::of(line).is_some_and(|record| record.what != What::Unknown))
 }
 
 /// Whether the first line is a call as `strace` prints it without times, or with their distances alone (`-r`).
 #[must_use]
-pub fn looks_like_strace_without_times(head: &[u8]) -> bool {
+pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
     let Some(line) = head_lines(head).find(|line| !line.is_empty() && !line.starts_with(b"strace: ")) else {
         return false;
     };
@@ -49,7 +49,7 @@ pub fn looks_like_strace_without_times(head: &[u8]) -> bool {
 
 /// Makes a reader of what `strace` printed.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     super::lines::open(source, Strace::default())
 }
 

@@ -15,7 +15,7 @@ use crate::model::{Loss, Losses, Place, Sources};
 ///
 /// # Errors
 /// As [`detect::open`] for a file that is alone. What is wrong with one of several is found when it is read.
-pub fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
+pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
         Some(_) => detect::open(sources.path_to_read(0), context),
         None => Ok(Reader::Stream(Box::new(Together { sources: sources.clone() }))),

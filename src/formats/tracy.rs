@@ -17,7 +17,7 @@ const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
 
 /// Whether the first line names the columns of exported zones.
 #[must_use]
-pub fn looks_like_zones(head: &[u8]) -> bool {
+pub(crate) fn looks_like_zones(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     let columns: Vec<_> = cells(head[..end].trim_ascii_end());
     NEEDED.iter().all(|needed| columns.iter().any(|column| column == needed))
@@ -25,7 +25,7 @@ pub fn looks_like_zones(head: &[u8]) -> bool {
 
 /// Makes a reader of exported zones.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     super::lines::open(source, Zones::default())
 }
 

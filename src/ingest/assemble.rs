@@ -12,19 +12,19 @@ use crate::model::{
 const DENSITY_STEP: usize = 8;
 
 /// Takes batches and keeps their chunks.
-pub struct Assembler<'a> {
+pub(crate) struct Assembler<'a> {
     /// All names so far.
-    pub names: Names,
+    pub(crate) names: Names,
     /// All stacks so far.
-    pub stacks: Stacks,
+    pub(crate) stacks: Stacks,
     /// All processes and tracks so far.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
     /// All losses so far.
-    pub losses: Losses,
+    pub(crate) losses: Losses,
     /// All chunks so far.
-    pub chunks: KeptChunks,
+    pub(crate) chunks: KeptChunks,
     /// What the user should know.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
     /// By row of the reader's names: those that it tells once for many batches.
     known_names: Vec<NameIdx>,
     progress: &'a Progress,
@@ -33,7 +33,7 @@ pub struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     /// Starts with empty tables.
     #[must_use]
-    pub fn new(chunks: KeptChunks, progress: &'a Progress) -> Self {
+    pub(crate) fn new(chunks: KeptChunks, progress: &'a Progress) -> Self {
         Self {
             names: Names::default(),
             stacks: Stacks::default(),

@@ -15,7 +15,7 @@ const SIBLING_ROWS: u32 = 1 << 29;
 
 /// The trees that are open.
 #[derive(Debug, Default)]
-pub struct AsyncTrees {
+pub(crate) struct AsyncTrees {
     open: FxHashMap<TreeId, Tree>,
     groups: Vec<Slots>,
     /// Positions in `groups`.
@@ -24,7 +24,7 @@ pub struct AsyncTrees {
 
 /// What tells one tree from another.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum TreeId {
+pub(crate) enum TreeId {
     /// The async id in the value of its events.
     Id(u64),
     /// The track that the capture gives it.
@@ -70,12 +70,12 @@ struct Slots {
 impl AsyncTrees {
     /// The track of an open tree.
     #[must_use]
-    pub fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
+    pub(crate) fn track_of(&self, id: TreeId) -> Option<TrackIdx> {
         self.open.get(&id).map(|tree| tree.track)
     }
 
     /// Opens a tree whose first event is `event`, and returns its track.
-    pub fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
+    pub(crate) fn open(&mut self, id: TreeId, event: &Event, names: &Names, registry: &mut Registry) -> TrackIdx {
         let Track { key: source, sort_index, .. } = &registry.tables().tracks[event.track.index()];
         let sort_index = *sort_index;
         let is_sibling = matches!(id, TreeId::Sibling(_));
@@ -110,26 +110,26 @@ impl AsyncTrees {
     }
 
     /// Ends the tree of an id; its track is free for the next.
-    pub fn close(&mut self, id: TreeId) {
+    pub(crate) fn close(&mut self, id: TreeId) {
         if let Some(tree) = self.open.remove(&id) {
             self.groups[tree.group as usize].free.push(Reverse(tree.slot));
         }
     }
 
     /// Notes that a step is open.
-    pub fn enter_step(&mut self, id: TreeId) {
+    pub(crate) fn enter_step(&mut self, id: TreeId) {
         if let Some(tree) = self.open.get_mut(&id) {
             tree.in_step = true;
         }
     }
 
     /// Notes that no step is open, and says whether one was.
-    pub fn leave_step(&mut self, id: TreeId) -> bool {
+    pub(crate) fn leave_step(&mut self, id: TreeId) -> bool {
         self.open.get_mut(&id).is_some_and(|tree| std::mem::take(&mut tree.in_step))
     }
 
     /// Notes that a step ends at `ts_ns`, and says where it began.
-    pub fn pass_step(&mut self, id: TreeId, ts_ns: i64) -> i64 {
+    pub(crate) fn pass_step(&mut self, id: TreeId, ts_ns: i64) -> i64 {
         self.open.get_mut(&id).map_or(ts_ns, |tree| std::mem::replace(&mut tree.step_start_ns, ts_ns))
     }
 }

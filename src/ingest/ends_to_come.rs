@@ -7,7 +7,7 @@ use super::steps;
 
 /// Times of ends, the next one at hand: every event of the track asks for it.
 #[derive(Debug, Default)]
-pub struct EndsToCome {
+pub(crate) struct EndsToCome {
     next_ns: Option<i64>,
     /// Those after it, the last to come first.
     later_ns: Vec<i64>,
@@ -24,7 +24,7 @@ impl EndsToCome {
 
     /// Takes note of an end; false if there are too many.
     #[must_use]
-    pub fn add(&mut self, end_ns: i64) -> bool {
+    pub(crate) fn add(&mut self, end_ns: i64) -> bool {
         match self.next_ns {
             None => self.next_ns = Some(end_ns),
             Some(_) if self.later_ns.len() + self.far.len() + 1 >= Self::COUNT_MAX => return false,
@@ -49,7 +49,7 @@ impl EndsToCome {
 
     /// Takes the next end if it comes by `to_ns`.
     #[inline]
-    pub fn take(&mut self, to_ns: i64) -> Option<i64> {
+    pub(crate) fn take(&mut self, to_ns: i64) -> Option<i64> {
         let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
         self.next_ns = match (self.later_ns.last(), self.far.peek()) {
             (Some(later_ns), Some(Reverse(far_ns))) if far_ns < later_ns => self.far.pop().map(|Reverse(ns)| ns),

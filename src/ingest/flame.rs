@@ -19,24 +19,24 @@ const WINDOW: usize = 64;
 const IDLE_GAPS: u64 = 5;
 /// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless recursion would
 /// hide all others.
-pub const DEPTH_MAX: usize = 1024;
+pub(crate) const DEPTH_MAX: usize = 1024;
 
 /// A frame that ran for a while.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlameSpan {
+pub(crate) struct FlameSpan {
     /// 0 for the outermost frames.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// When it was first seen.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// When something else was seen, or the usual gap after it was seen last.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// The function.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
 }
 
 /// The samples of one thread on their way to a chart.
 #[derive(Debug, Default)]
-pub struct FlameChart {
+pub(crate) struct FlameChart {
     /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
     waiting: VecDeque<(i64, StackIdx)>,
     /// The last gaps.
@@ -51,7 +51,7 @@ pub struct FlameChart {
 
 impl FlameChart {
     /// Takes the next sample, no earlier than those before, and appends the spans that are known to be over.
-    pub fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
+    pub(crate) fn sample(&mut self, ts_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         match self.waiting.back_mut() {
             Some(last) if last.0 == ts_ns => {
                 last.1 = stack;
@@ -73,7 +73,7 @@ impl FlameChart {
     }
 
     /// Ends the chart with what still runs, and says whether frames were too deep to be drawn.
-    pub fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
+    pub(crate) fn finish(&mut self, stacks: &Stacks, spans: &mut Vec<FlameSpan>) -> bool {
         self.draw_waiting(stacks, spans);
         if let Some((ts_ns, stack)) = self.waiting.pop_front() {
             self.stand(ts_ns, ts_ns.saturating_add_unsigned(self.usual_ns()), stack, stacks, spans);

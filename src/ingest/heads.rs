@@ -21,9 +21,9 @@ use crate::base::budget::Charge;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
     /// The time.
-    pub ts_ns: i64,
+    pub(crate) ts_ns: i64,
     /// The chunk of the capture.
-    pub chunk: u32,
+    pub(crate) chunk: u32,
 }
 
 /// Sorted events that are being emitted: a loaded chunk, or the current block of a run in the spill file.
@@ -62,7 +62,7 @@ impl OpenRun {
 
     /// Which chunk of the capture an event comes from.
     #[must_use]
-    pub fn origin_at(&self, position: usize) -> u32 {
+    pub(crate) fn origin_at(&self, position: usize) -> u32 {
         match &self.origin {
             Origin::One(chunk) => *chunk,
             Origin::Each(chunks) => chunks.get(position).copied().unwrap_or(0),
@@ -115,7 +115,7 @@ pub struct Stretch<'a> {
     /// The events.
     pub events: &'a [Event],
     /// What they point into.
-    pub details: &'a Details,
+    pub(crate) details: &'a Details,
     /// Which chunk of the capture each comes from, by offset in `events`.
     run: &'a OpenRun,
     start: usize,
@@ -124,13 +124,13 @@ pub struct Stretch<'a> {
 impl Stretch<'_> {
     /// Where its last event stands in the sorted order.
     #[must_use]
-    pub fn last_key(&self) -> Option<Key> {
+    pub(crate) fn last_key(&self) -> Option<Key> {
         self.run.key_at((self.start + self.events.len()).checked_sub(1)?)
     }
 
     /// Which chunk of the capture event `offset` comes from.
     #[must_use]
-    pub fn origin(&self, offset: usize) -> u32 {
+    pub(crate) fn origin(&self, offset: usize) -> u32 {
         self.run.origin_at(self.start + offset)
     }
 }
@@ -161,25 +161,25 @@ impl HeadTable {
 
     /// The smallest head.
     #[must_use]
-    pub fn first(&self) -> Option<Key> {
+    pub(crate) fn first(&self) -> Option<Key> {
         self.heads.last().map(|&(key, _)| key)
     }
 
     /// How many runs are open.
     #[must_use]
-    pub fn open(&self) -> usize {
+    pub(crate) fn open(&self) -> usize {
         self.heads.len() + self.far.len()
     }
 
     /// The most runs that were open at once.
     #[must_use]
-    pub fn open_max(&self) -> usize {
+    pub(crate) fn open_max(&self) -> usize {
         self.open_max
     }
 
     /// How often an entry changed its place.
     #[must_use]
-    pub fn moves(&self) -> u64 {
+    pub(crate) fn moves(&self) -> u64 {
         self.moves
     }
 
@@ -215,7 +215,7 @@ impl HeadTable {
     }
 
     /// Takes all runs out.
-    pub fn drain(&mut self) -> Vec<OpenRun> {
+    pub(crate) fn drain(&mut self) -> Vec<OpenRun> {
         self.heads.clear();
         self.far.clear();
         self.free.clear();

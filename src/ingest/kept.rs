@@ -14,7 +14,7 @@ const MEMORY_SHARE: f64 = 0.5;
 
 /// Parsed chunks, in capture order.
 #[derive(Debug)]
-pub struct KeptChunks {
+pub(crate) struct KeptChunks {
     heads: Vec<ChunkHead>,
     chunks: Vec<Mutex<Kept>>,
     /// By chunk: what is added to its times when it is asked for.
@@ -33,7 +33,7 @@ enum Kept {
 impl KeptChunks {
     /// An empty collection.
     #[must_use]
-    pub fn new(budget: Budget, spill: Arc<SpillFile>) -> Self {
+    pub(crate) fn new(budget: Budget, spill: Arc<SpillFile>) -> Self {
         Self { heads: Vec::new(), chunks: Vec::new(), moved_by_ns: Vec::new(), budget, spill }
     }
 
@@ -41,7 +41,7 @@ impl KeptChunks {
     ///
     /// # Errors
     /// What the system says to a write of the spill file.
-    pub fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
+    pub(crate) fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
         let Some((first, last)) = chunk.events.first().copied().zip(chunk.events.last().copied()) else {
             return Ok(());
         };
@@ -67,12 +67,12 @@ impl KeptChunks {
 
     /// How many chunks there are.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.chunks.len()
     }
 
     /// Moves all chunks from the one at `first` on in time, unless an event of theirs would leave 64-bit nanoseconds.
-    pub fn move_from(&mut self, first: usize, by_ns: i64) -> bool {
+    pub(crate) fn move_from(&mut self, first: usize, by_ns: i64) -> bool {
         let moved = |head: &ChunkHead| Some((head.min_ts_ns.checked_add(by_ns)?, head.max_ts_ns.checked_add(by_ns)?));
         if self.heads[first..].iter().any(|head| moved(head).is_none()) {
             return false;

@@ -15,7 +15,7 @@ use crate::model::StrIdx;
 
 /// The open spans of one track, by lane. More than `FEW` of them are never scanned.
 #[derive(Debug)]
-pub struct OpenLanes<T, const FEW: usize = 32> {
+pub(crate) struct OpenLanes<T, const FEW: usize = 32> {
     /// Empty while there is an index.
     list: LaneList<T>,
     index: Option<Box<LaneIndex<T>>>,
@@ -50,11 +50,11 @@ pub(super) enum Until<T> {
 
 /// The place of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Placed {
+pub(crate) struct Placed {
     /// The lane.
-    pub lane: u16,
+    pub(crate) lane: u16,
     /// Whether it overlaps an open span without nesting in it.
-    pub overlaps: bool,
+    pub(crate) overlaps: bool,
 }
 
 /// The result of a scan from the innermost span outwards.
@@ -75,7 +75,7 @@ impl<T, const FEW: usize> Default for OpenLanes<T, FEW> {
 impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// Forgets complete spans that have ended at `ts_ns`.
     #[inline]
-    pub fn close_ended(&mut self, ts_ns: i64) {
+    pub(crate) fn close_ended(&mut self, ts_ns: i64) {
         if self.index.is_none() && !self.list.ragged {
             self.list.pop_ended(ts_ns);
         } else if self.index.is_none() && self.list.open.len() <= FEW {
@@ -87,7 +87,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// Opens a complete span. `None` beyond the last lane.
-    pub fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+    pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
         match self.scan(|open| open.contains(end_ns)) {
             Scan::At(parent) => self.list.insert_below(Some(parent), end_ns),
             Scan::Nowhere => self.list.insert_below(None, end_ns),
@@ -100,7 +100,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     /// It goes below everything: its end is not known, and it will usually come first. No end closes one that is not
     /// `closable`.
     #[inline]
-    pub fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
+    pub(crate) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
         match &mut self.index {
             None => self.list.push_begin(payload, closable),
             Some(index) => index.place_begin(payload, closable),
@@ -108,13 +108,13 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// Notes that a begin which had no lane is open: its end is to close none of those that have one.
-    pub fn add_unplaced(&mut self) {
+    pub(crate) fn add_unplaced(&mut self) {
         self.list.unplaced = self.list.unplaced.saturating_add(1);
     }
 
     /// Closes an open begin that has no lane: it is inside of all that have one.
     #[inline]
-    pub fn take_unplaced(&mut self) -> bool {
+    pub(crate) fn take_unplaced(&mut self) -> bool {
         let unplaced = self.list.unplaced.checked_sub(1);
         self.list.unplaced = unplaced.unwrap_or(0);
         unplaced.is_some()
@@ -122,7 +122,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// The lane of the deepest open span.
     #[must_use]
-    pub fn deepest_lane(&self) -> Option<u16> {
+    pub(crate) fn deepest_lane(&self) -> Option<u16> {
         match &self.index {
             None => self.list.open.last().map(|open| open.lane),
             Some(index) => index.deepest_lane(),
@@ -131,12 +131,12 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// The number of open spans.
     #[must_use]
-    pub fn count(&self) -> usize {
+    pub(crate) fn count(&self) -> usize {
         self.index.as_ref().map_or(self.list.open.len(), |index| index.count())
     }
 
     /// Whether a span is open whose end is not known.
-    pub fn has_begins(&mut self) -> bool {
+    pub(crate) fn has_begins(&mut self) -> bool {
         match self.scan(|open| matches!(open.until, Until::End { .. })) {
             Scan::At(_) => true,
             Scan::Nowhere => false,
@@ -146,7 +146,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// The innermost open begin that an end can close, and its lane.
     #[inline]
-    pub fn innermost(&mut self) -> Option<(u16, &T)> {
+    pub(crate) fn innermost(&mut self) -> Option<(u16, &T)> {
         match self.scan(OpenSpan::is_closable) {
             Scan::At(position) => self.list.open[position].begin(),
             Scan::Nowhere => None,
@@ -155,7 +155,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// The lane of the innermost open begin with the text `text` that an end can close.
-    pub fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
+    pub(crate) fn innermost_named(&mut self, text: StrIdx, text_of: impl Fn(&T) -> StrIdx) -> Option<u16> {
         let is_named = |open: &OpenSpan<T>| matches!(&open.until, Until::End { payload, closable: true } if text_of(payload) == text);
         match self.scan(is_named) {
             Scan::At(position) => Some(self.list.open[position].lane),
@@ -166,7 +166,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// Removes the innermost open begin that an end can close.
     #[inline]
-    pub fn take_innermost(&mut self) -> Option<(u16, T)> {
+    pub(crate) fn take_innermost(&mut self) -> Option<(u16, T)> {
         // Nearly always it is the last one, and nothing has to move.
         if self.list.open.last().is_some_and(OpenSpan::is_closable) {
             return self.list.open.pop().and_then(OpenSpan::into_begin);
@@ -176,7 +176,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// Removes the open begin in `lane`.
-    pub fn take(&mut self, lane: u16) -> Option<T> {
+    pub(crate) fn take(&mut self, lane: u16) -> Option<T> {
         if self.index.is_none() {
             let position = self.list.open.binary_search_by_key(&lane, |open| open.lane).ok()?;
             if self.list.open.len() - position <= FEW {
@@ -189,7 +189,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// Removes all open begins, outermost first.
-    pub fn drain(&mut self) -> Vec<(u16, T)> {
+    pub(crate) fn drain(&mut self) -> Vec<(u16, T)> {
         let Self { list, index } = std::mem::take(self);
         let open = index.map_or(list.open, |index| index.into_open().into());
         open.into_iter().filter_map(OpenSpan::into_begin).collect()

@@ -38,7 +38,7 @@ pub struct LoadOptions {
 
 impl LoadOptions {
     /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual ones.
-    pub const CACHE_BYTES_MAX: u64 = 32 << 30;
+    pub(crate) const CACHE_BYTES_MAX: u64 = 32 << 30;
 }
 
 impl Default for LoadOptions {
@@ -68,7 +68,7 @@ pub struct LoadReport {
     /// Whether a kept store was used.
     pub cached: bool,
     /// Wall time, from the call to the opened store.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// What the user should know, such as that the store could not be kept.
     pub note: Option<String>,
 }

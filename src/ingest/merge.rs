@@ -36,15 +36,15 @@ pub struct MergeContext<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeStats {
     /// The most runs that were open at once.
-    pub open_max: u64,
+    pub(crate) open_max: u64,
     /// Moves in the head table.
-    pub head_moves: u64,
+    pub(crate) head_moves: u64,
     /// Events that stand after a later one in the capture.
-    pub late_events: u64,
+    pub(crate) late_events: u64,
     /// The most that an event is late by.
-    pub max_lateness_ns: u64,
+    pub(crate) max_lateness_ns: u64,
     /// What was found wrong with chunks.
-    pub losses: Losses,
+    pub(crate) losses: Losses,
 }
 
 /// Why a merge ended early.
@@ -154,7 +154,11 @@ pub fn merge<E>(
 ///
 /// # Errors
 /// [`Cancelled`] on request. Unreadable chunks keep their promised heads: the merge deals with them.
-pub fn true_heads(source: &dyn ChunkSource, cancel: &Cancel, losses: &mut Losses) -> Result<Vec<ChunkHead>, Cancelled> {
+pub(crate) fn true_heads(
+    source: &dyn ChunkSource,
+    cancel: &Cancel,
+    losses: &mut Losses,
+) -> Result<Vec<ChunkHead>, Cancelled> {
     let mut heads = source.heads().to_vec();
     for (index, head) in heads.iter_mut().enumerate() {
         cancel.check()?;

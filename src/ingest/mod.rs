@@ -7,32 +7,31 @@
 //! [`place`] is the cache wherever that can be written. A store that came with the capture is adopted there instead. What comes through a pipe is [`received`] first.
 
 mod adopt;
-pub mod assemble;
-pub mod asyncs;
-pub mod ends_to_come;
-pub mod flame;
-pub mod heads;
-pub mod kept;
+pub(crate) mod assemble;
+pub(crate) mod asyncs;
+pub(crate) mod ends_to_come;
+pub(crate) mod flame;
+pub(crate) mod heads;
+pub(crate) mod kept;
 mod lane_index;
 mod lane_set;
-pub mod lanes;
-pub mod load;
-pub mod merge;
-pub mod nest;
-pub mod pipeline;
-pub mod place;
-pub mod prefetch;
+pub(crate) mod lanes;
+pub(crate) mod load;
+pub(crate) mod merge;
+pub(crate) mod nest;
+pub(crate) mod pipeline;
+pub(crate) mod place;
+pub(crate) mod prefetch;
 mod previews;
-pub mod received;
-pub mod rows;
-pub mod spill;
+pub(crate) mod received;
+pub(crate) mod rows;
+pub(crate) mod spill;
 mod steps;
 mod text_stack;
-pub mod ties;
+pub(crate) mod ties;
 
-pub use load::{CachePolicy, LoadError, LoadOptions, LoadReport, Loaded};
-pub use pipeline::{open, open_with_previews};
-pub use previews::PreviewSink;
+pub(crate) use load::{CachePolicy, LoadError, LoadOptions, Loaded};
+pub(crate) use pipeline::{open, open_with_previews};
 
 #[cfg(test)]
 mod merge_tests;

@@ -49,7 +49,7 @@ pub struct Nester<'a> {
 /// What nesting found, beside the rows it wrote.
 pub struct Nested {
     /// What could not be taken as it stood.
-    pub losses: Losses,
+    pub(crate) losses: Losses,
     /// Counts and time range.
     pub summary: Summary,
 }
@@ -183,7 +183,7 @@ impl<'a> Nester<'a> {
     ///
     /// # Errors
     /// As [`RowSink::preview`].
-    pub fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
+    pub(crate) fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
         // What is to come is later.
         if self.tied.first().is_some_and(|tied| tied.event.ts_ns < sorted_to_ns) {
             self.take_tied()?;

@@ -16,7 +16,7 @@ use crate::store::{Store, StoreWriter};
 
 /// The place of one capture's store.
 #[derive(Debug)]
-pub struct StorePlace {
+pub(crate) struct StorePlace {
     sources: Sources,
     /// Of a capture that can be opened again.
     key: Option<CacheKey>,
@@ -26,12 +26,12 @@ pub struct StorePlace {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
     /// What the user should know.
-    pub notes: Vec<String>,
+    pub(crate) notes: Vec<String>,
 }
 
 /// A file for a store that is being made.
 #[derive(Debug)]
-pub struct StoreFile {
+pub(crate) struct StoreFile {
     file: File,
     disk: Arc<dyn Disk>,
     /// Its name in the cache, if it is to have one.
@@ -43,7 +43,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// [`ReadError::Io`] about each file that is not there.
-    pub fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
+    pub(crate) fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
         let key = CacheKey::of_capture(sources);
         let key = key.map_err(|(path, source)| {
             let first = ReadError::Io { path: path.into(), offset: 0, source };
@@ -59,7 +59,7 @@ impl StorePlace {
 
     /// The place of a store that nobody can ask for again.
     #[must_use]
-    pub fn for_once(sources: &Sources, options: &LoadOptions) -> Self {
+    pub(crate) fn for_once(sources: &Sources, options: &LoadOptions) -> Self {
         Self::with_key(sources, None, options)
     }
 
@@ -87,7 +87,7 @@ impl StorePlace {
 
     /// The store that is kept for the capture as it is now.
     #[must_use]
-    pub fn kept(&self) -> Option<Store> {
+    pub(crate) fn kept(&self) -> Option<Store> {
         self.cache.as_ref()?.get(self.key.as_ref()?)
     }
 
@@ -95,7 +95,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// If those cannot be made either.
-    pub fn start(&mut self) -> io::Result<StoreFile> {
+    pub(crate) fn start(&mut self) -> io::Result<StoreFile> {
         if let (Some(cache), Some(key)) = (self.cache.take(), &self.key) {
             match cache.build(key) {
                 Ok(building) => {
@@ -117,7 +117,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// If it cannot be made.
-    pub fn spill(&self) -> io::Result<SpillFile> {
+    pub(crate) fn spill(&self) -> io::Result<SpillFile> {
         SpillFile::on(Arc::clone(&self.disk), &self.folder)
             .or_else(|_| SpillFile::on(Arc::clone(&self.disk), &std::env::temp_dir()))
     }
@@ -127,7 +127,7 @@ impl StorePlace {
     ///
     /// # Errors
     /// If it cannot be given its name.
-    pub fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
+    pub(crate) fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
         let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
         if CacheKey::of_capture(&self.sources).ok().as_ref() != Some(key) {
@@ -155,13 +155,13 @@ impl StorePlace {
 
     /// Where files without a name go.
     #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// A failure to write here.
     #[must_use]
-    pub fn write_error(&self, source: io::Error) -> LoadError {
+    pub(crate) fn write_error(&self, source: io::Error) -> LoadError {
         LoadError::Write { folder: self.folder.clone(), source }
     }
 
@@ -179,7 +179,7 @@ impl StoreFile {
     ///
     /// # Errors
     /// If the system has no file handle left.
-    pub fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
+    pub(crate) fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
         StoreWriter::on(Arc::clone(&self.disk), self.file.try_clone()?, held_bytes_max)
     }
 }

@@ -9,7 +9,7 @@ use crate::formats::{ChunkSource, ReadError};
 use crate::model::Chunk;
 
 /// Chunks on their way, in order.
-pub struct Prefetch {
+pub(crate) struct Prefetch {
     requests: Sender<(usize, Sender<Loaded>)>,
     waiting: VecDeque<Receiver<Loaded>>,
     order: std::vec::IntoIter<usize>,
@@ -21,7 +21,7 @@ type Loaded = Result<Chunk, ReadError>;
 impl Prefetch {
     /// Starts `threads` loaders that fetch chunks of `source` in `order`, each sorted, at most `ahead` before they are
     /// asked for.
-    pub fn start<'scope, 'env>(
+    pub(crate) fn start<'scope, 'env>(
         scope: &'scope Scope<'scope, 'env>,
         source: &'env dyn ChunkSource,
         order: Vec<usize>,
@@ -47,7 +47,7 @@ impl Prefetch {
     }
 
     /// The next chunk of the order, once it is there.
-    pub fn take_next(&mut self) -> Option<Loaded> {
+    pub(crate) fn take_next(&mut self) -> Option<Loaded> {
         let reply = self.waiting.pop_front()?;
         self.request();
         // A loader that panicked drops its sender; its chunk is then as good as unreadable.

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use crate::store::Store;
 
 /// Takes what is sorted so far, to be looked at while the rest is sorted.
-pub type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
+pub(crate) type PreviewSink<'a> = &'a mut dyn FnMut(Arc<Store>);
 
 /// When to show what is sorted so far.
 pub(super) struct Previews<'a> {
@@ -26,11 +26,11 @@ impl<'a> Previews<'a> {
     /// More often than this a person sees no difference.
     const INTERVAL_MIN: Duration = Duration::from_millis(500);
 
-    pub fn new(sink: Option<PreviewSink<'a>>) -> Self {
+    pub(super) fn new(sink: Option<PreviewSink<'a>>) -> Self {
         Self { sink, due: Instant::now() + Self::FIRST_AFTER, failed: None }
     }
 
-    pub fn are_due(&self) -> bool {
+    pub(super) fn are_due(&self) -> bool {
         self.sink.is_some() && Instant::now() >= self.due
     }
 
@@ -38,7 +38,7 @@ impl<'a> Previews<'a> {
     ///
     /// # Errors
     /// What the system says to a write of the store, which would be missing from it: that is more than no preview.
-    pub fn send(&mut self, preview: impl FnOnce() -> io::Result<io::Result<Store>>) -> io::Result<()> {
+    pub(super) fn send(&mut self, preview: impl FnOnce() -> io::Result<io::Result<Store>>) -> io::Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         let started = Instant::now();
         match preview()? {
@@ -53,7 +53,7 @@ impl<'a> Previews<'a> {
     }
 
     /// A sentence about those that could not be made.
-    pub fn note(&self) -> Option<String> {
+    pub(super) fn note(&self) -> Option<String> {
         self.failed.as_ref().map(|(count, error)| match count {
             1 => format!("Once it could not be shown while it was sorted: {error}."),
             count => format!("{count} times it could not be shown while it was sorted: {error}."),

@@ -34,7 +34,7 @@ const ROOM_STEP_BYTES: u64 = 16 << 20;
 /// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system says
 /// of it.
 #[must_use]
-pub fn is_own(path: &Path) -> bool {
+pub(crate) fn is_own(path: &Path) -> bool {
     is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::of(&metadata) == FileKind::Pipe)
 }
 
@@ -84,7 +84,7 @@ fn is_input(path: &Path) -> bool {
 /// Whether a path is read from front to back into a file first: a pipe, or a file whose length the system does not know, as
 /// those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
 #[must_use]
-pub fn is_read_once(path: &Path) -> bool {
+pub(crate) fn is_read_once(path: &Path) -> bool {
     let metadata = fs::metadata(path);
     match metadata.as_ref().map(FileKind::of) {
         Ok(FileKind::Pipe) => true,

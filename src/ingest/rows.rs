@@ -64,7 +64,7 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
 
 /// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns once all
 /// that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the system said to a write.
-pub fn write_behind<R>(
+pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
     nest: impl FnOnce(RowSink<'_>) -> R,
@@ -125,7 +125,7 @@ impl Parcel {
 
 impl RowSink<'_> {
     /// As [`StoreWriter::add_lane`].
-    pub fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
+    pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
         match &mut self.0 {
             Way::Here(writer) => writer.add_lane(track, kind, depth),
             Way::Elsewhere(queue) => {
@@ -139,7 +139,7 @@ impl RowSink<'_> {
 
     /// As [`StoreWriter::lane_end_ns`], of a lane of spans.
     #[must_use]
-    pub fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
+    pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         match &self.0 {
             Way::Here(writer) => writer.lane_end_ns(lane),
             Way::Elsewhere(queue) => queue.lane_ends_ns[lane.index()],
@@ -154,7 +154,7 @@ impl RowSink<'_> {
     // processor would wait for these, for a fifth of a load.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
-    pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
+    pub(crate) fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         match &mut self.0 {
             Way::Here(writer) => writer.push(lane, row),
             Way::Elsewhere(queue) => {
@@ -170,7 +170,7 @@ impl RowSink<'_> {
     ///
     /// # Errors
     /// As [`Self::push`].
-    pub fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
+    pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         match &mut self.0 {
             Way::Here(writer) => writer.push_detail(blob),
             Way::Elsewhere(_) if blob.is_empty() => Ok(DetailRef(0)),
@@ -186,7 +186,7 @@ impl RowSink<'_> {
     }
 
     /// As [`StoreWriter::mark_unfinished`].
-    pub fn mark_unfinished(&mut self, lane: LaneIdx) {
+    pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         match &mut self.0 {
             Way::Here(writer) => writer.mark_unfinished(lane),
             Way::Elsewhere(queue) => queue.parcel.steps.push(Step::Unfinished { lane }),
@@ -197,7 +197,7 @@ impl RowSink<'_> {
     ///
     /// # Errors
     /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and the store goes on growing.
-    pub fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
+    pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
             Way::Here(writer) => {
                 writer.flush()?;
@@ -216,7 +216,7 @@ impl RowSink<'_> {
     ///
     /// # Errors
     /// As [`Self::push`].
-    pub fn finish(self) -> io::Result<()> {
+    pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
             Way::Here(_) => Ok(()),
             Way::Elsewhere(mut queue) => queue.hand_over(),

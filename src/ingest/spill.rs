@@ -18,7 +18,7 @@ use crate::model::Chunk;
 pub const BLOCK_EVENTS: usize = 8 * 1024;
 
 /// Bytes of details that end a block early: one event may have a megabyte of arguments.
-pub const BLOCK_DETAIL_BYTES: usize = 4 << 20;
+pub(crate) const BLOCK_DETAIL_BYTES: usize = 4 << 20;
 
 /// The temporary file.
 #[derive(Debug)]
@@ -53,13 +53,13 @@ impl SpillFile {
     ///
     /// # Errors
     /// As [`SpillFile::create`].
-    pub fn on(disk: Arc<dyn Disk>, folder: &Path) -> io::Result<Self> {
+    pub(crate) fn on(disk: Arc<dyn Disk>, folder: &Path) -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile_in(folder)?, disk, end: AtomicU64::new(0) })
     }
 
     /// Bytes written so far.
     #[must_use]
-    pub fn bytes(&self) -> u64 {
+    pub(crate) fn bytes(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
     }
 

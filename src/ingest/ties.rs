@@ -9,7 +9,7 @@ use crate::model::{Event, EventFlags, EventKind, NameIdx, StrIdx};
 
 /// Puts the events of one track at one time into the order in which they nest; `event_of` tells an item's event, and
 /// `text_of` the text of a name: an end need not repeat the category of its begin.
-pub fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event, text_of: impl Fn(NameIdx) -> StrIdx) {
+pub(crate) fn order<T>(items: &mut Vec<T>, event_of: impl Fn(&T) -> &Event, text_of: impl Fn(NameIdx) -> StrIdx) {
     if items.len() < 2 {
         return;
     }

@@ -20,12 +20,12 @@ pub struct Detail<'a> {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Details {
     /// `ends[k]` is where blob `k` ends in `bytes`.
-    pub ends: Vec<u32>,
+    pub(crate) ends: Vec<u32>,
     /// The blobs, in the encoding of [`Detail::encode_into`].
-    pub bytes: Vec<u8>,
+    pub(crate) bytes: Vec<u8>,
     /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer than [`Detail::ARGS_BYTES_MAX`] and left out.
     #[serde(skip)]
-    pub too_long: Vec<u32>,
+    pub(crate) too_long: Vec<u32>,
 }
 
 const HAS_THREAD_TS: u8 = 1;
@@ -34,7 +34,7 @@ const HAS_THREAD_DUR: u8 = 2;
 impl<'a> Detail<'a> {
     /// The longest arguments of one event, in bytes: with those of its end still within the 64 MiB of a chunk, which a
     /// reader of captures and of spilled chunks refuses to exceed.
-    pub const ARGS_BYTES_MAX: usize = 16 << 20;
+    pub(crate) const ARGS_BYTES_MAX: usize = 16 << 20;
 
     /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the end.
     pub fn encode_into(&self, bytes: &mut Vec<u8>) {
@@ -71,7 +71,7 @@ impl<'a> Detail<'a> {
 
     /// The blob for a span that begins with `self` and ends with `end`: the arguments of both, where the end's win.
     #[must_use]
-    pub fn ended_by(&self, end: &Detail<'_>) -> Vec<u8> {
+    pub(crate) fn ended_by(&self, end: &Detail<'_>) -> Vec<u8> {
         let merged_args;
         let thread_dur_ns = match (self.thread_ts_ns, end.thread_ts_ns) {
             (Some(start_ns), Some(end_ns)) => end_ns.checked_sub(start_ns),
@@ -91,7 +91,7 @@ impl<'a> Detail<'a> {
 
     /// Whether there is nothing to keep.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         *self == Self::default()
     }
 }

@@ -56,20 +56,20 @@ impl EventFlags {
     /// A complete span whose end is not in the capture; `value` says how long it is drawn.
     pub const UNFINISHED: Self = Self(1);
     /// A flow that binds to the span around it rather than to the next one on its thread.
-    pub const BIND_ENCLOSING: Self = Self(2);
+    pub(crate) const BIND_ENCLOSING: Self = Self(2);
     /// `depth` is already known: the event comes from a sorted capture and is not nested again.
-    pub const PLACED: Self = Self(4);
+    pub(crate) const PLACED: Self = Self(4);
     /// An end that carries no name and closes whatever is innermost.
     pub const UNNAMED: Self = Self(8);
     /// The event stood after a later one in its chunk; set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
     /// The event stands outside of the part of a capture that was exported, and is there for what it is to that part: a
     /// parent that began before it, the value of a counter, the other end of a flow.
-    pub const OUTSIDE: Self = Self(32);
+    pub(crate) const OUTSIDE: Self = Self(32);
     /// A state in which the thread runs, or would if a CPU were free.
-    pub const AWAKE: Self = Self(64);
+    pub(crate) const AWAKE: Self = Self(64);
     /// A state that counts only if the thread is in none that is [`EventFlags::AWAKE`]: it is woken.
-    pub const FROM_REST: Self = Self(128);
+    pub(crate) const FROM_REST: Self = Self(128);
 
     /// Whether every bit of `other` is set.
     #[must_use]
@@ -85,7 +85,7 @@ impl EventFlags {
 
     /// Both sets of bits.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 }
@@ -115,9 +115,9 @@ pub struct Event {
 
 impl Event {
     /// A point of a flow that belongs to the innermost span which is open on its track at its place in the capture.
-    pub const FLOW_OF_SPAN: u16 = 1;
+    pub(crate) const FLOW_OF_SPAN: u16 = 1;
     /// A point of a flow that belongs to the last instant of its time on its track.
-    pub const FLOW_OF_INSTANT: u16 = 2;
+    pub(crate) const FLOW_OF_INSTANT: u16 = 2;
 }
 
 const _: () = assert!(size_of::<Event>() == 32, "no padding, and two to a cache line");

@@ -34,17 +34,18 @@ macro_rules! losses {
 
         impl Loss {
             /// Every kind, in the order of the table.
-            pub const ALL: &[Self] = &[$(Self::$kind,)*];
+            #[cfg(test)]
+            pub(crate) const ALL: &[Self] = &[$(Self::$kind,)*];
 
             /// The name that scripts see.
             #[must_use]
-            pub fn name(self) -> &'static str {
+            pub(crate) fn name(self) -> &'static str {
                 match self { $(Self::$kind => $name,)* }
             }
 
             /// What it means and what can be done, for a person.
             #[must_use]
-            pub fn advice(self) -> &'static str {
+            pub(crate) fn advice(self) -> &'static str {
                 match self { $(Self::$kind => $advice,)* }
             }
         }
@@ -132,13 +133,13 @@ losses! {
 
 /// What is known of one kind of loss.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct LossEntry {
+pub(crate) struct LossEntry {
     /// How often it happened.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Where it was seen first.
-    pub first: Place,
+    pub(crate) first: Place,
     /// What was wrong with the first, where that can be said.
-    pub reason: Option<Box<str>>,
+    pub(crate) reason: Option<Box<str>>,
 }
 
 /// One kind of loss in one file.
@@ -168,22 +169,22 @@ impl Losses {
     const TEXT_BYTES_MAX: usize = 4096;
 
     /// Counts one loss.
-    pub fn add(&mut self, loss: Loss, place: Place) {
+    pub(crate) fn add(&mut self, loss: Loss, place: Place) {
         self.add_many(loss, place, 1);
     }
 
     /// Counts `count` losses, the first of them at `place`.
-    pub fn add_many(&mut self, loss: Loss, place: Place, count: u64) {
+    pub(crate) fn add_many(&mut self, loss: Loss, place: Place, count: u64) {
         self.count_in(None, loss, &LossEntry { count, first: place, reason: None });
     }
 
     /// Counts one loss in a file of several.
-    pub fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: Place) {
+    pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: Place) {
         self.count_in(file.cloned(), loss, &LossEntry { count: 1, first: place, reason: None });
     }
 
     /// Counts one loss with a sentence on what is wrong.
-    pub fn add_because(&mut self, reason: &str, loss: Loss, place: Place) {
+    pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: Place) {
         self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(cut(reason).into()) });
     }
 
@@ -210,7 +211,7 @@ impl Losses {
 
     /// The same as losses of a file, or of files in it, whose times are moved by `offset_ns`.
     #[must_use]
-    pub fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {
+    pub(crate) fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {
         let mut named = Self::default();
         for ((inner, loss), mut entry) in self.0 {
             if let Place::Time(ts_ns) = &mut entry.first {

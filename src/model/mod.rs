@@ -1,20 +1,22 @@
 //! What a capture is made of, whatever its format: events in chunks, names, stacks, tracks, arguments, losses. No input, no output.
 
-pub mod args;
-pub mod chunk;
-pub mod event;
-pub mod loss;
-pub mod names;
-pub mod sources;
-pub mod stacks;
+pub(crate) mod args;
+pub(crate) mod chunk;
+pub(crate) mod event;
+pub(crate) mod loss;
+pub(crate) mod names;
+pub(crate) mod sources;
+pub(crate) mod stacks;
 mod texts;
-pub mod tracks;
+pub(crate) mod tracks;
 
-pub use args::Details;
-pub use chunk::{Batch, Chunk};
-pub use event::{Event, EventFlags, EventKind};
-pub use loss::{Loss, LossEntry, Losses, Lost, Place};
-pub use names::{Category, NameIdx, NameRow, Names, StrIdx};
-pub use sources::{SourceFile, Sources};
-pub use stacks::{StackIdx, StackRow, Stacks};
-pub use tracks::{Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables};
+pub(crate) use args::Details;
+pub(crate) use chunk::{Batch, Chunk};
+pub(crate) use event::{Event, EventFlags, EventKind};
+pub(crate) use loss::{Loss, Losses, Place};
+pub(crate) use names::{NameIdx, NameRow, Names, StrIdx};
+pub(crate) use sources::{SourceFile, Sources};
+pub(crate) use stacks::{StackIdx, StackRow, Stacks};
+pub(crate) use tracks::{
+    Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
+};

@@ -21,7 +21,7 @@ pub struct NameIdx(pub u32);
 /// A row of the table of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
-pub struct StrIdx(pub u32);
+pub(crate) struct StrIdx(pub u32);
 
 impl NameIdx {
     /// The empty name without a category.
@@ -35,7 +35,7 @@ impl NameIdx {
 }
 
 /// A category, or none. None is not the same as an empty one: an end without a category closes any span.
-pub type Category<T> = Option<T>;
+pub(crate) type Category<T> = Option<T>;
 
 /// What a name index stands for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
@@ -100,7 +100,7 @@ impl Default for Names {
 
 impl Names {
     /// The most bytes of one text; longer ones are cut by the reader and counted as [`super::Loss::LongText`].
-    pub const TEXT_BYTES_MAX: usize = 64 * 1024;
+    pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
 
     /// The index of a name with its category, new or known.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
@@ -120,7 +120,7 @@ impl Names {
     }
 
     /// Adds a row even if the name is known, for tables whose rows must keep their places. Finds the name from then on.
-    pub fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
+    pub(crate) fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
         let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
         self.index_rows();
         let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
@@ -132,7 +132,7 @@ impl Names {
     }
 
     /// The index of a text, new or known.
-    pub fn intern_text(&mut self, text: &str) -> StrIdx {
+    pub(crate) fn intern_text(&mut self, text: &str) -> StrIdx {
         self.index_texts();
         let texts = &mut self.texts;
         let is_same = |known: &StrIdx| texts.get(*known) == text;
@@ -172,7 +172,7 @@ impl Names {
 
     /// The text of a row of texts; empty for a row that does not exist.
     #[must_use]
-    pub fn text(&self, index: StrIdx) -> &str {
+    pub(crate) fn text(&self, index: StrIdx) -> &str {
         self.texts.get(index)
     }
 
@@ -185,7 +185,7 @@ impl Names {
 
     /// The row of texts behind a name: equal for names that differ in their category only.
     #[must_use]
-    pub fn text_index(&self, name: NameIdx) -> StrIdx {
+    pub(crate) fn text_index(&self, name: NameIdx) -> StrIdx {
         self.rows.get(name.index()).map_or(StrIdx(0), |row| row.text)
     }
 

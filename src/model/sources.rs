@@ -11,7 +11,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
     /// Where it is.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// What is added to its times, in nanoseconds: for clocks that began at different moments.
     pub offset_ns: i64,
 }
@@ -26,10 +26,10 @@ pub struct Sources {
 
 impl Sources {
     /// The path of what comes to the standard input of this process.
-    pub const INPUT: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
+    pub(crate) const INPUT: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
 
     /// Has a file be read from another place; it is still called what it is called.
-    pub fn read_instead(&mut self, position: usize, path: PathBuf) {
+    pub(crate) fn read_instead(&mut self, position: usize, path: PathBuf) {
         self.instead.resize(self.files.len(), None);
         if let Some(instead) = self.instead.get_mut(position) {
             *instead = Some(path);
@@ -41,14 +41,14 @@ impl Sources {
     /// # Panics
     /// If there are not so many files.
     #[must_use]
-    pub fn path_to_read(&self, position: usize) -> &Path {
+    pub(crate) fn path_to_read(&self, position: usize) -> &Path {
         let instead = self.instead.get(position).and_then(Option::as_deref);
         instead.unwrap_or(&self.files[position].path)
     }
 
     /// These files, in this order: the processes of the first keep their ids.
     #[must_use]
-    pub fn new(files: Vec<SourceFile>) -> Self {
+    pub(crate) fn new(files: Vec<SourceFile>) -> Self {
         Self { files, instead: Vec::new() }
     }
 
@@ -67,7 +67,7 @@ impl Sources {
     /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses are those
     /// of the capture.
     #[must_use]
-    pub fn alone(&self) -> Option<&Path> {
+    pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {
             [file] if file.offset_ns == 0 => Some(&file.path),
             _ => None,
@@ -77,7 +77,7 @@ impl Sources {
     /// What each file is called, as no other: by its name, by its path where two names are the same, and by a number where
     /// one file is there twice.
     #[must_use]
-    pub fn names(&self) -> Vec<Arc<str>> {
+    pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();
         for file in &self.files {
             *counts.entry(base(file)).or_default() += 1;
@@ -87,7 +87,7 @@ impl Sources {
 
     /// The same with the file of this name, as [`Sources::names`] calls it, moved further.
     #[must_use]
-    pub fn moved_by(&self, name: &str, by_ns: i64) -> Self {
+    pub(crate) fn moved_by(&self, name: &str, by_ns: i64) -> Self {
         let files = self.files.iter().zip(self.names()).map(|(file, known)| {
             let by_ns = if *known == *name { by_ns } else { 0 };
             SourceFile { path: file.path.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
@@ -97,7 +97,7 @@ impl Sources {
 
     /// What they are called together, in a few words.
     #[must_use]
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         // Of two files only: a frame asks for the title several times.
         let is_alone =
             |file: &SourceFile| self.files.iter().filter(|other| base(other) == base(file)).take(2).count() == 1;

@@ -14,11 +14,11 @@ pub struct StackIdx(pub u32);
 
 impl StackIdx {
     /// The stack without a frame.
-    pub const EMPTY: Self = Self(0);
+    pub(crate) const EMPTY: Self = Self(0);
 
     /// As a position in an array.
     #[must_use]
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 
@@ -35,7 +35,7 @@ pub struct StackRow {
     /// The stack of the caller; [`StackIdx::EMPTY`] for an outermost frame. Always an earlier row.
     pub parent: StackIdx,
     /// The function.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
 }
 
 /// All stacks of a capture, or of a [`Batch`](super::Batch). Row 0 is the stack without a frame.
@@ -83,7 +83,7 @@ impl Default for Stacks {
 
 impl Stacks {
     /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack.
-    pub fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
+    pub(crate) fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
         // Made when a row is added: most tables that were read are looked at only.
         if self.index.len() + 1 < self.rows.len() {
             self.index = self.rows.iter().copied().zip((0..).map(StackIdx)).skip(1).collect();
@@ -105,7 +105,7 @@ impl Stacks {
 
     /// Adds a row even if the stack is known, for tables whose rows must keep their places. A parent that is no earlier
     /// row is the empty stack.
-    pub fn push(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
+    pub(crate) fn push(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
         let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
         // 2^32 rows would take 64 GiB before this.
         let new = StackIdx(u32::try_from(self.rows.len()).unwrap_or(0));
@@ -115,7 +115,7 @@ impl Stacks {
 
     /// The innermost frame and its caller; the empty stack for a row that does not exist.
     #[must_use]
-    pub fn get(&self, stack: StackIdx) -> StackRow {
+    pub(crate) fn get(&self, stack: StackIdx) -> StackRow {
         self.rows.get(stack.index()).copied().unwrap_or_default()
     }
 
@@ -125,14 +125,14 @@ impl Stacks {
     }
 
     /// The stack, that of its caller, and so on up to the outermost frame.
-    pub fn path(&self, stack: StackIdx) -> impl Iterator<Item = StackIdx> + '_ {
+    pub(crate) fn path(&self, stack: StackIdx) -> impl Iterator<Item = StackIdx> + '_ {
         let in_table = |stack: StackIdx| (StackIdx::EMPTY < stack && stack.index() < self.rows.len()).then_some(stack);
         // Parents stand before their children, so this ends.
         std::iter::successors(in_table(stack), move |&stack| in_table(self.get(stack).parent))
     }
 
     /// Maps the stacks of a batch into this table: the answer holds for each of its rows the row here.
-    pub fn absorb(&mut self, batch: &Self, name_of: impl Fn(NameIdx) -> NameIdx) -> Vec<StackIdx> {
+    pub(crate) fn absorb(&mut self, batch: &Self, name_of: impl Fn(NameIdx) -> NameIdx) -> Vec<StackIdx> {
         let mut here = Vec::with_capacity(batch.len());
         here.push(StackIdx::EMPTY);
         for row in &batch.rows[1..] {
@@ -150,13 +150,13 @@ impl Stacks {
 
     /// How many rows there are, row 0 included.
     #[must_use]
-    pub fn len(&self) -> usize {
+    pub(crate) fn len(&self) -> usize {
         self.rows.len()
     }
 
     /// Whether there is no stack but the empty one.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.rows.len() == 1
     }
 }

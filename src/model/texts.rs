@@ -18,17 +18,17 @@ pub(super) struct Texts {
 }
 
 impl Texts {
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
-    pub fn push(&mut self, text: &str) {
+    pub(super) fn push(&mut self, text: &str) {
         self.letters.push_str(text);
         self.ends.push(self.letters.len() as u64);
     }
 
     /// A text; the empty one for an index beyond the last.
-    pub fn get(&self, index: StrIdx) -> &str {
+    pub(super) fn get(&self, index: StrIdx) -> &str {
         let index = index.0 as usize;
         let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
         let range = start.zip(self.ends.get(index).copied());

@@ -108,7 +108,7 @@ impl TrackKind {
     /// Whether the rows are made from those of another track, for the eye: they are no events of the capture, so they are
     /// neither counted nor listed nor written.
     #[must_use]
-    pub fn is_derived(self) -> bool {
+    pub(crate) fn is_derived(self) -> bool {
         self == Self::Samples
     }
 }
@@ -131,9 +131,9 @@ pub struct TrackKey {
 impl TrackKey {
     /// In a [`Batch`](super::Batch), from here on: asynchronous spans of one track, which is named by its key or by its
     /// first event, and drawn together with others of that name in its process.
-    pub const SLOT_SIBLING: u32 = 1 << 30;
+    pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
     /// From here on: an asynchronous track that stands alone.
-    pub const SLOT_ALONE: u32 = 1 << 31;
+    pub(crate) const SLOT_ALONE: u32 = 1 << 31;
 }
 
 /// A process.
@@ -148,7 +148,7 @@ pub struct Process {
     /// Where the capture wants it among the processes.
     pub sort_index: i64,
     /// The file that it is in, where a capture is several.
-    pub file: Option<Arc<str>>,
+    pub(crate) file: Option<Arc<str>>,
 }
 
 /// A track.
@@ -196,7 +196,7 @@ pub struct TrackTables {
     /// In order of first appearance; a track's process is always in `processes`.
     pub tracks: Vec<Track>,
     /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
-    pub utc_offset_ns: Option<i64>,
+    pub(crate) utc_offset_ns: Option<i64>,
 }
 
 /// The tracks of a thread that have its name and its order.
@@ -262,13 +262,13 @@ impl Registry {
 
     /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made again
     /// if a track is asked for: most captures are sorted without.
-    pub fn drop_metadata(&mut self) {
+    pub(crate) fn drop_metadata(&mut self) {
         let tables = std::mem::take(&mut self.tables);
         *self = Self { tables, ..Self::default() };
     }
 
     /// Forgets the tracks from `count` on, for a sort that starts over: it adds tracks and no processes.
-    pub fn truncate_tracks(&mut self, count: usize) {
+    pub(crate) fn truncate_tracks(&mut self, count: usize) {
         if count < self.tables.tracks.len() {
             self.tables.tracks.truncate(count);
             self.track_index = HashTable::new();
@@ -299,7 +299,7 @@ impl Registry {
     }
 
     /// The index of the track that shows what is derived from `source`, new or known.
-    pub fn derived(&mut self, source: TrackIdx, kind: TrackKind, name: &str) -> TrackIdx {
+    pub(crate) fn derived(&mut self, source: TrackIdx, kind: TrackKind, name: &str) -> TrackIdx {
         let Some(track) = self.tables.tracks.get(source.index()) else { return source };
         let (key, sort_index) = (TrackKey { kind, ..track.key.clone() }, track.sort_index);
         let derived = self.track(&key);
@@ -309,7 +309,7 @@ impl Registry {
     }
 
     /// The index of the process with this id, new or known.
-    pub fn process(&mut self, pid: &Id) -> ProcessIdx {
+    pub(crate) fn process(&mut self, pid: &Id) -> ProcessIdx {
         self.index_processes();
         let processes = &mut self.tables.processes;
         let is_known = |process: &ProcessIdx| processes[process.index()].pid == *pid;
@@ -326,13 +326,13 @@ impl Registry {
 
     /// The file that a track is in, where a capture is several.
     #[must_use]
-    pub fn file_of(&self, track: TrackIdx) -> Option<&Arc<str>> {
+    pub(crate) fn file_of(&self, track: TrackIdx) -> Option<&Arc<str>> {
         let track = self.tables.tracks.get(track.index())?;
         self.tables.processes.get(track.process.index())?.file.as_ref()
     }
 
     /// Takes what the capture says about a process or a thread.
-    pub fn apply(&mut self, metadata: &Metadata) {
+    pub(crate) fn apply(&mut self, metadata: &Metadata) {
         self.index_tracks();
         match metadata {
             Metadata::ProcessName { pid, name } => self.process_mut(pid).name = name.clone(),

@@ -29,19 +29,19 @@ const EXTENTS_AT_ONCE: usize = 512;
 
 /// What is known of the spans of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct NameTotals {
+pub(crate) struct NameTotals {
     /// How many there are.
-    pub count: u64,
+    pub(crate) count: u64,
     /// Their time within the range.
-    pub total_ns: u128,
+    pub(crate) total_ns: u128,
     /// That of it in which no span below them runs.
-    pub self_ns: u128,
+    pub(crate) self_ns: u128,
     /// Their whole durations together.
-    pub whole_ns: u128,
+    pub(crate) whole_ns: u128,
     /// The shortest.
-    pub min_ns: u64,
+    pub(crate) min_ns: u64,
     /// The longest.
-    pub max_ns: u64,
+    pub(crate) max_ns: u64,
     sketch: Sketch,
 }
 
@@ -56,20 +56,20 @@ pub struct GrowingTotals(Mutex<Totals>);
 impl NameTotals {
     /// The mean of whole durations.
     #[must_use]
-    pub fn mean_ns(&self) -> u64 {
+    pub(crate) fn mean_ns(&self) -> u64 {
         u64::try_from(self.whole_ns.checked_div(self.count.into()).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
     /// The duration that a part of the spans, 0 to 1, does not exceed. Exact for up to 128 spans, and else off by at most
     /// one part in 32; see [`Sketch`].
     #[must_use]
-    pub fn quantile_ns(&self, part: f64) -> u64 {
+    pub(crate) fn quantile_ns(&self, part: f64) -> u64 {
         self.sketch.quantile(part).unwrap_or(0).clamp(self.min_ns, self.max_ns)
     }
 
     /// How durations are spread.
     #[must_use]
-    pub fn sketch(&self) -> &Sketch {
+    pub(crate) fn sketch(&self) -> &Sketch {
         &self.sketch
     }
 
@@ -101,13 +101,13 @@ impl NameTotals {
 impl Totals {
     /// What is known of one name.
     #[must_use]
-    pub fn get(&self, name: NameIdx) -> Option<&NameTotals> {
+    pub(crate) fn get(&self, name: NameIdx) -> Option<&NameTotals> {
         self.0.get(&name)
     }
 
     /// All names that have a span, in order of their index.
     #[must_use]
-    pub fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
+    pub(crate) fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
         let mut all: Vec<_> = self.0.iter().map(|(&name, totals)| (name, totals)).collect();
         all.sort_by_key(|(name, _)| *name);
         all
@@ -126,7 +126,7 @@ impl Totals {
 impl GrowingTotals {
     /// What there is so far.
     #[must_use]
-    pub fn so_far(&self) -> Totals {
+    pub(crate) fn so_far(&self) -> Totals {
         self.0.lock().map(|totals| totals.clone()).unwrap_or_default()
     }
 }

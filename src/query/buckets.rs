@@ -13,7 +13,7 @@ pub struct Buckets {
     /// How many.
     pub count: u32,
     /// The binary logarithm of the width in nanoseconds, at most 62.
-    pub width_log2: u32,
+    pub(crate) width_log2: u32,
 }
 
 /// The longest span of each of a run of neighbouring buckets that all have the same answer.
@@ -26,38 +26,38 @@ pub struct Cell {
     /// The row of the lane.
     pub row: u64,
     /// Its start.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// Its end.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// Its name.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// Whether its end is not in the capture.
-    pub unfinished: bool,
+    pub(crate) unfinished: bool,
     /// How many rows start in the first bucket of the run.
-    pub first_rows: Crowd,
+    pub(crate) first_rows: Crowd,
     /// How many start in its last bucket, if that is another: between the two the span fills the lane.
-    pub last_rows: Crowd,
+    pub(crate) last_rows: Crowd,
 }
 
 /// A count of rows as far as drawing wants to know it: none, one, or more.
 ///
 /// Not the exact count: that would have blocks unpacked of which only the longest row is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct Crowd(u8);
+pub(crate) struct Crowd(u8);
 
 impl Crowd {
     /// More than one.
-    pub const MANY: Self = Self(2);
+    pub(crate) const MANY: Self = Self(2);
 
     /// Of a count.
     #[must_use]
-    pub fn of(rows: u64) -> Self {
+    pub(crate) fn of(rows: u64) -> Self {
         Self(rows.min(2) as u8)
     }
 
     /// Of both together.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self((self.0 + other.0).min(2))
     }
 }
@@ -66,38 +66,38 @@ impl Crowd {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CounterCell {
     /// The first bucket of the run.
-    pub first_bucket: i64,
+    pub(crate) first_bucket: i64,
     /// How many buckets give this answer: more than one where no value starts.
-    pub bucket_count: u32,
+    pub(crate) bucket_count: u32,
     /// The smallest value, that which holds from before included.
-    pub min: f64,
+    pub(crate) min: f64,
     /// The largest value, that which holds from before included.
-    pub max: f64,
+    pub(crate) max: f64,
     /// The value at the end.
-    pub last: f64,
+    pub(crate) last: f64,
 }
 
 impl Cell {
     /// The bucket after the last of the run.
     #[must_use]
-    pub fn end_bucket(&self) -> i64 {
+    pub(crate) fn end_bucket(&self) -> i64 {
         self.first_bucket + i64::from(self.bucket_count)
     }
 
     /// How long the span is.
     #[must_use]
-    pub fn dur_ns(&self) -> u64 {
+    pub(crate) fn dur_ns(&self) -> u64 {
         self.end_ns.abs_diff(self.start_ns)
     }
 
     /// How many rows start in the buckets of the run.
     #[must_use]
-    pub fn rows(&self) -> Crowd {
+    pub(crate) fn rows(&self) -> Crowd {
         self.first_rows.plus(self.last_rows)
     }
 
     /// Takes the answer of the buckets that follow if it is the same; tells whether it was.
-    pub fn extend(&mut self, next: &Self) -> bool {
+    pub(crate) fn extend(&mut self, next: &Self) -> bool {
         let is_same = self.row == next.row && self.end_bucket() == next.first_bucket;
         if is_same {
             self.bucket_count = self.bucket_count.saturating_add(next.bucket_count);
@@ -110,7 +110,7 @@ impl Cell {
 impl CounterCell {
     /// The bucket after the last of the run.
     #[must_use]
-    pub fn end_bucket(&self) -> i64 {
+    pub(crate) fn end_bucket(&self) -> i64 {
         self.first_bucket + i64::from(self.bucket_count)
     }
 }
@@ -142,7 +142,7 @@ impl Buckets {
 
     /// The last nanosecond of a bucket; saturates at the ends of time.
     #[must_use]
-    pub fn last_ns(&self, bucket: i64) -> i64 {
+    pub(crate) fn last_ns(&self, bucket: i64) -> i64 {
         let end = (i128::from(bucket) + 1) << self.width_log2;
         i64::try_from(end - 1).unwrap_or(if bucket < 0 { i64::MIN } else { i64::MAX })
     }

@@ -4,7 +4,7 @@
 mod whole_blocks;
 
 use self::whole_blocks::first_longest;
-pub use self::whole_blocks::{BlockPlace, LongestRow, Told};
+pub(crate) use self::whole_blocks::{BlockPlace, LongestRow, Told};
 use crate::model::NameIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::extent::{BlockEntry, Extent};
@@ -17,17 +17,17 @@ use super::snapshot::Snapshot;
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCount {
     /// Range queries answered.
-    pub queries: u64,
+    pub(crate) queries: u64,
     /// Blocks decoded.
     pub blocks: u64,
     /// Bytes of the store that were touched: blocks, directories searched, forest nodes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 impl ReadCount {
     /// The sum of both.
     #[must_use]
-    pub fn plus(self, other: Self) -> Self {
+    pub(crate) fn plus(self, other: Self) -> Self {
         Self {
             queries: self.queries + other.queries,
             blocks: self.blocks + other.blocks,
@@ -49,7 +49,7 @@ pub struct Position {
 impl Position {
     /// The extent, the block in it, and the row in that.
     #[must_use]
-    pub fn parts(self) -> (usize, usize, usize) {
+    pub(crate) fn parts(self) -> (usize, usize, usize) {
         (self.extent, self.block, self.slot)
     }
 }
@@ -112,24 +112,24 @@ impl Decoded<'_> {
 }
 
 /// The rows of a block from some place on.
-pub struct BlockRows<'a> {
+pub(crate) struct BlockRows<'a> {
     packed: &'a Block<'a>,
     /// The slot of the first.
     slot: usize,
     /// The first, counted from the start of the lane.
-    pub first_row: u64,
+    pub(crate) first_row: u64,
     /// When each starts.
-    pub starts: &'a [i64],
+    pub(crate) starts: &'a [i64],
     /// What each holds.
-    pub values: &'a [u64],
+    pub(crate) values: &'a [u64],
     /// The place after the last.
-    pub end: Position,
+    pub(crate) end: Position,
 }
 
 impl BlockRows<'_> {
     /// The name of one of the rows, counted from the first of these.
     #[must_use]
-    pub fn name(&self, offset: usize) -> NameIdx {
+    pub(crate) fn name(&self, offset: usize) -> NameIdx {
         NameIdx(self.packed.name(self.slot + offset))
     }
 }
@@ -145,7 +145,7 @@ pub struct LaneCursor<'a> {
     /// Where the last search of a block ended: the next one is near.
     near: BlockPlace,
     /// What it has read so far.
-    pub count: ReadCount,
+    pub(crate) count: ReadCount,
 }
 
 impl<'a> LaneCursor<'a> {
@@ -166,7 +166,7 @@ impl<'a> LaneCursor<'a> {
 
     /// The lane.
     #[must_use]
-    pub fn lane(&self) -> Lane<'a> {
+    pub(crate) fn lane(&self) -> Lane<'a> {
         self.lane
     }
 
@@ -195,7 +195,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The place before a row; of a row that is damaged, before the next that is not.
-    pub fn position_of(&mut self, row: u64) -> Position {
+    pub(crate) fn position_of(&mut self, row: u64) -> Position {
         let extents = self.lane.extents();
         if row >= self.lane.rows() {
             return self.start_of(extents.len());
@@ -208,7 +208,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The place before the row before `position`, if there is one.
-    pub fn step_back(&mut self, position: Position) -> Option<Position> {
+    pub(crate) fn step_back(&mut self, position: Position) -> Option<Position> {
         let row = position.row.checked_sub(1)?;
         match position.slot.checked_sub(1) {
             Some(slot) => Some(Position { slot, row, ..position }),
@@ -217,7 +217,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// Start and value of the row that follows a place.
-    pub fn times_at(&mut self, position: Position) -> Option<(i64, u64)> {
+    pub(crate) fn times_at(&mut self, position: Position) -> Option<(i64, u64)> {
         if let Some(longest) = self.told_of(position) {
             return Some((longest.span.start_ns, longest.span.dur_ns));
         }
@@ -226,7 +226,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The name of the row that follows a place.
-    pub fn name_at(&mut self, position: Position) -> NameIdx {
+    pub(crate) fn name_at(&mut self, position: Position) -> NameIdx {
         if let Some(longest) = self.told_of(position) {
             return longest.span.name;
         }
@@ -235,13 +235,13 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// A row as it is kept.
-    pub fn row(&mut self, row: u64) -> Option<Row> {
+    pub(crate) fn row(&mut self, row: u64) -> Option<Row> {
         let position = self.position_of(row);
         if position.row == row { self.row_at(position) } else { None }
     }
 
     /// The row that follows a place as it is kept.
-    pub fn row_at(&mut self, position: Position) -> Option<Row> {
+    pub(crate) fn row_at(&mut self, position: Position) -> Option<Row> {
         if position.row >= self.lane.rows() {
             return None;
         }
@@ -255,7 +255,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The rows that follow a place, up to the end of its block. Expects to be asked for those of the next block soon.
-    pub fn rows_from(&mut self, position: Position) -> Option<BlockRows<'_>> {
+    pub(crate) fn rows_from(&mut self, position: Position) -> Option<BlockRows<'_>> {
         /// While one block is unpacked and passed, the memory brings about one.
         const AHEAD_BLOCKS: usize = 2;
         let Position { extent, block, slot, row } = position;
@@ -270,13 +270,13 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// A row as a span.
-    pub fn span(&mut self, row: u64) -> Option<Span> {
+    pub(crate) fn span(&mut self, row: u64) -> Option<Span> {
         self.row(row).map(|kept| self.span_of(kept, row))
     }
 
     /// A kept row as a span.
     #[must_use]
-    pub fn span_of(&self, kept: Row, row: u64) -> Span {
+    pub(crate) fn span_of(&self, kept: Row, row: u64) -> Span {
         Span {
             start_ns: kept.start_ns,
             dur_ns: if self.kind == LaneKind::Spans { kept.value } else { 0 },
@@ -289,7 +289,7 @@ impl<'a> LaneCursor<'a> {
     /// The place of the first of the longest spans between two places, and its duration.
     ///
     /// The slow answer: `(from.row..to.row).max_by_key(dur)`, the first of equals.
-    pub fn longest(&mut self, from: Position, to: Position) -> Option<(Position, u64)> {
+    pub(crate) fn longest(&mut self, from: Position, to: Position) -> Option<(Position, u64)> {
         if from.row >= to.row {
             return None;
         }
@@ -310,7 +310,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The smallest and largest counter value between two places.
-    pub fn min_max(&mut self, from: Position, to: Position) -> MinMax {
+    pub(crate) fn min_max(&mut self, from: Position, to: Position) -> MinMax {
         let mut total = MinMax::IDENTITY;
         if from.row >= to.row {
             return total;

@@ -11,37 +11,37 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     /// The name.
-    pub name: String,
+    pub(crate) name: String,
     /// The category, if it has one.
-    pub category: Option<String>,
+    pub(crate) category: Option<String>,
     /// When it starts.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// How long it takes; 0 for instants.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// Whether its end is not in the capture.
-    pub unfinished: bool,
+    pub(crate) unfinished: bool,
     /// The part of its duration in which no child of it runs; `None` where that would take too long to tell.
-    pub self_ns: Option<u64>,
+    pub(crate) self_ns: Option<u64>,
     /// The name of its process; empty if the capture gives none.
-    pub process_name: String,
+    pub(crate) process_name: String,
     /// The id of its process.
-    pub pid: Id,
+    pub(crate) pid: Id,
     /// The name of its track.
-    pub track_name: String,
+    pub(crate) track_name: String,
     /// The id of its thread.
-    pub tid: Id,
+    pub(crate) tid: Id,
     /// Its track.
-    pub track: TrackIdx,
+    pub(crate) track: TrackIdx,
     /// Its nesting depth.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// The thread's own clock at its start.
-    pub thread_ts_ns: Option<i64>,
+    pub(crate) thread_ts_ns: Option<i64>,
     /// Its duration by the thread's own clock.
-    pub thread_dur_ns: Option<i64>,
+    pub(crate) thread_dur_ns: Option<i64>,
     /// Its arguments: one JSON object, or empty.
-    pub args_json: String,
+    pub(crate) args_json: String,
     /// The spans around it on its track, outermost first.
-    pub ancestors: Vec<RowIdx>,
+    pub(crate) ancestors: Vec<RowIdx>,
 }
 
 /// Describes a row; `None` if there is no such row.
@@ -81,7 +81,7 @@ pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
 
 /// The spans of `track` above `depth` that contain `[start_ns, end_ns)`, outermost first.
 #[must_use]
-pub fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
+pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Vec<RowIdx> {
     let mut found = Vec::new();
     for lane in snapshot.lanes_of(track).map(LaneIdx) {
         let info = snapshot.lane(lane);
@@ -107,7 +107,7 @@ fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) ->
 ///
 /// Children that are very many are not summed: a tooltip must not take longer than a frame.
 #[must_use]
-pub fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
+pub(crate) fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
     /// A thousand blocks of 64: about a millisecond.
     const CHILDREN_MAX: u64 = 64 * 1024;
     let span = snapshot.row(row);

@@ -11,7 +11,7 @@ const LANES_BELOW_MAX: usize = 8;
 
 /// The innermost span around a row.
 #[must_use]
-pub fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
+pub(crate) fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     let info = snapshot.lane(row.lane);
     let span = snapshot.row(row);
     // An instant stands below all spans of its track that are there.
@@ -21,7 +21,7 @@ pub fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
 
 /// The longest span directly below a span, the first of equals.
 #[must_use]
-pub fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
+pub(crate) fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     longest_children(snapshot, row, 1).first().copied()
 }
 
@@ -29,7 +29,7 @@ pub fn longest_child(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
 ///
 /// The slow answer: all spans of the next lane with any that start within the span, sorted by length.
 #[must_use]
-pub fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -> Vec<RowIdx> {
+pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -> Vec<RowIdx> {
     let info = snapshot.lane(row.lane);
     if info.kind != LaneKind::Spans {
         return Vec::new();

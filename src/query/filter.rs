@@ -251,7 +251,7 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
 
 /// A text as a word of a filter that means it as it stands, whatever marks are in it.
 #[must_use]
-pub fn quoted(text: &str) -> String {
+pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))
 }
 

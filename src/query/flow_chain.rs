@@ -16,7 +16,7 @@ use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
 /// More links than these nobody follows, and a frame would not draw.
-pub const LINKS_MAX: usize = 1000;
+pub(crate) const LINKS_MAX: usize = 1000;
 
 /// Points near a span that are looked at for flows which touch it.
 const NEAR_MAX: u64 = 10_000;
@@ -26,26 +26,26 @@ const POINTS_MAX: usize = 100_000;
 
 /// A connection of two spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowLink {
+pub(crate) struct FlowLink {
     /// What the flow is called.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// The span that it leaves.
-    pub from: RowIdx,
+    pub(crate) from: RowIdx,
     /// When it leaves.
-    pub from_ns: i64,
+    pub(crate) from_ns: i64,
     /// The span at which it arrives.
-    pub to: RowIdx,
+    pub(crate) to: RowIdx,
     /// When it arrives.
-    pub to_ns: i64,
+    pub(crate) to_ns: i64,
 }
 
 /// The flows of a span.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct FlowChain {
     /// In order of time, at most [`LINKS_MAX`].
-    pub links: Vec<FlowLink>,
+    pub(crate) links: Vec<FlowLink>,
     /// Whether there are more.
-    pub is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 /// A point of a flow with its place.
@@ -60,12 +60,12 @@ struct PlacedPoint {
 
 impl FlowChain {
     /// The links by which flows arrive at a span.
-    pub fn into_row(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
+    pub(crate) fn incoming(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
         self.links.iter().filter(move |link| link.to == row)
     }
 
     /// The links by which flows leave a span.
-    pub fn out_of_row(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
+    pub(crate) fn outgoing(&self, row: RowIdx) -> impl Iterator<Item = &FlowLink> {
         self.links.iter().filter(move |link| link.from == row)
     }
 }
@@ -74,7 +74,7 @@ impl FlowChain {
 ///
 /// # Errors
 /// [`Cancelled`] when asked to stop.
-pub fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FlowChain, Cancelled> {
+pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result<FlowChain, Cancelled> {
     let flows = flows_of(snapshot, row);
     if flows.is_empty() {
         return Ok(FlowChain::default());

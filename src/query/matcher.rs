@@ -92,7 +92,7 @@ impl Matcher {
 
     /// The same for rows of one name and no other.
     #[must_use]
-    pub fn and_name(mut self, name: NameIdx) -> Self {
+    pub(crate) fn and_name(mut self, name: NameIdx) -> Self {
         let alone = self.has_name(name);
         let mut names = vec![false; name.index() + 1];
         names[name.index()] = alone;
@@ -100,45 +100,39 @@ impl Matcher {
         self
     }
 
-    /// Whether every row matches.
-    #[must_use]
-    pub fn is_everything(&self) -> bool {
-        self.is_every_row_of_lane() && self.tracks.is_none()
-    }
-
     /// Whether every row of a lane whose track matches does.
     #[must_use]
-    pub fn is_every_row_of_lane(&self) -> bool {
+    pub(crate) fn is_every_row_of_lane(&self) -> bool {
         self.names.is_none() && self.are_all_durations() && self.arguments.is_empty()
     }
 
     /// Whether rows of a track may match.
     #[must_use]
-    pub fn has_track(&self, track: TrackIdx) -> bool {
+    pub(crate) fn has_track(&self, track: TrackIdx) -> bool {
         self.tracks.as_ref().is_none_or(|tracks| tracks.get(track.index()).copied().unwrap_or(false))
     }
 
     /// Whether rows of a name may match.
     #[must_use]
-    pub fn has_name(&self, name: NameIdx) -> bool {
+    pub(crate) fn has_name(&self, name: NameIdx) -> bool {
         self.names.as_ref().is_none_or(|names| names.has(name.0))
     }
 
     /// Whether rows of a duration may match.
     #[must_use]
-    pub fn has_duration(&self, dur_ns: u64) -> bool {
+    pub(crate) fn has_duration(&self, dur_ns: u64) -> bool {
         self.durations.contains(&dur_ns) && !self.not_durations.iter().any(|range| range.contains(&dur_ns))
     }
 
     /// Whether rows must be read to know whether they match.
     #[must_use]
-    pub fn asks_arguments(&self) -> bool {
+    pub(crate) fn asks_arguments(&self) -> bool {
         !self.arguments.is_empty()
     }
 
     /// Whether an extent may hold a row that matches, by the signature of its names and its longest duration.
     #[must_use]
-    pub fn may_be_in(&self, kind: LaneKind, signature: &[u64], longest_ns: u64) -> bool {
+    pub(crate) fn may_be_in(&self, kind: LaneKind, signature: &[u64], longest_ns: u64) -> bool {
         let long_enough = kind != LaneKind::Spans || longest_ns >= *self.durations.start();
         let is_named = |names: &NameSet| !names.is_empty() && names.signature.may_meet(signature);
         long_enough && !self.durations.is_empty() && self.names.as_ref().is_none_or(is_named)
@@ -148,7 +142,7 @@ impl Matcher {
     ///
     /// The slow answer: a bit for each row whose name, duration and arguments pass every term.
     #[must_use]
-    pub fn rows_of(&self, block: &Block<'_>, kind: LaneKind, store: &Store, reader: &mut DetailReader) -> u64 {
+    pub(crate) fn rows_of(&self, block: &Block<'_>, kind: LaneKind, store: &Store, reader: &mut DetailReader) -> u64 {
         let mut mask = u64::MAX >> (BLOCK_ROWS - block.rows());
         if let Some(names) = &self.names {
             mask &= names.rows_of(block);

@@ -1,30 +1,30 @@
 //! Questions to a store that a frame, a panel or a script asks: which spans stand for which pixels, what is under a
 //! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
 
-pub mod aggregate;
-pub mod buckets;
-pub mod cursor;
-pub mod describe;
-pub mod family;
-pub mod filter;
-pub mod filtered;
-pub mod flow_chain;
-pub mod longest;
-pub mod matcher;
-pub mod over_time;
-pub mod pick;
-pub mod pixels;
-pub mod rows;
-pub mod scan;
-pub mod search;
-pub mod sketch;
-pub mod snapshot;
-pub mod stacks;
+pub(crate) mod aggregate;
+pub(crate) mod buckets;
+pub(crate) mod cursor;
+pub(crate) mod describe;
+pub(crate) mod family;
+pub(crate) mod filter;
+pub(crate) mod filtered;
+pub(crate) mod flow_chain;
+pub(crate) mod longest;
+pub(crate) mod matcher;
+pub(crate) mod over_time;
+pub(crate) mod pick;
+pub(crate) mod pixels;
+pub(crate) mod rows;
+pub(crate) mod scan;
+pub(crate) mod search;
+pub(crate) mod sketch;
+pub(crate) mod snapshot;
+pub(crate) mod stacks;
 
-pub use buckets::{Buckets, Cell, CounterCell, Crowd};
-pub use cursor::ReadCount;
-pub use describe::Description;
-pub use snapshot::Snapshot;
+pub(crate) use buckets::{Buckets, Cell, CounterCell, Crowd};
+pub(crate) use cursor::ReadCount;
+pub(crate) use describe::Description;
+pub(crate) use snapshot::Snapshot;
 
 #[cfg(test)]
 mod aggregate_tests;

@@ -15,7 +15,7 @@ use crate::store::details::DetailReader;
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn over_time(
+pub(crate) fn over_time(
     snapshot: &Snapshot,
     matcher: &Matcher,
     scope: &Scope,

@@ -102,7 +102,7 @@ fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Posit
 }
 
 /// Replaces `out` by how many rows start in each bucket.
-pub fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
+pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
     let mut cursor = LaneCursor::new(snapshot, lane);
     out.clear();
     if let Some((level, shift)) =

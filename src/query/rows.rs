@@ -101,8 +101,9 @@ impl<'a> SortedRows<'a> {
     }
 
     /// Blocks in memory, and blocks decoded so far: what the rows cost, the same in every run.
+    #[cfg(test)]
     #[must_use]
-    pub fn decoded(&self) -> (usize, u64) {
+    pub(crate) fn decoded(&self) -> (usize, u64) {
         (self.decoded.blocks.len(), self.decoded.count)
     }
 

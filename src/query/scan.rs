@@ -19,20 +19,24 @@ use crate::store::{Lane, LaneIdx, LaneKind};
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Scope {
     /// Only rows that reach beyond this time.
-    pub from_ns: Option<i64>,
+    pub(crate) from_ns: Option<i64>,
     /// Only rows that start before this time.
-    pub to_ns: Option<i64>,
+    pub(crate) to_ns: Option<i64>,
     /// Only rows of these tracks; `None`: of all.
-    pub tracks: Option<Vec<TrackIdx>>,
+    pub(crate) tracks: Option<Vec<TrackIdx>>,
     /// Only spans; else instants and samples too.
-    pub spans_only: bool,
+    pub(crate) spans_only: bool,
     /// Also the bars that samples are drawn as: they are no events, and seen like any span.
-    pub with_charts: bool,
+    pub(crate) with_charts: bool,
 }
 
 impl Scope {
     /// The lanes in which something may be.
-    pub fn lanes<'a>(&'a self, snapshot: &'a Snapshot, matcher: &'a Matcher) -> impl Iterator<Item = LaneIdx> + 'a {
+    pub(crate) fn lanes<'a>(
+        &'a self,
+        snapshot: &'a Snapshot,
+        matcher: &'a Matcher,
+    ) -> impl Iterator<Item = LaneIdx> + 'a {
         let tracks = self.tracks.as_ref().map(|tracks| tracks.iter().copied().collect::<FxHashSet<TrackIdx>>());
         (0..snapshot.store().lane_count()).map(LaneIdx).filter(move |&lane| {
             let info = snapshot.lane(lane);
@@ -50,32 +54,32 @@ impl Scope {
 
 /// The part of one lane that is in scope, ready to be passed over.
 #[derive(Debug, Clone)]
-pub struct LaneScan<'a> {
+pub(crate) struct LaneScan<'a> {
     snapshot: &'a Snapshot,
     matcher: &'a Matcher,
     lane: Lane<'a>,
     kind: LaneKind,
     /// The lane.
-    pub index: LaneIdx,
+    pub(crate) index: LaneIdx,
     /// The rows in scope.
-    pub rows: Range<u64>,
+    pub(crate) rows: Range<u64>,
 }
 
 /// Rows of one block that match.
 #[derive(Debug, Clone, Copy)]
-pub struct BlockHits<'a> {
+pub(crate) struct BlockHits<'a> {
     /// The block.
-    pub block: Block<'a>,
+    pub(crate) block: Block<'a>,
     /// Its first row, counted from the start of the lane.
-    pub first_row: u64,
+    pub(crate) first_row: u64,
     /// One bit for each of its rows, the first lowest.
-    pub mask: u64,
+    pub(crate) mask: u64,
 }
 
 impl BlockHits<'_> {
     /// The places in the block of the rows that match.
     #[must_use]
-    pub fn slots(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
+    pub(crate) fn slots(&self) -> impl DoubleEndedIterator<Item = usize> + use<> {
         let mask = self.mask;
         (0..BLOCK_ROWS).filter(move |slot| mask >> slot & 1 != 0)
     }
@@ -84,7 +88,7 @@ impl BlockHits<'_> {
 impl<'a> LaneScan<'a> {
     /// The part of a lane that is in `scope`. Reads at most two blocks.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
+    pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
         let mut cursor = LaneCursor::new(snapshot, index);
         let lane = cursor.lane();
         let first = match scope.from_ns {
@@ -103,25 +107,25 @@ impl<'a> LaneScan<'a> {
 
     /// The rows of a lane that are known to be in scope.
     #[must_use]
-    pub fn of_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
+    pub(crate) fn of_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
         let lane = snapshot.store().lane(index);
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }
 
     /// What its rows are.
     #[must_use]
-    pub fn kind(&self) -> LaneKind {
+    pub(crate) fn kind(&self) -> LaneKind {
         self.kind
     }
 
     /// The lane as it is kept.
     #[must_use]
-    pub fn lane(&self) -> Lane<'a> {
+    pub(crate) fn lane(&self) -> Lane<'a> {
         self.lane
     }
 
     /// The extents in which something may be, in order. Touches no row.
-    pub fn extents(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
+    pub(crate) fn extents(&self) -> impl Iterator<Item = usize> + use<'_, 'a> {
         let longest = self.lane.forest::<LongestNs>();
         let extents = self.lane.extents().iter().zip(self.lane.signatures()).enumerate();
         extents.filter_map(move |(index, (extent, signature))| {
@@ -135,7 +139,7 @@ impl<'a> LaneScan<'a> {
 
     /// The blocks of an extent with the rows that match, from block `from` on; blocks without any are left out. Nothing of
     /// an extent that is damaged.
-    pub fn blocks<'r>(
+    pub(crate) fn blocks<'r>(
         &'r self,
         extent: usize,
         from: usize,
@@ -148,7 +152,7 @@ impl<'a> LaneScan<'a> {
 
     /// The rows that match of one block of an extent; `None` if there are none.
     #[must_use]
-    pub fn block(
+    pub(crate) fn block(
         &self,
         extent: usize,
         found: Extent<'a>,
@@ -167,7 +171,7 @@ impl<'a> LaneScan<'a> {
 
     /// How many rows of an extent are in scope.
     #[must_use]
-    pub fn rows_in(&self, extent: usize) -> u64 {
+    pub(crate) fn rows_in(&self, extent: usize) -> u64 {
         let Some(record) = self.lane.extents().get(extent) else { return 0 };
         let end = record.first_row + u64::from(record.rows);
         end.min(self.rows.end).saturating_sub(record.first_row.max(self.rows.start))
@@ -175,7 +179,7 @@ impl<'a> LaneScan<'a> {
 
     /// How many rows of an extent match.
     #[must_use]
-    pub fn count(&self, extent: usize, reader: &mut DetailReader) -> u64 {
+    pub(crate) fn count(&self, extent: usize, reader: &mut DetailReader) -> u64 {
         if self.matcher.is_every_row_of_lane() {
             // A damaged extent has no rows to show.
             return if self.lane.extent(extent).is_some() { self.rows_in(extent) } else { 0 };

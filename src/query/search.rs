@@ -15,7 +15,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-pub use ticks::{PARTS, Ticks};
+pub(crate) use ticks::{PARTS, Ticks};
 
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan, Scope};
@@ -34,13 +34,13 @@ const EXTENTS_AT_ONCE: usize = 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
     /// When it starts.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// Which row it is.
-    pub row: RowIdx,
+    pub(crate) row: RowIdx,
     /// How long it takes; 0 for what is no span.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// Its name.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
 }
 
 impl Hit {
@@ -144,19 +144,19 @@ impl Hits {
 
     /// Where in the capture they start.
     #[must_use]
-    pub fn ticks(&self) -> &Ticks {
+    pub(crate) fn ticks(&self) -> &Ticks {
         &self.0.ticks
     }
 
     /// The filter.
     #[must_use]
-    pub fn matcher(&self) -> &Matcher {
+    pub(crate) fn matcher(&self) -> &Matcher {
         &self.0.matcher
     }
 
     /// How many hits start before `ts_ns`. Reads at most one extent of each lane that has a hit.
     #[must_use]
-    pub fn rank(&self, ts_ns: i64) -> u64 {
+    pub(crate) fn rank(&self, ts_ns: i64) -> u64 {
         let of_lane = |hits: &LaneHits| {
             let scan = self.scan(hits);
             let records = scan.lane().extents();
@@ -192,7 +192,7 @@ impl Hits {
     }
 
     /// The hits that start at `ts_ns` or later, in order.
-    pub fn from(&self, ts_ns: i64) -> impl Iterator<Item = Hit> + '_ {
+    pub(crate) fn from(&self, ts_ns: i64) -> impl Iterator<Item = Hit> + '_ {
         let mut heads = BinaryHeap::new();
         for (place, hits) in self.0.lanes.iter().enumerate() {
             let scan = self.scan(hits);
@@ -227,14 +227,14 @@ impl Hits {
 
     /// The first hit after that one in the order of hits; the first that starts after a time if `row` is `None`.
     #[must_use]
-    pub fn next(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
+    pub(crate) fn next(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
         let after = |hit: &Hit| row.map_or(hit.start_ns > ts_ns, |row| hit.key() > (ts_ns, row));
         self.from(ts_ns).find(after)
     }
 
     /// The last hit before that one in the order of hits; the last that starts before a time if `row` is `None`.
     #[must_use]
-    pub fn previous(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
+    pub(crate) fn previous(&self, ts_ns: i64, row: Option<RowIdx>) -> Option<Hit> {
         let is_before = |hit: &Hit| row.map_or(hit.start_ns < ts_ns, |row| hit.key() < (ts_ns, row));
         let mut best: Option<Hit> = None;
         // By lane, latest first: a time that nothing which is left of it starts after.

@@ -11,7 +11,7 @@ const OCTAVE_LOG2: u32 = 5;
 
 /// The spread of some durations.
 #[derive(Debug, Clone)]
-pub enum Sketch {
+pub(crate) enum Sketch {
     /// The durations, in any order.
     Exact(Vec<u64>),
     /// Counts of neighbouring buckets, from that number on.
@@ -25,13 +25,13 @@ pub enum Sketch {
 
 /// A bar of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Bar {
+pub(crate) struct Bar {
     /// The smallest duration in it.
-    pub least_ns: u64,
+    pub(crate) least_ns: u64,
     /// The largest.
-    pub most_ns: u64,
+    pub(crate) most_ns: u64,
     /// How many durations it has.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// Equal are those of the same durations, in whatever order these were added.
@@ -62,7 +62,7 @@ impl Default for Sketch {
 
 impl Sketch {
     /// Adds a duration.
-    pub fn add(&mut self, dur_ns: u64) {
+    pub(crate) fn add(&mut self, dur_ns: u64) {
         match self {
             Self::Exact(values) if values.len() < EXACT_MAX => values.push(dur_ns),
             Self::Exact(_) => {
@@ -74,7 +74,7 @@ impl Sketch {
     }
 
     /// Adds the durations of another.
-    pub fn merge(&mut self, other: Self) {
+    pub(crate) fn merge(&mut self, other: Self) {
         match other {
             Self::Exact(values) => values.into_iter().for_each(|value| self.add(value)),
             Self::Counted { first: others_first, counts: others } => {
@@ -91,7 +91,7 @@ impl Sketch {
 
     /// The duration that a part of all, 0 to 1, does not exceed; `None` of nothing.
     #[must_use]
-    pub fn quantile(&self, part: f64) -> Option<u64> {
+    pub(crate) fn quantile(&self, part: f64) -> Option<u64> {
         let rank = |count: u64| ((count as f64 * part).ceil() as u64).clamp(1, count.max(1)) - 1;
         match self {
             Self::Exact(values) => {
@@ -117,7 +117,7 @@ impl Sketch {
     /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the first
     /// bar that has any to the last, with the empty ones between.
     #[must_use]
-    pub fn bars(&self, bars_per_octave_log2: u32) -> Vec<Bar> {
+    pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<Bar> {
         let mut counted = self.clone();
         counted.count_all();
         let Self::Counted { first, counts } = counted else { return Vec::new() };

@@ -42,7 +42,7 @@ impl Snapshot {
 
     /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
     #[must_use]
-    pub fn utc_offset_ns(&self) -> Option<i64> {
+    pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks().utc_offset_ns
     }
 
@@ -93,13 +93,13 @@ impl Snapshot {
 
     /// The tracks that have something to show: by process as the capture orders them, then by track.
     #[must_use]
-    pub fn display_order(&self) -> &[TrackIdx] {
+    pub(crate) fn display_order(&self) -> &[TrackIdx] {
         &self.0.display_order
     }
 
     /// The lanes of a track: instants, samples, counter, spans by depth, flows.
     #[must_use]
-    pub fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
+    pub(crate) fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
         self.store().lanes_of(track)
     }
 
@@ -117,7 +117,7 @@ impl Snapshot {
 
     /// The lane of spans one deeper on the same track: it comes next, since the lanes of a track are in order of depth.
     #[must_use]
-    pub fn lane_below(&self, lane: LaneIdx) -> Option<LaneIdx> {
+    pub(crate) fn lane_below(&self, lane: LaneIdx) -> Option<LaneIdx> {
         let above = self.lane(lane);
         let below = LaneIdx(lane.0 + 1);
         let info = self.lanes_of(above.track).contains(&below.0).then(|| self.lane(below))?;
@@ -127,7 +127,7 @@ impl Snapshot {
     /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered anew as
     /// tracks get more of them.
     #[must_use]
-    pub fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
+    pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
         let was = earlier.lane(lane);
         let mut lanes = self.lanes_of(was.track).map(LaneIdx);
         lanes.find(|&lane| {
@@ -139,7 +139,7 @@ impl Snapshot {
     /// The row that was `row` in an earlier look at the same capture. The end of a span may have come since; `None` if what
     /// was sorted since has moved it to where it is not found.
     #[must_use]
-    pub fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
+    pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
         let was = earlier.row(row);
         let lane = self.lane_since(earlier, row.lane)?;
         let mut cursor = LaneCursor::new(self, lane);
@@ -161,7 +161,7 @@ impl Snapshot {
 
     /// One row, as a span; the duration of anything but a span is 0.
     #[must_use]
-    pub fn row(&self, row: RowIdx) -> Span {
+    pub(crate) fn row(&self, row: RowIdx) -> Span {
         LaneCursor::new(self, row.lane).span(row.row).unwrap_or_default()
     }
 }

@@ -23,32 +23,32 @@ const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
 
 /// A row of a [`CallTree`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct NodeIdx(pub u32);
+pub(crate) struct NodeIdx(pub u32);
 
 impl NodeIdx {
     /// What holds all paths. Has no name.
-    pub const ROOT: Self = Self(0);
+    pub(crate) const ROOT: Self = Self(0);
 
     /// As a position in an array.
     #[must_use]
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
 
 /// A path: that of its parent, and a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Node {
+pub(crate) struct Node {
     /// Always an earlier node; of the root, itself.
-    pub parent: NodeIdx,
+    pub(crate) parent: NodeIdx,
     /// The last name of the path.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// Nanoseconds of spans, or samples, of this path and of all that go on from it.
-    pub total: u64,
+    pub(crate) total: u64,
     /// Of this path alone.
-    pub own: u64,
+    pub(crate) own: u64,
     /// Spans or samples that end with this path.
-    pub count: u64,
+    pub(crate) count: u64,
 }
 
 /// Call paths with their weights.
@@ -57,7 +57,7 @@ pub struct CallTree {
     nodes: Vec<Node>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
     /// Spans whose paths would have been too many.
-    pub folded: u64,
+    pub(crate) folded: u64,
 }
 
 impl Default for CallTree {
@@ -70,13 +70,13 @@ impl Default for CallTree {
 impl CallTree {
     /// All nodes, the root first, parents before their children.
     #[must_use]
-    pub fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[Node] {
         &self.nodes
     }
 
     /// For each node, its children from the heaviest.
     #[must_use]
-    pub fn children(&self) -> Vec<Vec<NodeIdx>> {
+    pub(crate) fn children(&self) -> Vec<Vec<NodeIdx>> {
         let mut children = vec![Vec::new(); self.nodes.len()];
         for (node, index) in self.nodes.iter().zip(0..).skip(1) {
             children[node.parent.index()].push(NodeIdx(index));

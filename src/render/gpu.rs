@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 /// A device with its queue.
 #[derive(Debug, Clone)]
-pub struct Gpu {
+pub(crate) struct Gpu {
     pub(crate) instance: wgpu::Instance,
     pub(crate) adapter: wgpu::Adapter,
     pub(crate) device: wgpu::Device,
@@ -15,7 +15,6 @@ pub struct Gpu {
 
 /// Why there is nothing to draw with.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum GpuError {
     /// Neither a graphics driver nor one in software.
     #[error(
@@ -46,7 +45,7 @@ impl Gpu {
     ///
     /// # Errors
     /// [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
-    pub fn headless() -> Result<Self, GpuError> {
+    pub(crate) fn headless() -> Result<Self, GpuError> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         Self::from_instance(instance, None)
     }
@@ -96,26 +95,26 @@ impl Gpu {
 
     /// Why this device no longer draws and must be replaced; `None` while it draws.
     #[must_use]
-    pub fn lost(&self) -> Option<&str> {
+    pub(crate) fn lost(&self) -> Option<&str> {
         self.lost.get().map(String::as_str)
     }
 
     /// Whether a processor stands in for the card: a frame must then be drawn with fewer rectangles.
     #[must_use]
-    pub fn is_software(&self) -> bool {
+    pub(crate) fn is_software(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu
     }
 
     /// The name of the card and the interface through which it is used.
     #[must_use]
-    pub fn name(&self) -> String {
+    pub(crate) fn name(&self) -> String {
         let info = self.adapter.get_info();
         format!("{} ({:?})", info.name, info.backend)
     }
 
     /// The largest width and height of a texture.
     #[must_use]
-    pub fn texture_side_max(&self) -> u32 {
+    pub(crate) fn texture_side_max(&self) -> u32 {
         self.device.limits().max_texture_dimension_2d
     }
 }

@@ -1,11 +1,11 @@
 //! From a frame and the window's widgets to pixels. Knows the graphics card; decides nothing about what is shown.
 
-pub mod gpu;
-pub mod painter;
-pub mod readback;
-pub mod rects;
-pub mod surface;
+pub(crate) mod gpu;
+pub(crate) mod painter;
+pub(crate) mod readback;
+pub(crate) mod rects;
+pub(crate) mod surface;
 
-pub use gpu::{Gpu, GpuError};
-pub use painter::{Painter, Picture};
-pub use rects::Rects;
+pub(crate) use gpu::{Gpu, GpuError};
+pub(crate) use painter::{Painter, Picture};
+pub(crate) use rects::Rects;

@@ -4,19 +4,19 @@ use super::gpu::Gpu;
 use super::rects::RectPipeline;
 
 /// What egui made of a pass, ready to be painted.
-pub struct Picture {
+pub(crate) struct Picture {
     /// Triangles and callbacks.
-    pub primitives: Vec<egui::ClippedPrimitive>,
+    pub(crate) primitives: Vec<egui::ClippedPrimitive>,
     /// Glyphs and images that changed since the last picture.
-    pub textures: egui::TexturesDelta,
+    pub(crate) textures: egui::TexturesDelta,
     /// Physical pixels for each point.
-    pub pixels_per_point: f32,
+    pub(crate) pixels_per_point: f32,
     /// What is seen where nothing is painted.
-    pub background: egui::Color32,
+    pub(crate) background: egui::Color32,
 }
 
 /// Paints pictures for targets of one format.
-pub struct Painter {
+pub(crate) struct Painter {
     egui: egui_wgpu::Renderer,
     format: wgpu::TextureFormat,
 }
@@ -24,7 +24,7 @@ pub struct Painter {
 impl Painter {
     /// A painter for targets of this format, which must not be sRGB-coded: colours are gamma-coded already.
     #[must_use]
-    pub fn new(gpu: &Gpu, format: wgpu::TextureFormat) -> Self {
+    pub(crate) fn new(gpu: &Gpu, format: wgpu::TextureFormat) -> Self {
         let options = egui_wgpu::RendererOptions { dithering: false, ..egui_wgpu::RendererOptions::default() };
         let mut egui = egui_wgpu::Renderer::new(&gpu.device, format, options);
         egui.callback_resources.insert(RectPipeline::new(&gpu.device, format));
@@ -33,18 +33,12 @@ impl Painter {
 
     /// The format of what it paints on.
     #[must_use]
-    pub fn format(&self) -> wgpu::TextureFormat {
+    pub(crate) fn format(&self) -> wgpu::TextureFormat {
         self.format
     }
 
-    /// Bytes of rectangles that the last picture had to upload.
-    #[must_use]
-    pub fn uploaded_bytes(&self) -> u64 {
-        self.egui.callback_resources.get::<RectPipeline>().map_or(0, RectPipeline::uploaded_bytes)
-    }
-
     /// Takes glyphs and images that changed, without painting; none may be left out, painted or not.
-    pub fn take_textures(&mut self, gpu: &Gpu, textures: &mut egui::TexturesDelta) {
+    pub(crate) fn take_textures(&mut self, gpu: &Gpu, textures: &mut egui::TexturesDelta) {
         // In the order of their ids, so that a run is like the one before.
         let mut changed: Vec<_> = textures.set.drain().collect();
         changed.sort_by_key(|(id, _)| *id);
@@ -56,7 +50,7 @@ impl Painter {
     }
 
     /// Paints onto `target`, which is `size_px` large.
-    pub fn paint(&mut self, gpu: &Gpu, target: &wgpu::TextureView, size_px: [u32; 2], mut picture: Picture) {
+    pub(crate) fn paint(&mut self, gpu: &Gpu, target: &wgpu::TextureView, size_px: [u32; 2], mut picture: Picture) {
         self.take_textures(gpu, &mut picture.textures);
         let screen =
             egui_wgpu::ScreenDescriptor { size_in_pixels: size_px, pixels_per_point: picture.pixels_per_point };

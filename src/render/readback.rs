@@ -4,7 +4,7 @@ use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};
 
 /// The format of offscreen pictures.
-pub const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
+pub(crate) const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 
 /// Pixels as red, green, blue and opacity, row by row from the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -19,8 +19,9 @@ pub struct Pixels {
 
 impl Pixels {
     /// The pixel at a place, for tests; transparent black outside.
+    #[cfg(test)]
     #[must_use]
-    pub fn at(&self, x: u32, y: u32) -> [u8; 4] {
+    pub(crate) fn at(&self, x: u32, y: u32) -> [u8; 4] {
         let start = (y as usize * self.width as usize + x as usize) * 4;
         let inside = x < self.width && y < self.height;
         self.rgba.get(start..).filter(|_| inside).and_then(|rest| rest.first_chunk()).copied().unwrap_or_default()
@@ -31,7 +32,7 @@ impl Pixels {
 ///
 /// # Errors
 /// [`GpuError::TooLarge`] for more pixels than the card takes, [`GpuError::Lost`] if it goes away meanwhile.
-pub fn paint_offscreen(
+pub(crate) fn paint_offscreen(
     gpu: &Gpu,
     painter: &mut Painter,
     [width, height]: [u32; 2],

@@ -7,7 +7,7 @@ use egui_wgpu::{CallbackResources, CallbackTrait, ScreenDescriptor};
 use crate::scene::rects::Rect;
 
 /// The shader, checked by a test without a graphics card.
-pub const SHADER: &str = include_str!("../../shaders/rects.wgsl");
+pub(crate) const SHADER: &str = include_str!("../../shaders/rects.wgsl");
 
 /// Rectangles of one buffer: 24 MiB, far below the 256 MiB that every driver grants.
 const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
@@ -19,29 +19,29 @@ pub(super) mod gpu_data {
     /// One rectangle.
     #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
     #[repr(C)]
-    pub struct RectInstance {
+    pub(crate) struct RectInstance {
         /// Left, top, right, bottom, in pixels of the canvas.
-        pub edges: [f32; 4],
+        pub(crate) edges: [f32; 4],
         /// Red, green, blue, opacity.
-        pub color: [u8; 4],
+        pub(crate) color: [u8; 4],
         /// The bits of a `Look`.
-        pub look: u32,
+        pub(crate) look: u32,
     }
 
     /// What all rectangles share.
     #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
     #[repr(C)]
-    pub struct Canvas {
+    pub(crate) struct Canvas {
         /// The canvas's size in pixels.
-        pub size_px: [f32; 2],
+        pub(crate) size_px: [f32; 2],
         /// Pixels for each point.
-        pub scale: f32,
+        pub(crate) scale: f32,
         /// Up to the 16 bytes that a uniform is padded to.
-        pub padding: f32,
+        pub(crate) padding: f32,
     }
 
     /// The attributes of [`RectInstance`], by location.
-    pub const INSTANCE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
+    pub(crate) const INSTANCE_ATTRIBUTES: [wgpu::VertexAttribute; 3] =
         wgpu::vertex_attr_array![0 => Float32x4, 1 => Unorm8x4, 2 => Uint32];
 
     const _: () = assert!(size_of::<RectInstance>() == 24, "no padding");
@@ -53,7 +53,7 @@ use gpu_data::{Canvas, INSTANCE_ATTRIBUTES, RectInstance};
 
 /// The rectangles of a canvas, drawn among the window's widgets.
 #[derive(Debug, Clone)]
-pub struct Rects {
+pub(crate) struct Rects {
     /// Shared, so that an unchanged frame is not uploaded again.
     instances: Arc<[RectInstance]>,
     canvas: Canvas,
@@ -62,7 +62,7 @@ pub struct Rects {
 
 /// Which canvas of the window rectangles are drawn on. Each keeps what it was given until it is given something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum Layer {
+pub(crate) enum Layer {
     /// Rows that scroll.
     #[default]
     Rows,
@@ -73,7 +73,7 @@ pub enum Layer {
 impl Rects {
     /// Takes the rectangles of a frame for a canvas of this size.
     #[must_use]
-    pub fn new(rects: &[Rect], size_px: [f32; 2], scale: f32, layer: Layer) -> Self {
+    pub(crate) fn new(rects: &[Rect], size_px: [f32; 2], scale: f32, layer: Layer) -> Self {
         let instances = rects
             .iter()
             .map(|rect| RectInstance {
@@ -86,7 +86,7 @@ impl Rects {
     }
 
     /// The shape that draws the rectangles at `rect` of the window.
-    pub fn shape(&self, rect: egui::Rect) -> egui::Shape {
+    pub(crate) fn shape(&self, rect: egui::Rect) -> egui::Shape {
         egui::Shape::Callback(egui_wgpu::Callback::new_paint_callback(rect, self.clone()))
     }
 }
@@ -131,7 +131,6 @@ struct LayerBuffers {
     bindings: wgpu::BindGroup,
     buffers: Vec<InstanceBuffer>,
     uploaded: Option<Arc<[RectInstance]>>,
-    uploaded_bytes: u64,
 }
 
 struct InstanceBuffer {
@@ -142,7 +141,7 @@ struct InstanceBuffer {
 
 impl RectPipeline {
     /// Compiles the shader for a target of this format.
-    pub fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
+    pub(super) fn new(device: &wgpu::Device, format: wgpu::TextureFormat) -> Self {
         let shader = device.create_shader_module(wgpu::ShaderModuleDescriptor {
             label: Some("rects"),
             source: wgpu::ShaderSource::Wgsl(SHADER.into()),
@@ -199,11 +198,6 @@ impl RectPipeline {
         Self { pipeline, layers: std::array::from_fn(|_| LayerBuffers::new(device, &layout)) }
     }
 
-    /// Bytes that the last frame had to upload.
-    pub fn uploaded_bytes(&self) -> u64 {
-        self.layers.iter().map(|layer| layer.uploaded_bytes).sum()
-    }
-
     fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
         self.layers[rects.layer as usize].upload(device, queue, rects);
     }
@@ -232,12 +226,11 @@ impl LayerBuffers {
             layout,
             entries: &[wgpu::BindGroupEntry { binding: 0, resource: canvas.as_entire_binding() }],
         });
-        Self { canvas, bindings, buffers: Vec::new(), uploaded: None, uploaded_bytes: 0 }
+        Self { canvas, bindings, buffers: Vec::new(), uploaded: None }
     }
 
     fn upload(&mut self, device: &wgpu::Device, queue: &wgpu::Queue, rects: &Rects) {
         queue.write_buffer(&self.canvas, 0, bytemuck::bytes_of(&rects.canvas));
-        self.uploaded_bytes = size_of::<Canvas>() as u64;
         if self.uploaded.as_ref().is_some_and(|known| Arc::ptr_eq(known, &rects.instances)) {
             return;
         }
@@ -255,7 +248,6 @@ impl LayerBuffers {
             let Some(buffer) = self.buffers.get_mut(index) else { continue };
             queue.write_buffer(&buffer.buffer, 0, bytemuck::cast_slice(part));
             buffer.count = u32::try_from(part.len()).unwrap_or(0);
-            self.uploaded_bytes += size_of_val(part) as u64;
         }
         self.uploaded = Some(Arc::clone(&rects.instances));
     }

@@ -5,7 +5,7 @@ use super::painter::{Painter, Picture};
 use super::readback::{Pixels, paint_offscreen};
 
 /// A window's surface with what paints on it.
-pub struct WindowSurface {
+pub(crate) struct WindowSurface {
     gpu: Gpu,
     painter: Painter,
     surface: wgpu::Surface<'static>,
@@ -14,7 +14,7 @@ pub struct WindowSurface {
 
 /// What became of a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Presented {
+pub(crate) enum Presented {
     /// It is on the screen.
     Shown,
     /// The surface was not ready: paint again.
@@ -32,7 +32,11 @@ impl WindowSurface {
     ///
     /// # Errors
     /// What is missing to draw.
-    pub fn new<W>(window: W, display: impl wgpu::wgt::WgpuHasDisplayHandle, size_px: [u32; 2]) -> Result<Self, GpuError>
+    pub(crate) fn new<W>(
+        window: W,
+        display: impl wgpu::wgt::WgpuHasDisplayHandle,
+        size_px: [u32; 2],
+    ) -> Result<Self, GpuError>
     where
         W: Into<wgpu::SurfaceTarget<'static>>,
     {
@@ -49,18 +53,18 @@ impl WindowSurface {
 
     /// The card that draws.
     #[must_use]
-    pub fn gpu(&self) -> &Gpu {
+    pub(crate) fn gpu(&self) -> &Gpu {
         &self.gpu
     }
 
     /// The size that is painted.
     #[must_use]
-    pub fn size_px(&self) -> [u32; 2] {
+    pub(crate) fn size_px(&self) -> [u32; 2] {
         [self.config.width, self.config.height]
     }
 
     /// Takes the window's new size; a size of zero, of a window that is minimised, is left for later.
-    pub fn resize(&mut self, [width, height]: [u32; 2]) {
+    pub(crate) fn resize(&mut self, [width, height]: [u32; 2]) {
         let limit = self.gpu.texture_side_max();
         let size = [width.min(limit), height.min(limit)];
         if width > 0 && height > 0 && size != self.size_px() {
@@ -73,7 +77,7 @@ impl WindowSurface {
     ///
     /// # Errors
     /// [`GpuError::NoSurface`] if the window cannot be drawn on any more.
-    pub fn replace_surface<W>(&mut self, window: W) -> Result<(), GpuError>
+    pub(crate) fn replace_surface<W>(&mut self, window: W) -> Result<(), GpuError>
     where
         W: Into<wgpu::SurfaceTarget<'static>>,
     {
@@ -86,7 +90,7 @@ impl WindowSurface {
     ///
     /// # Errors
     /// [`GpuError::Lost`] if the card goes away meanwhile.
-    pub fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
+    pub(crate) fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
         // What is drawn comes to the card once; what is given up stays until the picture is shown.
         self.painter.take_textures(&self.gpu, &mut picture.textures);
         let same = Picture {
@@ -99,7 +103,7 @@ impl WindowSurface {
     }
 
     /// Paints and shows a picture.
-    pub fn present(&mut self, mut picture: Picture) -> Presented {
+    pub(crate) fn present(&mut self, mut picture: Picture) -> Presented {
         if self.gpu.lost().is_some() {
             // The next painter starts from all textures; what changed meanwhile is in them.
             picture.textures.clear();

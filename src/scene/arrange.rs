@@ -14,7 +14,7 @@ use crate::store::lane::LaneIdx;
 
 /// What decides the order of processes, and of tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum Order {
+pub(crate) enum Order {
     /// As the capture wants it.
     #[default]
     Captured,
@@ -28,21 +28,21 @@ pub enum Order {
 
 impl Order {
     /// Every order.
-    pub const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
+    pub(crate) const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
 }
 
 /// How rows are arranged: what an order, a filter, folding and pinning make of the tracks of a capture.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Arrangement {
+pub(crate) struct Arrangement {
     /// The order.
-    pub order: Order,
+    pub(crate) order: Order,
     /// Words that the name of a track or of its process must hold, in any order; upper and lower case are alike.
-    pub filter: String,
+    pub(crate) filter: String,
     /// What is folded or hidden.
-    pub folded: Folded,
+    pub(crate) folded: Folded,
     /// Tracks that stay at the top, in the order in which they were pinned.
-    pub pinned: Vec<TrackIdx>,
+    pub(crate) pinned: Vec<TrackIdx>,
 }
 
 /// A track with all by which it is put in order.
@@ -55,14 +55,14 @@ struct Candidate {
 
 /// Lays out the tracks of a capture as `arrangement` says.
 #[must_use]
-pub fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
+pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let tracks = tracks(snapshot, arrangement.order, &arrangement.filter);
     RowLayout::new(tracks, |lane| snapshot.lane(lane).kind, &arrangement.folded, heights)
 }
 
 /// Lays out the pinned tracks of a capture; those that it does not have are left out.
 #[must_use]
-pub fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
+pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let known = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
     let tracks = known.map(|&track| rows_of(snapshot, track));
     // What is pinned is wanted to be seen, also where it is hidden below.
@@ -72,7 +72,7 @@ pub fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &R
 
 /// The tracks that a filter leaves, in order; those of a process stand together.
 #[must_use]
-pub fn tracks(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<TrackRows> {
+pub(crate) fn tracks(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<TrackRows> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
     if order == Order::Captured && words.is_empty() {
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();

@@ -18,26 +18,26 @@ use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and are
 /// then exact at once.
-pub const FRAME_PATIENCE: Duration = Duration::from_millis(3);
+pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
 /// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame ends.
 const QUESTIONS_AT_ONCE: usize = 4;
 
 /// What a frame shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Wanted<'a> {
+pub(crate) struct Wanted<'a> {
     /// The buckets in view.
-    pub buckets: Buckets,
+    pub(crate) buckets: Buckets,
     /// The lanes in view.
-    pub lanes: &'a [(LaneIdx, LaneKind)],
+    pub(crate) lanes: &'a [(LaneIdx, LaneKind)],
     /// What may be in view soon: asked when all else is answered.
-    pub ahead: Option<Buckets>,
+    pub(crate) ahead: Option<Buckets>,
 }
 
 /// The buckets that a zoom which has come from `before` to `now` will need next, when its buckets of now become half as
 /// wide; `None` unless it zooms in: the wider buckets of a zoom out follow from those that are known.
 #[must_use]
-pub fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Option<Buckets> {
+pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Option<Buckets> {
     let slower_ns = before.ns_per_px() - now.ns_per_px();
     if slower_ns <= 0.0 {
         return None;
@@ -54,14 +54,14 @@ pub fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets) -> Opt
 
 /// Threads that answer. Clones are the same threads.
 #[derive(Clone)]
-pub struct Workers(Arc<ThreadPool>);
+pub(crate) struct Workers(Arc<ThreadPool>);
 
 impl Workers {
     /// Starts `count` threads.
     ///
     /// # Errors
     /// If the system gives none.
-    pub fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
+    pub(crate) fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let named = ThreadPoolBuilder::new().thread_name(|number| format!("ask {number}"));
         Ok(Self(Arc::new(named.num_threads(count.max(1)).build()?)))
     }
@@ -71,7 +71,7 @@ impl Workers {
     ///
     /// # Errors
     /// If the system gives none.
-    pub fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
+    pub(crate) fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
         /// With less, an answer that comes from the disk holds up those that are in memory.
         const COUNT_MIN: usize = 4;
         Self::start(std::thread::available_parallelism().map_or(COUNT_MIN, |cores| cores.get().max(COUNT_MIN)))
@@ -79,7 +79,7 @@ impl Workers {
 }
 
 /// Asks about one capture what one [`Tiles`] wants to know. What is still to be asked is given up when this is dropped.
-pub struct Asker {
+pub(crate) struct Asker {
     answers: Arc<dyn LaneAnswers>,
     shared: Arc<Shared>,
     workers: Workers,
@@ -108,19 +108,19 @@ struct State {
 /// Holds the workers back while the frame is built from what they answered: both want all cores. They go on when it is
 /// dropped.
 #[must_use]
-pub struct Held(Arc<Shared>);
+pub(crate) struct Held(Arc<Shared>);
 
 impl Asker {
     /// Has `workers` answer questions about a capture.
     #[must_use]
-    pub fn new(answers: Arc<dyn LaneAnswers>, workers: &Workers) -> Self {
+    pub(crate) fn new(answers: Arc<dyn LaneAnswers>, workers: &Workers) -> Self {
         let shared = Shared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
         Self { answers, shared: Arc::new(shared), workers: workers.clone() }
     }
 
     /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what is
     /// late. What earlier frames wanted and this one does not is no longer asked.
-    pub fn prepare(&self, tiles: &mut Tiles, wanted: Wanted<'_>, patience: Duration) -> Held {
+    pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: Wanted<'_>, patience: Duration) -> Held {
         let answers = &*self.answers;
         let missing = tiles.begin_frame(answers, wanted.buckets, wanted.lanes);
         let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.lanes)).unwrap_or_default();

@@ -38,7 +38,7 @@ const STEPS_DAYS: [(i64, i64); 9] =
 
 /// The ruler for a view of a capture to whose times `utc_offset_ns` is added for UTC, where a digit is `digit_px` wide.
 #[must_use]
-pub fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) -> Ruler {
+pub(crate) fn clock_ruler(view: &Viewport, utc_offset_ns: i64, digit_px: f64) -> Ruler {
     // So that at least two labels are in view.
     const WHOLE_SECONDS_FROM_NS: f64 = 3e9;
     let start_utc_ns = i128::from(view.start_ns()) + i128::from(utc_offset_ns);

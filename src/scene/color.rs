@@ -18,19 +18,19 @@ pub enum Shade {
 impl Rgba {
     /// An opaque colour.
     #[must_use]
-    pub const fn opaque(red: u8, green: u8, blue: u8) -> Self {
+    pub(crate) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
         Self([red, green, blue, 255])
     }
 
     /// The same colour with another opacity.
     #[must_use]
-    pub const fn with_opacity(self, opacity: u8) -> Self {
+    pub(crate) const fn with_opacity(self, opacity: u8) -> Self {
         Self([self.0[0], self.0[1], self.0[2], opacity])
     }
 
     /// Near-black or white, whichever reads better on this colour; black where neither has a contrast of 4.5.
     #[must_use]
-    pub fn text_on(self) -> Self {
+    pub(crate) fn text_on(self) -> Self {
         const DARK: Rgba = Rgba::opaque(0x12, 0x14, 0x18);
         const LIGHT: Rgba = Rgba::opaque(0xff, 0xff, 0xff);
         const BLACK: Rgba = Rgba::opaque(0, 0, 0);
@@ -40,7 +40,7 @@ impl Rgba {
 
     /// Relative luminance as WCAG 2 defines it: 0 for black, 1 for white.
     #[must_use]
-    pub fn luminance(self) -> f64 {
+    pub(crate) fn luminance(self) -> f64 {
         let linear = |channel: u8| {
             let value = f64::from(channel) / 255.0;
             if value <= 0.040_45 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) }
@@ -52,7 +52,7 @@ impl Rgba {
 
 /// The contrast of two opaque colours as WCAG 2 defines it: 1 for equal ones, 21 for black and white.
 #[must_use]
-pub fn contrast(a: Rgba, b: Rgba) -> f64 {
+pub(crate) fn contrast(a: Rgba, b: Rgba) -> f64 {
     let (a, b) = (a.luminance(), b.luminance());
     (a.max(b) + 0.05) / (a.min(b) + 0.05)
 }

@@ -8,17 +8,17 @@ use crate::query::{Buckets, CounterCell};
 
 /// The values at the bottom and the top of a counter's row.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Scale {
+pub(crate) struct Scale {
     /// At the bottom.
-    pub bottom: f64,
+    pub(crate) bottom: f64,
     /// At the top; above `bottom`.
-    pub top: f64,
+    pub(crate) top: f64,
 }
 
 impl Scale {
     /// The scale for values between `min` and `max`: zero is always on it, so that heights compare.
     #[must_use]
-    pub fn for_values(min: f64, max: f64) -> Self {
+    pub(crate) fn for_values(min: f64, max: f64) -> Self {
         let bottom = if min.is_finite() { min.min(0.0) } else { 0.0 };
         let top = if max.is_finite() { max.max(0.0) } else { 0.0 };
         if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
@@ -33,7 +33,7 @@ impl Scale {
 
 /// A value as a person reads it: four digits at most, and a letter for the power of a thousand.
 #[must_use]
-pub fn value_text(value: f64) -> String {
+pub(crate) fn value_text(value: f64) -> String {
     const POWERS: [(f64, &str); 4] = [(1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")];
     if !value.is_finite() {
         return "none".to_owned();
@@ -52,20 +52,27 @@ pub fn value_text(value: f64) -> String {
 
 /// A counter's row on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Its upper edge.
-    pub y0: f32,
+    pub(crate) y0: f32,
     /// Its lower edge.
-    pub y1: f32,
+    pub(crate) y1: f32,
     /// The colour of its curve.
-    pub color: Rgba,
+    pub(crate) color: Rgba,
     /// The thickness of the curve.
-    pub line_px: f32,
+    pub(crate) line_px: f32,
 }
 
 /// Adds the rectangles of a counter: for each run of columns a fill from zero and the curve's own range on it.
 #[expect(clippy::float_cmp, reason = "both sides are rounded to whole pixels")]
-pub fn rects(view: &Viewport, buckets: Buckets, cells: &[CounterCell], scale: Scale, band: &Band, out: &mut Vec<Rect>) {
+pub(crate) fn rects(
+    view: &Viewport,
+    buckets: Buckets,
+    cells: &[CounterCell],
+    scale: Scale,
+    band: &Band,
+    out: &mut Vec<Rect>,
+) {
     let height = f64::from(band.y1 - band.y0);
     #[expect(clippy::cast_possible_truncation, reason = "pixels within a row are exact in an f32")]
     let y_of = |value: f64| band.y1 - (scale.part(value) * height).round() as f32;

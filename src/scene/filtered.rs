@@ -24,11 +24,11 @@ const DIMMED_OPACITY: u8 = 50;
 
 /// The part of a capture that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Asked {
+pub(crate) struct Asked {
     /// Its columns.
-    pub buckets: Buckets,
+    pub(crate) buckets: Buckets,
     /// Its lanes.
-    pub lanes: Vec<LaneIdx>,
+    pub(crate) lanes: Vec<LaneIdx>,
 }
 
 /// A filter with what matches it in some view.
@@ -42,7 +42,7 @@ pub struct Filtered {
 impl Asked {
     /// What is in view.
     #[must_use]
-    pub fn of(layout: &RowLayout, view: &Viewport) -> Self {
+    pub(crate) fn of(layout: &RowLayout, view: &Viewport) -> Self {
         let rows = rows_in_view(layout, view).into_iter();
         let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
         Self { buckets: buckets_of(view), lanes: lanes.map(|row| row.lane).collect() }
@@ -52,7 +52,7 @@ impl Asked {
 impl Filtered {
     /// A filter of which nothing is known yet.
     #[must_use]
-    pub fn new(matcher: Arc<Matcher>) -> Self {
+    pub(crate) fn new(matcher: Arc<Matcher>) -> Self {
         Self { matcher, asked: None, lanes: FxHashMap::default() }
     }
 
@@ -60,7 +60,12 @@ impl Filtered {
     ///
     /// # Errors
     /// If it was asked to stop.
-    pub fn find(matcher: Arc<Matcher>, snapshot: &Snapshot, asked: Asked, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn find(
+        matcher: Arc<Matcher>,
+        snapshot: &Snapshot,
+        asked: Asked,
+        cancel: &Cancel,
+    ) -> Result<Self, Cancelled> {
         let lanes = asked
             .lanes
             .par_iter()
@@ -71,19 +76,19 @@ impl Filtered {
 
     /// The filter.
     #[must_use]
-    pub fn matcher(&self) -> &Arc<Matcher> {
+    pub(crate) fn matcher(&self) -> &Arc<Matcher> {
         &self.matcher
     }
 
     /// Whether this is what matches there.
     #[must_use]
-    pub fn answers(&self, asked: &Asked) -> bool {
+    pub(crate) fn answers(&self, asked: &Asked) -> bool {
         self.asked.as_ref() == Some(asked)
     }
 
     /// The colour of a stretch: dimmed unless it is one span that surely matches.
     #[must_use]
-    pub fn color(&self, stretch: &Stretch, track: TrackIdx, color: Rgba) -> Rgba {
+    pub(crate) fn color(&self, stretch: &Stretch, track: TrackIdx, color: Rgba) -> Rgba {
         let matches = stretch.wide
             && self.matcher.has_track(track)
             && self.matcher.has_name(stretch.name)
@@ -95,7 +100,7 @@ impl Filtered {
     /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`, a power
     /// of two.
     #[must_use]
-    pub fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<Stretch> {
+    pub(crate) fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<Stretch> {
         let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };
         let columns = Columns::of_cells(view, asked.buckets, cells);
         (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).stretches(palette)

@@ -41,19 +41,19 @@ pub struct FrameOptions<'a> {
 
 /// A place for a name on a span.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Label {
+pub(crate) struct Label {
     /// The left end of the room for text.
-    pub x0: f32,
+    pub(crate) x0: f32,
     /// The right end.
-    pub x1: f32,
+    pub(crate) x1: f32,
     /// The middle line.
-    pub y: f32,
+    pub(crate) y: f32,
     /// What to write.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// How long the span is.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// The colour that reads on the span.
-    pub color: Rgba,
+    pub(crate) color: Rgba,
 }
 
 /// One picture of the canvas.
@@ -62,13 +62,13 @@ pub struct Frame {
     /// In drawing order, pixels from the canvas's upper left corner.
     pub rects: Vec<Rect>,
     /// From top to bottom.
-    pub labels: Vec<Label>,
+    pub(crate) labels: Vec<Label>,
     /// How many pixels wide the columns were in which narrow spans share.
-    pub column_px: u32,
+    pub(crate) column_px: u32,
     /// What had to be read; the rest was known from earlier frames.
-    pub read: ReadCount,
+    pub(crate) read: ReadCount,
     /// How many tiles of buckets are drawn coarser than they should be, or not at all, because their answers are late.
-    pub pending: usize,
+    pub(crate) pending: usize,
 }
 
 /// A lane on the canvas.
@@ -174,7 +174,7 @@ pub fn build(
 
 /// The colour of the track of a lane, where tracks have colours.
 #[must_use]
-pub fn color_of_track(answers: &dyn LaneAnswers, lane: LaneIdx, palette: &Palette) -> Rgba {
+pub(crate) fn color_of_track(answers: &dyn LaneAnswers, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
         ColorBy::Track => palette.of_text(&answers.track_text(lane)),
         _ => Rgba::default(),
@@ -279,7 +279,7 @@ fn push_counter(
 
 /// The lanes of which at least a pixel is in view.
 #[must_use]
-pub fn rows_in_view(layout: &RowLayout, view: &Viewport) -> Vec<LaneRow> {
+pub(crate) fn rows_in_view(layout: &RowLayout, view: &Viewport) -> Vec<LaneRow> {
     let (top_px, bottom_px) = pixels_in_view(view);
     layout.lanes_within(top_px, bottom_px)
 }
@@ -287,7 +287,7 @@ pub fn rows_in_view(layout: &RowLayout, view: &Viewport) -> Vec<LaneRow> {
 /// The first row of pixels in view and the one after the last, from the top of all rows.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
-pub fn pixels_in_view(view: &Viewport) -> (u64, u64) {
+pub(crate) fn pixels_in_view(view: &Viewport) -> (u64, u64) {
     (view.scroll_px() as u64, (view.scroll_px() + view.height_px()).ceil() as u64)
 }
 
@@ -302,7 +302,7 @@ fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
 /// Where on the canvas a distance from the top of all rows is.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^53, then near the canvas")]
-pub fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
+pub(crate) fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
     (top_px as f64 - view.scroll_px()) as f32
 }
 

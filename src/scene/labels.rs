@@ -5,11 +5,11 @@ use std::borrow::Cow;
 use super::rects::Stretch;
 use super::viewport::Viewport;
 /// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
-pub use crate::base::escape::escaped as shown;
+pub(crate) use crate::base::escape::escaped as shown;
 
 /// The part of a stretch in which text may stand: in view, and off its edges.
 #[must_use]
-pub fn text_room(view: &Viewport, stretch: &Stretch, padding_px: f64) -> Option<(f64, f64)> {
+pub(crate) fn text_room(view: &Viewport, stretch: &Stretch, padding_px: f64) -> Option<(f64, f64)> {
     let x0 = stretch.x0.max(0.0) + padding_px;
     let x1 = stretch.x1.min(view.width_px()) - padding_px;
     // Below three characters even a shortened name says nothing; a character is about twice the padding.
@@ -20,7 +20,11 @@ pub fn text_room(view: &Viewport, stretch: &Stretch, padding_px: f64) -> Option<
 ///
 /// The middle goes, because names of one program start alike and names of one class end alike.
 #[must_use]
-pub fn shorten_middle(text: &str, room_px: f32, mut advance_px: impl FnMut(char) -> f32) -> Option<Cow<'_, str>> {
+pub(crate) fn shorten_middle(
+    text: &str,
+    room_px: f32,
+    mut advance_px: impl FnMut(char) -> f32,
+) -> Option<Cow<'_, str>> {
     const ELLIPSIS: char = '…';
     let mut head_px = 0.0;
     // Where the text stops fitting; of a name of 64 KiB only what fits is looked at.

@@ -11,7 +11,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 
 /// Tiles, and who asks for them.
 #[derive(Default)]
-pub struct LiveTiles {
+pub(crate) struct LiveTiles {
     tiles: Tiles,
     /// Without it, frames wait for all that they show.
     asker: Option<Asker>,
@@ -22,38 +22,38 @@ pub struct LiveTiles {
 
 /// What is asked for a frame.
 #[derive(Debug, Clone, Copy)]
-pub struct Look<'a> {
+pub(crate) struct Look<'a> {
     /// The slice of time in view.
-    pub view: &'a Viewport,
+    pub(crate) view: &'a Viewport,
     /// Its buckets.
-    pub buckets: Buckets,
+    pub(crate) buckets: Buckets,
     /// The lanes in view.
-    pub lanes: &'a [(LaneIdx, LaneKind)],
+    pub(crate) lanes: &'a [(LaneIdx, LaneKind)],
     /// How long the frame may wait for answers.
-    pub deadline: Instant,
+    pub(crate) deadline: Instant,
 }
 
 impl LiveTiles {
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait.
-    pub fn ask_with(&mut self, answers: Arc<dyn LaneAnswers>, workers: Option<&Workers>) {
+    pub(crate) fn ask_with(&mut self, answers: Arc<dyn LaneAnswers>, workers: Option<&Workers>) {
         self.asker = workers.map(|workers| Asker::new(answers, workers));
     }
 
     /// Forgets what is known; it is asked again when it is looked at.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         self.tiles = Tiles::default();
     }
 
     /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
     /// anew.
-    pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+    pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
         self.tiles.outdate(|lane| later.lane_since(earlier, lane));
         self.ask_with(Arc::new(later.clone()), workers);
     }
 
     /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
     /// dropped, when the frame is built.
-    pub fn prepare(&mut self, answers: &dyn LaneAnswers, look: Look<'_>) -> Option<Held> {
+    pub(crate) fn prepare(&mut self, answers: &dyn LaneAnswers, look: Look<'_>) -> Option<Held> {
         let Look { view, buckets, lanes, deadline } = look;
         if self.view != Some(*view) {
             self.came_from = self.view.replace(*view);
@@ -69,7 +69,7 @@ impl LiveTiles {
 
     /// What is known.
     #[must_use]
-    pub fn known(&self) -> &Tiles {
+    pub(crate) fn known(&self) -> &Tiles {
         &self.tiles
     }
 }

@@ -5,17 +5,17 @@ use super::rects::{Look, Rect, Stretch};
 
 /// A row of instants on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Its upper edge.
-    pub y0: f32,
+    pub(crate) y0: f32,
     /// Its lower edge.
-    pub y1: f32,
+    pub(crate) y1: f32,
 }
 
 /// Adds a marker for each stretch of a lane of instants.
 ///
 /// A diamond is as wide as the row is high; where the next instant stands closer, both become bars of a pixel or more.
-pub fn rects(stretches: &[Stretch], band: Band, color_of: impl Fn(&Stretch) -> Rgba, out: &mut Vec<Rect>) {
+pub(crate) fn rects(stretches: &[Stretch], band: Band, color_of: impl Fn(&Stretch) -> Rgba, out: &mut Vec<Rect>) {
     let half_px = ((band.y1 - band.y0) / 2.0).floor();
     let width_px = f64::from(half_px * 2.0);
     for (index, stretch) in stretches.iter().enumerate() {

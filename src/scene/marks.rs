@@ -4,23 +4,23 @@ use serde::{Deserialize, Serialize};
 
 /// Tells marks apart; never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub struct MarkId(pub u32);
+pub(crate) struct MarkId(pub u32);
 
 /// A marked moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Mark {
+pub(crate) struct Mark {
     /// Which one.
-    pub id: MarkId,
+    pub(crate) id: MarkId,
     /// When.
-    pub ts_ns: i64,
+    pub(crate) ts_ns: i64,
     /// What it is called.
-    pub name: String,
+    pub(crate) name: String,
 }
 
 /// All marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub struct Marks {
+pub(crate) struct Marks {
     /// In order of time.
     all: Vec<Mark>,
     /// How many were ever made.
@@ -35,24 +35,24 @@ impl Marks {
 
     /// All, in order of time.
     #[must_use]
-    pub fn all(&self) -> &[Mark] {
+    pub(crate) fn all(&self) -> &[Mark] {
         &self.all
     }
 
     /// One.
     #[must_use]
-    pub fn get(&self, id: MarkId) -> Option<&Mark> {
+    pub(crate) fn get(&self, id: MarkId) -> Option<&Mark> {
         self.all.iter().find(|mark| mark.id == id)
     }
 
     /// The one that others are measured from.
     #[must_use]
-    pub fn chosen(&self) -> Option<&Mark> {
+    pub(crate) fn chosen(&self) -> Option<&Mark> {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
     /// Marks a moment, and measures from it from now on. Nothing happens where there are too many.
-    pub fn add(&mut self, ts_ns: i64) {
+    pub(crate) fn add(&mut self, ts_ns: i64) {
         if self.all.len() >= Self::COUNT_MAX {
             return;
         }
@@ -64,21 +64,21 @@ impl Marks {
     }
 
     /// Measures from a mark from now on.
-    pub fn choose(&mut self, id: MarkId) {
+    pub(crate) fn choose(&mut self, id: MarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
         }
     }
 
     /// Gives a mark another name; an empty one is none.
-    pub fn rename(&mut self, id: MarkId, name: &str) {
+    pub(crate) fn rename(&mut self, id: MarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
         }
     }
 
     /// Takes a mark away.
-    pub fn remove(&mut self, id: MarkId) {
+    pub(crate) fn remove(&mut self, id: MarkId) {
         self.all.retain(|mark| mark.id != id);
         let [last, before] = self.chosen.map(|chosen| chosen.filter(|&chosen| chosen != id));
         self.chosen = if last.is_some() { [last, before] } else { [before, None] };
@@ -86,14 +86,14 @@ impl Marks {
 
     /// The time between the two that were made or chosen last.
     #[must_use]
-    pub fn measured(&self) -> Option<(i64, i64)> {
+    pub(crate) fn measured(&self) -> Option<(i64, i64)> {
         let [Some(a), Some(b)] = self.chosen.map(|id| id.and_then(|id| self.get(id))) else { return None };
         Some((a.ts_ns.min(b.ts_ns), a.ts_ns.max(b.ts_ns)))
     }
 
     /// The first after a time, or the last before it.
     #[must_use]
-    pub fn next(&self, ts_ns: i64, forward: bool) -> Option<&Mark> {
+    pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Mark> {
         if forward {
             self.all.iter().find(|mark| mark.ts_ns > ts_ns)
         } else {

@@ -4,7 +4,7 @@ use super::viewport::Viewport;
 
 /// The whole capture, `width_px` pixels wide.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Minimap {
+pub(crate) struct Minimap {
     start_ns: i64,
     end_ns: i64,
     width_px: f64,
@@ -12,7 +12,7 @@ pub struct Minimap {
 
 /// What the hand has taken hold of.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Grip {
+pub(crate) enum Grip {
     /// The window, so far right of its left edge.
     Window(f64),
     /// The left edge of the window.
@@ -23,20 +23,20 @@ pub enum Grip {
 
 impl Minimap {
     /// The least width of the window that is shown: enough to see it and to take hold of it.
-    pub const WINDOW_MIN_PX: f64 = 6.0;
+    pub(crate) const WINDOW_MIN_PX: f64 = 6.0;
     /// How near to an edge takes hold of it.
     const EDGE_PX: f64 = 5.0;
 
     /// The map of a capture.
     #[must_use]
-    pub fn new(start_ns: i64, end_ns: i64, width_px: f64) -> Self {
+    pub(crate) fn new(start_ns: i64, end_ns: i64, width_px: f64) -> Self {
         Self { start_ns, end_ns: end_ns.max(start_ns.saturating_add(1)), width_px: width_px.max(1.0) }
     }
 
     /// The x of a time; beyond the map for times beyond the capture.
     #[must_use]
     #[expect(clippy::cast_precision_loss, reason = "a pixel is far wider than the error")]
-    pub fn x_from_time(&self, ts_ns: i64) -> f64 {
+    pub(crate) fn x_from_time(&self, ts_ns: i64) -> f64 {
         let from_start = i128::from(ts_ns) - i128::from(self.start_ns);
         from_start as f64 / self.whole_ns() * self.width_px
     }
@@ -44,7 +44,7 @@ impl Minimap {
     /// The time at an x; saturates at the ends of the capture.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "a float to i128 saturates")]
-    pub fn time_from_x(&self, x_px: f64) -> i64 {
+    pub(crate) fn time_from_x(&self, x_px: f64) -> i64 {
         let offset_ns = (x_px / self.width_px).clamp(0.0, 1.0) * self.whole_ns();
         let ts_ns = i128::from(self.start_ns) + offset_ns as i128;
         i64::try_from(ts_ns).unwrap_or(self.end_ns).clamp(self.start_ns, self.end_ns)
@@ -52,7 +52,7 @@ impl Minimap {
 
     /// The edges of the window, within the map; never nearer to each other than can be seen.
     #[must_use]
-    pub fn window(&self, view: &Viewport) -> (f64, f64) {
+    pub(crate) fn window(&self, view: &Viewport) -> (f64, f64) {
         let (x0, x1) = (self.x_from_time(view.start_ns()), self.x_from_time(view.end_ns()));
         let widen = ((Self::WINDOW_MIN_PX - (x1 - x0)) / 2.0).max(0.0);
         let x0 = (x0 - widen).clamp(0.0, (self.width_px - Self::WINDOW_MIN_PX).max(0.0));
@@ -61,7 +61,7 @@ impl Minimap {
 
     /// What a press at an x takes hold of; outside of the window, `None`: the window is to come there first.
     #[must_use]
-    pub fn grip(&self, view: &Viewport, x_px: f64) -> Option<Grip> {
+    pub(crate) fn grip(&self, view: &Viewport, x_px: f64) -> Option<Grip> {
         let (x0, x1) = self.window(view);
         // An edge that stands at the end of the map cannot be pulled outwards, and of a narrow window the middle is held.
         let edges = x1 - x0 > 4.0 * Self::EDGE_PX;
@@ -75,7 +75,7 @@ impl Minimap {
 
     /// The view when what was taken hold of is at an x.
     #[must_use]
-    pub fn dragged(&self, view: &Viewport, grip: Grip, x_px: f64) -> Viewport {
+    pub(crate) fn dragged(&self, view: &Viewport, grip: Grip, x_px: f64) -> Viewport {
         let mut moved = *view;
         match grip {
             Grip::Window(offset_px) => moved.start_at(self.unclamped_time(x_px - offset_px)),
@@ -89,7 +89,7 @@ impl Minimap {
 
     /// The view with its middle at an x.
     #[must_use]
-    pub fn centered(&self, view: &Viewport, x_px: f64) -> Viewport {
+    pub(crate) fn centered(&self, view: &Viewport, x_px: f64) -> Viewport {
         let mut moved = *view;
         let ts_ns = self.time_from_x(x_px);
         moved.pan(moved.x_from_time(ts_ns) - moved.width_px() / 2.0);

@@ -4,34 +4,34 @@
 //! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last step,
 //! because one step of an `f32` at today's epoch is more than two minutes.
 
-pub mod arrange;
-pub mod asker;
-pub mod clock_ruler;
-pub mod color;
-pub mod counters;
-pub mod filtered;
-pub mod frame;
-pub mod labels;
-pub mod live_tiles;
-pub mod markers;
-pub mod marks;
-pub mod minimap;
-pub mod motion;
-pub mod palette;
-pub mod pick;
-pub mod process_lanes;
+pub(crate) mod arrange;
+pub(crate) mod asker;
+pub(crate) mod clock_ruler;
+pub(crate) mod color;
+pub(crate) mod counters;
+pub(crate) mod filtered;
+pub(crate) mod frame;
+pub(crate) mod labels;
+pub(crate) mod live_tiles;
+pub(crate) mod markers;
+pub(crate) mod marks;
+pub(crate) mod minimap;
+pub(crate) mod motion;
+pub(crate) mod palette;
+pub(crate) mod pick;
+pub(crate) mod process_lanes;
 mod rebucket;
-pub mod rects;
-pub mod rows;
-pub mod ruler;
-pub mod strips;
+pub(crate) mod rects;
+pub(crate) mod rows;
+pub(crate) mod ruler;
+pub(crate) mod strips;
 mod sums;
-pub mod survey;
-pub mod tiles;
-pub mod titles;
-pub mod viewport;
+pub(crate) mod survey;
+pub(crate) mod tiles;
+pub(crate) mod titles;
+pub(crate) mod viewport;
 
 #[cfg(test)]
 mod gate_tests;
 #[cfg(test)]
-pub mod tests;
+pub(crate) mod tests;

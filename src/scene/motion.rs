@@ -4,11 +4,11 @@
 use super::viewport::Viewport;
 
 /// How long a flight takes: long enough to see where it goes, too short to wait for it.
-pub const FLIGHT_SECONDS: f64 = 0.12;
+pub(crate) const FLIGHT_SECONDS: f64 = 0.12;
 
 /// A flight from one slice of time to another.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Flight {
+pub(crate) struct Flight {
     from: Viewport,
     to: Viewport,
     /// Set by the first frame that shows it, so that a slow frame before does not swallow it.
@@ -18,13 +18,13 @@ pub struct Flight {
 impl Flight {
     /// A flight that begins when it is first asked.
     #[must_use]
-    pub fn new(from: Viewport, to: Viewport) -> Self {
+    pub(crate) fn new(from: Viewport, to: Viewport) -> Self {
         Self { from, to, began_s: None }
     }
 
     /// Where it ends.
     #[must_use]
-    pub fn to(&self) -> &Viewport {
+    pub(crate) fn to(&self) -> &Viewport {
         &self.to
     }
 
@@ -33,7 +33,7 @@ impl Flight {
     /// The zoom changes by equal factors in equal times. What stays in place in the end, such as the time under the pointer,
     /// stays in place all the way.
     #[must_use]
-    pub fn at(&mut self, now_s: f64) -> (Viewport, bool) {
+    pub(crate) fn at(&mut self, now_s: f64) -> (Viewport, bool) {
         let began_s = *self.began_s.get_or_insert(now_s);
         let part = ((now_s - began_s) / FLIGHT_SECONDS).clamp(0.0, 1.0);
         if part >= 1.0 {
@@ -47,7 +47,7 @@ impl Flight {
 
 /// Movement that goes on after a drag was let go.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Glide {
+pub(crate) struct Glide {
     /// To the right and down, in pixels a second.
     velocity_px_s: [f64; 2],
 }
@@ -55,7 +55,7 @@ pub struct Glide {
 impl Glide {
     /// Movement at this speed; `None` if it is too slow to be meant.
     #[must_use]
-    pub fn new(velocity_px_s: [f64; 2]) -> Option<Self> {
+    pub(crate) fn new(velocity_px_s: [f64; 2]) -> Option<Self> {
         /// A hand that stops before it lets go is still slower.
         const MEANT_PX_S: f64 = 200.0;
         let speed = velocity_px_s[0].hypot(velocity_px_s[1]);
@@ -63,7 +63,7 @@ impl Glide {
     }
 
     /// How far it goes in the next `seconds`, and whether it goes on after them.
-    pub fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
+    pub(crate) fn advance(&mut self, seconds: f64) -> ([f64; 2], bool) {
         /// The speed falls to a third in so many seconds.
         const SLOWING_S: f64 = 0.25;
         const STOPPED_PX_S: f64 = 15.0;
@@ -76,7 +76,7 @@ impl Glide {
 
 /// The views that were left, to go back to, and those that were gone back from.
 #[derive(Debug, Clone, Default)]
-pub struct History {
+pub(crate) struct History {
     past: Vec<Viewport>,
     future: Vec<Viewport>,
     moved_s: Option<f64>,
@@ -90,12 +90,12 @@ impl History {
 
     /// Whether there is nothing to go back to, nor forward.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.past.is_empty() && self.future.is_empty()
     }
 
     /// Takes note that `before` is left by a jump.
-    pub fn leave(&mut self, before: Viewport) {
+    pub(crate) fn leave(&mut self, before: Viewport) {
         if self.past.last() == Some(&before) {
             return;
         }
@@ -108,7 +108,7 @@ impl History {
     }
 
     /// Takes note that `before` is left by a movement of the hand at a time; one movement is many of these.
-    pub fn moved(&mut self, before: Viewport, now_s: f64) {
+    pub(crate) fn moved(&mut self, before: Viewport, now_s: f64) {
         if self.moved_s.is_none_or(|moved_s| now_s - moved_s > Self::PAUSE_S) {
             self.leave(before);
         }
@@ -116,7 +116,7 @@ impl History {
     }
 
     /// The view before `now`, which can be gone forward to again.
-    pub fn back(&mut self, now: Viewport) -> Option<Viewport> {
+    pub(crate) fn back(&mut self, now: Viewport) -> Option<Viewport> {
         let view = self.past.pop()?;
         self.future.push(now);
         self.moved_s = None;
@@ -124,7 +124,7 @@ impl History {
     }
 
     /// The view that was gone back from.
-    pub fn forward(&mut self, now: Viewport) -> Option<Viewport> {
+    pub(crate) fn forward(&mut self, now: Viewport) -> Option<Viewport> {
         let view = self.future.pop()?;
         self.past.push(now);
         self.moved_s = None;

@@ -74,7 +74,7 @@ const DECADES: usize = 8;
 const SHORTEST_NS: u64 = 100;
 
 /// How many colours durations have.
-pub const DURATION_STEPS: usize = DECADES * STEPS_PER_DECADE;
+pub(crate) const DURATION_STEPS: usize = DECADES * STEPS_PER_DECADE;
 
 impl Palette {
     /// Names in the usual colours, on a dark or a light ground.
@@ -103,7 +103,7 @@ impl Palette {
 
     /// The colour of a name where nothing but the name is known: by its category if that is what counts.
     #[must_use]
-    pub fn of_name(&self, name: NameRow<&str>) -> Rgba {
+    pub(crate) fn of_name(&self, name: NameRow<&str>) -> Rgba {
         match (self.by, name.category) {
             (ColorBy::Category, None | Some("")) => self.grey,
             (ColorBy::Category, Some(category)) => self.of_text(category),
@@ -113,7 +113,7 @@ impl Palette {
 
     /// The colour of a span on a track that has the colour `of_track` if tracks have colours.
     #[must_use]
-    pub fn of_span(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
+    pub(crate) fn of_span(&self, name: NameRow<&str>, dur_ns: u64, of_track: Rgba) -> Rgba {
         match self.by {
             ColorBy::Name | ColorBy::Category => self.of_name(name),
             ColorBy::Track => of_track,
@@ -123,7 +123,7 @@ impl Palette {
 
     /// The colour of a state of a thread, by the name that it has in every format.
     #[must_use]
-    pub fn of_state(&self, state: &str) -> Rgba {
+    pub(crate) fn of_state(&self, state: &str) -> Rgba {
         match state {
             "Running" => self.states.running,
             state if state.starts_with("Runnable") => self.states.runnable,
@@ -134,19 +134,19 @@ impl Palette {
 
     /// What gives spans their colours.
     #[must_use]
-    pub fn by(&self) -> ColorBy {
+    pub(crate) fn by(&self) -> ColorBy {
         self.by
     }
 
     /// Whether spans of one name have the same colour with both durations.
     #[must_use]
-    pub fn is_same(&self, dur_ns: u64, other_ns: u64) -> bool {
+    pub(crate) fn is_same(&self, dur_ns: u64, other_ns: u64) -> bool {
         self.by != ColorBy::Duration || duration_step(dur_ns) == duration_step(other_ns)
     }
 
     /// The colours of durations, from short to long.
     #[must_use]
-    pub fn durations(&self) -> &[Rgba; DURATION_STEPS] {
+    pub(crate) fn durations(&self) -> &[Rgba; DURATION_STEPS] {
         &self.ramp
     }
 }
@@ -166,13 +166,13 @@ impl StateColors {
 
 /// Which of the colours of durations one has.
 #[must_use]
-pub fn duration_step(dur_ns: u64) -> usize {
+pub(crate) fn duration_step(dur_ns: u64) -> usize {
     let decades = (dur_ns.max(SHORTEST_NS) as f64 / SHORTEST_NS as f64).log10();
     ((decades * STEPS_PER_DECADE as f64) as usize).min(DURATION_STEPS - 1)
 }
 
 /// The shortest duration of each power of ten that has colours of its own, and the end of the last.
-pub fn decades_ns() -> impl Iterator<Item = u64> {
+pub(crate) fn decades_ns() -> impl Iterator<Item = u64> {
     (0..=DECADES as u32).map(|decade| SHORTEST_NS * 10_u64.pow(decade))
 }
 

@@ -6,20 +6,20 @@ use super::viewport::Viewport;
 
 /// What is under a point of the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Picked {
+pub(crate) struct Picked {
     /// The lane, if the point is on one.
-    pub lane: Option<LaneRow>,
+    pub(crate) lane: Option<LaneRow>,
     /// The process header or the track, if the point is on one.
-    pub group: Option<Group>,
+    pub(crate) group: Option<Group>,
     /// The time.
-    pub ts_ns: i64,
+    pub(crate) ts_ns: i64,
     /// How far to either side a span may be that is meant: the reach of a hand on a mouse.
-    pub tolerance_ns: u64,
+    pub(crate) tolerance_ns: u64,
 }
 
 /// What is under the point, in pixels from the canvas's upper left corner.
 #[must_use]
-pub fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
+pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
     /// Half the width of the smallest thing that a hand hits.
     const REACH_PX: f64 = 3.0;
     let (top_px, _) = pixels_in_view(view);

@@ -27,7 +27,7 @@ const ROW_BITS: u32 = 40;
 
 /// The processes of a capture, each as a lane whose number is that of the process.
 #[derive(Debug, Clone)]
-pub struct ProcessLanes {
+pub(crate) struct ProcessLanes {
     snapshot: Snapshot,
     processes: FxHashMap<ProcessIdx, OneProcess>,
 }
@@ -55,7 +55,7 @@ impl ProcessLanes {
     ///
     /// # Errors
     /// [`Cancelled`] when asked to stop.
-    pub fn of(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn of(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
         Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
     }
 
@@ -87,13 +87,13 @@ impl ProcessLanes {
 
     /// The lane of a process, if it has any track.
     #[must_use]
-    pub fn lane_of(&self, process: ProcessIdx) -> Option<LaneIdx> {
+    pub(crate) fn lane_of(&self, process: ProcessIdx) -> Option<LaneIdx> {
         self.processes.contains_key(&process).then_some(LaneIdx(process.0))
     }
 
     /// The track of the span that a row of a process's lane is.
     #[must_use]
-    pub fn track_of(&self, process: ProcessIdx, row: u64) -> Option<TrackIdx> {
+    pub(crate) fn track_of(&self, process: ProcessIdx, row: u64) -> Option<TrackIdx> {
         let place = usize::try_from(row >> ROW_BITS).ok()?;
         let ranked = self.processes.get(&process)?.lanes.get(place)?;
         Some(self.snapshot.lane(ranked.lane).track)
@@ -101,7 +101,7 @@ impl ProcessLanes {
 
     /// What tells a track from others, as text: for its colour.
     #[must_use]
-    pub fn text_of(&self, track: TrackIdx) -> String {
+    pub(crate) fn text_of(&self, track: TrackIdx) -> String {
         let (title, beside) = track_title(self.snapshot.track(track));
         format!("{title} {beside}")
     }

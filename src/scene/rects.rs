@@ -11,60 +11,60 @@ use crate::query::{Buckets, Cell, Crowd};
 
 /// How a rectangle is drawn, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub struct Look(pub u32);
+pub(crate) struct Look(pub u32);
 
 impl Look {
     /// Flat.
-    pub const PLAIN: Self = Self(0);
+    pub(crate) const PLAIN: Self = Self(0);
     /// With a darker edge, so that neighbours are told apart.
-    pub const EDGE: Self = Self(1);
+    pub(crate) const EDGE: Self = Self(1);
     /// With a torn right edge: the end is not in the capture.
-    pub const TORN: Self = Self(2);
+    pub(crate) const TORN: Self = Self(2);
     /// A diamond inside the rectangle: a point in time.
-    pub const DIAMOND: Self = Self(4);
+    pub(crate) const DIAMOND: Self = Self(4);
 
     /// Both.
     #[must_use]
-    pub fn with(self, other: Self) -> Self {
+    pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
     /// Whether every bit of `other` is set.
+    #[cfg(test)]
     #[must_use]
-    pub fn has(self, other: Self) -> bool {
+    pub(crate) fn has(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
 }
 
 /// A rectangle on the canvas, in pixels from its upper left corner.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
-#[expect(missing_docs, reason = "the fields are what they are called")]
 pub struct Rect {
-    pub x0: f32,
-    pub y0: f32,
-    pub x1: f32,
-    pub y1: f32,
-    pub color: Rgba,
-    pub look: Look,
+    pub(crate) x0: f32,
+    pub(crate) y0: f32,
+    pub(crate) x1: f32,
+    pub(crate) y1: f32,
+    pub(crate) color: Rgba,
+    pub(crate) look: Look,
 }
 
 /// A stretch of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Stretch {
+pub(crate) struct Stretch {
     /// The left edge, on a whole pixel.
-    pub x0: f64,
+    pub(crate) x0: f64,
     /// The right edge, on a whole pixel.
-    pub x1: f64,
+    pub(crate) x1: f64,
     /// The name of the span, or of the longest in each column.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// The row of the lane; of the longest for narrow ones.
-    pub row: u64,
+    pub(crate) row: u64,
     /// The duration; of the longest for narrow ones.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// Whether this is one span and at least a column wide.
-    pub wide: bool,
+    pub(crate) wide: bool,
     /// Whether its end is not in the capture.
-    pub unfinished: bool,
+    pub(crate) unfinished: bool,
 }
 
 /// Spans that reach out of view are cut this far outside, so that their edges are not seen.
@@ -75,7 +75,7 @@ const EDGE_MIN_PX: f64 = 4.0;
 
 /// The pieces of one lane, where spans narrower than a column share columns: at most one piece in each column.
 #[derive(Debug, Clone, Default)]
-pub struct Columns {
+pub(crate) struct Columns {
     pieces: Vec<Stretch>,
     column_px: f64,
 }
@@ -83,7 +83,7 @@ pub struct Columns {
 impl Columns {
     /// The pieces for a lane's cells, in columns of a pixel.
     #[must_use]
-    pub fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
+    pub(crate) fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
         let mut placing = Placing::new(view, buckets, cells.len());
         cells.iter().for_each(|cell| placing.take(cell));
         placing.finish()
@@ -91,7 +91,7 @@ impl Columns {
 
     /// The same in columns twice as wide: the longest of the longest is the longest.
     #[must_use]
-    pub fn wider(&self) -> Self {
+    pub(crate) fn wider(&self) -> Self {
         let column_px = 2.0 * self.column_px;
         // Of a power of two, so that it is as exact as a division.
         let columns_per_px = column_px.recip();
@@ -113,13 +113,13 @@ impl Columns {
 
     /// How many [`Columns::stretches`] there are.
     #[must_use]
-    pub fn stretch_count(&self, palette: &Palette) -> usize {
+    pub(crate) fn stretch_count(&self, palette: &Palette) -> usize {
         self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1], palette)).count()
     }
 
     /// The pieces, with neighbouring columns of narrow spans of one name and one colour as one.
     #[must_use]
-    pub fn stretches(&self, palette: &Palette) -> Vec<Stretch> {
+    pub(crate) fn stretches(&self, palette: &Palette) -> Vec<Stretch> {
         let mut out: Vec<Stretch> = Vec::new();
         for piece in &self.pieces {
             match out.last_mut() {
@@ -138,7 +138,7 @@ impl Columns {
 
 /// Makes [`Columns`] in columns of a pixel of the cells of a lane, one after the other.
 #[derive(Debug)]
-pub struct Placing<'a> {
+pub(crate) struct Placing<'a> {
     view: &'a Viewport,
     buckets: Buckets,
     pieces: Vec<Stretch>,
@@ -152,13 +152,13 @@ pub struct Placing<'a> {
 impl<'a> Placing<'a> {
     /// For some `cells` of buckets of a view.
     #[must_use]
-    pub fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
+    pub(crate) fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
         let pieces = Vec::with_capacity(cells.min(view.width_px() as usize + 2));
         Self { view, buckets, pieces, surely_narrow_ns: view.ns_per_px() * 0.999, edge: (i64::MIN, 0.0) }
     }
 
     /// Takes the next cell, in order of time.
-    pub fn take(&mut self, cell: &Cell) {
+    pub(crate) fn take(&mut self, cell: &Cell) {
         let view = self.view;
         let next = if (cell.dur_ns() as f64) < self.surely_narrow_ns {
             self.narrow(cell)
@@ -173,7 +173,7 @@ impl<'a> Placing<'a> {
 
     /// What the cells made.
     #[must_use]
-    pub fn finish(self) -> Columns {
+    pub(crate) fn finish(self) -> Columns {
         Columns { pieces: self.pieces, column_px: 1.0 }
     }
 
@@ -210,7 +210,7 @@ fn are_one(left: &Stretch, right: &Stretch, palette: &Palette) -> bool {
 /// The rectangle for a stretch between two heights.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
-pub fn rect(stretch: &Stretch, y0: f32, y1: f32, color: Rgba) -> Rect {
+pub(crate) fn rect(stretch: &Stretch, y0: f32, y1: f32, color: Rgba) -> Rect {
     let edge = if stretch.wide && stretch.x1 - stretch.x0 >= EDGE_MIN_PX { Look::EDGE } else { Look::PLAIN };
     let look = if stretch.unfinished { edge.with(Look::TORN) } else { edge };
     Rect { x0: stretch.x0 as f32, y0, x1: stretch.x1 as f32, y1, color, look }

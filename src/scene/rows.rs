@@ -26,30 +26,31 @@ pub enum Density {
 
 /// The heights of rows in whole pixels, so that rows are sharp.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_field_names, reason = "the unit stands in each name")]
 pub struct RowHeights {
     /// A process header.
-    pub header_px: u32,
+    pub(crate) header_px: u32,
     /// A lane of spans.
-    pub span_px: u32,
+    pub(crate) span_px: u32,
     /// A lane of instants or samples.
-    pub instant_px: u32,
+    pub(crate) instant_px: u32,
     /// A counter.
-    pub counter_px: u32,
+    pub(crate) counter_px: u32,
     /// Free space above the first and below the last lane of a track.
-    pub padding_px: u32,
+    pub(crate) padding_px: u32,
     /// The least height of a track, so that its name fits.
-    pub track_min_px: u32,
+    pub(crate) track_min_px: u32,
 }
 
 /// What the user has folded away.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Folded {
     /// Processes of which only the header is shown.
-    pub processes: FxHashSet<ProcessIdx>,
+    pub(crate) processes: FxHashSet<ProcessIdx>,
     /// Tracks of which only the outermost spans are shown.
-    pub tracks: FxHashSet<TrackIdx>,
+    pub(crate) tracks: FxHashSet<TrackIdx>,
     /// Tracks that are not shown at all.
-    pub hidden: FxHashSet<TrackIdx>,
+    pub(crate) hidden: FxHashSet<TrackIdx>,
 }
 
 /// A track as the layout wants it.
@@ -65,7 +66,7 @@ pub struct TrackRows {
 
 /// What a group of rows is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum GroupKind {
+pub(crate) enum GroupKind {
     /// The header of a process.
     Process(ProcessIdx),
     /// All shown lanes of a track.
@@ -74,28 +75,28 @@ pub enum GroupKind {
 
 /// A process header or a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Group {
+pub(crate) struct Group {
     /// What it is.
-    pub kind: GroupKind,
+    pub(crate) kind: GroupKind,
     /// From the top of all rows.
-    pub top_px: u64,
+    pub(crate) top_px: u64,
     /// Its height.
-    pub height_px: u32,
+    pub(crate) height_px: u32,
     /// How many lanes are folded away.
-    pub folded_lanes: u32,
+    pub(crate) folded_lanes: u32,
 }
 
 /// A lane's place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LaneRow {
+pub(crate) struct LaneRow {
     /// The lane.
-    pub lane: LaneIdx,
+    pub(crate) lane: LaneIdx,
     /// What its rows are.
-    pub kind: LaneKind,
+    pub(crate) kind: LaneKind,
     /// From the top of all rows.
-    pub top_px: u64,
+    pub(crate) top_px: u64,
     /// Its height.
-    pub height_px: u32,
+    pub(crate) height_px: u32,
 }
 
 /// All rows, from top to bottom.
@@ -149,7 +150,7 @@ impl RowHeights {
 
     /// The heights of rows of some density on a screen of `scale` physical pixels for each point.
     #[must_use]
-    pub fn new(density: Density, scale: f32) -> Self {
+    pub(crate) fn new(density: Density, scale: f32) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
         // The first is that of a header, in which the strip of a folded process is drawn below the name's middle.
@@ -191,7 +192,7 @@ impl RowLayout {
     }
 
     /// Lays out tracks in the order given without any header, for rows that were taken out of their processes.
-    pub fn without_headers(
+    pub(crate) fn without_headers(
         tracks: impl IntoIterator<Item = TrackRows>,
         kind_of: impl Fn(LaneIdx) -> LaneKind,
         folded: &Folded,
@@ -205,20 +206,14 @@ impl RowLayout {
 
     /// The height of all rows.
     #[must_use]
-    pub fn height_px(&self) -> u64 {
+    pub(crate) fn height_px(&self) -> u64 {
         self.process_sums.total()
-    }
-
-    /// How many tracks have rows, those of folded processes included.
-    #[must_use]
-    pub fn track_count(&self) -> usize {
-        self.tracks.len()
     }
 
     /// The process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these: what has no height, as a
     /// hidden track, is passed over by a search.
     #[must_use]
-    pub fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
+    pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut found = Vec::new();
         let mut place = self.process_sums.at(top_px);
         while let Some(process) = self.processes.get(place) {
@@ -254,7 +249,7 @@ impl RowLayout {
 
     /// The lanes that touch `[top_px, bottom_px)`.
     #[must_use]
-    pub fn lanes_within(&self, top_px: u64, bottom_px: u64) -> Vec<LaneRow> {
+    pub(crate) fn lanes_within(&self, top_px: u64, bottom_px: u64) -> Vec<LaneRow> {
         let mut found = Vec::new();
         for group in self.groups_within(top_px, bottom_px) {
             let GroupKind::Track(track) = group.kind else { continue };
@@ -268,14 +263,14 @@ impl RowLayout {
 
     /// The place of a lane, if it is shown.
     #[must_use]
-    pub fn row_of(&self, lane: LaneIdx, track: TrackIdx) -> Option<LaneRow> {
+    pub(crate) fn row_of(&self, lane: LaneIdx, track: TrackIdx) -> Option<LaneRow> {
         let group = self.group_of(GroupKind::Track(track))?;
         self.tracks[self.place_of(track)?].row(lane, group.top_px, &self.heights_px())
     }
 
     /// The place of a process header or a track, if it is shown.
     #[must_use]
-    pub fn group_of(&self, kind: GroupKind) -> Option<Group> {
+    pub(crate) fn group_of(&self, kind: GroupKind) -> Option<Group> {
         match kind {
             GroupKind::Process(process) => {
                 let place = self.place_of_process(process)?;
@@ -300,21 +295,14 @@ impl RowLayout {
 
     /// The tracks of a process in the order in which they are shown; those that are hidden too.
     #[must_use]
-    pub fn tracks_of(&self, process: ProcessIdx) -> impl ExactSizeIterator<Item = TrackIdx> {
+    pub(crate) fn tracks_of(&self, process: ProcessIdx) -> impl ExactSizeIterator<Item = TrackIdx> {
         let range = self.place_of_process(process).map_or(0..0, |place| self.processes[place].tracks.clone());
         self.tracks[range.start as usize..range.end as usize].iter().map(|lanes| lanes.track)
     }
 
-    /// The lane of the outermost spans of a track, if it has any.
-    #[must_use]
-    pub fn outermost_lane(&self, track: TrackIdx) -> Option<LaneIdx> {
-        let lanes = self.tracks[self.place_of(track)?];
-        (lanes.spans > 0).then(|| LaneIdx(lanes.first + lanes.instants + lanes.samples + lanes.counters))
-    }
-
     /// Whether a process or a track is folded.
     #[must_use]
-    pub fn is_folded(&self, kind: GroupKind) -> bool {
+    pub(crate) fn is_folded(&self, kind: GroupKind) -> bool {
         match kind {
             GroupKind::Process(process) => {
                 self.place_of_process(process).is_some_and(|place| self.processes[place].folded)
@@ -324,7 +312,7 @@ impl RowLayout {
     }
 
     /// Folds or unfolds a process or a track.
-    pub fn set_folded(&mut self, kind: GroupKind, folded: bool) {
+    pub(crate) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         match kind {
             GroupKind::Process(process) => {
                 if let Some(place) = self.place_of_process(process) {
@@ -342,7 +330,7 @@ impl RowLayout {
     }
 
     /// Hides a track or shows it again.
-    pub fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
+    pub(crate) fn set_hidden(&mut self, track: TrackIdx, hidden: bool) {
         if let Some(place) = self.place_of(track) {
             self.tracks[place].hidden = hidden;
             self.update_track(place);

@@ -7,29 +7,29 @@ pub(super) const GAP_DIGITS: f64 = 3.0;
 
 /// A labelled tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Tick {
+pub(crate) struct Tick {
     /// When.
-    pub ts_ns: i64,
+    pub(crate) ts_ns: i64,
     /// The time from the ruler's base, such as `+250 µs`.
-    pub label: String,
+    pub(crate) label: String,
 }
 
 /// The ticks in view.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Ruler {
+pub(crate) struct Ruler {
     /// What the labels count from, such as `12.345 s`; empty where that is the start of the capture.
-    pub base: String,
+    pub(crate) base: String,
     /// The labelled ticks, from left to right.
-    pub ticks: Vec<Tick>,
+    pub(crate) ticks: Vec<Tick>,
     /// The time between two ticks.
-    pub step_ns: i64,
+    pub(crate) step_ns: i64,
     /// Into how many parts unlabelled ticks divide a step.
-    pub parts: i64,
+    pub(crate) parts: i64,
 }
 
 /// The ruler for a view, counting from `origin_ns`, where a digit is `digit_px` wide.
 #[must_use]
-pub fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
+pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     let (base_ns, ruler) = ticks_from(view, origin_ns, digit_px, false);
     let base = if base_ns == 0 { String::new() } else { time_label(base_ns, base_unit(base_ns)) };
     Ruler { base, ..ruler }
@@ -152,7 +152,7 @@ pub(super) mod tests {
     use super::*;
 
     /// Fails if two labels of a ruler overlap or read alike, or if there are too many.
-    pub fn check_labels(ruler: &Ruler, view: &Viewport, digit_px: f64) -> Result<(), TestCaseError> {
+    pub(crate) fn check_labels(ruler: &Ruler, view: &Viewport, digit_px: f64) -> Result<(), TestCaseError> {
         for pair in ruler.ticks.windows(2) {
             #[expect(clippy::cast_precision_loss, reason = "labels are short")]
             let label_px = pair[0].label.chars().count() as f64 * digit_px;

@@ -13,17 +13,17 @@ const COLUMN_PX_MIN: u32 = 2;
 
 /// Where a strip is drawn on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Band {
+pub(crate) struct Band {
     /// Its upper edge.
-    pub y0: f32,
+    pub(crate) y0: f32,
     /// Its lower edge.
-    pub y1: f32,
+    pub(crate) y1: f32,
     /// How wide the columns of the rows are, in which narrow spans share.
-    pub column_px: u32,
+    pub(crate) column_px: u32,
 }
 
 /// Adds the strip of a process from the cells of its lane.
-pub fn rects(
+pub(crate) fn rects(
     view: &Viewport,
     (buckets, cells): (Buckets, &[Cell]),
     band: Band,

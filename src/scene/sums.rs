@@ -6,7 +6,7 @@
 /// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as the
 /// lowest bit of `index` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct HeightSums {
+pub(super) struct HeightSums {
     heights: Vec<u32>,
     /// Counted from 1; the entry 0 stays 0.
     sums: Vec<u64>,
@@ -15,7 +15,7 @@ pub struct HeightSums {
 impl HeightSums {
     /// The sums of these heights, in O(n).
     #[must_use]
-    pub fn new(heights: Vec<u32>) -> Self {
+    pub(super) fn new(heights: Vec<u32>) -> Self {
         let mut sums = vec![0; heights.len() + 1];
         for (index, &height) in (1..).zip(&heights) {
             sums[index] += u64::from(height);
@@ -29,13 +29,13 @@ impl HeightSums {
 
     /// One height; 0 where there is none.
     #[must_use]
-    pub fn height(&self, index: usize) -> u32 {
+    pub(super) fn height(&self, index: usize) -> u32 {
         self.heights.get(index).copied().unwrap_or(0)
     }
 
     /// The sum of the first `count` heights, of all if there are fewer.
     #[must_use]
-    pub fn before(&self, count: usize) -> u64 {
+    pub(super) fn before(&self, count: usize) -> u64 {
         #[cfg(test)]
         lookups::count();
         let mut index = count.min(self.heights.len());
@@ -49,12 +49,12 @@ impl HeightSums {
 
     /// The sum of all heights.
     #[must_use]
-    pub fn total(&self) -> u64 {
+    pub(super) fn total(&self) -> u64 {
         self.before(self.heights.len())
     }
 
     /// Changes one height; does nothing where there is none.
-    pub fn set(&mut self, index: usize, height: u32) {
+    pub(super) fn set(&mut self, index: usize, height: u32) {
         let Some(known) = self.heights.get_mut(index) else { return };
         let before = std::mem::replace(known, height);
         let mut at = index + 1;
@@ -66,7 +66,7 @@ impl HeightSums {
 
     /// The one at the distance `offset` from the top, which is never one without height; their number if it is below all.
     #[must_use]
-    pub fn at(&self, offset: u64) -> usize {
+    pub(super) fn at(&self, offset: u64) -> usize {
         #[cfg(test)]
         lookups::count();
         let (mut index, mut left) = (0, offset);
@@ -91,11 +91,11 @@ pub(super) mod lookups {
 
     thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });
 
-    pub fn count() {
+    pub(crate) fn count() {
         COUNT.set(COUNT.get() + 1);
     }
 
-    pub fn so_far() -> u64 {
+    pub(crate) fn so_far() -> u64 {
         COUNT.get()
     }
 }

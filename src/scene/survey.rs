@@ -20,13 +20,13 @@ const BUCKETS: u64 = 1024;
 #[derive(Debug, Clone, Default)]
 pub struct Survey {
     /// The buckets that `filled` is of.
-    pub buckets: Option<Buckets>,
+    pub(crate) buckets: Option<Buckets>,
     /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
-    pub filled: Vec<u32>,
+    pub(crate) filled: Vec<u32>,
     /// The processes, each as one lane.
-    pub processes: Option<Arc<ProcessLanes>>,
+    pub(crate) processes: Option<Arc<ProcessLanes>>,
     /// When something was lost that has a time, with what.
-    pub losses: Vec<(i64, Loss)>,
+    pub(crate) losses: Vec<(i64, Loss)>,
 }
 
 impl Survey {
@@ -34,7 +34,7 @@ impl Survey {
     ///
     /// # Errors
     /// [`Cancelled`] when asked to stop.
-    pub fn of(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
+    pub(crate) fn of(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let lanes = outermost_lanes(snapshot);
         let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());
         let buckets = Buckets::covering(snapshot.start_ns(), snapshot.end_ns(), dur_ns / (2 * BUCKETS));
@@ -75,7 +75,7 @@ impl Survey {
     /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the count,
     /// so that what is few stays visible beside what is many.
     #[must_use]
-    pub fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
+    pub(crate) fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
         let Some(buckets) = self.buckets else { return vec![0.0; columns] };
         let whole = i128::from(end_ns) - i128::from(start_ns);
         let time = |column: usize| {

@@ -13,7 +13,7 @@ use crate::query::Snapshot;
 
 /// Loads a capture of Chrome JSON.
 #[must_use]
-pub fn snapshot(json: &str) -> Snapshot {
+pub(crate) fn snapshot(json: &str) -> Snapshot {
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(json.as_bytes()).unwrap();
     let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };

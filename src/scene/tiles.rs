@@ -84,7 +84,7 @@ struct TileKey {
 
 /// Something to ask of a capture, from any thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Question(Asked);
+pub(crate) struct Question(Asked);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
@@ -96,7 +96,7 @@ enum Asked {
 
 /// The answer to a [`Question`].
 #[derive(Debug)]
-pub struct Answered {
+pub(crate) struct Answered {
     question: Question,
     found: Found,
     read: ReadCount,
@@ -105,7 +105,7 @@ pub struct Answered {
 impl Answered {
     /// What was asked.
     #[must_use]
-    pub fn question(&self) -> Question {
+    pub(crate) fn question(&self) -> Question {
         self.question
     }
 }
@@ -121,7 +121,7 @@ enum Found {
 
 impl Question {
     /// Asks.
-    pub fn ask(self, answers: &dyn LaneAnswers) -> Answered {
+    pub(crate) fn ask(self, answers: &dyn LaneAnswers) -> Answered {
         let mut read = ReadCount::default();
         let found = match self.0 {
             Asked::Spans(key) => {
@@ -144,7 +144,7 @@ impl Question {
 
     /// Says that it cannot be answered: what it is about stays veiled.
     #[must_use]
-    pub fn failed(self) -> Answered {
+    pub(crate) fn failed(self) -> Answered {
         Answered { question: self, found: Found::Nothing, read: ReadCount::default() }
     }
 }
@@ -215,7 +215,7 @@ impl Tiles {
     }
 
     /// Begins a frame: what must be asked for it, beyond what is known or follows from that.
-    pub fn begin_frame(
+    pub(crate) fn begin_frame(
         &mut self,
         answers: &dyn LaneAnswers,
         buckets: Buckets,
@@ -227,7 +227,7 @@ impl Tiles {
     }
 
     /// What is not known yet of other buckets than those of the frame, to be asked ahead of a frame that may come.
-    pub fn missing(
+    pub(crate) fn missing(
         &mut self,
         answers: &dyn LaneAnswers,
         buckets: Buckets,
@@ -253,7 +253,7 @@ impl Tiles {
     }
 
     /// Takes answers, in any order.
-    pub fn take(&mut self, answered: Vec<Answered>) {
+    pub(crate) fn take(&mut self, answered: Vec<Answered>) {
         for Answered { question, found, read } in answered {
             self.read = self.read.plus(read);
             match (question.0, found) {
@@ -269,7 +269,7 @@ impl Tiles {
     }
 
     /// Ends the asking for a frame: finds what is still missing, and what may be forgotten.
-    pub fn end_frame(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+    pub(crate) fn end_frame(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
         self.unknown.clear();
         self.pending = 0;
         for &(lane, kind) in lanes {
@@ -293,14 +293,14 @@ impl Tiles {
 
     /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers are
     /// pending, by those of wider buckets.
-    pub fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
+    pub(crate) fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
         out.clear();
         out.reserve(self.span_count(lane, buckets));
         self.each_span(lane, buckets, |cell| out.push(*cell));
     }
 
     /// Calls `take` with each cell of [`Tiles::spans`], in order of time.
-    pub fn each_span(&self, lane: LaneIdx, buckets: Buckets, mut take: impl FnMut(&Cell)) {
+    pub(crate) fn each_span(&self, lane: LaneIdx, buckets: Buckets, mut take: impl FnMut(&Cell)) {
         let mut held: Option<Cell> = None;
         for key in keys_of(lane, buckets) {
             self.spans.each(key, |cell| {
@@ -317,12 +317,12 @@ impl Tiles {
 
     /// About how many cells a lane has in view.
     #[must_use]
-    pub fn span_count(&self, lane: LaneIdx, buckets: Buckets) -> usize {
+    pub(crate) fn span_count(&self, lane: LaneIdx, buckets: Buckets) -> usize {
         keys_of(lane, buckets).map(|key| self.spans.cells_of(key)).sum()
     }
 
     /// Replaces `out` by a counter's cells in view, by bucket.
-    pub fn counter(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<CounterCell>) {
+    pub(crate) fn counter(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<CounterCell>) {
         out.clear();
         for key in keys_of(lane, buckets) {
             self.counters.each(key, |cell| out.push(cell));
@@ -331,31 +331,31 @@ impl Tiles {
 
     /// The least and the largest value that a counter ever takes.
     #[must_use]
-    pub fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
+    pub(crate) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
         self.counter_ranges.get(&lane).map_or((0.0, 0.0), |range| (range.min, range.max))
     }
 
     /// What was read for the answers that came since the frame began.
     #[must_use]
-    pub fn read(&self) -> ReadCount {
+    pub(crate) fn read(&self) -> ReadCount {
         self.read
     }
 
     /// How many tiles of the frame are shown from wider buckets, or not at all, until their own answers come.
     #[must_use]
-    pub fn pending(&self) -> usize {
+    pub(crate) fn pending(&self) -> usize {
         self.pending
     }
 
     /// The buckets of the frame of which nothing is known yet.
     #[must_use]
-    pub fn unknown(&self) -> &[(LaneIdx, Buckets)] {
+    pub(crate) fn unknown(&self) -> &[(LaneIdx, Buckets)] {
         &self.unknown
     }
 
     /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and shown
     /// until it is answered.
-    pub fn outdate(&mut self, lane_now: impl Fn(LaneIdx) -> Option<LaneIdx>) {
+    pub(crate) fn outdate(&mut self, lane_now: impl Fn(LaneIdx) -> Option<LaneIdx>) {
         self.spans.outdate(&lane_now);
         self.counters.outdate(&lane_now);
         let ranges = std::mem::take(&mut self.counter_ranges).into_iter();

@@ -5,7 +5,7 @@ use crate::model::{Process, Track, TrackKind};
 
 /// The name of a process with its id.
 #[must_use]
-pub fn process_title(process: &Process) -> String {
+pub(crate) fn process_title(process: &Process) -> String {
     let pid = process.pid.to_string();
     let text = match (process.name.is_empty(), pid.is_empty()) {
         (false, false) => format!("{} {pid}", process.name),
@@ -18,7 +18,7 @@ pub fn process_title(process: &Process) -> String {
 
 /// The name of a track, and its id where the name does not hold it.
 #[must_use]
-pub fn track_title(track: &Track) -> (String, String) {
+pub(crate) fn track_title(track: &Track) -> (String, String) {
     let tid = track.key.tid.to_string();
     let (text, beside) = match (track.name.is_empty(), tid.is_empty()) {
         (false, _) if track.key.kind == TrackKind::Cpu => (track.name.to_string(), String::new()),

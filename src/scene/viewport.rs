@@ -68,7 +68,7 @@ impl Viewport {
 
     /// The last end of the capture.
     #[must_use]
-    pub fn capture_end_ns(&self) -> i64 {
+    pub(crate) fn capture_end_ns(&self) -> i64 {
         self.capture_end_ns
     }
 
@@ -80,36 +80,36 @@ impl Viewport {
 
     /// The width of the canvas.
     #[must_use]
-    pub fn width_px(&self) -> f64 {
+    pub(crate) fn width_px(&self) -> f64 {
         self.width_px
     }
 
     /// The height of the canvas.
     #[must_use]
-    pub fn height_px(&self) -> f64 {
+    pub(crate) fn height_px(&self) -> f64 {
         self.height_px
     }
 
     /// How far the rows are scrolled.
     #[must_use]
-    pub fn scroll_px(&self) -> f64 {
+    pub(crate) fn scroll_px(&self) -> f64 {
         self.scroll_px
     }
 
     /// How much time is in view.
     #[must_use]
-    pub fn width_ns(&self) -> f64 {
+    pub(crate) fn width_ns(&self) -> f64 {
         self.width_px * self.ns_per_px
     }
 
     /// Shows the whole capture with a margin.
-    pub fn show_all(&mut self) {
+    pub(crate) fn show_all(&mut self) {
         self.ns_per_px = self.ns_per_px_max();
         self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
     }
 
     /// Shows a slice of time, with a tenth of the width free on either side.
-    pub fn show_range(&mut self, start_ns: i64, end_ns: i64) {
+    pub(crate) fn show_range(&mut self, start_ns: i64, end_ns: i64) {
         let range_ns = difference_ns(end_ns.max(start_ns), start_ns);
         self.ns_per_px = (range_ns * 1.25 / self.width_px).clamp(NS_PER_PX_MIN, self.ns_per_px_max());
         self.show_middle_of(start_ns, end_ns.max(start_ns));
@@ -125,7 +125,7 @@ impl Viewport {
     }
 
     /// Brings a slice of time into view without changing the zoom; does nothing where it is in view already.
-    pub fn reveal(&mut self, start_ns: i64, end_ns: i64) {
+    pub(crate) fn reveal(&mut self, start_ns: i64, end_ns: i64) {
         let (x0, x1) = (self.x_from_time(start_ns), self.x_from_time(end_ns));
         let wholly_in_view = x0 >= 0.0 && x1 <= self.width_px;
         let covers_the_view = x0 <= 0.0 && x1 >= self.width_px;
@@ -142,7 +142,7 @@ impl Viewport {
     }
 
     /// Zooms by `factor` (above 1: in); the time under `at_x_px` stays where it is unless the capture's end is reached.
-    pub fn zoom(&mut self, factor: f64, at_x_px: f64) {
+    pub(crate) fn zoom(&mut self, factor: f64, at_x_px: f64) {
         if !(factor.is_finite() && factor > 0.0) {
             return;
         }
@@ -153,19 +153,19 @@ impl Viewport {
     }
 
     /// Scrolls the rows down by so many pixels, within rows that are `content_px` high.
-    pub fn scroll(&mut self, down_px: f64, content_px: f64) {
+    pub(crate) fn scroll(&mut self, down_px: f64, content_px: f64) {
         self.scroll_to(self.scroll_px + down_px, content_px);
     }
 
     /// Puts the row at `top_px` to the top, within rows that are `content_px` high.
-    pub fn scroll_to(&mut self, top_px: f64, content_px: f64) {
+    pub(crate) fn scroll_to(&mut self, top_px: f64, content_px: f64) {
         // Whole pixels, so that rows and the text in them stay sharp.
         self.scroll_px = top_px.min(content_px - self.height_px).max(0.0).round();
     }
 
     /// The same slice of time over other rows: a canvas `height_px` high, scrolled to `scroll_px` within `content_px`.
     #[must_use]
-    pub fn over_rows(&self, height_px: f64, scroll_px: f64, content_px: f64) -> Self {
+    pub(crate) fn over_rows(&self, height_px: f64, scroll_px: f64, content_px: f64) -> Self {
         let mut view = Self { height_px: height_px.max(1.0), ..*self };
         view.scroll_to(scroll_px, content_px);
         view
@@ -173,7 +173,7 @@ impl Viewport {
 
     /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less to the right.
     #[must_use]
-    pub fn with_time_of(&self, other: &Self) -> Self {
+    pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
         (view.capture_start_ns, view.capture_end_ns) = (self.capture_start_ns, self.capture_end_ns);
         view.ns_per_px = view.ns_per_px.clamp(NS_PER_PX_MIN, view.ns_per_px_max());
@@ -182,7 +182,7 @@ impl Viewport {
     }
 
     /// Moves the left edge to a time, without changing the zoom.
-    pub fn start_at(&mut self, start_ns: i64) {
+    pub(crate) fn start_at(&mut self, start_ns: i64) {
         (self.start_ns, self.start_fraction_ns) = (start_ns, 0.0);
         self.keep_in_bounds();
     }
@@ -190,7 +190,7 @@ impl Viewport {
     /// The view `part` of the way to another of the same size: zoomed by equal factors for equal parts, so that the one time
     /// that both show at the same place stays there.
     #[must_use]
-    pub fn between(&self, to: &Self, part: f64) -> Self {
+    pub(crate) fn between(&self, to: &Self, part: f64) -> Self {
         let mut view = *self;
         let ratio = to.ns_per_px / self.ns_per_px;
         view.ns_per_px = self.ns_per_px * ratio.powf(part);
@@ -203,7 +203,7 @@ impl Viewport {
     }
 
     /// Takes new ends of the capture; what was shown as a whole is shown as a whole again.
-    pub fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
+    pub(crate) fn set_capture(&mut self, start_ns: i64, end_ns: i64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         (self.capture_start_ns, self.capture_end_ns) = (start_ns, end_ns.max(start_ns));
         if shows_all {
@@ -216,13 +216,13 @@ impl Viewport {
 
     /// The same slice of time and the same rows on so many times the pixels across and down.
     #[must_use]
-    pub fn magnified(&self, times: f64) -> Self {
+    pub(crate) fn magnified(&self, times: f64) -> Self {
         let [width_px, height_px, scroll_px] = [self.width_px, self.height_px, self.scroll_px].map(|px| px * times);
         Self { ns_per_px: self.ns_per_px / times, width_px, height_px, scroll_px, ..*self }
     }
 
     /// Takes a new size: the left edge and the zoom stay.
-    pub fn resize(&mut self, width_px: f64, height_px: f64) {
+    pub(crate) fn resize(&mut self, width_px: f64, height_px: f64) {
         let shows_all = self.ns_per_px >= self.ns_per_px_max();
         self.width_px = width_px.max(1.0);
         self.height_px = height_px.max(1.0);

@@ -11,7 +11,7 @@ const BUFFER_BYTES: usize = 1 << 20;
 
 /// The growing store file.
 #[derive(Debug)]
-pub struct AppendFile {
+pub(crate) struct AppendFile {
     file: File,
     disk: Arc<dyn Disk>,
     buffer: Vec<u8>,
@@ -21,13 +21,13 @@ pub struct AppendFile {
 impl AppendFile {
     /// Starts at the beginning of an empty file.
     #[must_use]
-    pub fn new(file: File, disk: Arc<dyn Disk>) -> Self {
+    pub(crate) fn new(file: File, disk: Arc<dyn Disk>) -> Self {
         Self { file, disk, buffer: Vec::with_capacity(BUFFER_BYTES), written: 0 }
     }
 
     /// Where the next byte goes.
     #[must_use]
-    pub fn position(&self) -> u64 {
+    pub(crate) fn position(&self) -> u64 {
         self.written + self.buffer.len() as u64
     }
 
@@ -35,7 +35,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn append_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
+    pub(crate) fn append_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
         }
@@ -51,7 +51,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
+    pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         self.append_with(|buffer| buffer.extend_from_slice(bytes))
     }
 
@@ -59,7 +59,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// I/O errors of the write, such as a full disk.
-    pub fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
+    pub(crate) fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
         }
@@ -71,7 +71,7 @@ impl AppendFile {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
         self.buffer.clear();
@@ -82,14 +82,14 @@ impl AppendFile {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn sync(&mut self) -> io::Result<()> {
+    pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.disk.sync(&self.file)
     }
 
     /// The file behind.
     #[must_use]
-    pub fn file(&self) -> &File {
+    pub(crate) fn file(&self) -> &File {
         &self.file
     }
 }

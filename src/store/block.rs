@@ -91,13 +91,13 @@ impl<'a> Block<'a> {
 
     /// How many rows it has, 1 to 64.
     #[must_use]
-    pub fn rows(&self) -> usize {
+    pub(crate) fn rows(&self) -> usize {
         self.rows
     }
 
     /// How many bytes it takes in the file.
     #[must_use]
-    pub fn bytes(&self) -> usize {
+    pub(crate) fn bytes(&self) -> usize {
         HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
     }
 
@@ -120,7 +120,7 @@ impl<'a> Block<'a> {
 
     /// The name of one row.
     #[must_use]
-    pub fn name(&self, row: usize) -> u32 {
+    pub(crate) fn name(&self, row: usize) -> u32 {
         // A value of up to 64 bits from a damaged block must not panic.
         self.name_min.wrapping_add(pack::get(self.columns[2], self.widths[2], row) as u32)
     }
@@ -133,14 +133,14 @@ impl<'a> Block<'a> {
     }
 
     /// Decodes all names into `names`; what is behind them is anything.
-    pub fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
+    pub(crate) fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
         self.column(2, self.rows, names);
         names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
     }
 
     /// Where the arguments of one row are.
     #[must_use]
-    pub fn detail(&self, row: usize) -> u64 {
+    pub(crate) fn detail(&self, row: usize) -> u64 {
         self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))
     }
 

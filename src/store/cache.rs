@@ -25,14 +25,14 @@ const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 
 /// What a capture is on disk: its files, in their order, and by how much each is moved. Any change of one changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheKey(String);
+pub(crate) struct CacheKey(String);
 
 impl CacheKey {
     /// The key of a capture as it is now.
     ///
     /// # Errors
     /// The first path that does not exist or cannot be resolved, with what the system says of it.
-    pub fn of_capture(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
+    pub(crate) fn of_capture(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
         let mut bytes = Vec::new();
         for file in sources.files() {
             describe(&file.path, &mut bytes).map_err(|error| (&*file.path, error))?;
@@ -47,7 +47,7 @@ impl CacheKey {
 
     /// As letters and digits, to name a file by.
     #[must_use]
-    pub fn as_str(&self) -> &str {
+    pub(crate) fn as_str(&self) -> &str {
         &self.0
     }
 }
@@ -71,23 +71,23 @@ pub struct Cache {
 
 /// A kept store.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct CacheEntry {
+pub(crate) struct CacheEntry {
     /// Its file.
-    pub path: PathBuf,
+    pub(crate) path: PathBuf,
     /// Its length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// When it was opened last.
-    pub used: SystemTime,
+    pub(crate) used: SystemTime,
 }
 
 /// A store that is being made in the folder; removed when dropped unless it was published.
 #[derive(Debug)]
-pub struct Building(Temporary);
+pub(crate) struct Building(Temporary);
 
 impl Cache {
     /// The user's usual folder for caches, with `longspan` in it.
     #[must_use]
-    pub fn default_folder() -> Option<PathBuf> {
+    pub(crate) fn default_folder() -> Option<PathBuf> {
         dirs::cache_dir().map(|folder| folder.join("longspan"))
     }
 
@@ -106,19 +106,19 @@ impl Cache {
 
     /// The same on a disk of the caller's choice.
     #[must_use]
-    pub fn on(self, disk: Arc<dyn Disk>) -> Self {
+    pub(crate) fn on(self, disk: Arc<dyn Disk>) -> Self {
         Self { disk, ..self }
     }
 
     /// The folder.
     #[must_use]
-    pub fn folder(&self) -> &Path {
+    pub(crate) fn folder(&self) -> &Path {
         &self.folder
     }
 
     /// The kept store of a capture, if it is there and whole. One that is damaged is removed.
     #[must_use]
-    pub fn get(&self, key: &CacheKey) -> Option<Store> {
+    pub(crate) fn get(&self, key: &CacheKey) -> Option<Store> {
         let path = self.path_of(key);
         match Store::open(&path) {
             Ok(store) => {
@@ -138,7 +138,7 @@ impl Cache {
     ///
     /// # Errors
     /// If it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
-    pub fn forget(store: &Path) -> io::Result<()> {
+    pub(crate) fn forget(store: &Path) -> io::Result<()> {
         if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());
         }
@@ -152,7 +152,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the folder cannot be written.
-    pub fn build(&self, key: &CacheKey) -> io::Result<Building> {
+    pub(crate) fn build(&self, key: &CacheKey) -> io::Result<Building> {
         sweep(&self.folder);
         // One process may load the same capture twice at once.
         let name = |number| format!("{}-{}-{number}.{BUILDING_EXTENSION}", key.0, std::process::id());
@@ -163,7 +163,7 @@ impl Cache {
     ///
     /// # Errors
     /// What the system says to the rename, or to making it durable.
-    pub fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
+    pub(crate) fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
         building.0.publish(|from| self.disk.rename(from, &path))?;
         self.disk.sync_folder(&self.folder)?;
@@ -174,7 +174,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the folder cannot be read.
-    pub fn entries(&self) -> io::Result<Vec<CacheEntry>> {
+    pub(crate) fn entries(&self) -> io::Result<Vec<CacheEntry>> {
         let latest = SystemTime::now().checked_add(CLOCK_ERROR_MAX).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut entries = Vec::new();
         for entry in fs::read_dir(&self.folder)? {
@@ -208,7 +208,7 @@ impl Cache {
     ///
     /// # Errors
     /// If the folder or a store cannot be removed.
-    pub fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
+    pub(crate) fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
         let spared = spared.map(|key| self.path_of(key));
         let mut entries = self.entries()?;
         let is_spared = |entry: &CacheEntry| Some(&entry.path) == spared.as_ref();
@@ -235,7 +235,7 @@ impl Building {
     ///
     /// # Errors
     /// If the system has no file handle left.
-    pub fn file(&self) -> io::Result<File> {
+    pub(crate) fn file(&self) -> io::Result<File> {
         self.0.open_file()
     }
 }

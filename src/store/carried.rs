@@ -195,7 +195,7 @@ impl<'a> Part<'a> {
 
 /// Whether these are the bytes of the last part of a store of this version.
 #[must_use]
-pub fn is_last_part(bytes: &[u8]) -> bool {
+pub(crate) fn is_last_part(bytes: &[u8]) -> bool {
     Part::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
 }
 
@@ -327,12 +327,12 @@ impl CarriedStore {
 
     /// The time before which all rows are there.
     #[must_use]
-    pub fn sorted_to_ns(&self) -> i64 {
+    pub(crate) fn sorted_to_ns(&self) -> i64 {
         self.sorted_to_ns
     }
 
     /// What is known of the lanes so far.
-    pub fn lanes(&self) -> impl Iterator<Item = LaneInfo> + '_ {
+    pub(crate) fn lanes(&self) -> impl Iterator<Item = LaneInfo> + '_ {
         self.writer.lanes.iter().map(LaneBuilder::info)
     }
 
@@ -340,7 +340,7 @@ impl CarriedStore {
     ///
     /// # Errors
     /// What the system says to a write; where only the preview cannot be made, what is in the `Ok` is an error.
-    pub fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
+    pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         self.writer.flush()?;
         Ok(self.writer.preview(meta))
     }

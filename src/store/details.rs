@@ -28,22 +28,22 @@ const ZSTD_LEVEL: i32 = 1;
 /// Where a block of details stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct DetailBlock {
+pub(crate) struct DetailBlock {
     /// Where its first byte stands in the stream of all blobs.
-    pub stream_start: u64,
+    pub(crate) stream_start: u64,
     /// Where it stands in the file.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Its length in the file.
-    pub packed_bytes: u32,
+    pub(crate) packed_bytes: u32,
     /// Its length decompressed.
-    pub raw_bytes: u32,
+    pub(crate) raw_bytes: u32,
     /// xxh3-64 of its bytes in the file.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
 }
 
 /// How long a packed block is when it is unpacked; it says so without being unpacked.
 #[must_use]
-pub fn unpacked_bytes(packed: &[u8]) -> Option<u64> {
+pub(crate) fn unpacked_bytes(packed: &[u8]) -> Option<u64> {
     zstd::zstd_safe::get_frame_content_size(packed).ok().flatten().filter(|&bytes| bytes <= BLOCK_BYTES_MAX as u64)
 }
 
@@ -56,20 +56,20 @@ impl DetailBlock {
 
     /// Whether its bytes are those that were written.
     #[must_use]
-    pub fn is_intact(&self, file: &[u8]) -> bool {
+    pub(crate) fn is_intact(&self, file: &[u8]) -> bool {
         self.packed(file).is_some_and(|packed| xxh3_64(packed) == self.checksum)
     }
 }
 
 /// Where blobs stand in the stream of all blobs, in the order in which they are kept.
 #[derive(Debug, Default)]
-pub struct DetailPositions {
+pub(crate) struct DetailPositions {
     end: u64,
 }
 
 impl DetailPositions {
     /// The place of the next blob; an empty one needs none.
-    pub fn next(&mut self, blob: &[u8]) -> DetailRef {
+    pub(crate) fn next(&mut self, blob: &[u8]) -> DetailRef {
         if blob.is_empty() {
             return DetailRef(0);
         }
@@ -81,7 +81,7 @@ impl DetailPositions {
 
 /// Gathers blobs into blocks.
 #[derive(Debug, Default)]
-pub struct DetailWriter {
+pub(crate) struct DetailWriter {
     blocks: Vec<DetailBlock>,
     raw: Vec<u8>,
     stream_start: u64,
@@ -93,7 +93,7 @@ impl DetailWriter {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
+    pub(crate) fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
         if blob.is_empty() {
             return Ok(DetailRef(0));
         }
@@ -109,7 +109,7 @@ impl DetailWriter {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn flush(&mut self, file: &mut AppendFile) -> io::Result<()> {
+    pub(crate) fn flush(&mut self, file: &mut AppendFile) -> io::Result<()> {
         if self.raw.is_empty() {
             return Ok(());
         }
@@ -123,7 +123,7 @@ impl DetailWriter {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn push_block(&mut self, packed: &[u8], raw_bytes: u32, file: &mut AppendFile) -> io::Result<()> {
+    pub(crate) fn push_block(&mut self, packed: &[u8], raw_bytes: u32, file: &mut AppendFile) -> io::Result<()> {
         self.blocks.push(DetailBlock {
             stream_start: self.stream_start,
             offset: file.append(packed)?,
@@ -137,13 +137,13 @@ impl DetailWriter {
 
     /// The furthest that a [`DetailRef`] may point with the blocks that are written.
     #[must_use]
-    pub fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.stream_start
     }
 
     /// The blocks written so far.
     #[must_use]
-    pub fn blocks(&self) -> &[DetailBlock] {
+    pub(crate) fn blocks(&self) -> &[DetailBlock] {
         &self.blocks
     }
 }
@@ -157,7 +157,13 @@ pub struct DetailReader {
 
 impl DetailReader {
     /// The blob behind `reference`, or nothing for 0 and for a block that is damaged.
-    pub fn blob(&mut self, reference: DetailRef, blocks: &[DetailBlock], verified: &Verified, file: &[u8]) -> &[u8] {
+    pub(crate) fn blob(
+        &mut self,
+        reference: DetailRef,
+        blocks: &[DetailBlock],
+        verified: &Verified,
+        file: &[u8],
+    ) -> &[u8] {
         self.try_blob(reference, blocks, verified, file).unwrap_or(&[])
     }
 

@@ -18,14 +18,14 @@ use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
 
 /// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above them.
-pub const EXTENT_BLOCKS: usize = 64;
+pub(crate) const EXTENT_BLOCKS: usize = 64;
 
 const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
 
 /// The fixed start of an extent.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct ExtentHeader {
+pub(crate) struct ExtentHeader {
     /// xxh3-64 of everything after it.
     checksum: u64,
     magic: u32,
@@ -38,20 +38,20 @@ pub struct ExtentHeader {
 /// Where one block stands in its extent.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct BlockEntry {
+pub(crate) struct BlockEntry {
     /// The start of its first row.
-    pub first_start_ns: i64,
+    pub(crate) first_start_ns: i64,
     /// Where it begins, in bytes from the start of the extent.
-    pub offset: u32,
+    pub(crate) offset: u32,
     /// Its first row, counted from the start of the extent.
-    pub first_row: u32,
+    pub(crate) first_row: u32,
     /// The start of its longest row, the first of equals. With it, most questions of a view from afar are answered without
     /// unpacking the block.
-    pub longest_start_ns: i64,
+    pub(crate) longest_start_ns: i64,
     /// The name of its longest row.
-    pub longest_name: NameIdx,
+    pub(crate) longest_name: NameIdx,
     /// Which row of the block that is.
-    pub longest_slot: u32,
+    pub(crate) longest_slot: u32,
 }
 
 /// What a lane remembers of an extent without reading it.
@@ -59,15 +59,15 @@ pub struct BlockEntry {
 #[repr(C)]
 pub struct ExtentRecord {
     /// Where it stands in the file.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// The start of its first row.
     pub first_start_ns: i64,
     /// Its first row, counted from the start of the lane.
     pub first_row: u64,
     /// How many rows it has.
-    pub rows: u32,
+    pub(crate) rows: u32,
     /// How long it is.
-    pub bytes: u32,
+    pub(crate) bytes: u32,
 }
 
 const _: () = assert!(size_of::<ExtentHeader>() == 32 && size_of::<BlockEntry>() == 32);
@@ -75,7 +75,7 @@ const _: () = assert!(size_of::<ExtentRecord>() == 32);
 
 /// Packed blocks that wait to be written as one extent.
 #[derive(Debug, Default)]
-pub struct ExtentBuilder {
+pub(crate) struct ExtentBuilder {
     directory: Vec<BlockEntry>,
     leaves: Vec<u64>,
     packed: Vec<u8>,
@@ -86,7 +86,7 @@ pub struct ExtentBuilder {
 
 impl ExtentBuilder {
     /// Packs `rows`, at most 64 and at least one, as the next block. `leaf` is their aggregate, as words.
-    pub fn push_block(&mut self, rows: &[Row], leaf: &[u64]) {
+    pub(crate) fn push_block(&mut self, rows: &[Row], leaf: &[u64]) {
         let Some(first) = rows.first() else { return };
         // An extent holds 64 blocks of at most 64 * 28 bytes: its offsets and rows fit 32 bits by far.
         let offset = u32::try_from(self.packed.len()).unwrap_or(u32::MAX);
@@ -113,19 +113,19 @@ impl ExtentBuilder {
 
     /// How many blocks wait.
     #[must_use]
-    pub fn blocks(&self) -> usize {
+    pub(crate) fn blocks(&self) -> usize {
         self.directory.len()
     }
 
     /// How many rows wait.
     #[must_use]
-    pub fn rows(&self) -> u32 {
+    pub(crate) fn rows(&self) -> u32 {
         self.rows
     }
 
     /// Bytes that are held.
     #[must_use]
-    pub fn memory_bytes(&self) -> usize {
+    pub(crate) fn memory_bytes(&self) -> usize {
         let names = if self.names.is_some() { size_of::<NameSignature>() } else { 0 };
         self.directory.capacity() * size_of::<BlockEntry>()
             + self.leaves.capacity() * 8
@@ -135,17 +135,17 @@ impl ExtentBuilder {
 
     /// The start of the first row that waits.
     #[must_use]
-    pub fn first_start_ns(&self) -> Option<i64> {
+    pub(crate) fn first_start_ns(&self) -> Option<i64> {
         self.directory.first().map(|entry| entry.first_start_ns)
     }
 
     /// Appends the signature of its names to `out`.
-    pub fn sign(&self, out: &mut Vec<u64>) {
+    pub(crate) fn sign(&self, out: &mut Vec<u64>) {
         out.extend(self.names.iter().flat_map(|names| names.folded(signature::words(self.rows))));
     }
 
     /// Appends the extent to `out` and empties the builder. Returns the aggregate of the whole extent.
-    pub fn finish<A: Aggregate + Pod>(&mut self, out: &mut Vec<u8>) -> A {
+    pub(crate) fn finish<A: Aggregate + Pod>(&mut self, out: &mut Vec<u8>) -> A {
         let leaves: Vec<A> = self
             .leaves
             .chunks_exact(size_of::<A>() / 8)
@@ -192,7 +192,7 @@ pub struct Extent<'a> {
 impl<'a> Extent<'a> {
     /// Tells the parts of an extent apart; `None` if they contradict each other.
     #[must_use]
-    pub fn new(bytes: &'a [u8]) -> Option<Self> {
+    pub(crate) fn new(bytes: &'a [u8]) -> Option<Self> {
         let header: &ExtentHeader = bytemuck::try_from_bytes(bytes.get(..size_of::<ExtentHeader>())?).ok()?;
         if header.magic != EXTENT_MAGIC || header.blocks == 0 || header.rows == 0 {
             return None;
@@ -210,7 +210,7 @@ impl<'a> Extent<'a> {
 
     /// Whether the bytes are those that were written.
     #[must_use]
-    pub fn is_intact(bytes: &[u8]) -> bool {
+    pub(crate) fn is_intact(bytes: &[u8]) -> bool {
         let Some(header) = bytes.get(..size_of::<ExtentHeader>()) else { return false };
         bytemuck::try_from_bytes::<ExtentHeader>(header).is_ok_and(|header| {
             header.magic == EXTENT_MAGIC
@@ -221,7 +221,7 @@ impl<'a> Extent<'a> {
 
     /// All of it.
     #[must_use]
-    pub fn bytes(&self) -> &'a [u8] {
+    pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
     }
 
@@ -233,19 +233,19 @@ impl<'a> Extent<'a> {
 
     /// How many rows it has.
     #[must_use]
-    pub fn rows(&self) -> u32 {
+    pub(crate) fn rows(&self) -> u32 {
         self.rows
     }
 
     /// Where its blocks stand.
     #[must_use]
-    pub fn directory(&self) -> &'a [BlockEntry] {
+    pub(crate) fn directory(&self) -> &'a [BlockEntry] {
         self.directory
     }
 
     /// The lower levels of the lane's forest; empty if `A` is not what the lane aggregates.
     #[must_use]
-    pub fn forest<A: Pod>(&self) -> &'a [A] {
+    pub(crate) fn forest<A: Pod>(&self) -> &'a [A] {
         bytemuck::try_cast_slice(self.nodes).unwrap_or(&[])
     }
 
@@ -263,7 +263,7 @@ impl<'a> Extent<'a> {
 
     /// The bytes of one of its blocks; none if there is no such block.
     #[must_use]
-    pub fn packed(&self, block: usize) -> &'a [u8] {
+    pub(crate) fn packed(&self, block: usize) -> &'a [u8] {
         let Some(entry) = self.directory.get(block) else { return &[] };
         let end = self.directory.get(block + 1).map_or(self.bytes.len(), |next| next.offset as usize);
         self.bytes.get(entry.offset as usize..end).unwrap_or(&[])

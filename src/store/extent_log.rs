@@ -12,11 +12,11 @@ use super::signature;
 #[derive(Debug, Clone)]
 pub(super) struct PackedExtent {
     /// Its offset is set when it is written.
-    pub record: ExtentRecord,
+    pub(crate) record: ExtentRecord,
     /// The aggregate of its rows, as words.
-    pub aggregate: [u64; 2],
+    pub(crate) aggregate: [u64; 2],
     /// The signature of its names.
-    pub signature: Vec<u64>,
+    pub(crate) signature: Vec<u64>,
 }
 
 /// The extents of one lane: a position in the [`ExtentLog`].
@@ -29,7 +29,7 @@ pub(super) struct LaneExtents {
 
 impl LaneExtents {
     /// How many extents the lane has.
-    pub fn count(self) -> usize {
+    pub(super) fn count(self) -> usize {
         self.count as usize
     }
 }
@@ -55,7 +55,7 @@ pub(super) struct ExtentLog {
 
 impl ExtentLog {
     /// Adds an extent that was written at `offset`, the next of the lane that has `extents`.
-    pub fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) {
+    pub(super) fn push(&mut self, extents: &mut LaneExtents, packed: &PackedExtent, offset: u64) {
         // 2^32 extents, or words of signatures, take terabytes of rows.
         let signature = u32::try_from(self.signatures.len()).unwrap_or(u32::MAX);
         self.signatures.extend_from_slice(&packed.signature);
@@ -66,7 +66,7 @@ impl ExtentLog {
     }
 
     /// The extents of a lane, first to last.
-    pub fn of_lane(&self, extents: LaneExtents) -> LaneLog<'_> {
+    pub(super) fn of_lane(&self, extents: LaneExtents) -> LaneLog<'_> {
         let mut positions = Vec::with_capacity(extents.count());
         let mut next = extents.last;
         while let Some(position) = next.checked_sub(1) {
@@ -87,12 +87,12 @@ pub(super) struct LaneLog<'a> {
 
 impl LaneLog<'_> {
     /// Where they are, and which rows they hold.
-    pub fn records(&self) -> impl Iterator<Item = ExtentRecord> + '_ {
+    pub(super) fn records(&self) -> impl Iterator<Item = ExtentRecord> + '_ {
         self.entries().map(|entry| entry.record)
     }
 
     /// The words of their signatures.
-    pub fn signatures(&self) -> impl Iterator<Item = u64> + '_ {
+    pub(super) fn signatures(&self) -> impl Iterator<Item = u64> + '_ {
         self.entries().flat_map(|entry| {
             let first = entry.signature as usize;
             self.log.signatures[first..first + signature::words(entry.record.rows)].iter().copied()
@@ -100,7 +100,7 @@ impl LaneLog<'_> {
     }
 
     /// The words of the forest above them, for a lane that is a counter's or not.
-    pub fn forest(&self, is_counter: bool) -> Vec<u64> {
+    pub(super) fn forest(&self, is_counter: bool) -> Vec<u64> {
         if is_counter {
             let leaf = |[min, max]: [u64; 2]| MinMax { min: f64::from_bits(min), max: f64::from_bits(max) };
             bytemuck::cast_slice(&self.nodes(leaf)).to_vec()

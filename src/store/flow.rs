@@ -23,12 +23,12 @@ pub struct FlowPoint {
     /// The depth of the span around it, if there is one.
     pub depth: Option<u16>,
     /// How it is known what it belongs to.
-    pub bound: FlowBound,
+    pub(crate) bound: FlowBound,
 }
 
 /// How it is known which row a point of a flow belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub enum FlowBound {
+pub(crate) enum FlowBound {
     /// By its time only: what runs then, or what came last, or what comes next.
     #[default]
     Time,
@@ -61,7 +61,7 @@ const PLACED_DEPTH_MAX: u16 = (1 << PLACED_BOUND_SHIFT) - 1;
 impl FlowPoint {
     /// The point that an event is, with the depth of the span that is around it if it is not placed.
     #[must_use]
-    pub fn of_event(event: &Event, around: Option<u16>) -> Self {
+    pub(crate) fn of_event(event: &Event, around: Option<u16>) -> Self {
         let (depth, bound) = if event.flags.has(EventFlags::PLACED) {
             let bound = event.depth >> PLACED_BOUND_SHIFT;
             ((event.depth & PLACED_DEPTH_MAX).checked_sub(1), bound)
@@ -79,14 +79,14 @@ impl FlowPoint {
 
     /// As the depth of an event that is placed.
     #[must_use]
-    pub fn placed_depth(self) -> u16 {
+    pub(crate) fn placed_depth(self) -> u16 {
         let depth = self.depth.map_or(0, |depth| depth.saturating_add(1)).min(PLACED_DEPTH_MAX);
         depth | (self.bound as u16) << PLACED_BOUND_SHIFT
     }
 
     /// As the detail of a row.
     #[must_use]
-    pub fn to_bits(self) -> u64 {
+    pub(crate) fn to_bits(self) -> u64 {
         let enclosing = if self.binds_enclosing { ENCLOSING } else { 0 };
         let depth = self.depth.map_or(0, |depth| u64::from(depth) + 1);
         self.role as u64 | enclosing | depth << DEPTH_SHIFT | (self.bound as u64) << BOUND_SHIFT

@@ -20,14 +20,14 @@ use super::overview::OverviewShape;
 use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 
 /// How a store file begins.
-pub const MAGIC: [u8; 8] = *b"LSSTORE\x01";
+pub(crate) const MAGIC: [u8; 8] = *b"LSSTORE\x01";
 
 /// Raised whenever the meaning of any byte changes.
-pub const VERSION: u32 = 7;
+pub(crate) const VERSION: u32 = 7;
 
 /// The tables after the body, in file order.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Section {
+pub(crate) enum Section {
     /// Pyramids of all lanes, one after the other.
     Overview,
     /// Words of the [`signature`](super::signature)s of all extents, those of a lane together.
@@ -45,28 +45,28 @@ pub enum Section {
 }
 
 /// How many sections there are.
-pub const SECTIONS: usize = 7;
+pub(crate) const SECTIONS: usize = 7;
 
 /// Where a section stands.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
-pub struct SectionRecord {
+pub(crate) struct SectionRecord {
     /// Its first byte.
-    pub offset: u64,
+    pub(crate) offset: u64,
     /// Its length in bytes.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
     /// xxh3-64 of its bytes.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
 }
 
 /// The end of a store file.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct Trailer {
+pub(crate) struct Trailer {
     /// The tables, by [`Section`].
-    pub sections: [SectionRecord; SECTIONS],
+    pub(crate) sections: [SectionRecord; SECTIONS],
     /// The length of the file, this trailer included.
-    pub file_bytes: u64,
+    pub(crate) file_bytes: u64,
     version: u32,
     unused: u32,
     magic: [u8; 8],
@@ -77,7 +77,7 @@ pub struct Trailer {
 impl Trailer {
     /// A trailer for a file of `file_bytes` in all.
     #[must_use]
-    pub fn new(sections: [SectionRecord; SECTIONS], file_bytes: u64) -> Self {
+    pub(crate) fn new(sections: [SectionRecord; SECTIONS], file_bytes: u64) -> Self {
         let mut trailer = Self { sections, file_bytes, version: VERSION, unused: 0, magic: MAGIC, checksum: 0 };
         trailer.checksum = trailer.sum();
         trailer
@@ -85,7 +85,7 @@ impl Trailer {
 
     /// The trailer at the end of `file`, if it is whole and of this version.
     #[must_use]
-    pub fn of(file: &[u8]) -> Option<Self> {
+    pub(crate) fn of(file: &[u8]) -> Option<Self> {
         let start = file.len().checked_sub(size_of::<Self>())?;
         let trailer: Self = bytemuck::pod_read_unaligned(&file[start..]);
         let whole = trailer.magic == MAGIC
@@ -98,7 +98,7 @@ impl Trailer {
 
     /// The bytes of a section, if they are those that were written.
     #[must_use]
-    pub fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
+    pub(crate) fn section<'a>(&self, file: &'a [u8], section: Section) -> Option<&'a [u8]> {
         let record = self.sections[section as usize];
         let start = usize::try_from(record.offset).ok()?;
         let bytes = file.get(start..start.checked_add(usize::try_from(record.bytes).ok()?)?)?;
@@ -114,33 +114,33 @@ impl Trailer {
 /// What a lane is and where its parts stand in the tables.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-pub struct LaneRecord {
+pub(crate) struct LaneRecord {
     /// The track that it belongs to.
-    pub track: TrackIdx,
+    pub(crate) track: TrackIdx,
     /// The nesting depth, for spans.
-    pub depth: u16,
+    pub(crate) depth: u16,
     /// The [`LaneKind`](super::lane::LaneKind), by its code.
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// 1 if the last row has no end in the capture.
-    pub unfinished: u8,
+    pub(crate) unfinished: u8,
     /// How many rows it has.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// The first start.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// The last end.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// Its first row in the table of extents.
-    pub extent_first: u64,
+    pub(crate) extent_first: u64,
     /// Its first word in the forests.
-    pub forest_first: u64,
+    pub(crate) forest_first: u64,
     /// Its first word in the signatures.
-    pub signature_first: u64,
+    pub(crate) signature_first: u64,
     /// Its first bucket in the overview.
-    pub overview_first: u64,
+    pub(crate) overview_first: u64,
     /// Its pyramid; no bucket if it has none.
-    pub overview: OverviewShape,
+    pub(crate) overview: OverviewShape,
     /// How many extents it has.
-    pub extent_count: u64,
+    pub(crate) extent_count: u64,
 }
 
 const _: () = assert!(size_of::<LaneRecord>() == 88);
@@ -193,15 +193,15 @@ pub struct Summary {
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadStats {
     /// Wall time from opening the capture to the published store.
-    pub seconds: f64,
+    pub(crate) seconds: f64,
     /// The most bytes that were charged to the budget at once.
     pub peak_budget_bytes: u64,
     /// Chunks in the capture.
-    pub chunks: u64,
+    pub(crate) chunks: u64,
     /// The most chunks that were open at once in the merge.
     pub chunks_open_max: u64,
     /// Moves in the head table.
-    pub head_moves: u64,
+    pub(crate) head_moves: u64,
     /// Bytes written to the spill file.
     pub spilled_bytes: u64,
 }

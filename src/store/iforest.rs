@@ -36,17 +36,17 @@ impl Aggregate for LongestNs {
 /// The smallest and the largest of some values; a NaN is skipped.
 #[derive(Debug, Clone, Copy, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C)]
-pub struct MinMax {
+pub(crate) struct MinMax {
     /// The smallest value; infinity if there is none.
-    pub min: f64,
+    pub(crate) min: f64,
     /// The largest value; negative infinity if there is none.
-    pub max: f64,
+    pub(crate) max: f64,
 }
 
 impl MinMax {
     /// The summary of one value.
     #[must_use]
-    pub fn of(value: f64) -> Self {
+    pub(crate) fn of(value: f64) -> Self {
         Self::IDENTITY.combine(Self { min: value, max: value })
     }
 }
@@ -61,7 +61,7 @@ impl Aggregate for MinMax {
 
 /// How many nodes a forest of `leaves` has.
 #[must_use]
-pub fn node_count(leaves: usize) -> usize {
+pub(crate) fn node_count(leaves: usize) -> usize {
     (2 * leaves).saturating_sub(1)
 }
 
@@ -100,7 +100,7 @@ pub fn range<A: Aggregate>(nodes: &[A], range: Range<usize>) -> A {
 ///
 /// Made for [`LongestNs`], where "not less than the maximum of the range" finds the block of the longest span.
 #[must_use]
-pub fn first_at_least<A: Aggregate + PartialOrd>(nodes: &[A], range: Range<usize>, bound: A) -> Option<usize> {
+pub(crate) fn first_at_least<A: Aggregate + PartialOrd>(nodes: &[A], range: Range<usize>, bound: A) -> Option<usize> {
     let (mut position, mut half) = cover(range).find(|&(position, _)| nodes[position] >= bound)?;
     while half > 0 {
         let left = position - half;

@@ -13,7 +13,7 @@ pub struct LaneIdx(pub u32);
 impl LaneIdx {
     /// As a position in an array.
     #[must_use]
-    pub fn index(self) -> usize {
+    pub(crate) fn index(self) -> usize {
         self.0 as usize
     }
 }
@@ -36,13 +36,13 @@ pub enum LaneKind {
 impl LaneKind {
     /// The byte that stands for it in the file.
     #[must_use]
-    pub fn code(self) -> u8 {
+    pub(crate) fn code(self) -> u8 {
         self as u8
     }
 
     /// What a byte in the file stands for; a byte that stands for nothing reads as flows, which are not drawn.
     #[must_use]
-    pub fn from_code(code: u8) -> Self {
+    pub(crate) fn from_code(code: u8) -> Self {
         match code {
             0 => Self::Instants,
             1 => Self::Samples,
@@ -59,23 +59,23 @@ pub struct DetailRef(pub u64);
 
 /// One row of a lane of spans or instants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Span {
+pub(crate) struct Span {
     /// Start, in nanoseconds of the capture's clock.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// Duration in nanoseconds; for an unfinished span, up to the end of its track.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// Name and category.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// Arguments.
-    pub detail: DetailRef,
+    pub(crate) detail: DetailRef,
     /// Whether its end is not in the capture.
-    pub unfinished: bool,
+    pub(crate) unfinished: bool,
 }
 
 impl Span {
     /// The first nanosecond after the span.
     #[must_use]
-    pub fn end_ns(&self) -> i64 {
+    pub(crate) fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add_unsigned(self.dur_ns)
     }
 }
@@ -99,9 +99,9 @@ pub struct LaneInfo {
     /// The nesting depth, for spans.
     pub depth: u16,
     /// How many rows it has.
-    pub rows: u64,
+    pub(crate) rows: u64,
     /// The first start.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// The last end.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
 }

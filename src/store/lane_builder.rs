@@ -26,14 +26,14 @@ const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 /// A lane that grows.
 #[derive(Debug)]
 pub(super) struct LaneBuilder {
-    pub track: TrackIdx,
-    pub kind: LaneKind,
-    pub depth: u16,
-    pub unfinished: bool,
-    pub rows: u64,
-    pub start_ns: i64,
-    pub end_ns: i64,
-    pub extents: LaneExtents,
+    pub(crate) track: TrackIdx,
+    pub(crate) kind: LaneKind,
+    pub(crate) depth: u16,
+    pub(crate) unfinished: bool,
+    pub(crate) rows: u64,
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
+    pub(crate) extents: LaneExtents,
     waiting: Option<Box<Waiting>>,
     overview: Option<Box<OverviewBuilder>>,
 }
@@ -79,18 +79,18 @@ impl Waiting {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Pushed {
     /// Bytes that wait, more than before.
-    pub waiting_bytes: usize,
+    pub(crate) waiting_bytes: usize,
     /// Buckets of its pyramid, more or fewer than before: they may have been made wider.
-    pub buckets: isize,
+    pub(crate) buckets: isize,
     /// Whether nothing waited before.
-    pub is_first: bool,
+    pub(crate) is_first: bool,
     /// Whether a block is full.
-    pub is_block_full: bool,
+    pub(crate) is_block_full: bool,
 }
 
 impl LaneBuilder {
     /// A lane without rows.
-    pub fn new(track: TrackIdx, kind: LaneKind, depth: u16) -> Self {
+    pub(super) fn new(track: TrackIdx, kind: LaneKind, depth: u16) -> Self {
         Self {
             track,
             kind,
@@ -106,33 +106,33 @@ impl LaneBuilder {
     }
 
     /// Its place among the lanes of the finished store.
-    pub fn order(&self) -> (TrackIdx, LaneKind, u16) {
+    pub(super) fn order(&self) -> (TrackIdx, LaneKind, u16) {
         (self.track, self.kind, self.depth)
     }
 
     /// What is known of it so far.
-    pub fn info(&self) -> LaneInfo {
+    pub(super) fn info(&self) -> LaneInfo {
         let Self { track, kind, depth, rows, start_ns, end_ns, .. } = *self;
         LaneInfo { track, kind, depth, rows, start_ns, end_ns }
     }
 
     /// Bytes of rows and blocks that are not written yet.
-    pub fn waiting_bytes(&self) -> usize {
+    pub(super) fn waiting_bytes(&self) -> usize {
         self.waiting.as_ref().map_or(0, |waiting| waiting.memory_bytes())
     }
 
     /// Buckets of its pyramid so far.
-    pub fn buckets(&self) -> usize {
+    pub(super) fn buckets(&self) -> usize {
         self.overview.as_ref().map_or(0, |overview| overview.buckets())
     }
 
     /// Takes the pyramid out.
-    pub fn take_overview(&mut self) -> Option<OverviewBuilder> {
+    pub(super) fn take_overview(&mut self) -> Option<OverviewBuilder> {
         self.overview.take().map(|overview| *overview)
     }
 
     /// Makes the buckets of its pyramid wider until at most `buckets_max` are left.
-    pub fn shrink_overview_to(&mut self, buckets_max: usize) {
+    pub(super) fn shrink_overview_to(&mut self, buckets_max: usize) {
         if let Some(overview) = &mut self.overview {
             overview.shrink_to(buckets_max);
         }
@@ -141,7 +141,7 @@ impl LaneBuilder {
     /// Takes a row that starts no earlier than the one before, and for spans no earlier than that one's end. Its pyramid
     /// has at most `buckets_max` buckets afterwards.
     #[inline]
-    pub fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
+    pub(super) fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
         self.rows += 1;
         self.start_ns = self.start_ns.min(row.start_ns);
         let dur_ns = if self.kind == LaneKind::Spans { row.value } else { 0 };
@@ -163,7 +163,7 @@ impl LaneBuilder {
     }
 
     /// Packs the rows that wait as one block, and says how many blocks wait then.
-    pub fn pack(&mut self) -> usize {
+    pub(super) fn pack(&mut self) -> usize {
         let Some(waiting) = &mut self.waiting else { return 0 };
         waiting.pack(self.kind);
         waiting.extent.blocks()
@@ -171,7 +171,7 @@ impl LaneBuilder {
 
     /// Whether this number of blocks makes an extent. Each extent is twice the one before: small lanes show early, and large ones
     /// soon write full extents.
-    pub fn is_extent_full(&self, blocks: usize) -> bool {
+    pub(super) fn is_extent_full(&self, blocks: usize) -> bool {
         let doubled = 1usize.checked_shl(self.extents.count() as u32).unwrap_or(EXTENT_BLOCKS);
         blocks >= doubled.min(EXTENT_BLOCKS)
     }
@@ -180,7 +180,7 @@ impl LaneBuilder {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+    pub(super) fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.extent.blocks() > 0) {
             let mut packed = None;
             let offset = file.append_with(|buffer| packed = self.close_extent(buffer))?;
@@ -195,7 +195,7 @@ impl LaneBuilder {
     ///
     /// # Errors
     /// As [`Self::write`].
-    pub fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
+    pub(super) fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         self.pack();
         self.write(file, log)?;
         self.waiting = None;
@@ -203,12 +203,12 @@ impl LaneBuilder {
     }
 
     /// Gives back the room of rows and blocks that are written.
-    pub fn forget_room(&mut self) {
+    pub(super) fn forget_room(&mut self) {
         self.waiting = None;
     }
 
     /// Appends the blocks that wait to `out` as one extent; nothing if no block waits.
-    pub fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<PackedExtent> {
+    pub(super) fn close_extent(&mut self, out: &mut Vec<u8>) -> Option<PackedExtent> {
         let waiting = self.waiting.as_mut()?;
         let (first_start_ns, rows) = (waiting.extent.first_start_ns()?, waiting.extent.rows());
         let first_row = self.rows - waiting.rows.len() as u64 - u64::from(rows);
@@ -229,7 +229,7 @@ impl LaneBuilder {
     }
 
     /// Whether its rows are many enough for a pyramid that is not begun.
-    pub fn wants_overview(&self) -> bool {
+    pub(super) fn wants_overview(&self) -> bool {
         self.kind == LaneKind::Spans && self.overview.is_none() && self.rows >= OVERVIEW_BEGINS_AT
     }
 
@@ -238,7 +238,7 @@ impl LaneBuilder {
     ///
     /// # Errors
     /// I/O errors of a read.
-    pub fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
+    pub(super) fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
         let mut overview = Box::<OverviewBuilder>::default();
         let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());
         for record in extents.records() {

@@ -7,32 +7,32 @@
 //!
 //! Knows nothing of captures, chunks or pixels.
 
-pub mod append;
-pub mod block;
-pub mod cache;
-pub mod carried;
-pub mod details;
-pub mod extent;
+pub(crate) mod append;
+pub(crate) mod block;
+pub(crate) mod cache;
+pub(crate) mod carried;
+pub(crate) mod details;
+pub(crate) mod extent;
 mod extent_log;
-pub mod flow;
-pub mod format;
-pub mod iforest;
-pub mod lane;
+pub(crate) mod flow;
+pub(crate) mod format;
+pub(crate) mod iforest;
+pub(crate) mod lane;
 mod lane_builder;
-pub mod overview;
-pub mod pack;
-pub mod read;
-pub mod signature;
+pub(crate) mod overview;
+pub(crate) mod pack;
+pub(crate) mod read;
+pub(crate) mod signature;
 mod tables;
-pub mod verified;
-pub mod writer;
+pub(crate) mod verified;
+pub(crate) mod writer;
 
-pub use block::Row;
-pub use details::DetailPositions;
-pub use format::{LoadStats, Meta, Summary};
-pub use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
-pub use read::{Lane, Store, StoreError};
-pub use writer::StoreWriter;
+pub(crate) use block::Row;
+pub(crate) use details::DetailPositions;
+pub(crate) use format::{LoadStats, Meta, Summary};
+pub(crate) use lane::{DetailRef, LaneIdx, LaneInfo, LaneKind, RowIdx, Span};
+pub(crate) use read::{Lane, Store, StoreError};
+pub(crate) use writer::StoreWriter;
 
 #[cfg(test)]
 mod carried_tests;

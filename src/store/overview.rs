@@ -13,29 +13,29 @@ use crate::model::NameIdx;
 
 /// Buckets at the finest level of a large lane: eight for each pixel column of a 1920 pixel view of the whole capture, so
 /// that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
-pub const BUCKETS_MAX: usize = 16 * 1024;
+pub(crate) const BUCKETS_MAX: usize = 16 * 1024;
 
 /// Rows for each bucket of a small lane: half a block, because a bucket that begins and ends within blocks has both of them
 /// unpacked. With all its levels the pyramid then takes at most two bytes a row.
 const ROWS_PER_BUCKET: u64 = 32;
 
 /// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
-pub const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
+pub(crate) const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
 
 /// What one bucket says. Spans that touch it count in every bucket that they touch, rows in that where they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct OverviewBucket {
+pub(crate) struct OverviewBucket {
     /// The start of the longest span.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// Its duration.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// Its row in the lane; `u64::MAX` if no span touches the bucket.
-    pub row: u64,
+    pub(crate) row: u64,
     /// Its name.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// How many spans start in the bucket; stays at the largest number once there.
-    pub rows: u32,
+    pub(crate) rows: u32,
 }
 
 const EMPTY: OverviewBucket = OverviewBucket { start_ns: 0, dur_ns: 0, row: u64::MAX, name: NameIdx::EMPTY, rows: 0 };
@@ -43,13 +43,13 @@ const EMPTY: OverviewBucket = OverviewBucket { start_ns: 0, dur_ns: 0, row: u64:
 impl OverviewBucket {
     /// Whether no span touches the bucket.
     #[must_use]
-    pub fn is_empty(&self) -> bool {
+    pub(crate) fn is_empty(&self) -> bool {
         self.row == u64::MAX
     }
 
     /// What both buckets together say; `later` covers later time.
     #[must_use]
-    pub fn combine(self, later: Self) -> Self {
+    pub(crate) fn combine(self, later: Self) -> Self {
         let rows = self.rows.saturating_add(later.rows);
         let first_wins = later.is_empty() || (!self.is_empty() && self.dur_ns >= later.dur_ns);
         Self { rows, ..if first_wins { self } else { later } }
@@ -58,7 +58,7 @@ impl OverviewBucket {
 
 /// Gathers the finest level while a lane grows, doubling the width of the buckets whenever they become too many.
 #[derive(Debug, Default)]
-pub struct OverviewBuilder {
+pub(crate) struct OverviewBuilder {
     buckets: Vec<OverviewBucket>,
     first: i64,
     width_log2: u32,
@@ -68,12 +68,12 @@ pub struct OverviewBuilder {
 impl OverviewBuilder {
     /// How many buckets it holds.
     #[must_use]
-    pub fn buckets(&self) -> usize {
+    pub(crate) fn buckets(&self) -> usize {
         self.buckets.len()
     }
 
     /// Makes the buckets wider until at most `buckets_max` are left, at least 4.
-    pub fn shrink_to(&mut self, buckets_max: usize) {
+    pub(crate) fn shrink_to(&mut self, buckets_max: usize) {
         while self.buckets.len() > buckets_max.max(4) {
             self.halve();
         }
@@ -81,7 +81,7 @@ impl OverviewBuilder {
     }
 
     /// Takes the next span of the lane, which starts no earlier than the one before, into at most `buckets_max` buckets.
-    pub fn push(&mut self, span: &Span, buckets_max: usize) {
+    pub(crate) fn push(&mut self, span: &Span, buckets_max: usize) {
         let row = self.rows;
         self.rows += 1;
         let last_ns = span.end_ns().saturating_sub(1).max(span.start_ns);
@@ -107,7 +107,7 @@ impl OverviewBuilder {
 
     /// The finished pyramid, finest level first; nothing for a lane that is too small to need one.
     #[must_use]
-    pub fn finish(self) -> Option<(OverviewShape, Vec<OverviewBucket>)> {
+    pub(crate) fn finish(self) -> Option<(OverviewShape, Vec<OverviewBucket>)> {
         if self.rows < ROWS_MIN {
             return None;
         }
@@ -144,30 +144,30 @@ fn coarser(buckets: &[OverviewBucket], first: i64) -> Vec<OverviewBucket> {
 /// The finest level of a pyramid; the others follow from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct OverviewShape {
+pub(crate) struct OverviewShape {
     /// The number of its first bucket.
-    pub first: i64,
+    pub(crate) first: i64,
     /// The binary logarithm of its bucket width in nanoseconds.
-    pub width_log2: u32,
+    pub(crate) width_log2: u32,
     /// How many buckets it has.
-    pub count: u32,
+    pub(crate) count: u32,
 }
 
 /// One level of a pyramid in the mapped file.
 #[derive(Debug, Clone, Copy)]
-pub struct OverviewLevel<'a> {
+pub(crate) struct OverviewLevel<'a> {
     /// The number of the first bucket.
-    pub first: i64,
+    pub(crate) first: i64,
     /// The binary logarithm of the bucket width in nanoseconds.
-    pub width_log2: u32,
+    pub(crate) width_log2: u32,
     /// The buckets.
-    pub buckets: &'a [OverviewBucket],
+    pub(crate) buckets: &'a [OverviewBucket],
 }
 
 impl OverviewShape {
     /// The coarsest level whose buckets are not wider than `2^width_log2`, or `None` if even the finest is wider.
     #[must_use]
-    pub fn level<'a>(&self, all: &'a [OverviewBucket], width_log2: u32) -> Option<OverviewLevel<'a>> {
+    pub(crate) fn level<'a>(&self, all: &'a [OverviewBucket], width_log2: u32) -> Option<OverviewLevel<'a>> {
         if width_log2 < self.width_log2 {
             return None;
         }

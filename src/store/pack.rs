@@ -2,18 +2,18 @@
 
 /// How many bits the largest of `values` needs, 0 to 64.
 #[must_use]
-pub fn width(values: impl Iterator<Item = u64>) -> u32 {
+pub(crate) fn width(values: impl Iterator<Item = u64>) -> u32 {
     u64::BITS - values.fold(0, |bits, value| bits | value).leading_zeros()
 }
 
 /// How many bytes `count` values of `width` bits take: whole words, so that every column starts aligned.
 #[must_use]
-pub fn packed_bytes(count: usize, width: u32) -> usize {
+pub(crate) fn packed_bytes(count: usize, width: u32) -> usize {
     (count * width as usize).div_ceil(64) * 8
 }
 
 /// Appends `values`, each in `width` bits, lowest bits first.
-pub fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
+pub(crate) fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) {
     if width == 0 {
         return;
     }
@@ -35,7 +35,7 @@ pub fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width: u32) 
 
 /// Reads value `index` of a packed column; 0 beyond its bytes.
 #[must_use]
-pub fn get(column: &[u8], width: u32, index: usize) -> u64 {
+pub(crate) fn get(column: &[u8], width: u32, index: usize) -> u64 {
     if width == 0 {
         return 0;
     }
@@ -48,7 +48,7 @@ pub fn get(column: &[u8], width: u32, index: usize) -> u64 {
 }
 
 /// Reads `out.len()` values, in order. Values beyond the column's bytes read as 0.
-pub fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
+pub(crate) fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
     if width == 0 {
         out.fill(0);
         return;
@@ -57,12 +57,12 @@ pub fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
 }
 
 /// Values in the column of a full block. The last may be padding: 63 values take as many words as 64.
-pub const FULL: usize = 64;
+pub(crate) const FULL: usize = 64;
 
 /// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column is not one of those.
 ///
 /// The same as [`unpack`] at a third of the time: each width has code of its own, without a branch for each value.
-pub fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {
+pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {
     let reader = usize::try_from(width).ok().and_then(|width| READERS.get(width));
     let Some(reader) = reader.filter(|_| column.len() == packed_bytes(FULL, width)) else { return false };
     reader(column, out);

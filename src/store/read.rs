@@ -20,7 +20,6 @@ use crate::model::TrackIdx;
 
 /// Why a store file cannot be used. It is a cache: the answer is to make it again.
 #[derive(Debug, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum StoreError {
     /// The system refuses.
     #[error("{}: cannot open the store: {source}", path.display())]
@@ -44,15 +43,15 @@ pub struct Store {
 /// What a store consists of.
 #[derive(Debug)]
 pub(super) struct StoreTables {
-    pub map: Mapped,
-    pub lanes: Vec<LaneRecord>,
-    pub extents: Vec<ExtentRecord>,
-    pub forests: Vec<u64>,
-    pub details: Vec<DetailBlock>,
+    pub(crate) map: Mapped,
+    pub(crate) lanes: Vec<LaneRecord>,
+    pub(crate) extents: Vec<ExtentRecord>,
+    pub(crate) forests: Vec<u64>,
+    pub(crate) details: Vec<DetailBlock>,
     /// The bytes of the pyramids in the map.
-    pub overview: Range<usize>,
-    pub signatures: Signatures,
-    pub meta: Meta,
+    pub(crate) overview: Range<usize>,
+    pub(crate) signatures: Signatures,
+    pub(crate) meta: Meta,
 }
 
 /// Where the signatures of extents are.
@@ -137,7 +136,7 @@ impl Store {
 
     /// The lanes of a track.
     #[must_use]
-    pub fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
+    pub(crate) fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
         self.track_lanes.get(track.index()).cloned().unwrap_or(0..0)
     }
 
@@ -214,7 +213,7 @@ pub struct Lane<'a> {
 impl<'a> Lane<'a> {
     /// What is known without touching the rows.
     #[must_use]
-    pub fn info(&self) -> LaneInfo {
+    pub(crate) fn info(&self) -> LaneInfo {
         LaneInfo {
             track: self.record.track,
             kind: LaneKind::from_code(self.record.kind),
@@ -227,13 +226,13 @@ impl<'a> Lane<'a> {
 
     /// How many rows it has.
     #[must_use]
-    pub fn rows(&self) -> u64 {
+    pub(crate) fn rows(&self) -> u64 {
         self.record.rows
     }
 
     /// Whether the last row has no end in the capture.
     #[must_use]
-    pub fn is_unfinished(&self, row: u64) -> bool {
+    pub(crate) fn is_unfinished(&self, row: u64) -> bool {
         self.record.unfinished != 0 && row + 1 == self.record.rows
     }
 
@@ -251,7 +250,7 @@ impl<'a> Lane<'a> {
     }
 
     /// The signatures of the names in its extents, in order; empty for those that have none.
-    pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
+    pub(crate) fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
         let all = self.store.signatures();
         let mut rest =
             usize::try_from(self.record.signature_first).ok().and_then(|first| all.get(first..)).unwrap_or(&[]);
@@ -264,14 +263,14 @@ impl<'a> Lane<'a> {
 
     /// The forest above its extents: one leaf an extent.
     #[must_use]
-    pub fn forest<A: Pod>(&self) -> &'a [A] {
+    pub(crate) fn forest<A: Pod>(&self) -> &'a [A] {
         let words = iforest::node_count(self.extents().len()) * (size_of::<A>() / size_of::<u64>());
         bytemuck::cast_slice(slice(&self.store.tables.forests, self.record.forest_first, words as u64))
     }
 
     /// The coarsest level of its pyramid whose buckets are not wider than `2^width_log2`, if there is one.
     #[must_use]
-    pub fn overview(&self, width_log2: u32) -> Option<OverviewLevel<'a>> {
+    pub(crate) fn overview(&self, width_log2: u32) -> Option<OverviewLevel<'a>> {
         if self.record.overview.count == 0 {
             return None;
         }

@@ -7,14 +7,14 @@
 use crate::model::NameIdx;
 
 /// Words of the signature of a full extent.
-pub const WORDS_MAX: usize = 16;
+pub(crate) const WORDS_MAX: usize = 16;
 
 /// Rows for each bit, so that the signature of rows with names of their own is sparse.
 const ROWS_PER_BIT: u32 = 4;
 
 /// How many words the signature of an extent of so many rows has: a power of two, or 0.
 #[must_use]
-pub fn words(rows: u32) -> usize {
+pub(crate) fn words(rows: u32) -> usize {
     match (rows / (ROWS_PER_BIT * u64::BITS)) as usize {
         0 => 0,
         words => (1 << words.ilog2()).min(WORDS_MAX),
@@ -23,24 +23,24 @@ pub fn words(rows: u32) -> usize {
 
 /// A set of names, as all signatures of any size see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct NameSignature([u64; WORDS_MAX]);
+pub(crate) struct NameSignature([u64; WORDS_MAX]);
 
 impl NameSignature {
     /// Adds a name.
-    pub fn add(&mut self, name: NameIdx) {
+    pub(crate) fn add(&mut self, name: NameIdx) {
         let bit = name.index() % (WORDS_MAX * 64);
         self.0[bit / 64] |= 1 << (bit % 64);
     }
 
     /// The words of a signature of `words`, a power of two: what is beyond them is folded onto them.
-    pub fn folded(&self, words: usize) -> impl Iterator<Item = u64> + '_ {
+    pub(crate) fn folded(&self, words: usize) -> impl Iterator<Item = u64> + '_ {
         let own = move |word: usize| self.0.iter().skip(word).step_by(words).fold(0, |bits, more| bits | more);
         (0..words).map(own)
     }
 
     /// Whether an extent with these words may hold one of the names. One without words may hold any.
     #[must_use]
-    pub fn may_meet(&self, extent: &[u64]) -> bool {
+    pub(crate) fn may_meet(&self, extent: &[u64]) -> bool {
         extent.is_empty() || self.folded(extent.len()).zip(extent).any(|(wanted, held)| wanted & held != 0)
     }
 }

@@ -11,7 +11,7 @@ const DAMAGED: u8 = 2;
 
 /// What is known of each part, a byte for each.
 #[derive(Debug)]
-pub struct Verified {
+pub(crate) struct Verified {
     parts: Box<[AtomicU8]>,
     damaged: AtomicU64,
 }
@@ -19,12 +19,12 @@ pub struct Verified {
 impl Verified {
     /// Nothing is known yet of any of `parts` parts.
     #[must_use]
-    pub fn new(parts: usize) -> Self {
+    pub(crate) fn new(parts: usize) -> Self {
         Self { parts: (0..parts).map(|_| AtomicU8::new(UNKNOWN)).collect(), damaged: AtomicU64::new(0) }
     }
 
     /// Whether a part is as it was written; `check` tells if that is not known yet.
-    pub fn is_intact(&self, part: usize, check: impl FnOnce() -> bool) -> bool {
+    pub(crate) fn is_intact(&self, part: usize, check: impl FnOnce() -> bool) -> bool {
         let Some(state) = self.parts.get(part) else { return false };
         // Relaxed will do: the state says something of bytes that never change, and orders nothing else.
         match state.load(Ordering::Relaxed) {
@@ -42,7 +42,7 @@ impl Verified {
 
     /// How many parts were found damaged so far.
     #[must_use]
-    pub fn damaged(&self) -> u64 {
+    pub(crate) fn damaged(&self) -> u64 {
         self.damaged.load(Ordering::Relaxed)
     }
 }

@@ -49,7 +49,7 @@ impl StoreWriter {
     ///
     /// # Errors
     /// What the disk says to a write.
-    pub fn on(disk: Arc<dyn Disk>, file: File, held_bytes_max: usize) -> io::Result<Self> {
+    pub(crate) fn on(disk: Arc<dyn Disk>, file: File, held_bytes_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file, disk);
         file.append(&MAGIC)?;
         Ok(Self {
@@ -74,7 +74,7 @@ impl StoreWriter {
 
     /// The last end in a lane; the smallest time while it is empty.
     #[must_use]
-    pub fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
+    pub(crate) fn lane_end_ns(&self, lane: LaneIdx) -> i64 {
         self.lanes[lane.index()].end_ns
     }
 
@@ -139,7 +139,7 @@ impl StoreWriter {
     }
 
     /// Says that the last row of a lane has no end in the capture.
-    pub fn mark_unfinished(&mut self, lane: LaneIdx) {
+    pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         self.lanes[lane.index()].unfinished = true;
     }
 
@@ -155,7 +155,7 @@ impl StoreWriter {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn write_held(&mut self) -> io::Result<()> {
+    pub(crate) fn write_held(&mut self) -> io::Result<()> {
         for lane in std::mem::take(&mut self.waiting) {
             self.lanes[lane.index()].write_all(&mut self.file, &mut self.extents)?;
             self.begin_overview(lane)?;
@@ -168,7 +168,7 @@ impl StoreWriter {
     ///
     /// # Errors
     /// What the system says to a write, such as a full disk.
-    pub fn flush(&mut self) -> io::Result<()> {
+    pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
         self.file.flush()
@@ -181,7 +181,7 @@ impl StoreWriter {
     ///
     /// # Errors
     /// What the system says to another map; the store goes on growing all the same.
-    pub fn preview(&self, meta: Meta) -> io::Result<Store> {
+    pub(crate) fn preview(&self, meta: Meta) -> io::Result<Store> {
         tables::preview(self, meta)
     }
 

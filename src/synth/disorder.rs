@@ -17,7 +17,7 @@ const FAR_LOG2: std::ops::Range<u64> = 16..21;
 
 /// Takes events in order of time and hands on chunks in the order of a capture.
 #[derive(Debug)]
-pub struct Disorder {
+pub(super) struct Disorder {
     random: Random,
     /// An event strays if 32 random bits are below this.
     threshold: u64,
@@ -40,7 +40,7 @@ struct Stray {
 impl Disorder {
     /// `fraction` of the events, from 0 to 1, stray.
     #[must_use]
-    pub fn new(seed: u64, fraction: f64) -> Self {
+    pub(super) fn new(seed: u64, fraction: f64) -> Self {
         let threshold = (fraction.clamp(0.0, 1.0) * 2f64.powi(32)) as u64;
         let random = Random::new(seed, u64::MAX);
         Self { random, threshold, position: 0, strays: BinaryHeap::new(), chunk: Chunk::default() }
@@ -48,7 +48,7 @@ impl Disorder {
 
     /// Takes the next event with the blob of its details, and hands on the chunk that it may fill.
     #[must_use]
-    pub fn push(&mut self, event: Event, blob: &[u8]) -> Option<Chunk> {
+    pub(super) fn push(&mut self, event: Event, blob: &[u8]) -> Option<Chunk> {
         self.position += 1;
         let bits = self.random.next();
         if bits >> 32 < self.threshold {
@@ -69,7 +69,7 @@ impl Disorder {
 
     /// Hands on what is left.
     #[must_use]
-    pub fn finish(mut self) -> Vec<Chunk> {
+    pub(super) fn finish(mut self) -> Vec<Chunk> {
         let mut chunks = Vec::new();
         while let Some(Reverse(stray)) = self.strays.pop() {
             self.let_go(stray.event, &stray.blob);

@@ -15,7 +15,7 @@ const FRAMES_PER_MARK: u64 = 60;
 
 /// The generator of everything but spans. All of it belongs to the first process.
 #[derive(Debug, Clone)]
-pub struct Extras {
+pub(super) struct Extras {
     seed: u64,
     random: Random,
     frame: u64,
@@ -53,7 +53,7 @@ struct ExtraNames {
 impl Extras {
     /// Adds the tracks and names that the demo needs to the program.
     #[must_use]
-    pub fn new(seed: u64, program: &mut Program) -> Self {
+    pub(super) fn new(seed: u64, program: &mut Program) -> Self {
         let pid = program.registry.tables().tracks[0].key.pid.clone();
         let mut track = |kind: TrackKind, name: &str| {
             let key = TrackKey { kind, pid: pid.clone(), tid: Id::None, name: name.into(), slot: 0 };
@@ -95,7 +95,7 @@ impl Extras {
     }
 
     /// Adds what happens before `until_ns`.
-    pub fn trace(&mut self, until_ns: i64, round: &mut Chunk) {
+    pub(super) fn trace(&mut self, until_ns: i64, round: &mut Chunk) {
         loop {
             let start_ns = frame_start_ns(self.seed, 0, self.frame);
             if start_ns >= until_ns {
@@ -112,7 +112,7 @@ impl Extras {
     }
 
     /// Adds what is planned already, so that nothing that has begun is left without an end.
-    pub fn finish(&mut self, round: &mut Chunk) {
+    pub(super) fn finish(&mut self, round: &mut Chunk) {
         std::mem::take(&mut self.planned).into_values().for_each(|planned| push(round, planned));
     }
 

@@ -8,7 +8,7 @@ mod program;
 mod random;
 mod shuffle;
 mod thread;
-pub mod write;
+pub(crate) mod write;
 
 use std::io;
 

@@ -15,7 +15,7 @@ const THREADS_PER_PROCESS: u32 = 16;
 
 /// How a thread spends its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Role {
+pub(super) enum Role {
     /// One long span for each frame.
     Frames,
     /// A burst of jobs at the start of a frame, then nothing.
@@ -26,15 +26,15 @@ pub enum Role {
 
 /// A thread of the program.
 #[derive(Debug, Clone, Copy)]
-pub struct ThreadPlan {
+pub(super) struct ThreadPlan {
     /// Its track.
-    pub track: TrackIdx,
+    pub(crate) track: TrackIdx,
     /// How it spends its time.
-    pub role: Role,
+    pub(crate) role: Role,
     /// Its place within its process.
-    pub place: u32,
+    pub(crate) place: u32,
     /// Its process, from 0.
-    pub process: u32,
+    pub(crate) process: u32,
 }
 
 /// A function.
@@ -46,19 +46,19 @@ struct Function {
 
 /// The program.
 #[derive(Debug)]
-pub struct Program {
+pub(super) struct Program {
     functions: Vec<Function>,
     threads: Vec<ThreadPlan>,
     /// Names of all functions, and what else was interned.
-    pub names: Names,
+    pub(crate) names: Names,
     /// Processes and threads, and what else was registered.
-    pub registry: Registry,
+    pub(crate) registry: Registry,
 }
 
 impl Program {
     /// The program of `seed` with so many threads.
     #[must_use]
-    pub fn new(seed: u64, threads: u32) -> Self {
+    pub(super) fn new(seed: u64, threads: u32) -> Self {
         let mut random = Random::new(seed, 0);
         let mut names = Names::default();
         let functions = call_graph(&mut random, &mut names);
@@ -69,25 +69,25 @@ impl Program {
 
     /// Its threads.
     #[must_use]
-    pub fn threads(&self) -> &[ThreadPlan] {
+    pub(super) fn threads(&self) -> &[ThreadPlan] {
         &self.threads
     }
 
     /// The tables of its processes and tracks.
     #[must_use]
-    pub fn tracks(&self) -> &TrackTables {
+    pub(super) fn tracks(&self) -> &TrackTables {
         self.registry.tables()
     }
 
     /// The name of a function.
     #[must_use]
-    pub fn name(&self, function: u16) -> NameIdx {
+    pub(super) fn name(&self, function: u16) -> NameIdx {
         self.functions[usize::from(function)].name
     }
 
     /// The function that a thread with this role calls first: a third of the roots belongs to each.
     #[must_use]
-    pub fn root(role: Role, random: &mut Random) -> u16 {
+    pub(super) fn root(role: Role, random: &mut Random) -> u16 {
         let share = LEVELS[0] as u64 / 3;
         let first = match role {
             Role::Frames => 0,
@@ -99,7 +99,7 @@ impl Program {
 
     /// Callee number `choice` of a function.
     #[must_use]
-    pub fn callee(&self, function: u16, choice: u64) -> u16 {
+    pub(super) fn callee(&self, function: u16, choice: u64) -> u16 {
         self.functions[usize::from(function)].callees[choice as usize % CALLEES]
     }
 }

@@ -4,12 +4,12 @@
 /// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the usual
 /// tests of randomness.
 #[derive(Debug, Clone)]
-pub struct Random(u64);
+pub(super) struct Random(u64);
 
 /// How far apart the values of [`Random::log_normal`] lie: the standard deviation of their binary logarithm, in
 /// 1/256ths. 256: two of three values lie between half and double the median.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Spread(pub u32);
+pub(super) struct Spread(pub u32);
 
 /// `2^(i/256)`, in 1/2^32.
 const EXP2: [u64; 256] = {
@@ -29,14 +29,14 @@ const EXP2: [u64; 256] = {
 impl Random {
     /// The stream that belongs to `seed` and `stream`: those of different streams have nothing in common.
     #[must_use]
-    pub fn new(seed: u64, stream: u64) -> Self {
+    pub(super) fn new(seed: u64, stream: u64) -> Self {
         let mut random = Self(seed);
         Self(random.next().wrapping_add(stream.wrapping_mul(0xd1b5_4a32_d192_ed03)))
     }
 
     /// The next 64 bits.
     #[must_use]
-    pub fn next(&mut self) -> u64 {
+    pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
         let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
@@ -45,13 +45,13 @@ impl Random {
 
     /// A number below `limit`, all equally likely; 0 if `limit` is 0.
     #[must_use]
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(super) fn below(&mut self, limit: u64) -> u64 {
         ((u128::from(self.next()) * u128::from(limit)) >> 64) as u64
     }
 
     /// A number below `limit`, small ones far likelier: half of all lie in the first eighth.
     #[must_use]
-    pub fn skewed_below(&mut self, limit: u64) -> u64 {
+    pub(super) fn skewed_below(&mut self, limit: u64) -> u64 {
         let unit = u128::from(self.next() >> 32);
         ((((unit * unit * unit) >> 64) * u128::from(limit)) >> 32) as u64
     }
@@ -61,7 +61,7 @@ impl Random {
     /// The normal number is the sum of eight random bytes, which has no tail beyond five deviations; that bounds what a
     /// seed can do.
     #[must_use]
-    pub fn log_normal(&mut self, median: u64, spread: Spread) -> u64 {
+    pub(super) fn log_normal(&mut self, median: u64, spread: Spread) -> u64 {
         /// Mean of the sum of eight bytes.
         const MEAN: i64 = 8 * 255 / 2;
         /// Its standard deviation, 209.0.

@@ -19,7 +19,7 @@ const BUFFER_BYTES: usize = 256 * 1024;
 
 /// Takes events and hands them on in random order.
 #[derive(Debug)]
-pub struct Shuffle {
+pub(super) struct Shuffle {
     random: Random,
     file: File,
     end: u64,
@@ -37,7 +37,7 @@ impl Shuffle {
     ///
     /// # Errors
     /// If there is no place for a temporary file.
-    pub fn new(seed: u64) -> io::Result<Self> {
+    pub(super) fn new(seed: u64) -> io::Result<Self> {
         let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
         Ok(Self { random: Random::new(seed, u64::MAX - 1), file: tempfile::tempfile()?, end: 0, partitions })
     }
@@ -46,7 +46,7 @@ impl Shuffle {
     ///
     /// # Errors
     /// What the system says to a write.
-    pub fn push(&mut self, chunk: &Chunk) -> io::Result<()> {
+    pub(super) fn push(&mut self, chunk: &Chunk) -> io::Result<()> {
         for event in &chunk.events {
             let partition = &mut self.partitions[self.random.below(PARTITIONS as u64) as usize];
             let blob = chunk.details.blob(event.detail);
@@ -67,7 +67,7 @@ impl Shuffle {
     ///
     /// # Errors
     /// What the system says to a read.
-    pub fn finish(mut self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
+    pub(super) fn finish(mut self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         let mut chunk = Chunk::default();
         for Partition { buffer, blocks } in std::mem::take(&mut self.partitions) {
             let mut bytes = Vec::with_capacity(blocks.iter().map(|block| block.1).sum::<usize>() + buffer.len());

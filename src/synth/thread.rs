@@ -12,15 +12,15 @@ const CHILDREN_MAX: u64 = 12;
 
 /// A span as the generator makes it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct MadeSpan {
+pub(super) struct MadeSpan {
     /// Start.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// Duration.
-    pub dur_ns: u64,
+    pub(crate) dur_ns: u64,
     /// What is called.
-    pub function: u16,
+    pub(crate) function: u16,
     /// How deep: 0 for a root.
-    pub depth: u16,
+    pub(crate) depth: u16,
 }
 
 /// A span that can still have children.
@@ -36,7 +36,7 @@ struct Open {
 
 /// One thread of the program at work.
 #[derive(Debug)]
-pub struct Thread {
+pub(super) struct Thread {
     plan: ThreadPlan,
     random: Random,
     seed: u64,
@@ -57,7 +57,7 @@ const PROCESS_PHASES: u32 = 48;
 
 /// When a frame of a process begins: every part of the program computes this for itself.
 #[must_use]
-pub fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
+pub(super) fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
     let jitter_ns = Random::new(seed ^ 0xf7a3e, frame).below(FRAME_NS / 20);
     let phase_ns = u64::from(process % PROCESS_PHASES) * FRAME_NS / 3;
     i64::try_from(phase_ns + FRAME_NS.saturating_mul(frame) + jitter_ns).unwrap_or(i64::MAX)
@@ -65,14 +65,14 @@ pub fn frame_start_ns(seed: u64, process: u32, frame: u64) -> i64 {
 
 /// When the burst of jobs of a worker begins in a frame.
 #[must_use]
-pub fn burst_start_ns(seed: u64, plan: &ThreadPlan, frame: u64) -> i64 {
+pub(super) fn burst_start_ns(seed: u64, plan: &ThreadPlan, frame: u64) -> i64 {
     frame_start_ns(seed, plan.process, frame).saturating_add(400_000 + i64::from(plan.place) * 17_000)
 }
 
 impl Thread {
     /// A thread that begins at time 0. `depth_max` is at least 1.
     #[must_use]
-    pub fn new(seed: u64, plan: ThreadPlan, depth_max: u16) -> Self {
+    pub(super) fn new(seed: u64, plan: ThreadPlan, depth_max: u16) -> Self {
         let random = Random::new(seed, 1 + u64::from(plan.track.0));
         let depth_max = depth_max.max(1);
         Self { plan, random, seed, depth_max, frame: 0, cursor_ns: 0, jobs_left: 0, open: Vec::new(), next: None }
@@ -80,12 +80,12 @@ impl Thread {
 
     /// The thread's plan.
     #[must_use]
-    pub fn plan(&self) -> &ThreadPlan {
+    pub(super) fn plan(&self) -> &ThreadPlan {
         &self.plan
     }
 
     /// The next span, if it begins before `until_ns`.
-    pub fn next_before(&mut self, program: &Program, until_ns: i64) -> Option<MadeSpan> {
+    pub(super) fn next_before(&mut self, program: &Program, until_ns: i64) -> Option<MadeSpan> {
         let span = match self.next.take() {
             Some(span) => span,
             None => self.make(program),

@@ -5,13 +5,13 @@ use egui::{Align2, FontId, Rect, Sense, Ui, pos2, vec2};
 use super::theme::Theme;
 
 /// Bars of which each stands for a part of a scale.
-pub struct Bars<'a> {
+pub(super) struct Bars<'a> {
     /// What they are of.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// How many are in each.
-    pub counts: &'a [u64],
+    pub(crate) counts: &'a [u64],
     /// The beginning of the scale and its end.
-    pub ends: (String, String),
+    pub(crate) ends: (String, String),
 }
 
 /// The height of the longest bar, in points.
@@ -19,7 +19,7 @@ const HEIGHT: f32 = 46.0;
 
 impl Bars<'_> {
     /// Shows them, as high as the root of their counts. Returns the one that was clicked.
-    pub fn show(&self, ui: &mut Ui, theme: &Theme, text_of: impl Fn(usize) -> String) -> Option<usize> {
+    pub(super) fn show(&self, ui: &mut Ui, theme: &Theme, text_of: impl Fn(usize) -> String) -> Option<usize> {
         const LINE: f32 = 13.0;
         ui.label(egui::RichText::new(self.title).small().color(theme.weak_text));
         let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), HEIGHT + LINE), Sense::click());

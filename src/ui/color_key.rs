@@ -7,7 +7,7 @@ use crate::base::time::duration_text;
 use crate::scene::palette::{DURATION_STEPS, Palette, decades_ns};
 
 /// Shows the key in a line that is filled from the right.
-pub fn show(ui: &mut Ui, palette: &Palette, theme: &Theme) {
+pub(super) fn show(ui: &mut Ui, palette: &Palette, theme: &Theme) {
     const STEP_POINTS: f32 = 5.0;
     const HEIGHT: f32 = 10.0;
     let (shortest, longest) = (decades_ns().next().unwrap_or(0), decades_ns().last().unwrap_or(0));

@@ -14,55 +14,55 @@ use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::Density;
 
 /// The smallest text that can be chosen, in percent of the normal size.
-pub const TEXT_PERCENT_MIN: u16 = 60;
+pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
 /// The largest.
-pub const TEXT_PERCENT_MAX: u16 = 200;
+pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
 
 /// What commands depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
-pub struct UiState {
+pub(crate) struct UiState {
     /// How many tabs there are.
-    pub tabs: usize,
+    pub(crate) tabs: usize,
     /// How many files the capture that is open has.
-    pub files: usize,
+    pub(crate) files: usize,
     /// Whether a capture is open.
-    pub has_capture: bool,
+    pub(crate) has_capture: bool,
     /// Whether it can be written: it is sorted to its end, and nothing else runs.
-    pub can_export: bool,
+    pub(crate) can_export: bool,
     /// Whether a load or an export runs.
-    pub is_busy: bool,
+    pub(crate) is_busy: bool,
     /// Whether a span is selected.
-    pub has_span: bool,
+    pub(crate) has_span: bool,
     /// Whether the table of statistics is shown.
-    pub has_table: bool,
+    pub(crate) has_table: bool,
     /// Whether a slice of time is selected.
-    pub has_range: bool,
+    pub(crate) has_range: bool,
     /// Whether rows are hidden.
-    pub has_hidden: bool,
+    pub(crate) has_hidden: bool,
     /// Dark or light; `None`: as the desktop.
-    pub shade: Option<Shade>,
+    pub(crate) shade: Option<Shade>,
     /// How spans are coloured.
-    pub colors: Colors,
+    pub(crate) colors: Colors,
     /// The size of text, in percent of the normal one.
-    pub text_percent: u16,
+    pub(crate) text_percent: u16,
     /// How the user wants to move.
-    pub navigation: Navigation,
+    pub(crate) navigation: Navigation,
     /// The order of rows.
-    pub order: Order,
+    pub(crate) order: Order,
     /// The height of rows.
-    pub density: Density,
+    pub(crate) density: Density,
     /// How many moments are marked.
-    pub marks: usize,
+    pub(crate) marks: usize,
     /// What the ruler counts from.
-    pub ruler_origin: RulerOrigin,
+    pub(crate) ruler_origin: RulerOrigin,
     /// Whether the capture tells what time of day it was.
-    pub has_utc: bool,
+    pub(crate) has_utc: bool,
 }
 
 /// Where a command stands in the menus.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Menu {
+pub(crate) enum Menu {
     /// Files.
     File,
     /// What is seen.
@@ -81,11 +81,12 @@ pub enum Menu {
 
 impl Menu {
     /// The menus from left to right.
-    pub const ALL: [Self; 7] = [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
+    pub(crate) const ALL: [Self; 7] =
+        [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
 
     /// What the menu is called.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::File => "File",
             Self::View => "View",
@@ -117,15 +118,15 @@ enum When {
 }
 
 /// A command in the table.
-pub struct Entry {
+pub(crate) struct Entry {
     /// Its menu.
-    pub menu: Menu,
+    pub(crate) menu: Menu,
     /// Whether a line stands above it in the menu.
-    pub begins_section: bool,
+    pub(crate) begins_section: bool,
     /// What it is called.
-    pub title: &'static str,
+    pub(crate) title: &'static str,
     /// Its keys; the first is the one that is shown in menus.
-    pub keys: &'static [KeyboardShortcut],
+    pub(crate) keys: &'static [KeyboardShortcut],
     /// What its name leaves open; empty where that says all.
     hint: &'static str,
     when: When,
@@ -136,7 +137,7 @@ pub struct Entry {
 impl Entry {
     /// Whether it can be given now.
     #[must_use]
-    pub fn is_enabled(&self, state: &UiState) -> bool {
+    pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
         match self.when {
             When::Always => true,
             When::Closable => state.has_capture || state.is_busy || state.tabs > 1,
@@ -156,19 +157,19 @@ impl Entry {
 
     /// Whether it is ticked; `None` for what has no state.
     #[must_use]
-    pub fn is_checked(&self, state: &UiState) -> Option<bool> {
+    pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
         self.checked.map(|checked| checked(state))
     }
 
     /// What it does now.
     #[must_use]
-    pub fn command(&self, state: &UiState) -> Command {
+    pub(crate) fn command(&self, state: &UiState) -> Command {
         (self.command)(state)
     }
 
     /// Says what its name leaves open, to the pointer and to screen readers.
     #[must_use]
-    pub fn hinted(&self, response: Response) -> Response {
+    pub(crate) fn hinted(&self, response: Response) -> Response {
         if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
     }
 
@@ -220,7 +221,7 @@ pub(super) const COPY: KeyboardShortcut = ctrl(Key::C);
 pub(super) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
 /// The table.
-pub const TABLE: &[Entry] = &[
+pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::Choose(Purpose::Open)),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::ShowPicker),
     entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::Paste),
@@ -424,7 +425,7 @@ pub const TABLE: &[Entry] = &[
 ];
 
 /// What hands and held keys do: no commands, but listed with them.
-pub const GESTURES: &[(&str, &str)] = &[
+pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the rows"),
     ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
     ("Ctrl + drag", "Move the rows of a file in time, where several are open"),
@@ -441,8 +442,8 @@ pub const GESTURES: &[(&str, &str)] = &[
 
 /// A key as it stands on the keyboard.
 #[must_use]
-pub fn key_text(ctx: &egui::Context, key: &KeyboardShortcut) -> String {
-    let text = ctx.format_shortcut(key);
+pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
+    let text = ctx.format_shortcut(&key);
     let names = [
         ("Plus", "+"),
         ("Minus", "-"),
@@ -458,9 +459,9 @@ pub fn key_text(ctx: &egui::Context, key: &KeyboardShortcut) -> String {
 
 /// The first key of the command that is called so, as it stands on the keyboard; empty where it has none.
 #[must_use]
-pub fn key_of(ctx: &egui::Context, title: &str) -> String {
+pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
     let entry = TABLE.iter().find(|entry| entry.title == title);
-    entry.and_then(|entry| entry.keys.first()).map(|key| key_text(ctx, key)).unwrap_or_default()
+    entry.and_then(|entry| entry.keys.first()).map(|key| key_text(ctx, *key)).unwrap_or_default()
 }
 
 #[cfg(test)]

@@ -26,7 +26,7 @@ const COLUMNS_POINTS: f32 = 480.0;
 const LINKS_MAX: usize = 50;
 
 /// The selected row, described once when it was selected.
-pub struct Details {
+pub(crate) struct Details {
     row: RowIdx,
     description: Description,
     kind: LaneKind,
@@ -52,7 +52,7 @@ struct Flows {
 impl Details {
     /// Looks up everything about a row; `None` if there is no such row.
     #[must_use]
-    pub fn of_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
+    pub(crate) fn of_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
         let description = crate::query::describe::describe(snapshot, row)?;
         let arguments = match description.args_json.as_str() {
             "" => Ok(None),
@@ -89,27 +89,27 @@ impl Details {
     }
 
     /// Takes the flows of the row.
-    pub fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
+    pub(crate) fn set_flows(&mut self, snapshot: &Snapshot, chain: &FlowChain) {
         let other_end = |other: RowIdx| {
             let track = snapshot.track(snapshot.lane(other.lane).track);
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
             (format!("{name}  ·  {}", track_title(track).0), other)
         };
         self.flows = Some(Flows {
-            arriving: chain.into_row(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
-            leaving: chain.out_of_row(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
+            arriving: chain.incoming(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
+            leaving: chain.outgoing(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
             is_cut: chain.is_cut,
         });
     }
 
     /// The row that this describes.
     #[must_use]
-    pub fn row(&self) -> RowIdx {
+    pub(crate) fn row(&self) -> RowIdx {
         self.row
     }
 
     /// Shows everything side by side: the facts, the arguments, the spans around; below each other where there is no room.
-    pub fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
         ui.horizontal(|ui| {
@@ -239,7 +239,7 @@ impl Details {
 
     /// Everything that is known, to be pasted elsewhere.
     #[must_use]
-    pub fn as_text(&self) -> String {
+    pub(crate) fn as_text(&self) -> String {
         let known = &self.description;
         let mut lines = vec![
             format!("name: {}", known.name),

@@ -8,7 +8,7 @@ use crate::scene::labels::shown;
 
 /// Shows a message until it is closed.
 #[must_use]
-pub fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let frame = egui::Frame::window(ui.style());
     egui::Modal::new(egui::Id::unique("message")).frame(frame).show(ui.ctx(), |ui| {

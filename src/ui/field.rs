@@ -8,15 +8,19 @@ use egui::text::CharIndex;
 use egui::{Id, Response, TextBuffer, TextEdit, Ui, Vec2};
 
 /// More than any name, path or query; a line of so many letters is laid out within some milliseconds.
-pub const FIELD_BYTES_MAX: usize = 64 * 1024;
+pub(crate) const FIELD_BYTES_MAX: usize = 64 * 1024;
 
 /// Shows a field of one line with a text to be edited. `style` sets all but the text.
-pub fn add(ui: &mut Ui, text: &mut String, style: impl for<'a> FnOnce(TextEdit<'a>) -> TextEdit<'a>) -> Response {
+pub(crate) fn add(
+    ui: &mut Ui,
+    text: &mut String,
+    style: impl for<'a> FnOnce(TextEdit<'a>) -> TextEdit<'a>,
+) -> Response {
     show(ui, text, |ui, field| ui.add(style(field)))
 }
 
 /// The same in a size.
-pub fn add_sized(
+pub(crate) fn add_sized(
     ui: &mut Ui,
     size: Vec2,
     text: &mut String,
@@ -27,7 +31,7 @@ pub fn add_sized(
 
 /// Whether a field left text out since the last call.
 #[must_use]
-pub fn take_overflow(ctx: &egui::Context) -> bool {
+pub(crate) fn take_overflow(ctx: &egui::Context) -> bool {
     ctx.data_mut(|data| data.remove_temp(overflow_id())).unwrap_or(false)
 }
 

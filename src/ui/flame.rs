@@ -26,7 +26,7 @@ const WIDTH_MIN: f32 = 1.0;
 
 /// The panel.
 #[derive(Debug, Default)]
-pub struct FlamePanel {
+pub(crate) struct FlamePanel {
     is_open: bool,
     samples: bool,
     /// Of what the tree is or will be.
@@ -47,34 +47,34 @@ struct Bar {
 
 impl FlamePanel {
     /// Opens or closes it.
-    pub fn toggle(&mut self) {
+    pub(crate) fn toggle(&mut self) {
         self.is_open = !self.is_open;
     }
 
     /// Opens it.
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.is_open = true;
     }
 
     /// Whether it is shown.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
     /// Forgets the tree.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         *self = Self { is_open: self.is_open, samples: self.samples, ..Self::default() };
     }
 
     /// Takes a tree.
-    pub fn take(&mut self, tree: &Arc<CallTree>) {
+    pub(crate) fn take(&mut self, tree: &Arc<CallTree>) {
         self.children = tree.children();
         (self.tree, self.root) = (Some(Arc::clone(tree)), None);
     }
 
     /// Shows the graph of the selected time.
-    pub fn show(
+    pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,

@@ -14,19 +14,19 @@ use crate::scene::palette::{ColorBy, Colors};
 #[serde(default)]
 pub struct KeptTimeline {
     /// The first nanosecond in view.
-    pub start_ns: i64,
+    pub(crate) start_ns: i64,
     /// The first that is not.
-    pub end_ns: i64,
+    pub(crate) end_ns: i64,
     /// How far the rows were scrolled, as a part of their height: that depends on the screen.
-    pub scrolled_part: f64,
+    pub(crate) scrolled_part: f64,
     /// How rows were arranged.
-    pub arrangement: Arrangement,
+    pub(crate) arrangement: Arrangement,
     /// The marks.
-    pub marks: Marks,
+    pub(crate) marks: Marks,
     /// What the ruler counted from.
-    pub ruler_origin: RulerOrigin,
+    pub(crate) ruler_origin: RulerOrigin,
     /// What gave spans their colours; nothing of versions that did not ask.
-    pub color_by: Option<ColorBy>,
+    pub(crate) color_by: Option<ColorBy>,
 }
 
 impl Timeline {
@@ -49,7 +49,7 @@ impl Timeline {
 
     /// Whether nobody has moved it or arranged anything yet.
     #[must_use]
-    pub fn is_untouched(&self) -> bool {
+    pub(crate) fn is_untouched(&self) -> bool {
         self.history.is_empty() && self.arrangement == Arrangement::default() && self.marks.all().is_empty()
     }
 

@@ -11,13 +11,13 @@ use super::{Command, RowCommand, typed_ahead};
 
 /// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
 #[must_use]
-pub fn is_behind_another(ui: &Ui) -> bool {
+pub(crate) fn is_behind_another(ui: &Ui) -> bool {
     ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
 }
 
 /// Keeps what was typed behind a key that leads to a field for text, until that field has the keyboard. To be called before
 /// anything else of a frame looks at its keys.
-pub fn keep_for_field(ui: &Ui, state: &UiState) {
+pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
         return;
     }
@@ -30,7 +30,7 @@ pub fn keep_for_field(ui: &Ui, state: &UiState) {
 
 /// The commands whose keys were pressed, as often as they were and in that order.
 #[must_use]
-pub fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
+pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     /// A key that is held while a frame takes long must not go on for seconds.
     const REPEATS_MAX: usize = 20;
     if is_behind_another(ui) {

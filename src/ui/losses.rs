@@ -9,7 +9,7 @@ use crate::model::{Losses, Place};
 use crate::scene::labels::shown;
 
 /// The button in the status bar; nothing where nothing was lost.
-pub fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
+pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
     if losses.is_empty() {
         return None;
     }
@@ -24,7 +24,7 @@ pub fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
 }
 
 /// The list.
-pub fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
+pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     if losses.is_empty() {
         ui.label("Nothing was lost: every event of the capture is shown as it stands.");

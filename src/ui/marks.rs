@@ -17,7 +17,7 @@ const TEXT_POINTS: f32 = 11.0;
 
 /// What the ruler counts from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub enum RulerOrigin {
+pub(crate) enum RulerOrigin {
     /// The start of the capture.
     #[default]
     Start,
@@ -32,7 +32,7 @@ pub enum RulerOrigin {
 impl Timeline {
     /// Does what is asked of the marks.
     #[must_use]
-    pub fn change_marks(&mut self, command: &MarkCommand) -> Option<Arranging> {
+    pub(crate) fn change_marks(&mut self, command: &MarkCommand) -> Option<Arranging> {
         match command {
             MarkCommand::Add => self.marks.add(self.moment()),
             MarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
@@ -67,13 +67,13 @@ impl Timeline {
 
     /// The marks.
     #[must_use]
-    pub fn marks(&self) -> &Marks {
+    pub(crate) fn marks(&self) -> &Marks {
         &self.marks
     }
 
     /// What the ruler counts from.
     #[must_use]
-    pub fn ruler_origin(&self) -> RulerOrigin {
+    pub(crate) fn ruler_origin(&self) -> RulerOrigin {
         self.ruler_origin
     }
 
@@ -112,7 +112,7 @@ pub(super) struct Flag<'a> {
     mark: &'a Mark,
     name: String,
     /// Where it is on the ruler.
-    pub place: Rect,
+    pub(crate) place: Rect,
 }
 
 /// The flags of the marks in view.
@@ -191,7 +191,7 @@ pub(super) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
 }
 
 /// The list of marks, in which they are named.
-pub fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+pub(crate) fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
     /// A name has room for some twenty letters: a grid alone would give it those of its heading.
     const NAME_POINTS: f32 = 150.0;
     let mut commands = Vec::new();

@@ -7,7 +7,7 @@ use super::commands::{Entry, GESTURES, Menu, TABLE, UiState, key_text};
 use super::theme::Theme;
 
 /// Shows the bar; `more` adds to the end of a menu what is no fixed command.
-pub fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {
+pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {
     let mut commands = Vec::new();
     egui::MenuBar::new().ui(ui, |ui| {
         for menu in Menu::ALL {
@@ -44,7 +44,7 @@ fn show_entry(ui: &mut Ui, entry: &Entry, state: &UiState) -> bool {
         None => Button::new(entry.title),
     };
     if let Some(key) = entry.keys.first() {
-        button = button.shortcut_text(key_text(ui.ctx(), key));
+        button = button.shortcut_text(key_text(ui.ctx(), *key));
     }
     entry.hinted(ui.add_enabled(entry.is_enabled(state), button)).clicked()
 }
@@ -61,7 +61,7 @@ fn tick(is_checked: bool) -> egui::Atom<'static> {
 }
 
 /// Shows what every key and every gesture does.
-pub fn keys(ui: &mut Ui, theme: &Theme) {
+pub(crate) fn keys(ui: &mut Ui, theme: &Theme) {
     /// Below this width all stands in one column.
     const TWO_COLUMNS_POINTS: f32 = 800.0;
     let screen = ui.ctx().content_rect();
@@ -92,7 +92,7 @@ fn show_menus(ui: &mut Ui, theme: &Theme, menus: &[Menu]) {
         let with_keys = TABLE.iter().filter(|entry| entry.menu == menu && !entry.keys.is_empty());
         let rows: Vec<_> = with_keys
             .map(|entry| {
-                let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), key)).collect();
+                let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), *key)).collect();
                 (keys.join("  "), entry.title)
             })
             .collect();

@@ -4,49 +4,49 @@
 mod bars;
 mod canvas_menu;
 mod color_key;
-pub mod commands;
-pub mod details;
-pub mod errors;
-pub mod field;
+pub(crate) mod commands;
+pub(crate) mod details;
+pub(crate) mod errors;
+pub(crate) mod field;
 mod filter;
-pub mod flame;
+pub(crate) mod flame;
 mod flow_curves;
 mod gutter;
 mod hover;
 mod input;
-pub mod kept;
-pub mod keys;
-pub mod losses;
-pub mod marks;
-pub mod menu;
+pub(crate) mod kept;
+pub(crate) mod keys;
+pub(crate) mod losses;
+pub(crate) mod marks;
+pub(crate) mod menu;
 mod minimap;
 mod moves;
 mod moving;
-pub mod navigation;
-pub mod palette;
+pub(crate) mod navigation;
+pub(crate) mod palette;
 mod pane;
-pub mod picker;
+pub(crate) mod picker;
 mod places;
-pub mod preferences;
-pub mod progress;
-pub mod questions;
+pub(crate) mod preferences;
+pub(crate) mod progress;
+pub(crate) mod questions;
 mod range;
 mod reading_order;
-pub mod rows;
+pub(crate) mod rows;
 mod ruler_bar;
 mod scroll_bar;
-pub mod search;
-pub mod sources;
+pub(crate) mod search;
+pub(crate) mod sources;
 mod span_names;
-pub mod statistics;
-pub mod status;
+pub(crate) mod statistics;
+pub(crate) mod status;
 mod still;
-pub mod tab_bar;
-pub mod theme;
-pub mod timeline;
+pub(crate) mod tab_bar;
+pub(crate) mod theme;
+pub(crate) mod timeline;
 mod typed_ahead;
 mod unsorted;
-pub mod welcome;
+pub(crate) mod welcome;
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -66,7 +66,7 @@ use crate::store::lane::RowIdx;
 
 /// What the user asks for.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Command {
+pub(crate) enum Command {
     /// To choose a file in a dialog.
     Choose(Purpose),
     /// To open a capture.
@@ -162,7 +162,7 @@ pub enum Command {
 
 /// A movement by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
+pub(crate) enum Step {
     /// To earlier times.
     Left,
     /// To later times.
@@ -201,7 +201,7 @@ pub enum Step {
 
 /// What the user asks for of the tabs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TabCommand {
+pub(crate) enum TabCommand {
     /// To go to the one on the right, from the last to the first.
     Next,
     /// To go to the one on the left, from the first to the last.
@@ -216,7 +216,7 @@ pub enum TabCommand {
 
 /// What the user asks for of the marks.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum MarkCommand {
+pub(crate) enum MarkCommand {
     /// To mark the moment under the pointer, or of the selected span.
     Add,
     /// To mark this moment.
@@ -239,7 +239,7 @@ pub enum MarkCommand {
 
 /// What the user asks for of the rows.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum RowCommand {
+pub(crate) enum RowCommand {
     /// To fold a process or a track, or to unfold it.
     ToggleFold(GroupKind),
     /// The same of the track of the selected span.
@@ -266,7 +266,7 @@ pub enum RowCommand {
 
 /// Panels that can be shown and hidden.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Panel {
+pub(crate) enum Panel {
     /// What is known of the selected span.
     Details,
     /// What was lost.

@@ -12,7 +12,7 @@ use crate::store::lane::RowIdx;
 impl Timeline {
     /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
     #[must_use]
-    pub fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
+    pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
         self.selected = Some(row);
         let span = self.snapshot.row(row);
         let mut to = *self.target();
@@ -29,7 +29,7 @@ impl Timeline {
 
     /// Fills the view with the selected slice of time, or else with the selected span.
     #[must_use]
-    pub fn show_selection(&mut self) -> Option<Arranging> {
+    pub(crate) fn show_selection(&mut self) -> Option<Arranging> {
         let mut to = *self.target();
         if let Some((from_ns, to_ns)) = self.range {
             to.show_range(from_ns, to_ns);
@@ -41,7 +41,7 @@ impl Timeline {
 
     /// Fills the view with the selected span.
     #[must_use]
-    pub fn show_span(&mut self) -> Option<Arranging> {
+    pub(crate) fn show_span(&mut self) -> Option<Arranging> {
         let mut to = *self.target();
         let row = self.selected?;
         let span = self.snapshot.row(row);
@@ -51,33 +51,33 @@ impl Timeline {
     }
 
     /// Shows the whole capture.
-    pub fn show_all(&mut self) {
+    pub(crate) fn show_all(&mut self) {
         let mut to = *self.target();
         to.show_all();
         self.jump(to);
     }
 
     /// Shows exactly `[start_ns, end_ns)`, at once.
-    pub fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
+    pub(crate) fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
         self.view.show_exactly(start_ns, end_ns);
     }
 
     /// Brings a time into view.
-    pub fn show_time(&mut self, ts_ns: i64) {
+    pub(crate) fn show_time(&mut self, ts_ns: i64) {
         let mut to = *self.target();
         to.reveal(ts_ns, ts_ns);
         self.jump(to);
     }
 
     /// Fills the view with a slice of time.
-    pub fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
+    pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
         let mut to = *self.target();
         to.show_exactly(from_ns, to_ns);
         self.jump(to);
     }
 
     /// Zooms around the middle.
-    pub fn zoom(&mut self, factor: f64) {
+    pub(crate) fn zoom(&mut self, factor: f64) {
         let mut to = *self.target();
         to.zoom(factor, to.width_px() / 2.0);
         self.history.moved(*self.target(), self.now_s);

@@ -23,7 +23,7 @@ pub(super) struct Moving {
 
 impl Timeline {
     /// Shows the rows of a file later by so many nanoseconds than they are; `None`: all where they are.
-    pub fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
+    pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
         self.moving = moved.map(|(file, by_ns)| Moving { file, by_ns });
         if self.moving.is_none() {
             self.redraw();

@@ -13,7 +13,7 @@ use crate::store::lane::RowIdx;
 
 /// What the wheel does; with Ctrl it does the other.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub enum Wheel {
+pub(crate) enum Wheel {
     /// Scrolls the rows.
     #[default]
     Scrolls,
@@ -26,11 +26,11 @@ pub enum Wheel {
 #[serde(default)]
 pub struct Navigation {
     /// What the wheel does.
-    pub wheel: Wheel,
+    pub(crate) wheel: Wheel,
     /// Whether movement goes on after a drag is let go.
-    pub inertia: bool,
+    pub(crate) inertia: bool,
     /// Whether jumps fly; not for those whom movement makes dizzy.
-    pub animation: bool,
+    pub(crate) animation: bool,
 }
 
 impl Default for Navigation {
@@ -41,13 +41,13 @@ impl Default for Navigation {
 
 impl Navigation {
     /// Nothing moves by itself: for pictures, and for those whom movement makes dizzy.
-    pub const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
+    pub(crate) const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
 }
 
 impl Timeline {
     /// Moves by a step, and returns what is to be done in the background.
     #[must_use]
-    pub fn step(&mut self, step: Step) -> Option<Arranging> {
+    pub(crate) fn step(&mut self, step: Step) -> Option<Arranging> {
         /// The part of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
         /// How far a step scrolls, in points: two lanes.
@@ -91,7 +91,7 @@ impl Timeline {
     }
 
     /// Takes how the user wants to move.
-    pub fn set_navigation(&mut self, navigation: Navigation) {
+    pub(crate) fn set_navigation(&mut self, navigation: Navigation) {
         self.navigation = navigation;
     }
 

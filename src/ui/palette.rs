@@ -8,7 +8,7 @@ use super::{Command, field};
 
 /// The list while it is open.
 #[derive(Debug, Clone, Default)]
-pub struct Palette {
+pub(crate) struct Palette {
     words: String,
     chosen: usize,
     was_shown: bool,
@@ -16,7 +16,7 @@ pub struct Palette {
 
 /// What became of the list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Outcome {
+pub(crate) enum Outcome {
     /// It stays open.
     Open,
     /// It is closed without a command.
@@ -27,7 +27,7 @@ pub enum Outcome {
 
 impl Palette {
     /// Shows the list.
-    pub fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
+    pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
         const WIDTH: f32 = 520.0;
         let mut outcome = Outcome::Open;
         let id = egui::Id::unique("commands");
@@ -96,7 +96,7 @@ impl Palette {
                     painter.text(left, egui::Align2::LEFT_CENTER, menu, font.clone(), theme.weak_text).width();
                 let at = left + vec2(of_menu, 0.0);
                 painter.text(at, egui::Align2::LEFT_CENTER, entry.title, font.clone(), theme.text);
-                let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), key)).collect();
+                let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), *key)).collect();
                 let right = rect.right_center() - vec2(10.0, 0.0);
                 painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
                 response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_chosen, entry.title));

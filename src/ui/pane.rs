@@ -27,7 +27,7 @@ use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 
 /// Rows on one canvas.
 pub(super) struct Pane {
-    pub layout: RowLayout,
+    pub(crate) layout: RowLayout,
     layer: Layer,
     tiles: LiveTiles,
     /// What folded processes show, once the capture was looked at as a whole.
@@ -56,31 +56,31 @@ struct Drawn {
 /// A pane with its place: what a frame shows of it.
 #[derive(Clone, Copy)]
 pub(super) struct ShownPane<'a> {
-    pub pane: &'a Pane,
-    pub view: Viewport,
-    pub canvas: Rect,
-    pub gutter: Rect,
-    pub scale: f32,
+    pub(crate) pane: &'a Pane,
+    pub(crate) view: Viewport,
+    pub(crate) canvas: Rect,
+    pub(crate) gutter: Rect,
+    pub(crate) scale: f32,
 }
 
 impl Pane {
-    pub fn new(layer: Layer) -> Self {
+    pub(super) fn new(layer: Layer) -> Self {
         Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), strips: None, drawn: None }
     }
 
     /// Takes other rows.
-    pub fn set_layout(&mut self, layout: RowLayout) {
+    pub(super) fn set_layout(&mut self, layout: RowLayout) {
         self.layout = layout;
         self.drawn = None;
     }
 
     /// Has the next frame drawn anew.
-    pub fn redraw(&mut self) {
+    pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }
 
     /// Forgets what is drawn and what was answered for it.
-    pub fn rest(&mut self) {
+    pub(super) fn rest(&mut self) {
         self.drawn = None;
         self.tiles.forget();
         if let Some(strips) = &mut self.strips {
@@ -89,29 +89,30 @@ impl Pane {
     }
 
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
-    pub fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
+    pub(super) fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
         self.tiles.ask_with(Arc::new(snapshot.clone()), workers);
     }
 
     /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
-    pub fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+    pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
         self.tiles.take_more(earlier, later, workers);
         self.strips = None;
         self.drawn = None;
     }
 
     /// The least and the largest value of a counter, once it was drawn.
-    pub fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
+    pub(super) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
         self.tiles.known().counter_range(lane)
     }
 
-    pub fn last_frame(&self) -> Option<&Frame> {
+    #[cfg(test)]
+    pub(super) fn last_frame(&self) -> Option<&Frame> {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
     /// Builds the frame anew unless nothing that it shows has changed, with what is answered by the deadline. Returns
     /// whether some answers are late.
-    pub fn draw(
+    pub(super) fn draw(
         &mut self,
         ui: &Ui,
         snapshot: &Snapshot,
@@ -138,14 +139,14 @@ impl Pane {
     }
 
     /// The groups of rows that the last frame shows.
-    pub fn drawn_groups(&self) -> Vec<Group> {
+    pub(super) fn drawn_groups(&self) -> Vec<Group> {
         let Some(drawn) = &self.drawn else { return Vec::new() };
         let (top_px, bottom_px) = frame::pixels_in_view(&drawn.view);
         self.layout.groups_within(top_px, bottom_px)
     }
 
     /// Shows what the last frame drew in these groups further to the right.
-    pub fn shift(&mut self, groups: &[Group], right_px: f32) {
+    pub(super) fn shift(&mut self, groups: &[Group], right_px: f32) {
         let Some(drawn) = &mut self.drawn else { return };
         let bands: Vec<_> = groups
             .iter()
@@ -174,7 +175,7 @@ impl Pane {
     }
 
     /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
-    pub fn set_processes(&mut self, processes: Option<&Arc<ProcessLanes>>, workers: Option<&Workers>) {
+    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessLanes>>, workers: Option<&Workers>) {
         self.strips = processes.map(|processes| {
             let mut tiles = LiveTiles::default();
             tiles.ask_with(Arc::clone(processes) as Arc<dyn LaneAnswers>, workers);
@@ -221,18 +222,18 @@ impl Pane {
 
 impl ShownPane<'_> {
     /// A band of the canvas, from a height below the top of all rows.
-    pub fn band(&self, top_px: u64, height_px: u32) -> Rect {
+    pub(super) fn band(&self, top_px: u64, height_px: u32) -> Rect {
         band(self.canvas, self.scale, frame::y_on_canvas(&self.view, top_px), height_px)
     }
 
-    pub fn groups(&self) -> Vec<Group> {
+    pub(super) fn groups(&self) -> Vec<Group> {
         let (top_px, bottom_px) = frame::pixels_in_view(&self.view);
         self.pane.layout.groups_within(top_px, bottom_px)
     }
 
     /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas it is
     /// cut.
-    pub fn x_of(&self, ts_ns: i64) -> f32 {
+    pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
         /// So far outside nothing of an outline is seen.
         const REACH_PX: f64 = 10.0;
         let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
@@ -240,7 +241,7 @@ impl ShownPane<'_> {
     }
 
     /// Paints the ground of the rows.
-    pub fn paint_ground(&self, ui: &Ui, theme: &Theme) {
+    pub(super) fn paint_ground(&self, ui: &Ui, theme: &Theme) {
         let painter = ui.painter_at(self.canvas);
         for group in self.groups() {
             let rect = self.band(group.top_px, group.height_px);
@@ -256,7 +257,7 @@ impl ShownPane<'_> {
     }
 
     /// Paints the spans and the names on them.
-    pub fn paint_spans(&self, ui: &Ui) {
+    pub(super) fn paint_spans(&self, ui: &Ui) {
         let painter = ui.painter_at(self.canvas);
         let Some(drawn) = &self.pane.drawn else { return };
         let (rects, labels) = match &drawn.shifted {
@@ -272,13 +273,13 @@ impl ShownPane<'_> {
     }
 
     /// Paints a line around a row, if it is shown here.
-    pub fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
+    pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
         let Some(outline) = self.outline(snapshot, row) else { return };
         ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
     }
 
     /// Where a row is, if it is in view here: in time it may reach beyond.
-    pub fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
+    pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
         let track = snapshot.lane(row.lane).track;
         let place = self.pane.layout.row_of(row.lane, track)?;
         let span = snapshot.row(row);

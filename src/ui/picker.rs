@@ -31,7 +31,7 @@ pub enum Purpose {
 impl Purpose {
     /// What a dialog for it is called.
     #[must_use]
-    pub fn title(self) -> &'static str {
+    pub(crate) fn title(self) -> &'static str {
         match self {
             Self::Open => "Open a trace, or several on one timeline",
             Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
@@ -45,7 +45,7 @@ impl Purpose {
 
     /// The name that is offered for a file made of a capture that is called so; nothing where a file is to be there.
     #[must_use]
-    pub fn suggested_name(self, capture: &str) -> String {
+    pub(crate) fn suggested_name(self, capture: &str) -> String {
         let stem = capture.strip_suffix(".gz").unwrap_or(capture);
         let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
         let stem = if stem.is_empty() { "trace" } else { stem };
@@ -67,19 +67,19 @@ impl Purpose {
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Entry {
     /// Folders come first.
-    pub is_file: bool,
+    pub(crate) is_file: bool,
     /// Its name in the folder.
-    pub name: String,
+    pub(crate) name: String,
     /// Its length.
-    pub bytes: u64,
+    pub(crate) bytes: u64,
 }
 
 /// A folder's content, or why there is none.
-pub type Listing = Result<Vec<Entry>, String>;
+pub(crate) type Listing = Result<Vec<Entry>, String>;
 
 /// The dialog.
 #[derive(Debug, Clone)]
-pub struct Picker {
+pub(crate) struct Picker {
     purpose: Purpose,
     folder: PathBuf,
     /// What is typed: a name in the folder or a whole path.
@@ -93,25 +93,25 @@ pub struct Picker {
 impl Picker {
     /// A dialog in a folder; its content is asked for with the command that [`Picker::first_command`] returns.
     #[must_use]
-    pub fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
+    pub(crate) fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
         Self { purpose, folder, path_text: suggested_name, together: Vec::new(), listing: None, was_shown: false }
     }
 
     /// Asks for the content of the folder that is shown first.
     #[must_use]
-    pub fn first_command(&self) -> Command {
+    pub(crate) fn first_command(&self) -> Command {
         Command::List(self.folder.clone())
     }
 
     /// Takes the content of a folder; that of a folder which is no longer shown is dropped.
-    pub fn set_listing(&mut self, folder: &Path, listing: Listing) {
+    pub(crate) fn set_listing(&mut self, folder: &Path, listing: Listing) {
         if folder == self.folder {
             self.listing = Some(listing);
         }
     }
 
     /// Shows the dialog.
-    pub fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let verb = match self.purpose {
             Purpose::Open => "Open",

@@ -13,26 +13,26 @@ pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 
 /// Where the parts of the timeline are in the window, in points, on whole pixels.
 pub(super) struct Places {
-    pub all: Rect,
+    pub(crate) all: Rect,
     /// The whole capture, small.
-    pub minimap: Rect,
+    pub(crate) minimap: Rect,
     /// Beside the map, above the gutter.
-    pub tools: Rect,
+    pub(crate) tools: Rect,
     /// Beside the ruler, above the gutter.
-    pub corner: Rect,
-    pub ruler: Rect,
+    pub(crate) corner: Rect,
+    pub(crate) ruler: Rect,
     /// The names of rows that stay at the top.
-    pub pinned_gutter: Rect,
+    pub(crate) pinned_gutter: Rect,
     /// The rows that stay at the top; without height where there are none.
-    pub pinned: Rect,
-    pub gutter: Rect,
-    pub canvas: Rect,
-    pub scale: f32,
+    pub(crate) pinned: Rect,
+    pub(crate) gutter: Rect,
+    pub(crate) canvas: Rect,
+    pub(crate) scale: f32,
 }
 
 impl Places {
     /// The places in all of the space that is left, with so much for names and for rows that stay at the top.
-    pub fn new(ui: &Ui, gutter_points: f32, pinned_px: u64) -> Self {
+    pub(super) fn new(ui: &Ui, gutter_points: f32, pinned_px: u64) -> Self {
         /// The part of the height that pinned rows take at most.
         const PINNED_PART: f32 = 0.5;
         let scale = ui.pixels_per_point();
@@ -68,12 +68,12 @@ impl Places {
     }
 
     /// All rows, those that stay at the top and those that scroll.
-    pub fn rows(&self) -> Rect {
+    pub(super) fn rows(&self) -> Rect {
         self.pinned.union(self.canvas)
     }
 
     /// All names of rows.
-    pub fn names(&self) -> Rect {
+    pub(super) fn names(&self) -> Rect {
         self.pinned_gutter.union(self.gutter)
     }
 }

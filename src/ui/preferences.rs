@@ -15,11 +15,11 @@ use crate::scene::rows::Density;
 
 /// What can be chosen.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Sizes {
+pub(crate) struct Sizes {
     /// The most memory that a load holds.
-    pub memory_bytes: u64,
+    pub(crate) memory_bytes: u64,
     /// The most that kept captures take.
-    pub cache_bytes: u64,
+    pub(crate) cache_bytes: u64,
 }
 
 /// What another start of the program does with its capture.
@@ -33,7 +33,7 @@ pub enum SecondStart {
 }
 
 /// Shows all of it; returns what was chosen.
-pub fn show(
+pub(crate) fn show(
     ui: &mut Ui,
     state: &UiState,
     sizes: Sizes,

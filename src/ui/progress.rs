@@ -12,7 +12,7 @@ use crate::base::time::{duration_text, grouped_digits};
 const WIDTH: f32 = 400.0;
 
 /// Shows the work on `title`.
-pub fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme) -> Option<Command> {
     let view = &progress.view();
     ui.set_width(WIDTH);
     ui.label(RichText::new(title).size(15.0).strong());
@@ -81,7 +81,7 @@ fn rates(view: &ProgressView) -> String {
 
 /// Bytes in the largest unit that keeps a digit before the point.
 #[must_use]
-pub fn bytes_text(bytes: u64) -> String {
+pub(crate) fn bytes_text(bytes: u64) -> String {
     const UNITS: [(u64, &str); 4] = [(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB")];
     match UNITS.into_iter().find(|(unit, _)| bytes >= *unit) {
         Some((unit, name)) => {

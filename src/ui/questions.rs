@@ -11,11 +11,11 @@ use crate::scene::filtered::Filtered;
 use crate::store::lane::RowIdx;
 
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.
-pub type TimeRange = Option<(i64, i64)>;
+pub(crate) type TimeRange = Option<(i64, i64)>;
 
 /// A question. A new one of a kind takes the place of the one before.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Question {
+pub(crate) enum Question {
     /// All rows that pass a filter.
     Search(String),
     /// So many of the hits from that number on.
@@ -87,19 +87,19 @@ pub enum Answer {
 #[derive(Debug, Clone)]
 pub struct NameFacts {
     /// The name.
-    pub name: NameIdx,
+    pub(crate) name: NameIdx,
     /// When.
-    pub range: (i64, i64),
+    pub(crate) range: (i64, i64),
     /// The longest, from the longest.
-    pub longest: Vec<Hit>,
+    pub(crate) longest: Vec<Hit>,
     /// How many start in each of equal parts of the range.
-    pub over_time: Vec<u64>,
+    pub(crate) over_time: Vec<u64>,
 }
 
 impl Question {
     /// Of which kind it is.
     #[must_use]
-    pub fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> Kind {
         match self {
             Self::Search(_) => Kind::Search,
             Self::Page(..) => Kind::Page,

@@ -54,7 +54,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme)
 /// The length of the selected time, and where it is said on the ruler.
 pub(super) struct Length {
     galley: Arc<Galley>,
-    pub place: Rect,
+    pub(crate) place: Rect,
 }
 
 /// The length, if any of the selected time is in view.

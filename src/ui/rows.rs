@@ -39,7 +39,7 @@ impl Arranging {
 impl Timeline {
     /// Arranges rows otherwise; returns what is to be done in the background, and brought back to [`Timeline::take`].
     #[must_use]
-    pub fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
+    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
         match command {
             RowCommand::ToggleFold(kind) => self.toggle_fold(kind),
             RowCommand::ToggleFoldOfSelected => {
@@ -86,7 +86,7 @@ impl Timeline {
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.
-    pub fn take(&mut self, arranged: Arranged) {
+    pub(crate) fn take(&mut self, arranged: Arranged) {
         if arranged.number != self.arranging {
             return;
         }

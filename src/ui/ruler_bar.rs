@@ -54,7 +54,7 @@ pub(super) struct PointerTime {
     galley: Arc<Galley>,
     x: f32,
     /// Where it is on the ruler.
-    pub place: Rect,
+    pub(crate) place: Rect,
 }
 
 /// The time under the pointer, if that is on the rows.
@@ -80,12 +80,12 @@ pub(super) fn pointer_time(
 
 impl PointerTime {
     /// Paints the line down to the pointer.
-    pub fn paint_line(&self, ui: &Ui, places: &Places, theme: &Theme) {
+    pub(super) fn paint_line(&self, ui: &Ui, places: &Places, theme: &Theme) {
         ui.painter_at(places.rows()).vline(self.x, places.rows().y_range(), Stroke::new(1.0, theme.line));
     }
 
     /// Paints the time, over all else on the ruler.
-    pub fn paint(&self, ui: &Ui, places: &Places, theme: &Theme) {
+    pub(super) fn paint(&self, ui: &Ui, places: &Places, theme: &Theme) {
         let painter = ui.painter_at(places.ruler);
         painter.rect_filled(self.place, 4.0, theme.text);
         painter.galley(self.place.min + vec2(5.0, 2.0), Arc::clone(&self.galley), theme.canvas);

@@ -24,7 +24,7 @@ const PAGE_HITS: usize = 200;
 
 /// The panel.
 #[derive(Debug, Default)]
-pub struct SearchPanel {
+pub(crate) struct SearchPanel {
     is_open: bool,
     text: String,
     focuses: bool,
@@ -44,12 +44,12 @@ pub struct SearchPanel {
 
 impl SearchPanel {
     /// Opens the panel and lets the user type.
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         (self.is_open, self.focuses) = (true, true);
     }
 
     /// Opens it with a filter.
-    pub fn open_with(&mut self, text: String) -> Option<Question> {
+    pub(crate) fn open_with(&mut self, text: String) -> Option<Question> {
         self.open();
         self.text = text;
         self.question()
@@ -57,34 +57,34 @@ impl SearchPanel {
 
     /// Whether it is shown.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
     /// What was found last.
     #[must_use]
-    pub fn hits(&self) -> Option<&Hits> {
+    pub(crate) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
     }
 
     /// Forgets everything that was found: another capture is open. Returns what is to be asked of it.
-    pub fn forget(&mut self) -> Option<Question> {
+    pub(crate) fn forget(&mut self) -> Option<Question> {
         *self = Self { is_open: self.is_open, text: std::mem::take(&mut self.text), ..Self::default() };
         self.question().filter(|_| self.is_open)
     }
 
     /// Closes it: everything is shown again.
-    pub fn close(&mut self) {
+    pub(crate) fn close(&mut self) {
         (self.is_open, self.hits, self.current, self.awaits_hits) = (false, None, None, None);
     }
 
     /// Says why there is no answer.
-    pub fn fail(&mut self, message: String) {
+    pub(crate) fn fail(&mut self, message: String) {
         self.error = Some(message);
     }
 
     /// Takes an answer. Returns where to go.
-    pub fn take(&mut self, answer: Answer) -> Option<Command> {
+    pub(crate) fn take(&mut self, answer: Answer) -> Option<Command> {
         match answer {
             Answer::Hits(hits) => {
                 self.hits = Some(hits);
@@ -123,7 +123,7 @@ impl SearchPanel {
 
     /// The field, the number of hits and the buttons, on one line. `from` is where the next hit is looked for: the selected
     /// row, or else the start of the view.
-    pub fn show_bar(
+    pub(crate) fn show_bar(
         &mut self,
         ui: &mut Ui,
         from: (i64, Option<RowIdx>),
@@ -197,7 +197,7 @@ impl SearchPanel {
     }
 
     /// Asks for the hit after `from`, or before it; while hits are still counted, once that is done.
-    pub fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Command> {
+    pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Command> {
         let question = Question::Neighbour { forward, from };
         let Some(hits) = &self.hits else {
             self.awaits_hits = Some(question);
@@ -207,7 +207,7 @@ impl SearchPanel {
     }
 
     /// The list, in all of the room that is left.
-    pub fn show_list(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show_list(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let total = self.hits.as_ref().map_or(0, Hits::total);
         let place = ui.available_rect_before_wrap();

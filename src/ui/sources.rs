@@ -25,7 +25,7 @@ const FILES_MAX: usize = 200;
 
 /// The panel: what is typed of the capture that is open.
 #[derive(Debug, Default)]
-pub struct SourcesPanel {
+pub(crate) struct SourcesPanel {
     of: Sources,
     texts: Vec<String>,
     /// How far the hand has dragged a file, in points.
@@ -34,7 +34,7 @@ pub struct SourcesPanel {
 
 impl SourcesPanel {
     /// Shows a line for each file; returns what is asked for. `timeline` is what a hand moves files on.
-    pub fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let losses = timeline.snapshot().losses();
         if self.of != *sources {
             self.of = sources.clone();

@@ -13,11 +13,11 @@ use crate::scene::labels::{shorten_middle, shown};
 #[derive(Clone)]
 pub(super) struct SpanName {
     /// The left end, in pixels of the canvas.
-    pub x: f32,
+    pub(crate) x: f32,
     /// The middle line, in pixels of the canvas.
-    pub y: f32,
-    pub text: String,
-    pub color: Color32,
+    pub(crate) y: f32,
+    pub(crate) text: String,
+    pub(crate) color: Color32,
 }
 
 /// The names on spans, each with its duration where there is room, cut where there is not.

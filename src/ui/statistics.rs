@@ -74,7 +74,7 @@ struct Line {
 
 /// The panel.
 #[derive(Debug, Default)]
-pub struct StatisticsPanel {
+pub(crate) struct StatisticsPanel {
     is_open: bool,
     /// Of when the totals are or will be; `None`: nothing was asked.
     asked: Option<TimeRange>,
@@ -96,17 +96,17 @@ pub struct StatisticsPanel {
 
 impl StatisticsPanel {
     /// Opens or closes it.
-    pub fn toggle(&mut self) {
+    pub(crate) fn toggle(&mut self) {
         self.is_open = !self.is_open;
     }
 
     /// Opens it.
-    pub fn open(&mut self) {
+    pub(crate) fn open(&mut self) {
         self.is_open = true;
     }
 
     /// Chooses a name and brings its line into view. Returns what is to be asked, if the time is known of which.
-    pub fn choose(&mut self, name: NameIdx) -> Option<Question> {
+    pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
         (self.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
         self.words.clear();
         self.filter();
@@ -115,23 +115,23 @@ impl StatisticsPanel {
 
     /// Whether it is shown.
     #[must_use]
-    pub fn is_open(&self) -> bool {
+    pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
     /// Forgets what was added up.
-    pub fn forget(&mut self) {
+    pub(crate) fn forget(&mut self) {
         let (is_open, words) = (self.is_open, std::mem::take(&mut self.words));
         *self = Self { is_open, words, sorted_by: self.sorted_by, ascending: self.ascending, ..Self::default() };
     }
 
     /// Takes note that no more will be counted.
-    pub fn stopped(&mut self) {
+    pub(crate) fn stopped(&mut self) {
         self.is_stopped = true;
     }
 
     /// Takes an answer.
-    pub fn take(&mut self, answer: Answer, snapshot: &Snapshot) {
+    pub(crate) fn take(&mut self, answer: Answer, snapshot: &Snapshot) {
         match answer {
             Answer::Totals { totals, .. } => {
                 self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
@@ -150,7 +150,7 @@ impl StatisticsPanel {
     }
 
     /// Shows the table and the chosen name. `range` is the selected time.
-    pub fn show(
+    pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,
@@ -405,7 +405,7 @@ impl StatisticsPanel {
 
     /// The lines that are shown, as comma-separated text in nanoseconds.
     #[must_use]
-    pub fn csv(&self, cells: Cells) -> String {
+    pub(crate) fn csv(&self, cells: Cells) -> String {
         let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max\n".to_vec();
         for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
             // memory takes everything

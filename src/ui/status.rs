@@ -11,15 +11,15 @@ use crate::scene::palette::{ColorBy, Palette};
 
 /// What the line says beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]
-pub struct Status<'a> {
+pub(crate) struct Status<'a> {
     /// The name of the capture.
-    pub title: &'a str,
+    pub(crate) title: &'a str,
     /// What the user should know, such as which of several files was opened.
-    pub note: &'a str,
+    pub(crate) note: &'a str,
     /// What draws.
-    pub adapter: &'a str,
+    pub(crate) adapter: &'a str,
     /// The colours of spans.
-    pub palette: Option<&'a Palette>,
+    pub(crate) palette: Option<&'a Palette>,
 }
 
 /// The width of the key of colours, and that of a long name of an adapter.
@@ -27,7 +27,7 @@ const KEY_POINTS: f32 = 270.0;
 const ADAPTER_POINTS: f32 = 230.0;
 
 /// Shows the line.
-pub fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
     ui.horizontal_centered(|ui| {
         let weak = |text: String| RichText::new(text).small().color(theme.weak_text);

@@ -14,7 +14,7 @@ use crate::scene::filtered::Filtered;
 impl Timeline {
     /// A copy that stands still, for so many times the pixels across and down. Its frames wait for all that they show.
     #[must_use]
-    pub fn still(&self, times: f64) -> Self {
+    pub(crate) fn still(&self, times: f64) -> Self {
         let mut still = Self::with_workers(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
         still.view = self.view.magnified(times);
         still.pinned_scroll_px = self.pinned_scroll_px * times;
@@ -37,12 +37,12 @@ impl Timeline {
 
     /// The size that it was shown with last, in points, and how many pixels a point had.
     #[must_use]
-    pub fn shown_size(&self) -> (Vec2, f32) {
+    pub(crate) fn shown_size(&self) -> (Vec2, f32) {
         (self.size_points, self.scale())
     }
 
     /// Shows the timeline, and looks up what the filter does not know of it yet, however long that takes.
-    pub fn show_still(&mut self, ui: &mut Ui, theme: &Theme) {
+    pub(crate) fn show_still(&mut self, ui: &mut Ui, theme: &Theme) {
         self.show(ui, theme);
         if let Some((matcher, asked)) = self.unfiltered()
             && let Ok(filtered) = Filtered::find(matcher, &self.snapshot, asked, &Cancel::default())

@@ -8,22 +8,22 @@ use crate::scene::labels::shown;
 
 /// What is said of a tab.
 #[derive(Debug, Clone, PartialEq)]
-pub struct TabTitle {
+pub(crate) struct TabTitle {
     /// What it is called.
-    pub text: String,
+    pub(crate) text: String,
     /// How far what runs in it is.
-    pub part: Option<f32>,
+    pub(crate) part: Option<f32>,
     /// Whether it has a message to be read.
-    pub has_failed: bool,
+    pub(crate) has_failed: bool,
     /// Whether it is the one that is shown.
-    pub is_shown: bool,
+    pub(crate) is_shown: bool,
 }
 
 /// The height of the bar, in points.
-pub const HEIGHT: f32 = 28.0;
+pub(crate) const HEIGHT: f32 = 28.0;
 
 /// Shows the tabs, narrower the more there are. A click shows one, a click of the middle button or on its cross closes it.
-pub fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
+pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
     const WIDTH_MIN: f32 = 60.0;
     let mut command = None;

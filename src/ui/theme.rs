@@ -9,27 +9,27 @@ use crate::scene::color::{Rgba, Shade};
 #[expect(missing_docs, reason = "each field is the colour of what it names")]
 pub struct Theme {
     pub shade: Shade,
-    pub canvas: Color32,
-    pub gutter: Color32,
-    pub header: Color32,
-    pub panel: Color32,
-    pub raised: Color32,
-    pub line: Color32,
-    pub grid: Color32,
-    pub text: Color32,
-    pub weak_text: Color32,
-    pub accent: Color32,
-    pub warning: Color32,
-    pub error: Color32,
+    pub(crate) canvas: Color32,
+    pub(crate) gutter: Color32,
+    pub(crate) header: Color32,
+    pub(crate) panel: Color32,
+    pub(crate) raised: Color32,
+    pub(crate) line: Color32,
+    pub(crate) grid: Color32,
+    pub(crate) text: Color32,
+    pub(crate) weak_text: Color32,
+    pub(crate) accent: Color32,
+    pub(crate) warning: Color32,
+    pub(crate) error: Color32,
     /// The outline of the selected span: stands out on every span and on the canvas.
-    pub selection: Color32,
-    pub hover: Color32,
+    pub(crate) selection: Color32,
+    pub(crate) hover: Color32,
 }
 
 /// The size of ordinary text, in points.
-pub const TEXT_POINTS: f32 = 13.0;
+pub(crate) const TEXT_POINTS: f32 = 13.0;
 /// The size of the names on spans and in the gutter.
-pub const LABEL_POINTS: f32 = 12.0;
+pub(crate) const LABEL_POINTS: f32 = 12.0;
 
 impl Theme {
     /// The theme for a shade.
@@ -75,7 +75,7 @@ impl Theme {
     }
 
     /// Makes egui's widgets look like this theme.
-    pub fn apply(&self, ctx: &egui::Context) {
+    pub(crate) fn apply(&self, ctx: &egui::Context) {
         let egui_theme = match self.shade {
             Shade::Dark => egui::Theme::Dark,
             Shade::Light => egui::Theme::Light,
@@ -152,7 +152,7 @@ impl Theme {
 
 /// A scene colour as egui takes it.
 #[must_use]
-pub fn color32(color: Rgba) -> Color32 {
+pub(crate) fn color32(color: Rgba) -> Color32 {
     let [red, green, blue, opacity] = color.0;
     Color32::from_rgba_unmultiplied(red, green, blue, opacity)
 }

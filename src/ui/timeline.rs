@@ -30,7 +30,7 @@ use crate::scene::asker::{FRAME_PATIENCE, Workers};
 use crate::scene::color::Shade;
 use crate::scene::counters::value_text;
 use crate::scene::filtered::{Asked, Filtered};
-use crate::scene::frame::{self, Frame, FrameOptions, RectBudget};
+use crate::scene::frame::{self, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
 use crate::scene::marks::Marks;
 use crate::scene::minimap::Grip;
@@ -194,7 +194,7 @@ impl Timeline {
     /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is drawn
     /// anew, and what was selected stays selected.
     #[must_use]
-    pub fn with_more(self, snapshot: Snapshot) -> Self {
+    pub(crate) fn with_more(self, snapshot: Snapshot) -> Self {
         let mut view = self.view;
         view.set_capture(snapshot.start_ns(), snapshot.end_ns());
         let earlier = self.snapshot.clone();
@@ -219,20 +219,20 @@ impl Timeline {
     }
 
     /// Forgets the answers of past frames, which are asked again: nothing of it is shown for a while.
-    pub fn rest(&mut self) {
+    pub(crate) fn rest(&mut self) {
         self.rows.rest();
         self.pinned.rest();
     }
 
     /// From now on frames wait for all that they show, however long it takes: for pictures.
-    pub fn wait_for_all(&mut self) {
+    pub(crate) fn wait_for_all(&mut self) {
         self.workers = None;
         self.rows.ask_with(&self.snapshot, None);
         self.pinned.ask_with(&self.snapshot, None);
     }
 
     /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows everything.
-    pub fn set_hits(&mut self, hits: Option<&Hits>) {
+    pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
         self.hits = hits.cloned();
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
     }
@@ -244,7 +244,7 @@ impl Timeline {
     }
 
     /// Shows what matches the filter, if it is still the same.
-    pub fn set_matching(&mut self, matching: &Arc<Filtered>) {
+    pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
         if self.filtered.as_ref().is_some_and(|known| Arc::ptr_eq(known.matcher(), matching.matcher())) {
             self.set_filtered(Some(Arc::clone(matching)));
         }
@@ -252,7 +252,7 @@ impl Timeline {
 
     /// The filter, and what is in view of which it does not know yet what matches.
     #[must_use]
-    pub fn unfiltered(&self) -> Option<(Arc<Matcher>, Asked)> {
+    pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, Asked)> {
         let filtered = self.filtered.as_ref()?;
         let asked = Asked::of(&self.rows.layout, &self.view);
         (!filtered.answers(&asked)).then(|| (Arc::clone(filtered.matcher()), asked))
@@ -272,7 +272,7 @@ impl Timeline {
 
     /// The selected row.
     #[must_use]
-    pub fn selected(&self) -> Option<RowIdx> {
+    pub(crate) fn selected(&self) -> Option<RowIdx> {
         self.selected
     }
 
@@ -283,30 +283,31 @@ impl Timeline {
     }
 
     /// Takes the height of rows, before they are laid out.
-    pub fn set_density(&mut self, density: Density) {
+    pub(crate) fn set_density(&mut self, density: Density) {
         self.density = density;
     }
 
     /// How rows are arranged.
     #[must_use]
-    pub fn arrangement(&self) -> &Arrangement {
+    pub(crate) fn arrangement(&self) -> &Arrangement {
         &self.arrangement
     }
 
     /// The last frame, for measurements.
+    #[cfg(test)]
     #[must_use]
-    pub fn last_frame(&self) -> Option<&Frame> {
+    pub(crate) fn last_frame(&self) -> Option<&crate::scene::frame::Frame> {
         self.rows.last_frame()
     }
 
     /// Takes another theme's colours.
-    pub fn set_theme(&mut self, theme: &Theme) {
+    pub(crate) fn set_theme(&mut self, theme: &Theme) {
         self.shade = theme.shade;
         self.set_colors(self.colors);
     }
 
     /// Takes other colours of spans.
-    pub fn set_colors(&mut self, colors: Colors) {
+    pub(crate) fn set_colors(&mut self, colors: Colors) {
         self.colors = colors;
         self.palette = Palette::of(colors, self.shade);
         self.redraw();
@@ -314,24 +315,24 @@ impl Timeline {
 
     /// How spans are coloured.
     #[must_use]
-    pub fn colors(&self) -> Colors {
+    pub(crate) fn colors(&self) -> Colors {
         self.colors
     }
 
     /// The colours of spans.
     #[must_use]
-    pub fn palette(&self) -> &Palette {
+    pub(crate) fn palette(&self) -> &Palette {
         &self.palette
     }
 
     /// Takes another bound on the rectangles of a frame, when another card draws.
-    pub fn set_budget(&mut self, budget: RectBudget) {
+    pub(crate) fn set_budget(&mut self, budget: RectBudget) {
         self.budget = budget;
         self.redraw();
     }
 
     /// Takes what was found out about the capture as a whole.
-    pub fn set_survey(&mut self, survey: Arc<Survey>) {
+    pub(crate) fn set_survey(&mut self, survey: Arc<Survey>) {
         // Threads of their own: a question about many lanes must not hold up those about the rows.
         let mut strip_workers = self.strip_workers.take();
         if self.workers.is_some() && strip_workers.is_none() {
@@ -343,17 +344,17 @@ impl Timeline {
     }
 
     /// Takes the flows of a row, to be drawn while it is selected.
-    pub fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
+    pub(crate) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
         self.flows = Some((row, flows));
     }
 
     /// Selects a row, or none.
-    pub fn select(&mut self, row: Option<RowIdx>) {
+    pub(crate) fn select(&mut self, row: Option<RowIdx>) {
         self.selected = row;
     }
 
     /// Shows the timeline in all of the space that is left, and takes input.
-    pub fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+    pub(crate) fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let places = Places::new(ui, self.gutter_points, self.pinned.layout.height_px());
         self.size_points = places.all.size();
@@ -395,7 +396,7 @@ impl Timeline {
 
     /// The timeline in words, for those who cannot see it.
     #[must_use]
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         let origin_ns = self.snapshot.start_ns();
         let from = seconds_text(self.view.start_ns().saturating_sub(origin_ns));
         let to = seconds_text(self.view.end_ns().saturating_sub(origin_ns));

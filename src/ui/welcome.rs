@@ -16,7 +16,7 @@ const DROP: &str = "Drop a trace anywhere in this window";
 const PASTE: &str = "Copy a trace in the file manager and paste it here with Ctrl+V (Wayland: files cannot be dropped)";
 
 /// Shows the ways in the middle of the window. `recent` are captures, the last opened first.
-pub fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &Theme) -> Option<Command> {
     let mut command = None;
     let free = ui.available_height();
     ui.with_layout(Layout::top_down(Align::Center), |ui| {

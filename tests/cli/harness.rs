@@ -10,7 +10,7 @@ const TIME_LIMIT: Duration = Duration::from_mins(2);
 
 /// What a command answered.
 #[derive(Debug)]
-pub struct Answer {
+pub(crate) struct Answer {
     /// The exit status; `None` if a signal ended it.
     pub status: Option<i32>,
     pub stdout: String,
@@ -20,14 +20,14 @@ pub struct Answer {
 impl Answer {
     /// Its stdout, if it did what it was asked to.
     #[track_caller]
-    pub fn done(self) -> String {
+    pub(crate) fn done(self) -> String {
         assert_eq!(self.status, Some(0), "stderr: {}", self.stderr);
         self.stdout
     }
 
     /// Its message, if it failed as it should: with this status, with words, and without a panic.
     #[track_caller]
-    pub fn failed(self, status: i32) -> String {
+    pub(crate) fn failed(self, status: i32) -> String {
         assert_eq!(self.status, Some(status), "stdout: {}\nstderr: {}", self.stdout, self.stderr);
         assert!(!self.stderr.is_empty() && !self.stderr.contains("panicked"), "stderr: {}", self.stderr);
         self.stderr
@@ -36,7 +36,7 @@ impl Answer {
 
 /// The program with these words, not yet started. It has no display, no cache but the one it is given, and nothing of the
 /// session, the language or the graphics card of whoever runs the tests.
-pub fn command(words: &[&str]) -> Command {
+pub(crate) fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
     command.env_clear();
     let kept = ["PATH", "LD_LIBRARY_PATH", "TMPDIR"].into_iter();
@@ -50,7 +50,7 @@ pub fn command(words: &[&str]) -> Command {
 
 /// Runs the program to its end.
 #[track_caller]
-pub fn longspan(words: &[&str]) -> Answer {
+pub(crate) fn longspan(words: &[&str]) -> Answer {
     let mut child = command(words).spawn().expect("the program starts");
     let stdout = drain(child.stdout.take().expect("a pipe"));
     let stderr = drain(child.stderr.take().expect("a pipe"));
@@ -60,7 +60,7 @@ pub fn longspan(words: &[&str]) -> Answer {
 
 /// Waits for the end of a child, and ends it when it hangs.
 #[track_caller]
-pub fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
+pub(crate) fn wait(child: &mut Child, words: &[&str]) -> Option<i32> {
     let began = Instant::now();
     loop {
         if let Some(status) = child.try_wait().expect("a child") {
@@ -84,27 +84,27 @@ fn drain(mut pipe: impl Read + Send + 'static) -> std::thread::JoinHandle<String
 
 /// Loads `file` without a cache, and prints its spans as CSV.
 #[track_caller]
-pub fn spans_of(file: &Path) -> String {
+pub(crate) fn spans_of(file: &Path) -> String {
     longspan(&["spans", "--no-cache", text(file)]).done()
 }
 
 /// A file of the test data.
-pub fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 /// A path as a word.
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
 /// A folder that is gone after the test.
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
 /// The records of comma-separated text, quoted as in RFC 4180, without the header.
-pub fn records(csv: &str) -> Vec<Vec<String>> {
+pub(crate) fn records(csv: &str) -> Vec<Vec<String>> {
     let mut records = vec![];
     let (mut record, mut field, mut quoted) = (vec![], String::new(), false);
     let mut chars = csv.chars().peekable();
@@ -128,7 +128,7 @@ pub fn records(csv: &str) -> Vec<Vec<String>> {
 }
 
 /// The text inside of a gzip file.
-pub fn gunzip(path: &Path) -> String {
+pub(crate) fn gunzip(path: &Path) -> String {
     let file = std::fs::File::open(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()));
     let mut text = String::new();
     flate2::read::GzDecoder::new(file).read_to_string(&mut text).expect("gzip");

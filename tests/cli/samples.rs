@@ -4,9 +4,9 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
-use longspan::formats::native::write::NativeWriter;
-use longspan::model::args::Detail;
-use longspan::model::{
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{
     Chunk, Event, EventFlags, EventKind, Id, Losses, NameIdx, Names, Registry, Stacks, TrackKey, TrackKind,
 };
 use serde_json::{Value, json};

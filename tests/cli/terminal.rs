@@ -6,7 +6,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-use longspan::base::escape::is_control;
+use longspan::facade::base::escape::is_control;
 use serde_json::{Value, json};
 
 use crate::harness::{Answer, command, folder, longspan, records, text, wait};

@@ -5,7 +5,7 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use longspan::synth::{Synth, SynthOptions, write};
+use longspan::facade::synth::{Synth, SynthOptions, write};
 use serde_json::Value;
 
 use crate::tools::{data, longspan, output_of, python};

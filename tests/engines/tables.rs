@@ -7,7 +7,7 @@ use std::process::Command;
 use crate::tools::{longspan, output_of, python, readme_blocks, write_requests};
 
 /// Self time by name, as `stats` adds it up: name, spans, nanoseconds.
-pub fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
+pub(crate) fn stats(capture: &Path) -> BTreeMap<String, (u64, u64)> {
     let csv = longspan(&["stats"], &[capture]);
     let row = |line: &str| {
         let cells: Vec<&str> = line.split(',').collect();

@@ -10,7 +10,7 @@ const ADVICE: &str = "run .ci/setup, and let pip reach a package index once; or 
 
 /// What a program prints, if it does what it should.
 #[track_caller]
-pub fn output_of(command: &mut Command) -> String {
+pub(crate) fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {ADVICE}"));
     let stderr = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{command:?}: {}\n{stderr}\n({ADVICE})", output.status);
@@ -19,7 +19,7 @@ pub fn output_of(command: &mut Command) -> String {
 
 /// The Python of an environment with the packages of a file beside this one. Made once, and again when the file changes.
 #[track_caller]
-pub fn python(requirements: &str) -> PathBuf {
+pub(crate) fn python(requirements: &str) -> PathBuf {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines").join(requirements);
     let wanted = std::fs::read_to_string(&file).expect("a list of packages");
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join(requirements.replace(".txt", "-env"));
@@ -38,25 +38,25 @@ pub fn python(requirements: &str) -> PathBuf {
 
 /// The program with these words, without a cache.
 #[track_caller]
-pub fn longspan(words: &[&str], paths: &[&Path]) -> String {
+pub(crate) fn longspan(words: &[&str], paths: &[&Path]) -> String {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
     output_of(command.args(words).args(["--no-cache", "--progress", "never"]).args(paths))
 }
 
 /// A file of the test data.
-pub fn data(name: &str) -> PathBuf {
+pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
 /// What stands in the README between fences of a language, each by itself.
-pub fn readme_blocks(language: &str) -> Vec<&'static str> {
+pub(crate) fn readme_blocks(language: &str) -> Vec<&'static str> {
     let readme = include_str!("../../README.md");
     let blocks = readme.split("```").skip(1).step_by(2);
     blocks.filter_map(|block| block.strip_prefix(language)?.strip_prefix('\n')).collect()
 }
 
 /// A capture of requests to some URLs, as Chrome JSON: each with a span inside of it.
-pub fn write_requests(path: &Path, requests: u64) {
+pub(crate) fn write_requests(path: &Path, requests: u64) {
     let events = (0..requests).map(|k| {
         let (start_us, dur_us) = (k * 400_000, 1000 + k * 7919 % 5000);
         format!(

@@ -6,9 +6,9 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use longspan::base::disk::{Disk, SystemDisk};
-use longspan::ingest::LoadOptions;
-use longspan::store::Store;
+use longspan::facade::base::disk::{Disk, SystemDisk};
+use longspan::facade::ingest::LoadOptions;
+use longspan::facade::store::Store;
 
 use crate::harness::{files, folder, json_capture, limited, lines, load, longspan, native_capture, options};
 

@@ -4,8 +4,8 @@ use std::fs;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use longspan::store::Store;
-use longspan::store::cache::Cache;
+use longspan::facade::store::Store;
+use longspan::facade::store::cache::Cache;
 
 use crate::harness::{Random, files, folder, lines, load, longspan, native_capture, options};
 

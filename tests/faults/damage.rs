@@ -6,12 +6,12 @@ use std::os::unix::fs::FileExt;
 use std::path::Path;
 use std::sync::Arc;
 
-use longspan::model::args::Detail;
-use longspan::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
-use longspan::query::rows::{SortedRow, SortedRows};
-use longspan::query::{Buckets, Snapshot, describe, pick, pixels};
-use longspan::store::details::DetailReader;
-use longspan::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, RowIdx, Store, StoreWriter, Summary};
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{Id, Names, Registry, TrackIdx, TrackKey, TrackKind};
+use longspan::facade::query::rows::{SortedRow, SortedRows};
+use longspan::facade::query::{Buckets, Snapshot, describe, pick, pixels};
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, RowIdx, Store, StoreWriter, Summary};
 
 use crate::harness::folder;
 

@@ -8,14 +8,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use longspan::base::budget::Memory;
-use longspan::base::cancel::Cancel;
-use longspan::base::disk::{Disk, SystemDisk};
-use longspan::base::progress::Progress;
-use longspan::ingest::{self, LoadError, LoadOptions};
-use longspan::model::Sources;
-use longspan::store::Store;
-use longspan::store::cache::Cache;
+use longspan::facade::base::budget::Memory;
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::disk::{Disk, SystemDisk};
+use longspan::facade::base::progress::Progress;
+use longspan::facade::ingest::{self, LoadError, LoadOptions};
+use longspan::facade::model::Sources;
+use longspan::facade::store::Store;
+use longspan::facade::store::cache::Cache;
 
 use crate::harness::{Random, files, folder, json_capture, lines, load, native_capture, options};
 

@@ -6,22 +6,22 @@ use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::sync::Arc;
 
-use longspan::base::budget::Memory;
-use longspan::base::cancel::Cancel;
-use longspan::base::disk::{Disk, SystemDisk};
-use longspan::base::progress::Progress;
-use longspan::formats::native::write::NativeWriter;
-use longspan::ingest::{self, CachePolicy, LoadError, LoadOptions, Loaded};
-use longspan::model::{Chunk, Event, Losses, NameIdx};
-use longspan::query::Snapshot;
-use longspan::query::rows::SortedRows;
-use longspan::store::details::DetailReader;
-use longspan::store::{DetailRef, LaneIdx, LaneKind, Store};
-use longspan::synth::{Synth, SynthOptions};
+use longspan::facade::base::budget::Memory;
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::disk::{Disk, SystemDisk};
+use longspan::facade::base::progress::Progress;
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::ingest::{self, CachePolicy, LoadError, LoadOptions, Loaded};
+use longspan::facade::model::{Chunk, Event, Losses, NameIdx};
+use longspan::facade::query::Snapshot;
+use longspan::facade::query::rows::SortedRows;
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, Store};
+use longspan::facade::synth::{Synth, SynthOptions};
 
 /// One row of a store with everything that its indices stand for.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Line {
+pub(crate) struct Line {
     pub start_ns: i64,
     pub value: u64,
     pub name: String,
@@ -33,7 +33,7 @@ pub struct Line {
 }
 
 /// All rows of a store, by time.
-pub fn lines(store: &Arc<Store>) -> Vec<Line> {
+pub(crate) fn lines(store: &Arc<Store>) -> Vec<Line> {
     let snapshot = Snapshot::new(Arc::clone(store));
     let mut reader = DetailReader::default();
     SortedRows::new(&snapshot, (0..store.lane_count()).map(LaneIdx), None, None)
@@ -58,14 +58,14 @@ pub fn lines(store: &Arc<Store>) -> Vec<Line> {
 }
 
 /// Whether `whole` is `part` with lines added between.
-pub fn is_part_of(part: &[Line], whole: &[Line]) -> bool {
+pub(crate) fn is_part_of(part: &[Line], whole: &[Line]) -> bool {
     let mut rest = whole.iter();
     part.iter().all(|line| rest.any(|other| other == line))
 }
 
 /// A disk that makes nothing durable: thousands of loads would wait for it.
 #[derive(Debug)]
-pub struct Hasty;
+pub(crate) struct Hasty;
 
 impl Disk for Hasty {
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
@@ -86,20 +86,20 @@ impl Disk for Hasty {
 }
 
 /// Options for loads of tests: little memory, so that there is something to spill.
-pub fn options(cache: Option<&Path>) -> LoadOptions {
+pub(crate) fn options(cache: Option<&Path>) -> LoadOptions {
     let cache = cache.map_or(CachePolicy::None, |folder| CachePolicy::Folder(folder.into()));
     LoadOptions { memory: Memory::new(1 << 16), threads: 2, cache, disk: Arc::new(Hasty), ..LoadOptions::default() }
 }
 
-pub fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
+pub(crate) fn load(capture: &Path, options: &LoadOptions) -> Result<Loaded, LoadError> {
     ingest::open(capture, options, &Cancel::default(), &Progress::default())
 }
 
 /// Events in the chunks of native captures here: few, so that a small capture has many chunks.
-pub const CHUNK_EVENTS: usize = 500;
+pub(crate) const CHUNK_EVENTS: usize = 500;
 
 /// A native capture with one of everything that a capture can hold.
-pub fn native_capture(folder: &Path, spans: u64) -> PathBuf {
+pub(crate) fn native_capture(folder: &Path, spans: u64) -> PathBuf {
     let path = folder.join(format!("capture-{spans}.longspan"));
     let synth = Synth::new(SynthOptions { spans, threads: 5, disorder: 0.1, ..SynthOptions::demo() });
     let mut writer = NativeWriter::new(File::create(&path).expect("created"), false).expect("written");
@@ -121,7 +121,7 @@ pub fn native_capture(folder: &Path, spans: u64) -> PathBuf {
 }
 
 /// A capture in JSON, whose spans have arguments and are a little out of order.
-pub fn json_capture(folder: &Path, spans: u64) -> PathBuf {
+pub(crate) fn json_capture(folder: &Path, spans: u64) -> PathBuf {
     let path = folder.join(format!("capture-{spans}.json"));
     let mut text = b"[".to_vec();
     for k in 0..spans {
@@ -139,7 +139,7 @@ pub fn json_capture(folder: &Path, spans: u64) -> PathBuf {
 }
 
 /// The files of a folder, by name.
-pub fn files(folder: &Path) -> Vec<PathBuf> {
+pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     let entries = folder.read_dir().map(|entries| entries.map(|entry| entry.expect("readable").path()));
     let mut files: Vec<_> = entries.into_iter().flatten().collect();
     files.sort();
@@ -147,39 +147,39 @@ pub fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 /// A folder that is gone after the test.
-pub fn folder() -> tempfile::TempDir {
+pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
 /// Numbers that look random and are the same in every run.
-pub struct Random(pub u64);
+pub(crate) struct Random(pub u64);
 
 impl Random {
-    pub fn below(&mut self, limit: u64) -> u64 {
+    pub(crate) fn below(&mut self, limit: u64) -> u64 {
         self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) % limit.max(1)
     }
 }
 
 /// How many moments or places a test tries: `few`, or 500 where `LONGSPAN_LONG_TESTS` is set, as `.ci/run --long` does.
-pub fn moments(few: u64) -> u64 {
+pub(crate) fn moments(few: u64) -> u64 {
     if std::env::var_os("LONGSPAN_LONG_TESTS").is_some() { 500 } else { few }
 }
 
 /// The real program with these words, not yet started.
-pub fn longspan(words: &[&str]) -> Command {
+pub(crate) fn longspan(words: &[&str]) -> Command {
     quiet(Command::new(env!("CARGO_BIN_EXE_longspan")), words)
 }
 
 /// The same with the usual answers to signals: what starts the tests may ignore some, as nohup does.
-pub fn signalled(words: &[&str]) -> Command {
+pub(crate) fn signalled(words: &[&str]) -> Command {
     let mut command = Command::new("env");
     command.args(["--default-signal=HUP,INT,TERM", env!("CARGO_BIN_EXE_longspan")]);
     quiet(command, words)
 }
 
 /// The same under limits that a shell sets first.
-pub fn limited(limits: &str, words: &[&str]) -> Command {
+pub(crate) fn limited(limits: &str, words: &[&str]) -> Command {
     let mut command = Command::new("bash");
     command.args(["-c", &format!("{limits}; exec \"$0\" \"$@\""), env!("CARGO_BIN_EXE_longspan")]);
     quiet(command, words)

@@ -5,9 +5,9 @@ use std::fs;
 use std::mem::offset_of;
 use std::path::Path;
 
-use longspan::base::budget::Memory;
-use longspan::formats::native::wire::{ChunkHeader, ChunkKind, FileHeader};
-use longspan::ingest::CachePolicy;
+use longspan::facade::base::budget::Memory;
+use longspan::facade::formats::native::wire::{ChunkHeader, ChunkKind, FileHeader};
+use longspan::facade::ingest::CachePolicy;
 
 use crate::harness::{Line, folder, is_part_of, lines, load, native_capture, options};
 
@@ -42,8 +42,11 @@ fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hi
     let folder = folder();
     let whole_file = fs::read(native_capture(folder.path(), 1500)).expect("written");
     let file = folder.path().join("altered.longspan");
-    let memory =
-        longspan::ingest::LoadOptions { memory: Memory::new(1 << 26), cache: CachePolicy::None, ..options(None) };
+    let memory = longspan::facade::ingest::LoadOptions {
+        memory: Memory::new(1 << 26),
+        cache: CachePolicy::None,
+        ..options(None)
+    };
     let load_bytes = |bytes: &[u8], file: &Path| {
         fs::write(file, bytes).expect("written");
         load(file, &memory)

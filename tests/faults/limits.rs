@@ -6,8 +6,8 @@ use std::process::Command;
 use std::sync::Arc;
 use std::time::Duration;
 
-use longspan::formats::native::write::NativeWriter;
-use longspan::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::model::{Chunk, Event, EventFlags, EventKind, Id, Losses, Names, Registry, TrackKey, TrackKind};
 
 use crate::harness::{folder, limited, longspan};
 
@@ -61,7 +61,7 @@ fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
 
 /// The most of something that a process had at any moment it was looked at.
 #[derive(Debug, Default)]
-pub struct Peaks {
+pub(crate) struct Peaks {
     pub resident_kib: u64,
     maps: usize,
     files: usize,
@@ -69,7 +69,7 @@ pub struct Peaks {
 
 impl Peaks {
     /// Those of a command that prints JSON, and what it printed.
-    pub fn of(mut command: Command) -> (Self, serde_json::Value) {
+    pub(crate) fn of(mut command: Command) -> (Self, serde_json::Value) {
         let mut child = command.spawn().expect("the program starts");
         let mut peaks = Self::default();
         while child.try_wait().expect("a child").is_none() {

@@ -4,13 +4,13 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::thread;
 
-use longspan::base::budget::Memory;
-use longspan::formats::native::write::NativeWriter;
-use longspan::ingest::LoadOptions;
-use longspan::model::{Chunk, Losses};
-use longspan::query::Snapshot;
-use longspan::store::LoadStats;
-use longspan::synth::{Synth, SynthOptions};
+use longspan::facade::base::budget::Memory;
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::ingest::LoadOptions;
+use longspan::facade::model::{Chunk, Losses};
+use longspan::facade::query::Snapshot;
+use longspan::facade::store::LoadStats;
+use longspan::facade::synth::{Synth, SynthOptions};
 
 use crate::harness::{CHUNK_EVENTS, Line, folder, lines, load, options};
 

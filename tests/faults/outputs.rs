@@ -14,7 +14,7 @@ const TIME_LIMIT: Duration = Duration::from_mins(1);
 
 /// Waits for the end of a command, and ends it when it hangs. What it writes has to fit a pipe.
 #[track_caller]
-pub fn ended(mut command: Command) -> Output {
+pub(crate) fn ended(mut command: Command) -> Output {
     let mut child = command.spawn().expect("the program starts");
     let began = Instant::now();
     while child.try_wait().expect("a child").is_none() {

@@ -6,8 +6,8 @@ use std::fs::{self, OpenOptions};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
-use longspan::ingest::LoadError;
-use longspan::store::LaneKind;
+use longspan::facade::ingest::LoadError;
+use longspan::facade::store::LaneKind;
 
 use crate::harness::{Line, Random, files, folder, is_part_of, json_capture, lines, load, native_capture, options};
 

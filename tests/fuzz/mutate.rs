@@ -1,7 +1,7 @@
 //! Damage to bytes, the same in every run: flipped, cut, inserted, repeated, and mixed with other bytes.
 
 /// Makes damage from a seed.
-pub struct Mutator {
+pub(crate) struct Mutator {
     state: u64,
 }
 
@@ -13,7 +13,7 @@ const BYTES_MAX: usize = 12 << 10;
 
 impl Mutator {
     /// The same damage for the same name.
-    pub fn new(name: &str) -> Self {
+    pub(crate) fn new(name: &str) -> Self {
         let state = name
             .bytes()
             .fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x100_0000_01b3));
@@ -30,7 +30,7 @@ impl Mutator {
     }
 
     /// One of several.
-    pub fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
+    pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }
 
@@ -42,7 +42,7 @@ impl Mutator {
     }
 
     /// The bytes with one to four kinds of damage; `other` lends parts.
-    pub fn damaged(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
+    pub(crate) fn damaged(&mut self, bytes: &[u8], other: &[u8]) -> Vec<u8> {
         let mut bytes = bytes.to_vec();
         for _ in 0..=self.below(4) {
             let at = self.below(bytes.len());

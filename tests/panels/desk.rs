@@ -8,11 +8,11 @@ use std::time::Duration;
 use egui::{Event, Key, Modifiers, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
-use longspan::app::AppOptions;
-use longspan::app::preferences::Folders;
-use longspan::app::state::App;
-use longspan::app::tasks::TaskEvent;
-use longspan::ingest::{CachePolicy, LoadOptions};
+use longspan::facade::app::AppOptions;
+use longspan::facade::app::preferences::Folders;
+use longspan::facade::app::state::App;
+use longspan::facade::app::tasks::TaskEvent;
+use longspan::facade::ingest::{CachePolicy, LoadOptions};
 
 /// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a begin.
 const CAPTURE: &str = r#"[
@@ -28,7 +28,7 @@ const CAPTURE: &str = r#"[
     {"ph":"E","name":"lost","pid":1,"tid":3,"ts":20}]"#;
 
 /// The application, its screen and its background work.
-pub struct Desk {
+pub(crate) struct Desk {
     pub harness: Harness<'static, App>,
     events: Receiver<TaskEvent>,
     folder: tempfile::TempDir,
@@ -37,14 +37,14 @@ pub struct Desk {
 
 impl Desk {
     /// With nothing open, on a screen of this size in points.
-    pub fn empty(size: Vec2, pixels_per_point: f32) -> Self {
+    pub(crate) fn empty(size: Vec2, pixels_per_point: f32) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         std::fs::write(folder.path().join("capture.json"), CAPTURE).expect("written");
         Self::of(folder, size, pixels_per_point)
     }
 
     /// The application started again, with what it kept.
-    pub fn started_again(self, size: Vec2) -> Self {
+    pub(crate) fn started_again(self, size: Vec2) -> Self {
         Self::of(self.folder, size, 1.0)
     }
 
@@ -66,7 +66,7 @@ impl Desk {
     }
 
     /// With the capture and another one on one timeline: a span of one second that starts with it, and an end without a begin.
-    pub fn with_two_files(size: Vec2) -> Self {
+    pub(crate) fn with_two_files(size: Vec2) -> Self {
         let mut desk = Self::empty(size, 1.0);
         let other = desk.folder.path().join("other.json");
         let spans =
@@ -79,7 +79,7 @@ impl Desk {
     }
 
     /// With the capture open.
-    pub fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
+    pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut desk = Self::empty(size, pixels_per_point);
         let capture = desk.capture.clone();
         desk.harness.state_mut().open_files(&[capture]);
@@ -89,7 +89,7 @@ impl Desk {
 
     /// Draws frames and takes answers until `done` says that it is.
     #[track_caller]
-    pub fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
+    pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         for _ in 0..200 {
             self.harness.step();
             if done(self) {
@@ -103,17 +103,17 @@ impl Desk {
     }
 
     /// What the timeline says of itself.
-    pub fn summary(&self) -> String {
+    pub(crate) fn summary(&self) -> String {
         self.harness.get_by_role(egui::Role::Canvas).accesskit_node().label().unwrap_or_default()
     }
 
     /// Whether something is named so, or says so.
-    pub fn says(&self, text: &str) -> bool {
+    pub(crate) fn says(&self, text: &str) -> bool {
         self.told().iter().any(|told| told.contains(text))
     }
 
     /// All that is told, in the order of the screen.
-    pub fn told(&self) -> Vec<String> {
+    pub(crate) fn told(&self) -> Vec<String> {
         let nodes = self.harness.root().children_recursive();
         let texts = nodes.map(|node| {
             let node = node.accesskit_node();
@@ -124,7 +124,7 @@ impl Desk {
     }
 
     /// Opens a panel by the name of its command.
-    pub fn give(&mut self, command: &str) {
+    pub(crate) fn give(&mut self, command: &str) {
         self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         self.harness.step();
         self.type_text(command);
@@ -133,20 +133,20 @@ impl Desk {
     }
 
     /// Presses a key.
-    pub fn press(&mut self, modifiers: Modifiers, key: Key) {
+    pub(crate) fn press(&mut self, modifiers: Modifiers, key: Key) {
         self.harness.key_press_modifiers(modifiers, key);
         self.harness.step();
     }
 
     /// Types into what has the focus.
-    pub fn type_text(&mut self, text: &str) {
+    pub(crate) fn type_text(&mut self, text: &str) {
         self.harness.event(Event::Text(text.to_owned()));
         self.harness.step();
     }
 
     /// Clicks on what is named so.
     #[track_caller]
-    pub fn click(&mut self, label: &str) {
+    pub(crate) fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();
         self.harness.step();
     }

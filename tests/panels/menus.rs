@@ -115,9 +115,9 @@ fn the_preferences_hold_what_the_menus_choose_and_change_it() {
     desk.until("the preferences", |desk| desk.says("Size of text"));
     desk.harness.run_steps(2);
     let theme = |desk: &Desk| desk.harness.state().theme().shade;
-    assert_eq!(theme(&desk), longspan::scene::color::Shade::Dark);
+    assert_eq!(theme(&desk), longspan::facade::scene::color::Shade::Dark);
     desk.click("Light");
-    assert_eq!(theme(&desk), longspan::scene::color::Shade::Light);
+    assert_eq!(theme(&desk), longspan::facade::scene::color::Shade::Light);
     desk.click("Larger text");
     desk.until("larger text", |desk| desk.says("110 %"));
     desk.click("Tall");

@@ -3,7 +3,7 @@
 
 use egui::{Key, Modifiers, Vec2};
 use egui_kittest::kittest::Queryable;
-use longspan::base::escape::is_control;
+use longspan::facade::base::escape::is_control;
 use serde_json::json;
 
 use crate::desk::Desk;

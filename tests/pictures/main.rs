@@ -7,13 +7,13 @@ use std::fs::File;
 use std::io::{BufReader, BufWriter};
 use std::path::{Path, PathBuf};
 
-use longspan::app::picture::{PictureOptions, render};
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::ingest::{self, CachePolicy, LoadOptions};
-use longspan::query::Snapshot;
-use longspan::render::readback::Pixels;
-use longspan::scene::color::Shade;
+use longspan::facade::app::picture::{PictureOptions, render};
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::ingest::{self, CachePolicy, LoadOptions};
+use longspan::facade::query::Snapshot;
+use longspan::facade::render::readback::Pixels;
+use longspan::facade::scene::color::Shade;
 
 /// What is drawn: the name of the picture, the capture, the slice of its time in milliseconds from its start, the size in
 /// pixels, how many of these are a point, and the theme.

@@ -20,7 +20,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 const STILL: Duration = Duration::from_millis(200);
 
 /// One desk at a time: two that draw in software slow each other down, and some tests measure.
-pub static TURN: Mutex<()> = Mutex::new(());
+pub(crate) static TURN: Mutex<()> = Mutex::new(());
 
 /// Windows without frames in the upper left corner, so that a place in the window is a place on the screen.
 const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
@@ -31,7 +31,7 @@ const MANAGER_SETTINGS: &str = r#"<?xml version="1.0" encoding="UTF-8"?>
 </openbox_config>"#;
 
 /// A process that does not outlive the test.
-pub struct Process(pub Child);
+pub(crate) struct Process(pub Child);
 
 impl Drop for Process {
     fn drop(&mut self) {
@@ -41,7 +41,7 @@ impl Drop for Process {
 }
 
 /// The desk.
-pub struct Desk {
+pub(crate) struct Desk {
     // In this order they end: the server last.
     _manager: Process,
     _server: Process,
@@ -53,18 +53,18 @@ pub struct Desk {
 }
 
 impl Desk {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self::with_screen(1920, 1080)
     }
 
     /// With somebody who listens to what programs tell those who do not see.
-    pub fn with_reader() -> Self {
+    pub(crate) fn with_reader() -> Self {
         let mut desk = Self::new();
         desk.reader = Some(Reader::new(&desk));
         desk
     }
 
-    pub fn with_screen(width: usize, height: usize) -> Self {
+    pub(crate) fn with_screen(width: usize, height: usize) -> Self {
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         let mut words = isolated("Xvfb", folder.path());
@@ -89,22 +89,22 @@ impl Desk {
     }
 
     /// Writes a file into the folder of the test.
-    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.folder.path().join(name);
         std::fs::write(&path, content).expect("written");
         path
     }
 
-    pub fn display(&self) -> &str {
+    pub(crate) fn display(&self) -> &str {
         &self.display
     }
 
-    pub fn cache(&self) -> PathBuf {
+    pub(crate) fn cache(&self) -> PathBuf {
         self.folder.path().join("cache")
     }
 
     /// The program with these words, on this desk, not yet started.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
         // Where programs that show dialogs are installed, none of them is found.
@@ -115,17 +115,17 @@ impl Desk {
     }
 
     /// Opens the window with these words and waits for its first picture.
-    pub fn open(&self, words: &[&str]) -> Window<'_> {
+    pub(crate) fn open(&self, words: &[&str]) -> Window<'_> {
         self.open_by(&mut self.command(words))
     }
 
     /// The same, by a command that was changed.
-    pub fn open_by(&self, command: &mut Command) -> Window<'_> {
+    pub(crate) fn open_by(&self, command: &mut Command) -> Window<'_> {
         self.open_lit_by(command, CANVAS)
     }
 
     /// The same with a canvas of another colour.
-    pub fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
+    pub(crate) fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
         let began = Instant::now();
         let mut process = started(command);
         let stderr = process.0.stderr.take();
@@ -144,14 +144,14 @@ impl Desk {
     }
 
     /// Another program on this display, not yet started.
-    pub fn program(&self, name: &str) -> Command {
+    pub(crate) fn program(&self, name: &str) -> Command {
         let mut command = isolated(name, self.folder.path());
         command.env("DISPLAY", self.display());
         command
     }
 
     /// Runs a tool on this display and returns what it says.
-    pub fn tool(&self, name: &str, words: &[&str]) -> String {
+    pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
         match self.program(name).args(words).output() {
             Ok(output) => String::from_utf8_lossy(&output.stdout).into_owned(),
             Err(error) => panic!("{name}: {error}; `.ci/setup` installs it"),
@@ -160,7 +160,7 @@ impl Desk {
 }
 
 /// The program's window.
-pub struct Window<'a> {
+pub(crate) struct Window<'a> {
     pub desk: &'a Desk,
     pub process: Process,
     stderr: Option<ChildStderr>,
@@ -172,14 +172,14 @@ pub struct Window<'a> {
 
 impl Window<'_> {
     /// What is on the screen.
-    pub fn look(&self) -> Picture {
+    pub(crate) fn look(&self) -> Picture {
         Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
     }
 
     /// What is on the screen once the program has nothing more to do. On a busy machine a picture may also stay for long
     /// because the program waits for its turn.
     #[track_caller]
-    pub fn settled(&self) -> Picture {
+    pub(crate) fn settled(&self) -> Picture {
         let mut last = self.look();
         let mut since = Instant::now();
         self.until("the picture stays", |window| {
@@ -192,7 +192,7 @@ impl Window<'_> {
     }
 
     /// Whether a thread of the program runs or waits for a processor.
-    pub fn is_working(&self) -> bool {
+    pub(crate) fn is_working(&self) -> bool {
         let threads = std::fs::read_dir(format!("/proc/{}/task", self.process.0.id())).expect("it runs");
         threads.flatten().any(|thread| {
             let stat = std::fs::read_to_string(thread.path().join("stat")).unwrap_or_default();
@@ -203,7 +203,7 @@ impl Window<'_> {
 
     /// Waits until a look at the window finds something; a failure says what was waited for, and keeps the picture.
     #[track_caller]
-    pub fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
         loop {
             if let Some(found) = find(self) {
@@ -218,64 +218,64 @@ impl Window<'_> {
 
     /// Waits for a place of this colour.
     #[track_caller]
-    pub fn until_found(&self, what: &str, color: crate::picture::Color) -> Place {
+    pub(crate) fn until_found(&self, what: &str, color: crate::picture::Color) -> Place {
         self.until(what, |window| window.look().find(color))
     }
 
     #[track_caller]
-    pub fn give_up(&self, what: &str) -> ! {
+    pub(crate) fn give_up(&self, what: &str) -> ! {
         let path = picture_of_failure(what);
         self.look().save(&path);
         let told = self.desk.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
         panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
     }
 
-    pub fn title(&self) -> String {
+    pub(crate) fn title(&self) -> String {
         self.xdotool(&["getwindowname", &self.id]).trim().to_owned()
     }
 
     #[track_caller]
-    pub fn until_title(&self, title: &str) {
+    pub(crate) fn until_title(&self, title: &str) {
         self.until(&format!("the title {title}"), |window| (window.title() == title).then_some(()));
     }
 
-    pub fn xdotool(&self, words: &[&str]) -> String {
+    pub(crate) fn xdotool(&self, words: &[&str]) -> String {
         self.desk.tool("xdotool", words)
     }
 
-    pub fn key(&self, keys: &str) {
+    pub(crate) fn key(&self, keys: &str) {
         self.xdotool(&["key", keys]);
     }
 
     /// Types into what has the keyboard, in place of what is there, and confirms.
-    pub fn enter(&self, text: &str) {
+    pub(crate) fn enter(&self, text: &str) {
         self.xdotool(&["key", "ctrl+a"]);
         self.xdotool(&["type", "--delay", "4", text]);
         self.key("Return");
     }
 
-    pub fn point(&self, (x, y): (usize, usize)) {
+    pub(crate) fn point(&self, (x, y): (usize, usize)) {
         self.xdotool(&["mousemove", &x.to_string(), &y.to_string()]);
     }
 
-    pub fn click(&self, at: (usize, usize)) {
+    pub(crate) fn click(&self, at: (usize, usize)) {
         self.point(at);
         self.xdotool(&["click", "1"]);
     }
 
     /// Presses at one place, moves by steps, lets go at another.
-    pub fn drag(&self, from: (usize, usize), to: (usize, usize)) {
+    pub(crate) fn drag(&self, from: (usize, usize), to: (usize, usize)) {
         self.drag_with("1", from, to);
     }
 
     /// The same with another button than the left.
-    pub fn drag_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
+    pub(crate) fn drag_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         self.pull_with(button, from, to);
         self.xdotool(&["mouseup", button]);
     }
 
     /// A drag that has not ended.
-    pub fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
+    pub(crate) fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
         /// So many that the first is shorter than what could still become a click.
         const STEPS: usize = 20;
         self.point(from);
@@ -290,23 +290,23 @@ impl Window<'_> {
         self.settled();
     }
 
-    pub fn resize(&self, width: usize, height: usize) {
+    pub(crate) fn resize(&self, width: usize, height: usize) {
         self.xdotool(&["windowsize", "--sync", &self.id, &width.to_string(), &height.to_string()]);
     }
 
-    pub fn size(&self) -> (usize, usize) {
+    pub(crate) fn size(&self) -> (usize, usize) {
         let told = self.xdotool(&["getwindowgeometry", "--shell", &self.id]);
         let number = |name: &str| told.lines().find_map(|line| line.strip_prefix(name)?.parse().ok());
         (number("WIDTH=").expect("a width"), number("HEIGHT=").expect("a height"))
     }
 
-    pub fn id(&self) -> &str {
+    pub(crate) fn id(&self) -> &str {
         &self.id
     }
 
     /// Closes the window as its frame would, and returns how the program ended and what it said on stderr.
     #[track_caller]
-    pub fn close(mut self) -> (Option<i32>, String) {
+    pub(crate) fn close(mut self) -> (Option<i32>, String) {
         self.key("ctrl+q");
         let began = Instant::now();
         let status = loop {
@@ -328,7 +328,7 @@ impl Window<'_> {
 
 /// Waits until something is there, without a window to look at.
 #[track_caller]
-pub fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
+pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
     loop {
         if let Some(found) = find() {
@@ -348,7 +348,7 @@ fn picture_of_failure(what: &str) -> PathBuf {
 
 /// A program that gets nothing from the environment of the tests but where programs and libraries are. What it keeps and
 /// reads for its user is in `folder`.
-pub fn isolated(program: &str, folder: &Path) -> Command {
+pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();
     let kept = ["PATH", "LD_LIBRARY_PATH"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?)));
@@ -388,12 +388,12 @@ fn the_picture_of_a_failure_has_a_name_that_a_file_can_have() {
     }
 }
 
-pub fn started(command: &mut Command) -> Process {
+pub(crate) fn started(command: &mut Command) -> Process {
     let name = command.get_program().to_string_lossy().into_owned();
     Process(command.spawn().unwrap_or_else(|error| panic!("{name}: {error}; `.ci/setup` installs it")))
 }
 
 /// A path as a word.
-pub fn text(path: &Path) -> &str {
+pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }

@@ -3,8 +3,8 @@
 
 use std::path::Path;
 
-use longspan::scene::color::Shade;
-use longspan::scene::palette::{ColorBy, Colors, Hues, Palette};
+use longspan::facade::scene::color::Shade;
+use longspan::facade::scene::palette::{ColorBy, Colors, Hues, Palette};
 
 use crate::desk::{Desk, Window, text};
 use crate::picture::{Color, Place, span_color};

@@ -7,7 +7,7 @@ use crate::desk::{Desk, text};
 use crate::picture::{ERROR, span_color};
 
 /// Two spans on one thread: the first two fifths and the last two fifths of a second.
-pub const TWO_SPANS: &str = r#"[
+pub(crate) const TWO_SPANS: &str = r#"[
     {"ph":"X","name":"alpha","cat":"test","pid":1,"tid":1,"ts":0,"dur":400000,"args":{"answer":42}},
     {"ph":"X","name":"omega","cat":"test","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
 

@@ -3,30 +3,30 @@
 use std::fs;
 use std::path::Path;
 
-use longspan::scene::color::Shade;
-use longspan::scene::palette::Palette;
+use longspan::facade::scene::color::Shade;
+use longspan::facade::scene::palette::Palette;
 
 /// Red, green and blue.
-pub type Color = [u8; 3];
+pub(crate) type Color = [u8; 3];
 
 /// The colours of the dark theme by which a test finds its way. They are those of `ui::theme`.
-pub const CANVAS: Color = [0x16, 0x18, 0x1d];
+pub(crate) const CANVAS: Color = [0x16, 0x18, 0x1d];
 /// Buttons.
-pub const BUTTON: Color = [0x2a, 0x2f, 0x38];
+pub(crate) const BUTTON: Color = [0x2a, 0x2f, 0x38];
 /// The titles of messages about failures.
-pub const ERROR: Color = [0xf2, 0x6d, 0x6d];
+pub(crate) const ERROR: Color = [0xf2, 0x6d, 0x6d];
 /// The outline of the selected span.
-pub const SELECTION: Color = [0xff, 0xff, 0xff];
+pub(crate) const SELECTION: Color = [0xff, 0xff, 0xff];
 
 /// The colour of spans of a name.
-pub fn span_color(name: &str) -> Color {
+pub(crate) fn span_color(name: &str) -> Color {
     let [red, green, blue, _] = Palette::new(Shade::Dark).of_text(name).0;
     [red, green, blue]
 }
 
 /// A part of the screen: from the first column and row to those after the last.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Place {
+pub(crate) struct Place {
     pub left: usize,
     pub top: usize,
     pub right: usize,
@@ -34,22 +34,22 @@ pub struct Place {
 }
 
 impl Place {
-    pub fn middle(self) -> (usize, usize) {
+    pub(crate) fn middle(self) -> (usize, usize) {
         (usize::midpoint(self.left, self.right), usize::midpoint(self.top, self.bottom))
     }
 
-    pub fn width(self) -> usize {
+    pub(crate) fn width(self) -> usize {
         self.right - self.left
     }
 
-    pub fn height(self) -> usize {
+    pub(crate) fn height(self) -> usize {
         self.bottom - self.top
     }
 }
 
 /// The whole screen, as the X server keeps it: most looks need few of its pixels.
 #[derive(Clone, PartialEq, Eq)]
-pub struct Picture {
+pub(crate) struct Picture {
     pub width: usize,
     pub height: usize,
     line_bytes: usize,
@@ -60,7 +60,7 @@ pub struct Picture {
 
 impl Picture {
     /// Reads the file in which the X server keeps its screen: an XWD file of 32-bit pixels, blue first.
-    pub fn of_screen(path: &Path) -> Option<Self> {
+    pub(crate) fn of_screen(path: &Path) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
         let word = |index: usize| {
             let at = bytes.get(4 * index..4 * index + 4)?;
@@ -74,7 +74,7 @@ impl Picture {
     }
 
     /// Reads a picture of the kind PPM with 8 bits for each colour.
-    pub fn of_ppm(bytes: &[u8]) -> Option<Self> {
+    pub(crate) fn of_ppm(bytes: &[u8]) -> Option<Self> {
         let mut words = bytes.splitn(4, u8::is_ascii_whitespace);
         let mut number = || std::str::from_utf8(words.next()?).ok()?.parse().ok();
         let (width, height): (usize, usize) = match bytes.first_chunk()? {
@@ -89,22 +89,22 @@ impl Picture {
         (bytes.len() == 4 * width * height).then_some(Self { width, height, line_bytes: 4 * width, start: 0, bytes })
     }
 
-    pub fn at(&self, x: usize, y: usize) -> Color {
+    pub(crate) fn at(&self, x: usize, y: usize) -> Color {
         let at = self.start + y * self.line_bytes + 4 * x;
         [self.bytes[at + 2], self.bytes[at + 1], self.bytes[at]]
     }
 
-    pub fn whole(&self) -> Place {
+    pub(crate) fn whole(&self) -> Place {
         Place { left: 0, top: 0, right: self.width, bottom: self.height }
     }
 
     /// The smallest place that holds all pixels of exactly this colour.
-    pub fn find(&self, color: Color) -> Option<Place> {
+    pub(crate) fn find(&self, color: Color) -> Option<Place> {
         self.find_within(self.whole(), color)
     }
 
     /// The same, within a part of the screen.
-    pub fn find_within(&self, part: Place, color: Color) -> Option<Place> {
+    pub(crate) fn find_within(&self, part: Place, color: Color) -> Option<Place> {
         let mut found: Option<Place> = None;
         let [red, green, blue] = color;
         for y in part.top..part.bottom.min(self.height) {
@@ -123,7 +123,7 @@ impl Picture {
     }
 
     /// The same, of areas of this colour: a single pixel may have it by chance, where two others are mixed.
-    pub fn find_area(&self, part: Place, color: Color) -> Option<Place> {
+    pub(crate) fn find_area(&self, part: Place, color: Color) -> Option<Place> {
         /// Less than what a button has above its text.
         const AREA: (usize, usize) = (12, 3);
         let mut found: Option<Place> = None;
@@ -142,11 +142,11 @@ impl Picture {
     }
 
     /// Whether another picture has other pixels in a part of the screen.
-    pub fn differs(&self, other: &Self, part: Place) -> bool {
+    pub(crate) fn differs(&self, other: &Self, part: Place) -> bool {
         (part.top..part.bottom).any(|y| (part.left..part.right).any(|x| self.at(x, y) != other.at(x, y)))
     }
 
-    pub fn count(&self, color: Color) -> usize {
+    pub(crate) fn count(&self, color: Color) -> usize {
         self.pixels().filter(|&pixel| pixel == color).count()
     }
 
@@ -155,7 +155,7 @@ impl Picture {
     }
 
     /// Keeps the picture for whoever looks into a failure.
-    pub fn save(&self, path: &Path) {
+    pub(crate) fn save(&self, path: &Path) {
         let file = fs::File::create(path).expect("the folder of the tests can be written");
         let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);
         encoder.set_color(png::ColorType::Rgb);

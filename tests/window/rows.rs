@@ -5,14 +5,14 @@ use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, Picture, Place, span_color};
 
 /// The canvas below the ruler and to the right of the names, in a window of the usual size.
-pub const ROWS: Place = Place { left: 240, top: 96, right: 1270, bottom: 775 };
+pub(crate) const ROWS: Place = Place { left: 240, top: 96, right: 1270, bottom: 775 };
 
 /// Where the name of the first process is, and that of its first track.
 const FIRST_PROCESS: (usize, usize) = (100, 107);
-pub const FIRST_TRACK: (usize, usize) = (100, 132);
+pub(crate) const FIRST_TRACK: (usize, usize) = (100, 132);
 
 /// Sixty threads, each with one span over the whole time that is named after it.
-pub fn many_threads() -> String {
+pub(crate) fn many_threads() -> String {
     let lines = (0..60).map(|thread| {
         format!(
             r#"{{"ph":"M","name":"thread_name","pid":1,"tid":{thread},"args":{{"name":"worker {thread}"}}}},
@@ -22,13 +22,13 @@ pub fn many_threads() -> String {
     format!("[{}]", lines.collect::<Vec<_>>().join(","))
 }
 
-pub fn opened<'a>(desk: &'a Desk, name: &str, json: &str, shows: &str) -> Window<'a> {
+pub(crate) fn opened<'a>(desk: &'a Desk, name: &str, json: &str, shows: &str) -> Window<'a> {
     desk.file(name, json);
     reopened(desk, name, shows)
 }
 
 /// The same of a file that is there.
-pub fn reopened<'a>(desk: &'a Desk, name: &str, shows: &str) -> Window<'a> {
+pub(crate) fn reopened<'a>(desk: &'a Desk, name: &str, shows: &str) -> Window<'a> {
     let window = desk.open(&[text(&desk.folder.path().join(name))]);
     window.until_found("the spans", span_color(shows));
     window.point((700, 700));
@@ -36,7 +36,7 @@ pub fn reopened<'a>(desk: &'a Desk, name: &str, shows: &str) -> Window<'a> {
     window
 }
 
-pub fn span_on(picture: &Picture, name: &str) -> Option<Place> {
+pub(crate) fn span_on(picture: &Picture, name: &str) -> Option<Place> {
     picture.find_within(ROWS, span_color(name))
 }
 

@@ -34,7 +34,7 @@ type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, Stri
 
 /// A control, or a text.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Told {
+pub(crate) struct Told {
     pub name: String,
     /// What the keys go to.
     pub is_focused: bool,
@@ -43,7 +43,7 @@ pub struct Told {
 }
 
 /// The bus and those who listen on it.
-pub struct Reader {
+pub(crate) struct Reader {
     _bus: Process,
     pub address: String,
     connection: Connection,
@@ -83,7 +83,7 @@ impl Registry {
 }
 
 impl Reader {
-    pub fn new(desk: &Desk) -> Self {
+    pub(crate) fn new(desk: &Desk) -> Self {
         let settings = desk.file("bus.xml", BUS_SETTINGS);
         let mut command = desk.program("dbus-daemon");
         command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
@@ -103,7 +103,7 @@ impl Reader {
     }
 
     /// Lets the desktop have a portal.
-    pub fn portal(&self) -> Portal {
+    pub(crate) fn portal(&self) -> Portal {
         let portal = Portal { connection: self.connection.clone(), settings: Arc::default() };
         let served = pollster::block_on(async {
             self.connection.object_server().at(PORTAL_PATH, portal.clone()).await?;
@@ -124,7 +124,7 @@ impl Reader {
     }
 
     /// All that is told now; nothing before the program knows that somebody listens.
-    pub fn told(&self) -> Vec<Told> {
+    pub(crate) fn told(&self) -> Vec<Told> {
         /// The number of the state in the first of their two words.
         const FOCUSED: u32 = 12;
         let items: Vec<Item> = self.ask(CACHE_PATH, "org.a11y.atspi.Cache", "GetItems", &()).unwrap_or_default();
@@ -136,7 +136,7 @@ impl Reader {
     }
 
     /// Where something is on the screen, if any of it is.
-    pub fn place(&self, told: &Told) -> Option<Place> {
+    pub(crate) fn place(&self, told: &Told) -> Option<Place> {
         /// Of the window; not of the screen.
         const WINDOW: u32 = 1;
         let place: Option<((i32, i32, i32, i32),)> =
@@ -148,14 +148,14 @@ impl Reader {
     }
 
     /// What stands in a field.
-    pub fn text(&self, told: &Told) -> Option<String> {
+    pub(crate) fn text(&self, told: &Told) -> Option<String> {
         self.ask::<_, String>(&told.path, "org.a11y.atspi.Text", "GetText", &(0, -1))
     }
 }
 
 /// The settings of a desktop, as its portal tells them, by their names under `org.freedesktop.appearance`.
 #[derive(Clone)]
-pub struct Portal {
+pub(crate) struct Portal {
     connection: Connection,
     settings: Arc<Mutex<HashMap<String, u32>>>,
 }
@@ -171,7 +171,7 @@ impl Portal {
 
 impl Portal {
     /// Changes a setting, and says so.
-    pub fn set(&self, key: &str, value: u32) {
+    pub(crate) fn set(&self, key: &str, value: u32) {
         self.settings.lock().expect("nobody panics in it").insert(key.to_owned(), value);
         let (interface, said) = ("org.freedesktop.portal.Settings", (APPEARANCE, key, Value::U32(value)));
         let saying = self.connection.emit_signal(None::<&str>, PORTAL_PATH, interface, "SettingChanged", &said);
@@ -184,31 +184,31 @@ impl Window<'_> {
         self.desk.reader.as_ref().expect("the desk has a reader")
     }
 
-    pub fn told(&self) -> Vec<Told> {
+    pub(crate) fn told(&self) -> Vec<Told> {
         self.reader().told()
     }
 
     /// Whether anything is told that has these words.
-    pub fn says(&self, words: &str) -> bool {
+    pub(crate) fn says(&self, words: &str) -> bool {
         self.told().iter().any(|told| told.name.contains(words))
     }
 
     /// Waits until something is told that has these words, and returns all of it.
     #[track_caller]
-    pub fn until_said(&self, words: &str) -> String {
+    pub(crate) fn until_said(&self, words: &str) -> String {
         self.until(&format!("{words} is told"), |window| {
             window.told().into_iter().find(|told| told.name.contains(words)).map(|told| told.name)
         })
     }
 
     #[track_caller]
-    pub fn until_unsaid(&self, words: &str) {
+    pub(crate) fn until_unsaid(&self, words: &str) {
         self.until(&format!("{words} is told no more"), |window| (!window.says(words)).then_some(()));
     }
 
     /// Waits until something that is called so stays where it is.
     #[track_caller]
-    pub fn place_of(&self, name: &str) -> Place {
+    pub(crate) fn place_of(&self, name: &str) -> Place {
         let mut last = None;
         self.until(&format!("{name} has a place"), |window| {
             let told = window.told().into_iter().find(|told| told.name == name)?;
@@ -220,19 +220,19 @@ impl Window<'_> {
 
     /// Clicks on what is called so.
     #[track_caller]
-    pub fn press(&self, name: &str) {
+    pub(crate) fn press(&self, name: &str) {
         self.click(self.place_of(name).middle());
     }
 
     /// What stands in the field that is called so.
-    pub fn text_in(&self, name: &str) -> Option<String> {
+    pub(crate) fn text_in(&self, name: &str) -> Option<String> {
         let told = self.told().into_iter().find(|told| told.name == name)?;
         self.reader().text(&told)
     }
 
     /// Gives a command by its name, through the list of all commands.
     #[track_caller]
-    pub fn give(&self, command: &str) {
+    pub(crate) fn give(&self, command: &str) {
         self.key("ctrl+shift+p");
         // The second of the list: nothing else is called so while no menu is open.
         self.until_said("Open by path...");
@@ -242,7 +242,7 @@ impl Window<'_> {
     }
 
     /// The names of tracks beside the canvas, from the top to the bottom.
-    pub fn tracks(&self) -> Vec<String> {
+    pub(crate) fn tracks(&self) -> Vec<String> {
         let folded = |told: &Told| told.name.ends_with("folded");
         let named = self.told().into_iter().filter(folded).map(|told| (self.reader().place(&told), told.name));
         let mut named: Vec<_> = named.filter_map(|(place, name)| Some((place?.top, name))).collect();
@@ -252,7 +252,7 @@ impl Window<'_> {
 }
 
 /// A timeline, told as a screen reader has it: the first moment in view and the end of it, in seconds.
-pub fn view_s(window: &Window<'_>) -> (f64, f64) {
+pub(crate) fn view_s(window: &Window<'_>) -> (f64, f64) {
     let told = window.until_said("Timeline of ");
     let words: Vec<&str> = told.split(&[' ', ','][..]).collect();
     let before = |unit: &str| words.iter().position(|word| *word == unit).map(|at| at - 2);

@@ -161,7 +161,7 @@ impl App {
     }
 
     /// Shows a capture that was loaded from `sources`, to its end or, while it `grows`, so far.
-    pub fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
+    pub(crate) fn show_capture(&mut self, snapshot: Snapshot, sources: Sources, grows: bool) {
         self.show_capture_in(self.shown_tab, snapshot, sources, grows);
     }
 }

@@ -22,7 +22,7 @@ impl App {
 
     /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text may
     /// be long and its files far away: it is read in the background.
-    pub fn paste(&mut self, text: String) {
+    pub(crate) fn paste(&mut self, text: String) {
         tasks::read_pasted(text, &self.wake);
     }
 
@@ -58,7 +58,7 @@ pub struct Pasted {
 impl Pasted {
     /// Reads a text, and looks up what its paths lead to.
     #[must_use]
-    pub fn read(text: &str) -> Self {
+    pub(crate) fn read(text: &str) -> Self {
         let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
         let (mut there, mut missing) = (Vec::new(), Vec::new());
         for path in lines.clone().filter_map(path_of) {
@@ -73,17 +73,17 @@ impl Pasted {
 
 /// Paths that are to be opened together: files, or what may be one, and folders.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Chosen {
+pub(crate) struct Chosen {
     /// Paths that may be files.
-    pub files: Vec<PathBuf>,
+    pub(crate) files: Vec<PathBuf>,
     /// Folders, which are left out where there are files.
-    pub folders: Vec<PathBuf>,
+    pub(crate) folders: Vec<PathBuf>,
 }
 
 impl Chosen {
     /// Looks up which of the paths are folders.
     #[must_use]
-    pub fn new(paths: Vec<PathBuf>) -> Self {
+    pub(crate) fn new(paths: Vec<PathBuf>) -> Self {
         let (folders, files) = paths.into_iter().partition(|path| path.is_dir());
         Self { files, folders }
     }

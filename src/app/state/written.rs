@@ -80,12 +80,12 @@ impl App {
     }
 
     /// Where the frame that comes is to be written as a picture, if that was asked for; it is asked for once.
-    pub fn take_window_picture(&mut self) -> Option<PathBuf> {
+    pub(crate) fn take_window_picture(&mut self) -> Option<PathBuf> {
         self.window_picture.take()
     }
 
     /// Takes the picture of the window that was asked for.
-    pub fn write_window_picture(&mut self, path: PathBuf, drawn: Result<Pixels, GpuError>) {
+    pub(crate) fn write_window_picture(&mut self, path: PathBuf, drawn: Result<Pixels, GpuError>) {
         let sources = self.shown_sources();
         let tab = self.tab_mut();
         tab.note.clear();

@@ -12,7 +12,7 @@ use super::FileKind;
 ///
 /// # Errors
 /// What the system says.
-pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)
 }
 
@@ -20,7 +20,7 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
 ///
 /// # Errors
 /// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
-pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
 }
 
@@ -28,7 +28,7 @@ pub fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<
 ///
 /// # Errors
 /// What the system says, such as that the disk is full.
-pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
@@ -36,13 +36,13 @@ pub fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
 ///
 /// # Errors
 /// What the system says, such as that there is none.
-pub fn standard_output() -> io::Result<File> {
+pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
 
 /// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
 #[must_use]
-pub fn stamps(metadata: &Metadata) -> Vec<u64> {
+pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     let numbers = [metadata.dev(), metadata.ino(), metadata.len()];
     let times = [metadata.mtime(), metadata.mtime_nsec(), metadata.ctime(), metadata.ctime_nsec()];
     numbers.into_iter().chain(times.map(i64::cast_unsigned)).collect()
@@ -62,33 +62,33 @@ pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
 
 /// A path by which an open file can be opened again even where it has no name; `None` on systems without.
 #[must_use]
-pub fn path_of_open(file: &File) -> Option<PathBuf> {
+pub(crate) fn path_of_open(file: &File) -> Option<PathBuf> {
     let path = PathBuf::from(format!("/proc/self/fd/{}", file.as_raw_fd()));
     path.exists().then_some(path)
 }
 
 /// Bytes that this user may still write to the disk that a folder is on, where the system tells.
 #[must_use]
-pub fn free_bytes(folder: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(folder: &Path) -> Option<u64> {
     let disk = rustix::fs::statvfs(folder).ok()?;
     disk.f_bavail.checked_mul(disk.f_frsize)
 }
 
 /// Whether both names are of one file that is there. Opens neither: to open a pipe waits for its other end.
 #[must_use]
-pub fn is_same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     let numbers = |path| fs::metadata(path).map(|metadata| (metadata.dev(), metadata.ino())).ok();
     numbers(a).is_some_and(|numbers_of_a| numbers(b) == Some(numbers_of_a))
 }
 
 /// Has a new file be for this user alone.
-pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
 /// Gives a new file the owner, group and rights of the one that it replaces, as far as this user may. Where the group cannot
 /// be kept, what it was allowed is left to nobody who was not.
-pub fn inherit_rights(file: &File, replaced: &Metadata) {
+pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     let (uid, gid) = (replaced.uid(), replaced.gid());
     let has_owner = |file: &File| file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (uid, gid));
     let has_group = |file: &File| file.metadata().is_ok_and(|own| own.gid() == gid);
@@ -107,7 +107,7 @@ pub fn inherit_rights(file: &File, replaced: &Metadata) {
 ///
 /// # Errors
 /// If it cannot be made, is a link or no folder, belongs to another user, or others can write to it.
-pub fn make_private_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -132,7 +132,7 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
 
 /// The number of this user.
 #[must_use]
-pub fn user() -> u32 {
+pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
@@ -140,6 +140,6 @@ pub fn user() -> u32 {
 ///
 /// # Errors
 /// What the system says.
-pub fn sync_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -13,7 +13,7 @@ use super::FileKind;
 ///
 /// # Errors
 /// What the system says.
-pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.seek_read(buffer, offset)
 }
 
@@ -21,7 +21,7 @@ pub fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize>
 ///
 /// # Errors
 /// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
-pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buffer.is_empty() {
         match file.seek_read(buffer, offset) {
             Ok(0) => return Err(io::ErrorKind::UnexpectedEof.into()),
@@ -40,7 +40,7 @@ pub fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io:
 ///
 /// # Errors
 /// What the system says, such as that the disk is full.
-pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
+pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.seek_write(bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
@@ -59,13 +59,13 @@ pub fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Resul
 ///
 /// # Errors
 /// What the system says, such as that there is none.
-pub fn standard_output() -> io::Result<File> {
+pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
 
 /// Numbers of a file of which one at least changes whenever the file does, and all stay while it stays.
 #[must_use]
-pub fn stamps(metadata: &Metadata) -> Vec<u64> {
+pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     vec![metadata.file_size(), metadata.creation_time(), metadata.last_write_time()]
 }
 
@@ -76,35 +76,35 @@ pub(super) fn special_kind(_: &Metadata) -> FileKind {
 
 /// A path by which an open file can be opened again even where it has no name: there is none.
 #[must_use]
-pub fn path_of_open(_: &File) -> Option<PathBuf> {
+pub(crate) fn path_of_open(_: &File) -> Option<PathBuf> {
     None
 }
 
 /// Bytes that may still be written to the disk that a folder is on: not told.
 #[must_use]
-pub fn free_bytes(_: &Path) -> Option<u64> {
+pub(crate) fn free_bytes(_: &Path) -> Option<u64> {
     None
 }
 
 /// Whether both names are of one file that is there.
 #[must_use]
-pub fn is_same_file(a: &Path, b: &Path) -> bool {
+pub(crate) fn is_same_file(a: &Path, b: &Path) -> bool {
     same_file::is_same_file(a, b).unwrap_or(false)
 }
 
 /// Has a new file be for this user alone, as its folder is.
-pub fn private(options: &mut OpenOptions) -> &mut OpenOptions {
+pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options
 }
 
 /// Gives a new file the rights of the one that it replaces: those come with the folder here.
-pub fn inherit_rights(_: &File, _: &Metadata) {}
+pub(crate) fn inherit_rights(_: &File, _: &Metadata) {}
 
 /// Makes a folder, unless it is there; its parent has to be.
 ///
 /// # Errors
 /// If it cannot be made, or is a link or no folder.
-pub fn make_private_folder(path: &Path) -> io::Result<()> {
+pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
@@ -120,12 +120,12 @@ pub fn make_private_folder(path: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Never.
-pub fn sync_folder(_: &Path) -> io::Result<()> {
+pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }
 
 /// The number of this user: each has temporary files of its own there.
 #[must_use]
-pub fn user() -> u32 {
+pub(crate) fn user() -> u32 {
     0
 }

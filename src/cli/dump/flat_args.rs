@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 const ROOT: &str = "args";
 
 /// The pairs of one JSON object, in its order; text that is no object gives one pair with the text itself.
-pub fn flat_args(args_json: &str) -> Vec<(String, Value)> {
+pub(super) fn flat_args(args_json: &str) -> Vec<(String, Value)> {
     let mut pairs = Vec::new();
     if args_json.is_empty() {
         return pairs;

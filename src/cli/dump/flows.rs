@@ -9,7 +9,7 @@ use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
 /// The flows under way.
 #[derive(Debug, Default)]
-pub struct Flows {
+pub(super) struct Flows {
     /// By flow: the span that it was in last.
     within: FxHashMap<u64, u64>,
     /// By track: flows that arrive at its next span.
@@ -23,11 +23,11 @@ struct Arrival {
 }
 
 /// Both ends of a connection, as numbers of spans.
-pub type Connection = (u64, u64);
+pub(super) type Connection = (u64, u64);
 
 impl Flows {
     /// Takes a span that starts, and appends what arrives at it.
-    pub fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
+    pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
         let Some(arrivals) = self.arriving.get_mut(&track) else { return };
         // Spans of the arrival's own time were there when it was noted.
         arrivals.retain(|arrival| {
@@ -40,7 +40,7 @@ impl Flows {
     }
 
     /// Takes a point of `flow`, once all spans that start at its time are in `latest`, and appends what it connects.
-    pub fn point(
+    pub(super) fn point(
         &mut self,
         at: (TrackIdx, i64),
         flow: u64,

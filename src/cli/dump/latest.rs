@@ -9,16 +9,16 @@ use crate::model::TrackIdx;
 
 /// A span that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Begun {
+pub(super) struct Begun {
     /// The number it has in the dump.
-    pub id: u64,
-    pub start_ns: i64,
-    pub end_ns: i64,
+    pub(crate) id: u64,
+    pub(crate) start_ns: i64,
+    pub(crate) end_ns: i64,
 }
 
 /// The latest span of each depth of each track, and the latest instant.
 #[derive(Debug, Default)]
-pub struct Latest {
+pub(super) struct Latest {
     tracks: FxHashMap<TrackIdx, LatestOfTrack>,
     instants: FxHashMap<TrackIdx, (u64, i64)>,
 }
@@ -38,7 +38,7 @@ struct LatestOfTrack {
 
 impl Latest {
     /// Notes a span; it takes the place of the one before it in its lane.
-    pub fn put(&mut self, track: TrackIdx, depth: u16, span: Begun) {
+    pub(super) fn put(&mut self, track: TrackIdx, depth: u16, span: Begun) {
         let latest = self.tracks.entry(track).or_default();
         let place = usize::from(depth);
         if latest.spans.len() <= place {
@@ -58,34 +58,34 @@ impl Latest {
     }
 
     /// Notes an instant by the number that it has in the dump.
-    pub fn put_instant(&mut self, track: TrackIdx, id: u64, ts_ns: i64) {
+    pub(super) fn put_instant(&mut self, track: TrackIdx, id: u64, ts_ns: i64) {
         self.instants.insert(track, (id, ts_ns));
     }
 
     /// The last instant at `ts_ns`.
-    pub fn instant(&self, track: TrackIdx, ts_ns: i64) -> Option<u64> {
+    pub(super) fn instant(&self, track: TrackIdx, ts_ns: i64) -> Option<u64> {
         self.instants.get(&track).filter(|(_, at_ns)| *at_ns == ts_ns).map(|(id, _)| *id)
     }
 
     /// The span that began last, the innermost of several.
-    pub fn last(&self, track: TrackIdx) -> Option<Begun> {
+    pub(super) fn last(&self, track: TrackIdx) -> Option<Begun> {
         self.tracks.get(&track)?.last.map(|(_, span)| span)
     }
 
     /// The latest span at a depth.
-    pub fn at(&self, track: TrackIdx, depth: u16) -> Option<Begun> {
+    pub(super) fn at(&self, track: TrackIdx, depth: u16) -> Option<Begun> {
         self.tracks.get(&track)?.spans.get(usize::from(depth)).copied().flatten()
     }
 
     /// The innermost span that runs at `ts_ns`, or starts there.
-    pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<Begun> {
+    pub(super) fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<Begun> {
         let latest = self.tracks.get(&track)?;
         let depth = latest.moments.deepest(usize::MAX, ts_ns)?;
         latest.spans[depth]
     }
 
     /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
-    pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
+    pub(super) fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
         let latest = self.tracks.get(&track)?;
         // A span that has ended contains nothing.
         let parent = latest.ends.deepest(depth.into(), end_ns.max(start_ns.checked_add(1)?))?;
@@ -93,7 +93,7 @@ impl Latest {
     }
 
     /// The outermost span from `depth` on that starts at `start_ns`.
-    pub fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
+    pub(super) fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
         let latest = self.tracks.get(&track)?;
         let (_, last) = latest.last.filter(|(_, last)| last.start_ns == start_ns)?;
         let outermost = latest.starting.range(u16::try_from(depth).ok()?..).next().copied()?;

@@ -27,7 +27,7 @@ use crate::store::flow::FlowPoint;
 use crate::store::{DetailRef, LaneKind};
 
 /// Prints everything that is known of a capture.
-pub fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
+pub(super) fn print(sources: &Sources, how: &Load) -> Result<(), CliError> {
     starting_over(sources, how, |how| print_once(sources, how))
 }
 

@@ -39,7 +39,7 @@ const DETAIL: &[Column] =
     &[Column("thread_ts", Int64, true), Column("thread_dur", Int64, true), Column("args", Text, true)];
 
 /// The columns of a table.
-pub fn columns(table: Table) -> Vec<Column> {
+pub(super) fn columns(table: Table) -> Vec<Column> {
     match table {
         Table::Spans => [SPAN, WHEN, SPAN_SIZE, WHAT, DETAIL].concat(),
         Table::Instants => [WHEN, AROUND, WHAT, DETAIL].concat(),
@@ -50,7 +50,7 @@ pub fn columns(table: Table) -> Vec<Column> {
 }
 
 /// Makes rows of events that come in order of time, and knows which span each belongs to.
-pub struct EventCells<'a> {
+pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
     /// The text and category of names, made once, so that a row costs a reference.
     names: Recent<NameIdx, (ByteArray, Cell)>,
@@ -102,7 +102,7 @@ const NONE_BEGUN: Begun = Begun { id: -1, end_ns: i64::MIN };
 
 impl<'a> EventCells<'a> {
     /// Starts before the first event.
-    pub fn new(snapshot: &'a Snapshot) -> Self {
+    pub(super) fn new(snapshot: &'a Snapshot) -> Self {
         Self {
             snapshot,
             names: Recent(FxHashMap::default()),
@@ -113,7 +113,7 @@ impl<'a> EventCells<'a> {
     }
 
     /// Appends the cells of an event to `row`.
-    pub fn row(&mut self, table: Table, event: &Event, blob: &[u8], row: &mut Vec<Cell>) {
+    pub(super) fn row(&mut self, table: Table, event: &Event, blob: &[u8], row: &mut Vec<Cell>) {
         match table {
             Table::Spans => {
                 let (id, parent) = self.begin(event);
@@ -216,7 +216,7 @@ impl TrackCells {
 }
 
 /// The number that an id is, if it is one.
-pub fn number(id: &Id) -> Cell {
+pub(super) fn number(id: &Id) -> Cell {
     match id {
         Id::Number(number) => Cell::Int(*number),
         Id::None | Id::Text(_) => Cell::Null,

@@ -20,7 +20,7 @@ const GROUP_TEXT_BYTES: usize = 64 << 20;
 
 /// What a column holds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Kind {
+pub(super) enum Kind {
     /// Integers of 64 bits, each near the one before: kept as differences.
     Rising,
     /// Integers of 64 bits.
@@ -37,11 +37,11 @@ pub enum Kind {
 
 /// A column: its name, what it holds, and whether it may hold nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Column(pub &'static str, pub Kind, pub bool);
+pub(super) struct Column(pub &'static str, pub Kind, pub bool);
 
 /// One value of a row.
 #[derive(Debug, Clone)]
-pub enum Cell {
+pub(super) enum Cell {
     /// Nothing, in a column that may hold it.
     Null,
     /// For [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
@@ -56,18 +56,18 @@ pub enum Cell {
 
 impl Cell {
     /// A number, or nothing.
-    pub fn int_or_null(number: Option<i64>) -> Self {
+    pub(super) fn int_or_null(number: Option<i64>) -> Self {
         number.map_or(Self::Null, Self::Int)
     }
 
     /// A text, or nothing if it is empty.
-    pub fn text_or_null(text: &str) -> Self {
+    pub(super) fn text_or_null(text: &str) -> Self {
         if text.is_empty() { Self::Null } else { Self::Text(text.into()) }
     }
 }
 
 /// A file that is being written.
-pub struct TableFile {
+pub(super) struct TableFile {
     writer: SerializedFileWriter<BufWriter<File>>,
     columns: Vec<ColumnBuffer>,
     rows: usize,
@@ -95,7 +95,7 @@ impl TableFile {
     ///
     /// # Errors
     /// What the system says.
-    pub fn create(file: File, columns: &[Column], sorted_by: Option<&str>) -> io::Result<Self> {
+    pub(super) fn create(file: File, columns: &[Column], sorted_by: Option<&str>) -> io::Result<Self> {
         let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_, _>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
         let mut properties = WriterProperties::builder()
@@ -116,7 +116,7 @@ impl TableFile {
     ///
     /// # Errors
     /// What the system says.
-    pub fn push(&mut self, cells: &mut Vec<Cell>) -> io::Result<()> {
+    pub(super) fn push(&mut self, cells: &mut Vec<Cell>) -> io::Result<()> {
         if cells.len() != self.columns.len() {
             return Err(io::Error::other(format!("{} cells for {} columns", cells.len(), self.columns.len())));
         }
@@ -137,7 +137,7 @@ impl TableFile {
     ///
     /// # Errors
     /// What the system says.
-    pub fn finish(mut self) -> io::Result<u64> {
+    pub(super) fn finish(mut self) -> io::Result<u64> {
         self.write_group()?;
         let file = self.writer.into_inner().map_err(io_error)?.into_inner()?;
         file.sync_all()?;

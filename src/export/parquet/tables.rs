@@ -42,7 +42,7 @@ const LOSSES: &[Column] = &[
 ];
 
 /// Writes the tracks of a capture, those without rows too, and returns the length of the file.
-pub fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+pub(super) fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("tracks.parquet")?, TRACKS, Some("track_id"))?;
     let tables = snapshot.tracks();
     for (id, track) in (0i64..).zip(&tables.tracks) {
@@ -78,7 +78,7 @@ pub fn write_tracks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Resul
 }
 
 /// Writes the call stacks of a capture, and returns the length of the file.
-pub fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+pub(super) fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("stacks.parquet")?, STACKS, Some("stack_id"))?;
     let stacks = snapshot.stacks();
     // The stack without a frame is the row that is not there.
@@ -97,7 +97,7 @@ pub fn write_stacks(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Resul
 }
 
 /// Writes what was lost when the capture was read, and returns the length of the file.
-pub fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
+pub(super) fn write_losses(snapshot: &Snapshot, folder: &mut OutputFolder) -> io::Result<u64> {
     let mut table = TableFile::create(folder.file("losses.parquet")?, LOSSES, None)?;
     for lost in snapshot.losses().iter() {
         let count = i64::try_from(lost.count).unwrap_or(i64::MAX);

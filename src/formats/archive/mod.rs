@@ -6,7 +6,7 @@
 //! length that an archive claims makes them larger in memory.
 
 mod members;
-pub mod read;
+pub(crate) mod read;
 mod tar;
 mod zip;
 

@@ -15,25 +15,25 @@ use crate::model::{Loss, Losses, Place};
 
 /// Whether a capture begins as zip archives do.
 #[must_use]
-pub fn looks_like_zip(head: &[u8]) -> bool {
+pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04")
 }
 
 /// Whether a capture begins as tar archives do.
 #[must_use]
-pub fn looks_like_tar(head: &[u8]) -> bool {
+pub(crate) fn looks_like_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
 }
 
 /// Makes a reader of a zip archive.
 #[must_use]
-pub fn open_zip(source: Source) -> Reader {
+pub(crate) fn open_zip(source: Source) -> Reader {
     Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Zip }))
 }
 
 /// Makes a reader of a tar archive.
 #[must_use]
-pub fn open_tar(source: Source) -> Reader {
+pub(crate) fn open_tar(source: Source) -> Reader {
     Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Tar }))
 }
 

@@ -10,7 +10,7 @@ mod events;
 mod frames;
 mod phases;
 mod profiles;
-pub mod read;
+pub(crate) mod read;
 mod records;
 mod samples;
 mod scan;
@@ -19,7 +19,7 @@ mod split;
 mod tables;
 mod text;
 mod wire;
-pub mod write;
+pub(crate) mod write;
 
 #[cfg(test)]
 mod tests;

@@ -26,7 +26,7 @@ const READ_AHEAD_SHARE: u64 = 8;
 
 /// Makes a reader of Chrome JSON.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     let piece_bytes = source.block_bytes(PIECE_BYTES);
     Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
 }

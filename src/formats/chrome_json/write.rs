@@ -27,7 +27,7 @@ use crate::model::{
 
 /// Writes a capture.
 #[derive(Debug)]
-pub struct ChromeJsonWriter<'a, W> {
+pub(crate) struct ChromeJsonWriter<'a, W> {
     out: W,
     names: &'a Names,
     tracks: &'a TrackTables,
@@ -46,7 +46,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
+    pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
         out.write_all(b"\"traceEvents\":[")?;
@@ -69,7 +69,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+    pub(crate) fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let tracks = self.tracks;
         let track = tracks.tracks.get(event.track.index());
         let kind = track.map_or(TrackKind::Global, |track| track.key.kind);
@@ -116,7 +116,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok(self.out)

@@ -4,7 +4,7 @@
 //! `wire` is the JSON of both, `thread` brings both to one shape, `read` makes samples, markers and counters of it. Times
 //! count from the start of the first process.
 
-pub mod read;
+pub(crate) mod read;
 mod thread;
 mod wire;
 

@@ -22,7 +22,7 @@ const PROCESSES_DEEP_MAX: u32 = 16;
 
 /// Whether this is JSON whose first key is that of a profile.
 #[must_use]
-pub fn looks_like_firefox(head: &[u8]) -> bool {
+pub(crate) fn looks_like_firefox(head: &[u8]) -> bool {
     let has = |key| crate::formats::detect::has_key(head, key);
     let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
@@ -33,7 +33,7 @@ pub fn looks_like_firefox(head: &[u8]) -> bool {
 
 /// Makes a reader of a profile.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Firefox { source: Some(source) }))
 }
 

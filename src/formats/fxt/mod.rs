@@ -7,7 +7,7 @@
 
 mod events;
 mod names;
-pub mod read;
+pub(crate) mod read;
 mod wire;
 
 #[cfg(test)]

@@ -22,13 +22,13 @@ const LARGE_WORDS_MAX: u64 = 1 << 27;
 
 /// Whether a capture begins with the magic record.
 #[must_use]
-pub fn looks_like_fxt(head: &[u8]) -> bool {
+pub(crate) fn looks_like_fxt(head: &[u8]) -> bool {
     head.starts_with(&MAGIC.to_le_bytes())
 }
 
 /// Makes a reader of a capture.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Fxt { source: Some(source) }))
 }
 

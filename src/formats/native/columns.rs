@@ -24,7 +24,7 @@ use super::planes::{PLANES, PlaneLayout};
 use crate::model::{Chunk, Details, Event};
 
 /// The most bytes that a chunk may take in memory, so that no capture can make its reader run out of it.
-pub const DECODED_BYTES_MAX: u64 = 64 << 20;
+pub(crate) const DECODED_BYTES_MAX: u64 = 64 << 20;
 
 const LENGTH_PLANES: usize = 4;
 
@@ -60,7 +60,6 @@ const _: () = assert!(cfg!(target_endian = "little"), "captures are little-endia
 
 /// Why bytes are not a payload, or a chunk cannot become one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ColumnsError {
     /// Fewer bytes than the prefix takes.
     #[error("a payload of {have} bytes, which has at least {need}")]
@@ -213,7 +212,7 @@ fn plane_slices(planes: &[u8], plane_bytes: usize) -> impl Iterator<Item = &[u8]
 
 /// Bytes in memory of a chunk with these counts.
 #[must_use]
-pub fn decoded_bytes(events: usize, details: usize, detail_bytes: usize) -> u64 {
+pub(crate) fn decoded_bytes(events: usize, details: usize, detail_bytes: usize) -> u64 {
     let bytes = events as u128 * size_of::<Event>() as u128 + details as u128 * 4 + detail_bytes as u128;
     u64::try_from(bytes).unwrap_or(u64::MAX)
 }

@@ -1,15 +1,15 @@
 //! Longspan's own captures: chunks of events as compressed columns, whose headers say enough to fetch and merge them in
 //! any order, and which a crash of the writer costs only the chunk being written.
 
-pub mod columns;
+pub(crate) mod columns;
 mod file;
 mod planes;
-pub mod read;
+pub(crate) mod read;
 mod recover;
-pub mod stacks;
-pub mod tables;
-pub mod wire;
-pub mod write;
+pub(crate) mod stacks;
+pub(crate) mod tables;
+pub(crate) mod wire;
+pub(crate) mod write;
 
 #[cfg(test)]
 mod tests;

@@ -22,7 +22,7 @@ pub struct StacksPatch {
 }
 
 /// The patches that bring a reader from the first `written` rows of `stacks`, with row 0, to all of them.
-pub fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<Item = StacksPatch> + '_ {
+pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<Item = StacksPatch> + '_ {
     let first_new = written.max(1);
     let new = stacks.rows().get(first_new - 1..).unwrap_or(&[]);
     new.chunks(PATCH_ROWS).zip(0usize..).map(move |(rows, patch)| {
@@ -57,7 +57,7 @@ impl StacksPatch {
 
 /// The stacks with names that exist: a chunk of names may be lost.
 #[must_use]
-pub fn with_known_names(stacks: Stacks, names: usize) -> Stacks {
+pub(crate) fn with_known_names(stacks: Stacks, names: usize) -> Stacks {
     let is_known = |row: &StackRow| row.name.index() < names;
     if stacks.rows().iter().all(is_known) {
         return stacks;

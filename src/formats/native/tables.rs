@@ -20,20 +20,20 @@ const PATCH_TEXT_BYTES: usize = 8 << 20;
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TablesPatch {
     /// The row of the first of `names`.
-    pub first_name: u32,
+    pub(crate) first_name: u32,
     /// New names.
-    pub names: Vec<NameRow<Box<str>>>,
+    pub(crate) names: Vec<NameRow<Box<str>>>,
     /// New and changed processes with their rows.
-    pub processes: Vec<(ProcessIdx, Process)>,
+    pub(crate) processes: Vec<(ProcessIdx, Process)>,
     /// New and changed tracks with their rows.
-    pub tracks: Vec<(TrackIdx, Track)>,
+    pub(crate) tracks: Vec<(TrackIdx, Track)>,
     /// Losses since the patch before.
-    pub losses: Losses,
+    pub(crate) losses: Losses,
 }
 
 /// Remembers what was written of the tables.
 #[derive(Debug, Default)]
-pub struct TablesWritten {
+pub(crate) struct TablesWritten {
     names: usize,
     tracks: TrackTables,
 }
@@ -41,12 +41,12 @@ pub struct TablesWritten {
 impl TablesWritten {
     /// What was told of UTC.
     #[must_use]
-    pub fn utc_offset_ns(&self) -> Option<i64> {
+    pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks.utc_offset_ns
     }
 
     /// The patches that bring a reader from what was written before to these tables. Counts them as written.
-    pub fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
+    pub(crate) fn advance(&mut self, names: &Names, tracks: &TrackTables) -> Vec<TablesPatch> {
         let mut patches = vec![TablesPatch::default()];
         let mut text_bytes = 0;
         // Row 0 is the empty name, which every table has.
@@ -92,7 +92,6 @@ fn open_patch<'a>(patches: &'a mut Vec<TablesPatch>, text_bytes: &mut usize, row
 
 /// Why a patch cannot be taken.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum PatchError {
     /// It begins too far behind the rows that are there.
     #[error("a patch of {table} that begins at row {first} where {have} are known")]
@@ -106,11 +105,11 @@ pub enum PatchError {
 #[derive(Debug, Default)]
 pub struct TablesRead {
     /// The names so far.
-    pub names: Names,
+    pub(crate) names: Names,
     /// The processes and tracks so far.
-    pub tracks: TrackTables,
+    pub(crate) tracks: TrackTables,
     /// The losses so far.
-    pub losses: Losses,
+    pub(crate) losses: Losses,
 }
 
 impl TablesRead {

@@ -23,30 +23,30 @@ use xxhash_rust::xxh3::xxh3_64;
 
 /// What a native capture begins with. The first byte is no text, so no text format is taken for one; the line ends
 /// break when a transfer translates them.
-pub const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
+pub(crate) const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
 /// The version of the layout in this file. A reader refuses any other.
-pub const VERSION: u32 = 2;
+pub(crate) const VERSION: u32 = 2;
 /// What a chunk begins with: the word `CHNK`.
-pub const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
+pub(crate) const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
 /// What a whole file ends with.
-pub const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
+pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
 /// Headers stand at multiples of this, so that the search for one need not look at every byte.
-pub const ALIGNMENT: u64 = 8;
+pub(crate) const ALIGNMENT: u64 = 8;
 /// A watermark that promises nothing.
-pub const NO_WATERMARK: i64 = i64::MIN;
+pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 
 /// What a file begins with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct FileHeader {
     /// [`MAGIC`].
-    pub magic: [u8; 8],
+    pub(crate) magic: [u8; 8],
     /// [`VERSION`].
-    pub version: u32,
+    pub(crate) version: u32,
     /// Bits: [`FileHeader::SORTED`].
-    pub flags: u32,
+    pub(crate) flags: u32,
     /// Of the bytes before it.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
 }
 
 /// What a chunk begins with.
@@ -54,35 +54,35 @@ pub struct FileHeader {
 #[repr(C)]
 pub struct ChunkHeader {
     /// [`CHUNK_MAGIC`].
-    pub magic: u32,
+    pub(crate) magic: u32,
     /// A [`ChunkKind`].
-    pub kind: u8,
+    pub(crate) kind: u8,
     /// Bits: [`ChunkHeader::SORTED`], [`ChunkHeader::PLACED`].
-    pub flags: u8,
+    pub(crate) flags: u8,
     /// Zero.
-    pub reserved: u16,
+    pub(crate) reserved: u16,
     /// The place of the chunk among all of the file, from 0: tells how many are missing.
     pub sequence: u32,
     /// How many events the payload holds.
-    pub event_count: u32,
+    pub(crate) event_count: u32,
     /// Bytes of the payload as stored.
     pub payload_bytes: u32,
     /// Bytes of the payload in memory.
-    pub memory_bytes: u32,
+    pub(crate) memory_bytes: u32,
     /// Events that the recorder lost between the chunk before and this one.
-    pub lost_before: u64,
+    pub(crate) lost_before: u64,
     /// The smallest time of the events.
-    pub start_min_ns: i64,
+    pub(crate) start_min_ns: i64,
     /// The largest time of the events.
-    pub start_max_ns: i64,
+    pub(crate) start_max_ns: i64,
     /// The largest end of the events.
-    pub end_max_ns: i64,
+    pub(crate) end_max_ns: i64,
     /// No later chunk holds an event before this; [`NO_WATERMARK`] where the writer cannot promise one.
-    pub watermark_ns: i64,
+    pub(crate) watermark_ns: i64,
     /// Of the payload as stored.
-    pub payload_checksum: u64,
+    pub(crate) payload_checksum: u64,
     /// Of the bytes before it.
-    pub header_checksum: u64,
+    pub(crate) header_checksum: u64,
 }
 
 /// One row of the directory: a chunk's header and where it stands.
@@ -98,13 +98,13 @@ pub struct DirectoryEntry {
 /// What a whole file ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub struct Trailer {
+pub(crate) struct Trailer {
     /// The byte at which the directory's header begins.
-    pub directory_offset: u64,
+    pub(crate) directory_offset: u64,
     /// Of the bytes before it.
-    pub checksum: u64,
+    pub(crate) checksum: u64,
     /// [`TRAILER_MAGIC`].
-    pub magic: [u8; 8],
+    pub(crate) magic: [u8; 8],
 }
 
 const _: () = assert!(size_of::<FileHeader>() == 24, "the table above says so, and no field is padded");
@@ -136,7 +136,7 @@ impl ChunkKind {
 
     /// The byte that stands for it.
     #[must_use]
-    pub fn byte(self) -> u8 {
+    pub(crate) fn byte(self) -> u8 {
         match self {
             Self::Events => 1,
             Self::Tables => 2,
@@ -152,11 +152,11 @@ impl FileHeader {
     /// The bytes that it takes.
     pub const BYTES: u64 = size_of::<Self>() as u64;
     /// A flag: all chunks are sorted and no chunk begins before the one before it ends.
-    pub const SORTED: u32 = 1;
+    pub(crate) const SORTED: u32 = 1;
 
     /// A whole header.
     #[must_use]
-    pub fn new(flags: u32) -> Self {
+    pub(crate) fn new(flags: u32) -> Self {
         let mut header = Self { magic: MAGIC, version: VERSION, flags, checksum: 0 };
         header.checksum = header.expected_checksum();
         header
@@ -164,7 +164,7 @@ impl FileHeader {
 
     /// Whether the checksum is right.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         self.checksum == self.expected_checksum()
     }
 
@@ -175,11 +175,11 @@ impl FileHeader {
 
 impl ChunkHeader {
     /// The bytes that it takes.
-    pub const BYTES: u64 = size_of::<Self>() as u64;
+    pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
     /// A flag: the events are in order of time.
-    pub const SORTED: u8 = 1;
+    pub(crate) const SORTED: u8 = 1;
     /// A flag: the depths of the spans are known.
-    pub const PLACED: u8 = 2;
+    pub(crate) const PLACED: u8 = 2;
 
     /// What the payload holds, if that is known.
     #[must_use]
@@ -211,24 +211,24 @@ impl ChunkHeader {
 
 impl Trailer {
     /// The bytes that it takes.
-    pub const BYTES: u64 = size_of::<Self>() as u64;
+    pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
 
     /// A whole trailer.
     #[must_use]
-    pub fn new(directory_offset: u64) -> Self {
+    pub(crate) fn new(directory_offset: u64) -> Self {
         let checksum = xxh3_64(&directory_offset.to_le_bytes());
         Self { directory_offset, checksum, magic: TRAILER_MAGIC }
     }
 
     /// Whether not a bit of it has changed.
     #[must_use]
-    pub fn is_whole(&self) -> bool {
+    pub(crate) fn is_whole(&self) -> bool {
         *self == Self::new(self.directory_offset)
     }
 }
 
 /// The checksum of a payload.
 #[must_use]
-pub fn checksum(payload: &[u8]) -> u64 {
+pub(crate) fn checksum(payload: &[u8]) -> u64 {
     xxh3_64(payload)
 }

@@ -13,7 +13,7 @@ use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTab
 
 /// Events in a chunk where the writer may choose: 2 MiB in memory, some 300 KiB in the file, which is small enough to
 /// fetch at a whim and large enough that neither the header nor the seek matters.
-pub const CHUNK_EVENTS: usize = 64 * 1024;
+pub(crate) const CHUNK_EVENTS: usize = 64 * 1024;
 
 /// Names and tracks compress well at any level, and the directory is small.
 const ZSTD_LEVEL: i32 = 1;
@@ -34,7 +34,7 @@ pub enum WriteError {
 
 /// A chunk ready to be written: made on any thread, so that compression need not wait for the disk.
 #[derive(Debug, Clone)]
-pub struct EncodedChunk {
+pub(crate) struct EncodedChunk {
     header: ChunkHeader,
     payload: Vec<u8>,
 }
@@ -44,7 +44,7 @@ impl EncodedChunk {
     ///
     /// # Errors
     /// [`ColumnsError::TooLarge`] for a chunk that no reader would take.
-    pub fn new(chunk: &Chunk) -> Result<Self, ColumnsError> {
+    pub(crate) fn new(chunk: &Chunk) -> Result<Self, ColumnsError> {
         let payload = columns::encode(chunk)?;
         let memory = columns::decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
         let mut header = chunk_header(ChunkKind::Events, &payload, memory)?;
@@ -67,23 +67,11 @@ impl EncodedChunk {
     }
 
     /// Says that the recorder lost events between the chunk before and this one.
+    #[cfg(test)]
     #[must_use]
-    pub fn with_lost_before(mut self, events: u64) -> Self {
+    pub(crate) fn with_lost_before(mut self, events: u64) -> Self {
         self.header.lost_before = events;
         self
-    }
-
-    /// Promises that no later chunk holds an event before `watermark_ns`.
-    #[must_use]
-    pub fn with_watermark(mut self, watermark_ns: i64) -> Self {
-        self.header.watermark_ns = watermark_ns;
-        self
-    }
-
-    /// Bytes that the chunk takes in a file.
-    #[must_use]
-    pub fn file_bytes(&self) -> u64 {
-        self.header.stride_bytes()
     }
 }
 
@@ -142,7 +130,7 @@ impl<W: Write> NativeWriter<W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
+    pub(crate) fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
         if chunk.header.event_count == 0 && chunk.header.lost_before == 0 {
             return Ok(());
         }
@@ -181,8 +169,9 @@ impl<W: Write> NativeWriter<W> {
     }
 
     /// Bytes written so far.
+    #[cfg(test)]
     #[must_use]
-    pub fn written_bytes(&self) -> u64 {
+    pub(crate) fn written_bytes(&self) -> u64 {
         self.offset
     }
 

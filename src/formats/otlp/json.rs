@@ -17,7 +17,7 @@ use crate::model::{Loss, Place};
 
 /// Whether this is JSON that begins with spans by resource.
 #[must_use]
-pub fn looks_like_otlp(head: &[u8]) -> bool {
+pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     key.starts_with(b"\"resourceSpans\"") || key.starts_with(b"\"resource_spans\"")
@@ -27,7 +27,7 @@ pub fn looks_like_otlp(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// What the system says.
-pub fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+pub(crate) fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     // The first line of a document that is laid out for people is not a whole request.

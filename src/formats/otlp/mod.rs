@@ -5,9 +5,9 @@
 //! with an arrow from its parent. `json` and `proto` read the two encodings, `attributes` writes what spans carry.
 
 mod attributes;
-pub mod json;
+pub(crate) mod json;
 mod layout;
-pub mod proto;
+pub(crate) mod proto;
 
 #[cfg(test)]
 mod tests;

@@ -24,7 +24,7 @@ const DEPTH_MAX: u32 = 100;
 /// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same byte,
 /// and with numbers where these have text.
 #[must_use]
-pub fn looks_like_otlp(head: &[u8]) -> bool {
+pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
     let inside = |bytes: &[u8]| -> Option<Vec<u8>> {
         let mut rest = bytes.strip_prefix(&[TAG])?;
         let len = usize::try_from(take_varint(&mut rest)?).ok()?;
@@ -38,7 +38,7 @@ pub fn looks_like_otlp(head: &[u8]) -> bool {
 
 /// Makes a reader of requests.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Protobuf { source: Some(source) }))
 }
 

@@ -13,7 +13,7 @@ mod events;
 mod fields;
 mod header;
 mod maps;
-pub mod read;
+pub(crate) mod read;
 mod rounds;
 mod wire;
 

@@ -20,7 +20,7 @@ const UNPACKED_BYTES_MAX: usize = 64 << 20;
 
 /// Whether a capture begins as those of perf do.
 #[must_use]
-pub fn looks_like_perf_data(head: &[u8]) -> bool {
+pub(crate) fn looks_like_perf_data(head: &[u8]) -> bool {
     begins(head)
 }
 
@@ -28,7 +28,7 @@ pub fn looks_like_perf_data(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ReadError::Malformed`] for captures of big-endian machines.
-pub fn open(source: Source) -> Result<Reader, ReadError> {
+pub(crate) fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
         let (path, expected) = (source.path().to_owned(), "a capture of a little-endian machine".to_owned());
         return Err(ReadError::Malformed {

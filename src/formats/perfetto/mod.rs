@@ -19,16 +19,16 @@ mod encode;
 mod ftrace;
 mod legacy;
 mod order;
-pub mod packets;
+pub(crate) mod packets;
 mod parse;
 mod profile;
-pub mod read;
+pub(crate) mod read;
 mod schema;
 mod sequence;
 mod track_event;
 mod tracks;
 pub(super) mod wire;
-pub mod write;
+pub(crate) mod write;
 
 #[cfg(test)]
 mod tests;

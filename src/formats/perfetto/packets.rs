@@ -255,7 +255,7 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
 
 /// Whether a capture begins with a packet rather than with a profile of pprof, which has the same first byte.
 #[must_use]
-pub fn looks_like_perfetto(head: &[u8]) -> bool {
+pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     if head.first() != Some(&PACKET_TAG) {
         return false;
     }

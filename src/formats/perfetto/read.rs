@@ -43,7 +43,7 @@ const BATCH_EVENTS: usize = 64 * 1024;
 
 /// Makes a reader of a Perfetto capture.
 #[must_use]
-pub fn open(source: Source) -> Reader {
+pub(crate) fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Perfetto { source: Some(source) }))
 }
 

@@ -35,19 +35,19 @@ const PROCESS_BIT: u64 = 1 << 62;
 
 /// A flow that belongs to an event, and whether it ends there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct FlowOf {
+pub(crate) struct FlowOf {
     /// Its id.
-    pub id: u64,
+    pub(crate) id: u64,
     /// Whether it ends there.
-    pub ends: bool,
+    pub(crate) ends: bool,
 }
 
 /// Where the spans of a track go that do not nest in each other: 0 for those of the track itself.
-pub type Overlap = u16;
+pub(crate) type Overlap = u16;
 
 /// Writes a capture.
 #[derive(Debug)]
-pub struct PerfettoWriter<'a, W> {
+pub(crate) struct PerfettoWriter<'a, W> {
     out: W,
     names: &'a Names,
     stacks: &'a Stacks,
@@ -79,7 +79,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn new(
+    pub(crate) fn new(
         out: W,
         names: &'a Names,
         stacks: &'a Stacks,
@@ -125,7 +125,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
+    pub(crate) fn begin(&mut self, span: &Event, overlap: Overlap, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         if overlap > 0 && self.overlaps.insert((span.track.0, overlap)) {
             self.describe_overlap(span, overlap)?;
         }
@@ -138,7 +138,13 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn end(&mut self, end: &Event, overlap: Overlap, thread_ns: Option<i64>, flows: &[FlowOf]) -> io::Result<()> {
+    pub(crate) fn end(
+        &mut self,
+        end: &Event,
+        overlap: Overlap,
+        thread_ns: Option<i64>,
+        flows: &[FlowOf],
+    ) -> io::Result<()> {
         let unnamed = Event { name: NameIdx::EMPTY, ..*end };
         let detail = Detail { thread_ts_ns: thread_ns, ..Detail::default() };
         self.event(&unnamed, uuid(end.track.0, overlap), SLICE_END, &detail, flows);
@@ -149,7 +155,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
+    pub(crate) fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         let detail = Detail::decode(blob);
         let uuid = self.uuid_of(instant);
         self.event(instant, uuid, INSTANT, &detail, flows);
@@ -160,7 +166,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn counter(&mut self, value: &Event) -> io::Result<()> {
+    pub(crate) fn counter(&mut self, value: &Event) -> io::Result<()> {
         push_number(&mut self.message, 9, COUNTER);
         push_number(&mut self.message, 11, uuid(value.track.0, 0));
         push_fixed64(&mut self.message, 44, value.value);
@@ -171,7 +177,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn flow(&mut self, point: &Event) -> io::Result<()> {
+    pub(crate) fn flow(&mut self, point: &Event) -> io::Result<()> {
         let phase = match point.kind {
             EventKind::FlowStart => b's',
             EventKind::FlowStep => b't',
@@ -195,7 +201,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn sample(&mut self, sample: &Event) -> io::Result<()> {
+    pub(crate) fn sample(&mut self, sample: &Event) -> io::Result<()> {
         let stack = StackIdx::of_value(sample.value);
         self.intern_stack(stack);
         let (pid, tid) = self.ids_of(sample.track.index());
@@ -209,7 +215,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ///
     /// # Errors
     /// What the system says.
-    pub fn finish(mut self) -> io::Result<W> {
+    pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.flush()?;
         Ok(self.out)
     }

@@ -5,7 +5,7 @@
 //! each of one thread, with times as whole ticks; damage costs the rest of its buffer. `wire` takes events apart, `read`
 //! goes through the capture.
 
-pub mod read;
+pub(crate) mod read;
 mod wire;
 
 #[cfg(test)]

@@ -22,7 +22,7 @@ const EVENTS_TRUSTED: usize = 3;
 
 /// Whether a capture begins as Spall's do, of either kind.
 #[must_use]
-pub fn looks_like_spall(head: &[u8]) -> bool {
+pub(crate) fn looks_like_spall(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
 }
 
@@ -30,7 +30,7 @@ pub fn looks_like_spall(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ReadError::Malformed`] for captures of the automatic kind, other versions and impossible clocks.
-pub fn open(source: Source) -> Result<Reader, ReadError> {
+pub(crate) fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
     };

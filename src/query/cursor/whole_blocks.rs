@@ -14,23 +14,23 @@ use crate::store::{LaneKind, Span};
 
 /// A block of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub struct BlockPlace {
+pub(crate) struct BlockPlace {
     pub(super) extent: usize,
     pub(super) block: usize,
 }
 
 /// The longest of some rows, told by the directories of their blocks.
 #[derive(Debug, Clone, Copy)]
-pub struct LongestRow {
+pub(crate) struct LongestRow {
     /// The row, counted from the start of the lane.
-    pub row: u64,
+    pub(crate) row: u64,
     /// Its times and name; nothing else.
-    pub span: Span,
+    pub(crate) span: Span,
 }
 
 /// What is known of the longest span of a range of time without unpacking a block.
 #[derive(Debug, Clone, Copy)]
-pub enum Told {
+pub(crate) enum Told {
     /// All. At least two spans start in the range.
     Longest(LongestRow),
     /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known: the
@@ -69,7 +69,7 @@ impl LaneCursor<'_> {
     /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the right. Of
     /// a block at an edge the longest row is known: if it touches the range, it stands for the block; if not, its duration
     /// still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth of the cost.
-    pub fn told(&mut self, edge: &mut Option<BlockPlace>, from_ns: i64, to_ns: i64) -> Told {
+    pub(crate) fn told(&mut self, edge: &mut Option<BlockPlace>, from_ns: i64, to_ns: i64) -> Told {
         let left_place = *edge;
         *edge = self.block_before(to_ns);
         let told = edge.and_then(|right_place| self.told_between(left_place, right_place, from_ns, to_ns));
@@ -139,7 +139,7 @@ impl LaneCursor<'_> {
     }
 
     /// Completes what was told by unpacking the blocks at the edges that may hold a longer row.
-    pub fn longest_with_edges(&mut self, told: Told, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
+    pub(crate) fn longest_with_edges(&mut self, told: Told, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
         let (left, right, [mut first, whole, mut last]) = match told {
             Told::Longest(longest) => return Some(longest),
             Told::ButEdges { left, right, known } => (left, right, known),
@@ -183,7 +183,7 @@ impl LaneCursor<'_> {
     }
 
     /// The last block that begins before `ts_ns`; `None` if none does, or its extent is damaged.
-    pub fn block_before(&mut self, ts_ns: i64) -> Option<BlockPlace> {
+    pub(crate) fn block_before(&mut self, ts_ns: i64) -> Option<BlockPlace> {
         /// Blocks that are looked at one by one before they are searched: neighbouring buckets are this near.
         const NEAR_BLOCKS: usize = 4;
         let extents = self.lane.extents();

@@ -15,17 +15,17 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
 /// The parts of the map: one for each pixel or two of a screen.
-pub const PARTS: usize = 2048;
+pub(crate) const PARTS: usize = 2048;
 
 /// The parts of a capture's time, all of one length, in which a hit starts.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Ticks {
+pub(crate) struct Ticks {
     words: Vec<u64>,
 }
 
 impl Ticks {
     /// The parts in which a hit starts, in order; each is below [`PARTS`].
-    pub fn parts(&self) -> impl Iterator<Item = usize> + '_ {
+    pub(crate) fn parts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..PARTS).filter(|part| self.words[part / 64] >> (part % 64) & 1 != 0)
     }
 

@@ -3,8 +3,8 @@
 
 use std::ffi::OsString;
 
-use longspan::base::escape::is_control;
-use longspan::cli::problem_of;
+use longspan::facade::base::escape::is_control;
+use longspan::facade::cli::problem_of;
 
 /// More words than this say nothing new.
 const WORDS_MAX: usize = 40;
@@ -21,7 +21,7 @@ fn word(bytes: &[u8]) -> OsString {
 }
 
 /// Holds the command line to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let mut words = vec![OsString::from("longspan")];
     words.extend(bytes.split(|&byte| byte == b'\n').take(WORDS_MAX).map(word));
     let problem = problem_of(&words);

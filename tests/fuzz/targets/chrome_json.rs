@@ -1,7 +1,7 @@
 //! Chrome JSON: beside what any reader is held to, the spans and instants of valid JSON are those that a slow reader finds,
 //! which parses the whole text with `serde_json`, and takes nothing but plain records.
 
-use longspan::model::{EventFlags, EventKind, Id, TrackKind};
+use longspan::facade::model::{EventFlags, EventKind, Id, TrackKind};
 use serde::Deserialize;
 use serde::de::{MapAccess, Visitor};
 use serde_json::value::RawValue;
@@ -149,7 +149,7 @@ fn plain(event: &Seen) -> Option<Plain> {
 }
 
 /// Holds the reader to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let reading = check_reading("Chrome JSON", bytes);
     let Ok(mut expected) = slowly(bytes) else { return };
     let reading = reading.expect("valid JSON with a list of events is a capture");

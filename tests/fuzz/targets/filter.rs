@@ -1,7 +1,7 @@
 //! The filter language: any text is a filter or an error that says why; a text in quotes asks for itself, and a plain word
 //! for what has it somewhere.
 
-use longspan::query::filter::{Filter, Term, Test};
+use longspan::facade::query::filter::{Filter, Term, Test};
 
 /// Some names to ask, whatever is asked.
 const NAMES: [&str; 4] = ["", "read", "std::vector<int>::push_back", "\u{1d11e} É\u{301} \"quoted\" \\"];
@@ -15,7 +15,7 @@ fn holds(text: &str, name: &str) -> Option<bool> {
 }
 
 /// Holds the language to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Filter::parse(&text) {
         Ok(filter) => {

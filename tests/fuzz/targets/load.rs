@@ -3,10 +3,10 @@
 
 use std::path::Path;
 
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::export::{ExportFormat, ExportOptions, export};
-use longspan::query::Snapshot;
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::export::{ExportFormat, ExportOptions, export};
+use longspan::facade::query::Snapshot;
 
 use super::reading::file_of;
 use super::rows::{load, rows};
@@ -21,7 +21,7 @@ const TIGHT_BYTES: u64 = 256 << 10;
 const INPUT_BYTES_MAX: usize = 16 << 10;
 
 /// Holds the load to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     if bytes.len() > INPUT_BYTES_MAX {
         return;
     }

@@ -18,7 +18,7 @@ mod timeline;
 
 /// One part that takes bytes from outside.
 #[derive(Debug, Clone, Copy)]
-pub struct Target {
+pub(crate) struct Target {
     /// The name of its folder of inputs.
     pub name: &'static str,
     /// Panics if what is made of the bytes is wrong.
@@ -32,7 +32,7 @@ macro_rules! targets {
         readers { $($reader:ident: $format:literal;)* }
     ) => {
         /// All targets.
-        pub const TARGETS: &[Target] = &[
+        pub(crate) const TARGETS: &[Target] = &[
             $(Target { name: stringify!($part), check: $check },)*
             $(#[cfg(feature = "window")] Target { name: stringify!($kept), check: $check_kept },)*
             $(Target { name: stringify!($reader), check: |bytes| reading::check($format, bytes) },)*

@@ -2,18 +2,18 @@
 //! a chunk decodes or is refused, and one that decodes comes back from what it is encoded as. The checksums keep damage
 //! from the payloads, so these are also tried alone.
 
-use longspan::formats::native::columns;
-use longspan::formats::native::read;
-use longspan::formats::native::stacks::StacksPatch;
-use longspan::formats::native::tables::{TablesPatch, TablesRead};
-use longspan::formats::native::write::NativeWriter;
-use longspan::formats::{ChunkedCapture, ReadContext, Reader};
-use longspan::model::Stacks;
+use longspan::facade::formats::native::columns;
+use longspan::facade::formats::native::read;
+use longspan::facade::formats::native::stacks::StacksPatch;
+use longspan::facade::formats::native::tables::{TablesPatch, TablesRead};
+use longspan::facade::formats::native::write::NativeWriter;
+use longspan::facade::formats::{ChunkedCapture, ReadContext, Reader};
+use longspan::facade::model::Stacks;
 
 use super::reading::{self, check_reading, file_of};
 
 /// Holds the format to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     if let Some(expected) = check_reading("Longspan capture", bytes) {
         let file = file_of(bytes);
         let context = ReadContext::default();

@@ -3,8 +3,8 @@
 
 use std::io::{Read as _, Write as _};
 
-use longspan::formats::source::Source;
-use longspan::formats::{Grain, ReadContext};
+use longspan::facade::formats::source::Source;
+use longspan::facade::formats::{Grain, ReadContext};
 
 use super::reading::file_of;
 
@@ -51,7 +51,7 @@ fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
 }
 
 /// Holds the wrappers to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let usual = bytes_of(bytes, None);
     for block_bytes in [1, 61] {
         assert_alike(usual.as_ref(), bytes_of(bytes, Some(block_bytes)).as_ref());

@@ -3,10 +3,10 @@
 
 use std::fs;
 
-use longspan::app::preferences::{Folders, Preferences};
+use longspan::facade::app::preferences::{Folders, Preferences};
 
 /// Holds the file to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let root = tempfile::tempdir().expect("a folder for temporary files");
     let folders = Folders { config: root.path().to_owned(), state: root.path().join("state") };
     let path = root.path().join("preferences.json");

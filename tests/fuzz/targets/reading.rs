@@ -5,11 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use longspan::formats::detect::{self, FORMATS, Format};
-use longspan::formats::source::Source;
-use longspan::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
-use longspan::model::args::Detail;
-use longspan::model::{
+use longspan::facade::formats::detect::{self, FORMATS, Format};
+use longspan::facade::formats::source::Source;
+use longspan::facade::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
 };
 
@@ -21,7 +21,7 @@ const EVENTS_BESIDE: usize = 64;
 
 /// An event with everything that it points to.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Seen {
+pub(super) struct Seen {
     pub ts_ns: i64,
     pub kind: EventKind,
     pub name: String,
@@ -41,7 +41,7 @@ pub struct Seen {
 /// All that a reader hands on, in order of time and, at the same time, of the capture. An end that came with its begin is one
 /// like any other, before all else of its time.
 #[derive(Debug, Clone, PartialEq, Default)]
-pub struct Reading {
+pub(super) struct Reading {
     pub events: Vec<Seen>,
     pub metadata: Vec<Metadata>,
     pub losses: Losses,
@@ -118,7 +118,7 @@ impl BatchSink for Taker {
 }
 
 /// Everything that a reader reads, however it does.
-pub fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
+pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = match reader {
         Reader::Stream(mut stream) => {
             let mut taker = Taker::default();
@@ -151,7 +151,7 @@ fn format(name: &str) -> &'static Format {
 }
 
 /// A file of these bytes.
-pub fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
+pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("written");
     file
@@ -175,10 +175,10 @@ fn unpacked_bytes(path: &Path) -> usize {
 }
 
 /// Holds a reader to what this file says. Returns what was read, if anything could be.
-pub fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
+pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
     let format = format(format_name);
     let file = file_of(bytes);
-    let _known = detect::format_of(&bytes[..bytes.len().min(longspan::formats::source::HEAD_BYTES)]);
+    let _known = detect::format_of(&bytes[..bytes.len().min(longspan::facade::formats::source::HEAD_BYTES)]);
     let usual = read_as(format, file.path(), &context((1, None, None)));
     for cut in [(3, None, Some(3)), (2, Some(61), Some(1)), (1, Some(7), Some(50))] {
         let other = read_as(format, file.path(), &context(cut));
@@ -237,7 +237,7 @@ fn place_of(error: &ReadError) -> String {
 /// Compares two readings, telling the first difference only. Where ends have moved, the order of one time counts within each
 /// track only.
 #[track_caller]
-pub fn assert_same(usual: &Reading, other: &Reading, how: &str) {
+pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     let have_moved_ends = usual.has_moved_ends || other.has_moved_ends;
     let in_order = |reading: &Reading| {
         let mut events = reading.events.clone();
@@ -255,6 +255,6 @@ pub fn assert_same(usual: &Reading, other: &Reading, how: &str) {
 }
 
 /// A reader that nothing else is known of.
-pub fn check(format_name: &str, bytes: &[u8]) {
+pub(super) fn check(format_name: &str, bytes: &[u8]) {
     check_reading(format_name, bytes);
 }

@@ -3,20 +3,20 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use longspan::base::budget::Memory;
-use longspan::base::cancel::Cancel;
-use longspan::base::progress::Progress;
-use longspan::ingest::{self, CachePolicy, LoadError, LoadOptions};
-use longspan::model::args::Detail;
-use longspan::model::{NameIdx, StackIdx, TrackKey};
-use longspan::query::Snapshot;
-use longspan::query::rows::{SortedRow, SortedRows};
-use longspan::store::details::DetailReader;
-use longspan::store::{DetailRef, LaneKind, Store};
+use longspan::facade::base::budget::Memory;
+use longspan::facade::base::cancel::Cancel;
+use longspan::facade::base::progress::Progress;
+use longspan::facade::ingest::{self, CachePolicy, LoadError, LoadOptions};
+use longspan::facade::model::args::Detail;
+use longspan::facade::model::{NameIdx, StackIdx, TrackKey};
+use longspan::facade::query::Snapshot;
+use longspan::facade::query::rows::{SortedRow, SortedRows};
+use longspan::facade::store::details::DetailReader;
+use longspan::facade::store::{DetailRef, LaneKind, Store};
 
 /// A row with everything that it points to, and where it stands.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Row {
+pub(super) struct Row {
     pub start_ns: i64,
     pub lane: String,
     pub value: u64,
@@ -28,7 +28,7 @@ pub struct Row {
 }
 
 /// Sorts a capture without keeping it.
-pub fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, LoadError> {
+pub(super) fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, LoadError> {
     let options =
         LoadOptions { threads, memory: Memory::new(budget_bytes), cache: CachePolicy::None, ..LoadOptions::default() };
     let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default())?;
@@ -36,14 +36,14 @@ pub fn load(path: &Path, threads: usize, budget_bytes: u64) -> Result<Snapshot, 
 }
 
 /// Sorts a capture into a store that is kept in a folder, and returns the bytes of its file.
-pub fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
+pub(super) fn kept_store(path: &Path, folder: &Path) -> Vec<u8> {
     let options = LoadOptions { cache: CachePolicy::Folder(folder.to_owned()), ..LoadOptions::default() };
     let loaded = ingest::open(path, &options, &Cancel::default(), &Progress::default()).expect("a capture");
     std::fs::read(loaded.store.path()).expect("a store that is kept")
 }
 
 /// All rows of a capture, by time.
-pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
+pub(super) fn rows(snapshot: &Snapshot) -> Vec<Row> {
     let mut reader = DetailReader::default();
     SortedRows::new(snapshot, snapshot.capture_lanes(), None, None)
         .map(|row| row_of(snapshot, &row, &mut reader))
@@ -51,7 +51,7 @@ pub fn rows(snapshot: &Snapshot) -> Vec<Row> {
 }
 
 /// All rows of a store that may be damaged.
-pub fn rows_of(store: Store) -> Vec<Row> {
+pub(super) fn rows_of(store: Store) -> Vec<Row> {
     rows(&Snapshot::new(Arc::new(store)))
 }
 

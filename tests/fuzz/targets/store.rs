@@ -5,9 +5,9 @@
 
 use std::sync::LazyLock;
 
-use longspan::store::block::{BLOCK_ROWS, Block, Row, encode};
-use longspan::store::carried::CarriedStore;
-use longspan::store::{Store, StoreWriter};
+use longspan::facade::store::block::{BLOCK_ROWS, Block, Row, encode};
+use longspan::facade::store::carried::CarriedStore;
+use longspan::facade::store::{Store, StoreWriter};
 
 use super::reading::file_of;
 use super::rows;
@@ -22,7 +22,7 @@ static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
 });
 
 /// Holds stores to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     check_blocks(bytes);
     check_parts(bytes);
     let (whole, expected) = &*WHOLE;

@@ -3,13 +3,13 @@
 
 use std::sync::LazyLock;
 
-use longspan::query::Snapshot;
-use longspan::scene::color::Shade;
-use longspan::scene::frame::RectBudget;
-use longspan::ui::kept::KeptTimeline;
-use longspan::ui::navigation::Navigation;
-use longspan::ui::theme::Theme;
-use longspan::ui::timeline::Timeline;
+use longspan::facade::query::Snapshot;
+use longspan::facade::scene::color::Shade;
+use longspan::facade::scene::frame::RectBudget;
+use longspan::facade::ui::kept::KeptTimeline;
+use longspan::facade::ui::navigation::Navigation;
+use longspan::facade::ui::theme::Theme;
+use longspan::facade::ui::timeline::Timeline;
 
 use super::reading::file_of;
 use super::rows::load;
@@ -21,7 +21,7 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
 });
 
 /// Holds the state to what this file says.
-pub fn check(bytes: &[u8]) {
+pub(super) fn check(bytes: &[u8]) {
     let Ok(kept) = serde_json::from_slice::<KeptTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);
     let mut timeline = Timeline::new(SNAPSHOT.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());

@@ -43,7 +43,7 @@ const TOOLS: &[(&str, &str)] = &[
 const NOBODY: (u32, u32) = (65534, 65534);
 
 /// A compositor for one test, with a home without settings. Both end with the test.
-pub struct Sway {
+pub(crate) struct Sway {
     pointer: RefCell<Pointer>,
     _keyboard: Process,
     pub process: Process,
@@ -55,7 +55,7 @@ pub struct Sway {
 }
 
 impl Sway {
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         check_tools();
         let turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
         let home = tempfile::tempdir().expect("a folder for temporary files");
@@ -98,7 +98,7 @@ impl Sway {
     }
 
     /// Writes a file into the home of the test.
-    pub fn file(&self, name: &str, content: &str) -> PathBuf {
+    pub(crate) fn file(&self, name: &str, content: &str) -> PathBuf {
         let path = self.home.path().join(name);
         fs::write(&path, content).expect("written");
         path
@@ -110,25 +110,25 @@ impl Sway {
     }
 
     /// The program with these words, not yet started.
-    pub fn command(&self, words: &[&str]) -> Command {
+    pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.client(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdout(Stdio::piped()).stderr(Stdio::piped());
         command
     }
 
     /// Opens the window and waits for its first picture.
-    pub fn open(&self, words: &[&str]) -> Client<'_> {
+    pub(crate) fn open(&self, words: &[&str]) -> Client<'_> {
         self.open_by(&mut self.command(words))
     }
 
-    pub fn open_by(&self, command: &mut Command) -> Client<'_> {
+    pub(crate) fn open_by(&self, command: &mut Command) -> Client<'_> {
         let client = Client { sway: self, process: started(command) };
         client.until("the first picture", |client| (client.sway.look().count(CANVAS) > 1000).then_some(()));
         client
     }
 
     /// The output of a tool.
-    pub fn tool(&self, name: &str, words: &[&str]) -> String {
+    pub(crate) fn tool(&self, name: &str, words: &[&str]) -> String {
         String::from_utf8_lossy(&self.output(name, words).stdout).into_owned()
     }
 
@@ -136,18 +136,18 @@ impl Sway {
         self.client(name).args(words).output().unwrap_or_else(|error| panic!("{name}: {error}"))
     }
 
-    pub fn swaymsg(&self, words: &[&str]) -> String {
+    pub(crate) fn swaymsg(&self, words: &[&str]) -> String {
         self.tool("swaymsg", words)
     }
 
     /// A picture of the output.
-    pub fn look(&self) -> Picture {
+    pub(crate) fn look(&self) -> Picture {
         let taken = self.output("grim", &["-t", "ppm", "-"]);
         Picture::of_ppm(&taken.stdout).expect("grim takes a picture of the output")
     }
 
     /// Puts a text on the clipboard, as `kind`.
-    pub fn copy(&self, text: &str, kind: &str) {
+    pub(crate) fn copy(&self, text: &str, kind: &str) {
         let from = self.file("copied", text);
         let from = fs::File::open(from).expect("it was just written");
         let mut command = self.client("wl-copy");
@@ -157,27 +157,27 @@ impl Sway {
     }
 
     /// Presses and releases a key, with modifiers.
-    pub fn key(&self, modifiers: &[&str], key: &str) {
+    pub(crate) fn key(&self, modifiers: &[&str], key: &str) {
         let mut words: Vec<&str> = modifiers.iter().flat_map(|modifier| ["-M", modifier]).collect();
         words.extend(["-k", key]);
         words.extend(modifiers.iter().flat_map(|modifier| ["-m", modifier]));
         self.tool("wtype", &words);
     }
 
-    pub fn click(&self, at: (usize, usize)) {
+    pub(crate) fn click(&self, at: (usize, usize)) {
         self.pointer.borrow_mut().click(at);
     }
 }
 
 /// The program on a compositor.
-pub struct Client<'a> {
+pub(crate) struct Client<'a> {
     pub sway: &'a Sway,
     pub process: Process,
 }
 
 impl Client<'_> {
     #[track_caller]
-    pub fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
+    pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
         loop {
             if let Some(found) = find(self) {
@@ -194,18 +194,18 @@ impl Client<'_> {
     }
 
     /// The windows that the compositor knows, as JSON.
-    pub fn tree(&self) -> String {
+    pub(crate) fn tree(&self) -> String {
         self.sway.swaymsg(&["-t", "get_tree", "--raw"])
     }
 
     #[track_caller]
-    pub fn until_title(&self, title: &str) {
+    pub(crate) fn until_title(&self, title: &str) {
         let field = format!("\"name\": \"{title}\"");
         self.until(&format!("the title {title}"), |client| client.tree().contains(&field).then_some(()));
     }
 
     /// Whether the program has ended and is waited for.
-    pub fn has_ended(&self) -> bool {
+    pub(crate) fn has_ended(&self) -> bool {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.process.0.id())).unwrap_or_default();
         // After the name, which may hold blanks, comes the state.
         stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z'))
@@ -213,7 +213,7 @@ impl Client<'_> {
 
     /// How the program ends, and what it said on stderr.
     #[track_caller]
-    pub fn end(mut self) -> (std::process::ExitStatus, String) {
+    pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let began = Instant::now();
         while self.process.0.try_wait().expect("a child").is_none() {
             assert!(began.elapsed() < LIMIT, "waited in vain: the program ends");
@@ -226,7 +226,7 @@ impl Client<'_> {
 
     /// The same, where that is as it should be.
     #[track_caller]
-    pub fn assert_ends_well(self, how: &str) {
+    pub(crate) fn assert_ends_well(self, how: &str) {
         let (status, said) = self.end();
         assert!(status.code() == Some(0) && said.is_empty(), "{how}: {status}: {said}");
     }

@@ -14,7 +14,7 @@ use wayland_protocols_wlr::virtual_pointer::v1::client::zwlr_virtual_pointer_v1:
 const BUTTON_LEFT: u32 = 0x110;
 
 /// The pointer; it is gone when this is dropped.
-pub struct Pointer {
+pub(super) struct Pointer {
     queue: EventQueue<Ignored>,
     mouse: ZwlrVirtualPointerV1,
     size: (usize, usize),
@@ -23,7 +23,7 @@ pub struct Pointer {
 
 impl Pointer {
     /// A pointer on an output of this size.
-    pub fn new(socket: &Path, size: (usize, usize)) -> Self {
+    pub(super) fn new(socket: &Path, size: (usize, usize)) -> Self {
         let stream = UnixStream::connect(socket).expect("the compositor runs");
         let connection = Connection::from_socket(stream).expect("a connection");
         let (globals, queue) = registry_queue_init::<Ignored>(&connection).expect("the compositor answers");
@@ -36,7 +36,7 @@ impl Pointer {
     }
 
     /// Moves to a place and clicks the left button there.
-    pub fn click(&mut self, (x, y): (usize, usize)) {
+    pub(super) fn click(&mut self, (x, y): (usize, usize)) {
         let (width, height) = self.size;
         // From beside it: a window learns of a pointer that moves.
         for x in [x - 1, x] {
