@@ -226,5 +226,4 @@ fn encode_png(pixels: &Pixels, out: &mut dyn Write) -> std::io::Result<()> {
 }
 
 #[cfg(test)]
-#[path = "picture_tests.rs"]
 mod tests;

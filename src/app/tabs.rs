@@ -123,5 +123,4 @@ impl App {
 }
 
 #[cfg(test)]
-#[path = "tabs_tests.rs"]
 mod tests;

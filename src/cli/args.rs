@@ -414,5 +414,4 @@ fn cache_folder(given: Option<PathBuf>) -> Result<PathBuf, CliError> {
 }
 
 #[cfg(test)]
-#[path = "args_tests.rs"]
 mod tests;

@@ -181,5 +181,4 @@ fn lost_events(line: &[u8]) -> Option<u64> {
 }
 
 #[cfg(test)]
-#[path = "ftrace_tests.rs"]
 mod tests;

@@ -307,5 +307,4 @@ impl Owner {
 }
 
 #[cfg(test)]
-#[path = "function_graph_tests.rs"]
 mod tests;

@@ -317,5 +317,4 @@ impl TaskState {
 }
 
 #[cfg(test)]
-#[path = "kernel_tests.rs"]
 mod tests;

@@ -242,5 +242,4 @@ impl PerfScript {
 }
 
 #[cfg(test)]
-#[path = "perf_script_tests.rs"]
 mod tests;

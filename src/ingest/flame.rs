@@ -137,5 +137,4 @@ impl FlameChart {
 }
 
 #[cfg(test)]
-#[path = "flame_tests.rs"]
 mod tests;

@@ -325,5 +325,4 @@ impl<T> OpenSpan<T> {
 }
 
 #[cfg(test)]
-#[path = "lanes_tests.rs"]
 mod tests;

@@ -250,5 +250,4 @@ fn rgb(color: u32) -> Rgba {
 }
 
 #[cfg(test)]
-#[path = "palette_tests.rs"]
 mod tests;

@@ -511,5 +511,4 @@ fn partition_point(range: Range<u32>, holds: impl Fn(u32) -> bool) -> u32 {
 }
 
 #[cfg(test)]
-#[path = "rows_tests.rs"]
 mod tests;

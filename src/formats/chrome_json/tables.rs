@@ -97,7 +97,7 @@ impl<'a> Tables<'a> {
         found
     }
 
-    /// The row of a track. Its name is made of `parts`, as [`counter_name`] and [`async_name`] say.
+    /// The row of a track. Its name is made of `parts`, as [`counter_name`] says.
     pub(super) fn track(
         &mut self,
         kind: TrackKind,

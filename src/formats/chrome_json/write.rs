@@ -374,5 +374,4 @@ fn push_hex(line: &mut Vec<u8>, value: u64) {
 }
 
 #[cfg(test)]
-#[path = "write_tests.rs"]
 mod tests;

@@ -249,5 +249,4 @@ fn decode_lengths(prefix: &Prefix, planes: &[u8]) -> Vec<u32> {
 }
 
 #[cfg(test)]
-#[path = "columns_tests.rs"]
 mod tests;
