@@ -49,7 +49,7 @@ pub mod formats {
         BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader,
     };
     pub mod detect {
-        pub use crate::formats::detect::{FORMATS, Format, format_of, open};
+        pub use crate::formats::sniff::{FORMATS, Format, format_of, open};
     }
     pub mod native {
         pub mod read {
@@ -72,7 +72,7 @@ pub mod formats {
         }
     }
     pub mod source {
-        pub use crate::formats::source::{HEAD_BYTES, Source};
+        pub use crate::formats::input::source::{HEAD_BYTES, Source};
     }
 }
 pub mod ingest {

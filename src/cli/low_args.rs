@@ -8,7 +8,7 @@ use clap::{Args, Parser, Subcommand, ValueEnum};
 
 use super::units::{SizeArg, TimeArg};
 use crate::base::units::{bytes, signed_time_ns};
-use crate::formats::detect::names;
+use crate::formats::sniff::names;
 
 /// A viewer for trace timelines of a billion spans.
 #[derive(Debug, Parser)]

@@ -12,7 +12,7 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::async_spans::{AsyncSpan, AsyncSpans};
 use super::excerpt::Excerpt;
 use super::{ExportReport, Out, SinkError, Task};
-use crate::formats::chrome_json::write::ChromeJsonWriter;
+use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};
 

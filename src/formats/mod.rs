@@ -4,56 +4,28 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 
-pub(crate) mod ahead;
-pub(crate) mod archive;
-mod args;
-mod batch;
-pub(crate) mod chrome_json;
-mod chunked;
-mod clock_sync;
-pub(crate) mod collapsed;
-pub(crate) mod cpuprofile;
-mod decimal;
-pub(crate) mod detect;
-mod document;
-mod elsewhere;
-mod feed;
-pub(crate) mod firefox;
-mod frames;
-pub(crate) mod ftrace;
-mod function_graph;
+pub(crate) mod chrome;
 pub(crate) mod fxt;
-mod kernel;
-mod kernel_text;
-pub(crate) mod known_ends;
-mod lines;
-mod markers;
+pub(crate) mod input;
+mod json;
+pub(crate) mod linux;
+pub(crate) mod multi;
 pub(crate) mod native;
 pub(crate) mod ninja;
 pub(crate) mod otlp;
-mod pack;
-pub(crate) mod perf_data;
-pub(crate) mod perf_script;
+pub(crate) mod output;
 pub(crate) mod perfetto;
-mod scoped;
-pub(crate) mod source;
+pub(crate) mod profiles;
+mod protobuf;
+pub(crate) mod sniff;
 pub(crate) mod spall;
-pub(crate) mod speedscope;
-pub(crate) mod strace;
-mod system_calls;
-mod ticks;
-pub(crate) mod together;
 pub(crate) mod tracy;
-mod unpack;
+mod unsupported;
 
 #[cfg(test)]
-mod samples_tests;
-#[cfg(test)]
-mod shown_tests;
-#[cfg(test)]
-mod spans_tests;
-#[cfg(test)]
 mod testing;
+#[cfg(test)]
+mod tests;
 
 use std::path::{Path, PathBuf};
 
@@ -204,7 +176,7 @@ pub enum ReadError {
     NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
     #[error(
-        "{}: byte 0: expected a capture in a known format, found {found}; known are {}", path.display(), detect::names()
+        "{}: byte 0: expected a capture in a known format, found {found}; known are {}", path.display(), sniff::names()
     )]
     Unrecognised { path: PathBuf, found: String },
     /// The bytes contradict the format.

@@ -3,12 +3,12 @@
 
 use std::sync::Arc;
 
-use super::args::{ArgsWriter, push_quoted};
-use super::batch::{BatchBuilder, bare};
-use super::decimal::nanos_from_millis;
-use super::lines::{Line, LineParser, Output};
-use super::pack::Rows;
-use super::source::Source;
+use super::input::decimal::nanos_from_millis;
+use super::input::lines::{Line, LineParser, Output};
+use super::input::source::Source;
+use super::output::args::{ArgsWriter, push_quoted};
+use super::output::batch::{BatchBuilder, bare};
+use super::output::pack::Rows;
 use super::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
@@ -27,7 +27,7 @@ pub(crate) fn looks_like_ninja_log(head: &[u8]) -> bool {
 /// Makes a reader of a log.
 #[must_use]
 pub(crate) fn open(source: Source) -> Reader {
-    super::lines::open(source, NinjaLog::default())
+    super::input::lines::open(source, NinjaLog::default())
 }
 
 #[derive(Debug, Default)]

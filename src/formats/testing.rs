@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
-use super::batch::bare;
-use super::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
+use super::output::batch::bare;
+use super::{BatchSink, Grain, ReadContext, ReadError, Reader, sniff};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
 
@@ -130,7 +130,7 @@ pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) ->
 
 fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut taker = Taker::default();
-    match detect::open(path, context)? {
+    match sniff::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(&mut taker, context)?,
         Reader::Chunks(_) => panic!("not a stream"),
     }
@@ -162,6 +162,6 @@ pub(super) fn data(name: &str) -> PathBuf {
 /// The name of the format that a capture is taken for.
 pub(super) fn format_of(bytes: &[u8]) -> Option<&'static str> {
     let file = file_of(bytes);
-    let source = super::source::Source::open(file.path(), &ReadContext::default()).ok()?;
-    detect::format_of(source.head()).map(|format| format.name)
+    let source = super::input::source::Source::open(file.path(), &ReadContext::default()).ok()?;
+    sniff::format_of(source.head()).map(|format| format.name)
 }

@@ -4,11 +4,11 @@
 use std::sync::Arc;
 
 use super::Reader;
-use super::args::ArgsWriter;
-use super::batch::{BatchBuilder, bare};
-use super::decimal::nanos_from_nanos;
-use super::lines::{Line, LineParser};
-use super::source::Source;
+use super::input::decimal::nanos_from_nanos;
+use super::input::lines::{Line, LineParser};
+use super::input::source::Source;
+use super::output::args::ArgsWriter;
+use super::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
 
@@ -26,7 +26,7 @@ pub(crate) fn looks_like_zones(head: &[u8]) -> bool {
 /// Makes a reader of exported zones.
 #[must_use]
 pub(crate) fn open(source: Source) -> Reader {
-    super::lines::open(source, Zones::default())
+    super::input::lines::open(source, Zones::default())
 }
 
 #[derive(Debug, Default)]

@@ -9,7 +9,7 @@ use super::place::StoreFile;
 use super::previews::Previews;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Stage;
-use crate::formats::ahead::{in_order, jobs_ahead};
+use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::{ReadContext, ReadError, StoreParts};
 use crate::store::carried::{self, CarriedStore, NoStore};
 use crate::store::{LaneInfo, LaneKind, Meta, Summary};

@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::heads::{HeadTable, OpenRun, Origin};
 use super::nest::{Nested, Nester};
 use crate::base::budget::Budget;
-use crate::formats::known_ends::KnownEnds;
+use crate::formats::output::paired_ends::KnownEnds;
 use crate::model::args::Detail;
 use crate::model::{
     Chunk, Details, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Names, Registry, StackIdx, Stacks,

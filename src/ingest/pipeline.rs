@@ -106,7 +106,7 @@ fn load(
         let io_error = |source| ReadError::Io { path: path.into(), offset: 0, source };
         source_bytes += fs::metadata(path).map_err(io_error)?.len();
     }
-    let reader = formats::together::open(sources, context)?;
+    let reader = formats::multi::files::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
     let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;

@@ -9,7 +9,7 @@ use std::sync::mpsc;
 use rayon::prelude::*;
 
 use super::{Synth, SynthOptions, event};
-use crate::formats::chrome_json::write::ChromeJsonWriter;
+use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::PerfettoWriter;
 use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};

@@ -6,9 +6,9 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::names::{Provider, Text, Thread, ThreadId};
 use super::wire::{TextRef, Words, bits};
-use crate::formats::args::ArgsWriter;
-use crate::formats::batch::{BatchBuilder, bare, text};
-use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
+use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
 
@@ -202,7 +202,7 @@ impl Maker {
                     let value = record.provider.text(TextRef::of(bits(header, 32, 16)), words)?;
                     let value = record.known(value);
                     self.args.key("", name);
-                    crate::formats::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
+                    crate::formats::output::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
                     None
                 }
                 7 => {

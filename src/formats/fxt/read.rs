@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 use super::events::{Maker, Record};
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words, bits};
-use crate::formats::batch::BatchBuilder;
-use crate::formats::feed::Feed;
-use crate::formats::source::Source;
+use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Place};
 

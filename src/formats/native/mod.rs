@@ -1,6 +1,7 @@
 //! Longspan's own captures: chunks of events as compressed columns, whose headers say enough to fetch and merge them in
 //! any order, and which a crash of the writer costs only the chunk being written.
 
+pub(crate) mod batches;
 pub(crate) mod columns;
 mod file;
 mod planes;

@@ -28,11 +28,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
 ///
 /// # Errors
 /// As [`open`].
-pub(in crate::formats) fn open_unpacked(
-    unpacked: &Path,
-    path: &Path,
-    context: &ReadContext,
-) -> Result<ChunkedCapture, ReadError> {
+pub(crate) fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     let file = CaptureFile::open(unpacked)?.known_as(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;

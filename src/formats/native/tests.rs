@@ -279,7 +279,7 @@ fn an_error_names_the_file_that_is_packed_and_not_the_one_that_it_was_unpacked_t
     flate2::read::GzEncoder::new(cut, flate2::Compression::fast()).read_to_end(&mut packed).unwrap();
     let mut file = tempfile::NamedTempFile::new().unwrap();
     file.write_all(&packed).unwrap();
-    let error = crate::formats::detect::open(file.path(), &ReadContext::default()).err().unwrap();
+    let error = crate::formats::sniff::open(file.path(), &ReadContext::default()).err().unwrap();
     let expected = format!("{}: byte 10: expected 24 bytes of header", file.path().display());
     assert!(error.to_string().starts_with(&expected), "{error}");
 }

@@ -1,6 +1,6 @@
 //! What spans carry, whichever encoding it came in -> one JSON object.
 
-use crate::formats::args::{ArgsWriter, push_quoted};
+use crate::formats::output::args::{ArgsWriter, push_quoted};
 
 /// A span's ids and attributes on their way to JSON.
 #[derive(Debug, Default)]

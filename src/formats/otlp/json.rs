@@ -7,11 +7,11 @@ use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
-use crate::formats::args::push_quoted;
-use crate::formats::batch::BatchBuilder;
-use crate::formats::document::{Document, Extent, Unit};
-use crate::formats::lines::{Line, LineParser, Output};
-use crate::formats::source::Source;
+use crate::formats::input::lines::{Line, LineParser, Output};
+use crate::formats::input::source::Source;
+use crate::formats::json::document::{Document, Extent, Unit};
+use crate::formats::output::args::push_quoted;
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Place};
 
@@ -41,7 +41,7 @@ pub(crate) fn open(mut source: Source, context: &ReadContext) -> Result<Reader, 
         is_by_line
     };
     if is_by_line {
-        return Ok(crate::formats::lines::open(source, Requests::default()));
+        return Ok(crate::formats::input::lines::open(source, Requests::default()));
     }
     Ok(Reader::Stream(Box::new(OneRequest { source: Some(source) })))
 }

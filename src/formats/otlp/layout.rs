@@ -12,8 +12,8 @@ use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::formats::ReadError;
-use crate::formats::batch::{BatchBuilder, bare};
-use crate::formats::lines::Output;
+use crate::formats::input::lines::Output;
+use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
 

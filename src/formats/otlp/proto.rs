@@ -3,12 +3,12 @@
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
-use crate::formats::args::push_quoted;
-use crate::formats::batch::BatchBuilder;
-use crate::formats::feed::Feed;
-use crate::formats::lines::Output;
-use crate::formats::perfetto::wire::{Fields, Value, take_varint};
-use crate::formats::source::Source;
+use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::lines::Output;
+use crate::formats::input::source::Source;
+use crate::formats::output::args::push_quoted;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::protobuf::decode::{Fields, Value, take_varint};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Place};
 

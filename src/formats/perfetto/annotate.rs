@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
-use super::encode::{push_bytes, push_fixed64, push_message, push_number};
+use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 
 /// Names of arguments that are interned; further ones are written out each time, so that memory stays bounded.
 const KEYS_MAX: usize = 1 << 16;

@@ -7,8 +7,8 @@ use std::fmt::Write as _;
 use super::schema::TypedWriter;
 use super::sequence::{Location, Texts};
 use super::tracks::Tracks;
-use super::wire::{Fields, Value};
-use crate::formats::args::{ArgsWriter, push_quoted};
+use crate::formats::output::args::{ArgsWriter, push_quoted};
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::{Loss, Losses, Place};
 
 /// Frames of the stack of one event that are shown: recorders unwind no further, and each event may name the longest.

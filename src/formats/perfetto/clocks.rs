@@ -3,7 +3,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::wire::Fields;
+use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, Place};
 
 /// The clock of a capture that says nothing else.

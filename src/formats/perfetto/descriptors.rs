@@ -5,9 +5,9 @@ use rustc_hash::FxHashMap;
 
 use super::packets::{Block, Packets, each_unpacked};
 use super::schema::Schema;
-use super::wire::{Fields, Value};
-use crate::formats::batch::text;
-use crate::formats::source::Source;
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::text;
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, Place};
 

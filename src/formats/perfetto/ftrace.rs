@@ -4,12 +4,12 @@
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::tracks::Tracks;
-use super::wire::{Fields, Value};
-use crate::formats::args::ArgsWriter;
-use crate::formats::batch::{BatchBuilder, bare};
-use crate::formats::kernel::{Scheduler, Switch, Task, TaskState};
-use crate::formats::markers::{Written, marker};
-use crate::formats::system_calls::Call;
+use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
+use crate::formats::linux::syscalls::Call;
+use crate::formats::linux::trace_markers::{Written, marker};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place};
 

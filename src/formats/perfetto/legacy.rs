@@ -7,8 +7,8 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::args::{annotation_name, annotation_number, annotation_text};
 use super::track_event::{Maker, TrackEvent};
 use super::tracks::TrackNumber;
-use super::wire::Fields;
-use crate::formats::batch::{bare, text};
+use crate::formats::output::batch::{bare, text};
+use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
 
 /// The older part of a track event.

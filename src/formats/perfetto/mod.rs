@@ -15,7 +15,6 @@ mod annotate;
 mod args;
 mod clocks;
 mod descriptors;
-mod encode;
 mod ftrace;
 mod legacy;
 mod order;
@@ -27,7 +26,6 @@ mod schema;
 mod sequence;
 mod track_event;
 mod tracks;
-pub(super) mod wire;
 pub(crate) mod write;
 
 #[cfg(test)]

@@ -4,9 +4,9 @@
 use std::io::Read as _;
 use std::num::NonZeroU32;
 
-use super::wire::{Field, Fields, Value, take_varint};
 use crate::formats::ReadError;
-use crate::formats::source::Source;
+use crate::formats::input::source::Source;
+use crate::formats::protobuf::decode::{Field, Fields, Value, take_varint};
 use crate::model::{Loss, Losses, Place};
 
 /// The tag of a packet: field 1, a message. All that stands at the top level.

@@ -2,7 +2,7 @@
 //! are parsed at once, on several threads; what the numbers mean is told by `read`, in the order of the capture.
 
 use super::packets::{Block, Bundle, Part};
-use super::wire::{Field, Fields, Value, bytes_tag, varint_tag};
+use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, varint_tag};
 
 /// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond is
 /// unpacked when its turn comes.

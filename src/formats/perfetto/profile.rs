@@ -6,8 +6,8 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::sequence::Interned;
-use super::wire::{Fields, Value};
-use crate::formats::batch::BatchBuilder;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::{Loss, NameIdx, Place, StackIdx};
 
 /// A stack of more frames is an attack: rows of the table of stacks are made for each.

@@ -6,8 +6,8 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
-use super::wire::{Fields, Value};
-use crate::formats::args::push_quoted;
+use crate::formats::output::args::push_quoted;
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::{Loss, Losses, Place};
 
 /// What track events are.

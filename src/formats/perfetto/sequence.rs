@@ -4,7 +4,7 @@ use rustc_hash::FxHashMap;
 
 use super::profile::StackTables;
 use super::tracks::TrackNumber;
-use super::wire::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::NameIdx;
 
 /// Numbers up to this are rows of an array; others are looked up.

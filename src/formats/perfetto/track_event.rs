@@ -10,9 +10,9 @@ use super::parse::{EventFields, More, Number, OwnTime};
 use super::schema::TypedWriter;
 use super::sequence::Sequence;
 use super::tracks::{TrackNumber, Tracks};
-use super::wire::{Fields, Value};
-use crate::formats::args::ArgsWriter;
-use crate::formats::batch::{BatchBuilder, bare};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, Place};
 

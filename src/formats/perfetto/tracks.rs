@@ -8,8 +8,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use super::order::places;
 use super::schema::Schema;
-use crate::formats::batch::BatchBuilder;
-use crate::formats::source::Source;
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Metadata, Place, TrackIdx, TrackKey, TrackKind};
 

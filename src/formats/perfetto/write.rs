@@ -18,7 +18,7 @@ use std::io::{self, Write};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::annotate::Keys;
-use super::encode::{push_bytes, push_fixed64, push_message, push_number};
+use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackKind, TrackTables};
 

@@ -5,11 +5,11 @@ use std::sync::Arc;
 use super::wire::{
     At, BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, What, event,
 };
-use crate::formats::args::ArgsWriter;
-use crate::formats::batch::{BatchBuilder, bare, text};
-use crate::formats::feed::Feed;
-use crate::formats::source::{Source, excerpt};
-use crate::formats::ticks::Tick;
+use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::source::{Source, excerpt};
+use crate::formats::input::ticks::Tick;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};

@@ -2,7 +2,7 @@
 
 /// A protobuf message in the making.
 #[derive(Debug, Clone, Default)]
-pub(in crate::formats::perfetto) struct Message(pub(super) Vec<u8>);
+pub(crate) struct Message(pub(super) Vec<u8>);
 
 impl Message {
     pub(super) fn number(mut self, field: u32, value: u64) -> Self {

@@ -1,4 +1,4 @@
-//! Tests of the whole reader. Everything goes through a file and [`crate::formats::detect`], as for a user.
+//! Tests of the whole reader. Everything goes through a file and [`crate::formats::sniff`], as for a user.
 
 mod bad_input;
 mod encode;

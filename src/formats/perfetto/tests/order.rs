@@ -2,7 +2,7 @@
 
 use super::encode::{Message, event, message, packet, process};
 use super::*;
-use crate::formats::batch::bare;
+use crate::formats::output::batch::bare;
 use crate::formats::perfetto::write::PerfettoWriter;
 use crate::model::{Id, Metadata, NameIdx, Names, Registry, Stacks, TrackIdx, TrackKey, TrackKind};
 

@@ -6,7 +6,7 @@ use super::encode::{capture, event, message};
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::formats::testing::file_of;
-use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, detect};
+use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, sniff};
 use crate::model::Batch;
 
 const INSTANT: u64 = 3;
@@ -26,9 +26,7 @@ fn batches(bytes: &[u8], threads: usize, block_bytes: Option<usize>) -> Vec<Batc
     let context = ReadContext { threads, grain, ..ReadContext::default() };
     let mut batches = Batches::default();
     let file = file_of(bytes);
-    let Reader::Stream(mut reader) = detect::open(file.path(), &context).expect("a capture") else {
-        panic!("a stream")
-    };
+    let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };
     reader.read(&mut batches, &context).expect("a capture");
     batches.0
 }
@@ -99,7 +97,7 @@ fn a_request_to_stop_ends_the_reading_on_any_threads() {
     let file = file_of(&bytes);
     for threads in [1, 2, 4] {
         let context = ReadContext { threads, cancel: Cancel::default(), ..ReadContext::default() };
-        let opened = detect::open(file.path(), &context).expect("a capture");
+        let opened = sniff::open(file.path(), &context).expect("a capture");
         let Reader::Stream(mut reader) = opened else { panic!("a stream") };
         context.cancel.cancel();
         let stopped = reader.read(&mut Batches::default(), &context);

@@ -1,0 +1,172 @@
+//! What stands around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
+//! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory.
+
+use crate::formats::input::source::excerpt;
+use crate::formats::json::scan::{Broken, Scanner, Shape};
+use crate::formats::json::skip::Skip;
+use crate::model::{Loss, Losses, Place};
+
+/// Why the whole is no capture: what was expected at a byte offset, and what stands there.
+#[derive(Debug)]
+pub(super) struct NoCapture {
+    pub(super) offset: u64,
+    pub(super) expected: &'static str,
+    pub(super) found: String,
+}
+
+/// What follows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Follows {
+    /// More of the envelope, once there are more bytes.
+    Envelope,
+    /// The first record of an event array, or its end.
+    Records,
+}
+
+/// How far one is in the envelope.
+#[derive(Debug)]
+pub(super) struct Envelope {
+    stage: Stage,
+    is_object: bool,
+    array_found: bool,
+    /// The first keys that are not `traceEvents`, to name in an error.
+    keys: Vec<String>,
+}
+
+#[derive(Debug, Clone, Copy)]
+enum Stage {
+    Start,
+    ArrayOpened,
+    Members,
+    Value(Skip),
+    Closed,
+    /// Something stands behind the end, or in place of a member: counted once, and the rest left alone.
+    Left,
+}
+
+/// More keys than this make an error no clearer.
+const KEYS_NAMED_MAX: usize = 5;
+
+impl Envelope {
+    pub(super) fn new() -> Self {
+        Self { stage: Stage::Start, is_object: false, array_found: false, keys: Vec::new() }
+    }
+
+    /// Goes on behind the closing bracket of the event array.
+    pub(super) fn array_closed(&mut self) {
+        self.stage = if self.is_object { Stage::Members } else { Stage::Closed };
+    }
+
+    /// Whether the capture may end here without a loss. An array may: tracers leave it open so that a crash costs nothing.
+    pub(super) fn may_end(&self) -> bool {
+        !self.is_object || matches!(self.stage, Stage::Closed | Stage::Left)
+    }
+
+    /// Why there was no capture, if the bytes ended at `offset` without one.
+    pub(super) fn at_end(&self, offset: u64) -> Result<(), NoCapture> {
+        let is_empty_object = matches!(self.stage, Stage::Closed) && self.keys.is_empty();
+        // A lone opening bracket is an array that was left open.
+        if self.array_found || is_empty_object || matches!(self.stage, Stage::ArrayOpened) {
+            return Ok(());
+        }
+        let found = if self.keys.is_empty() {
+            "the end of the file".to_owned()
+        } else {
+            format!("an object with the keys {}", self.keys.join(", "))
+        };
+        Err(NoCapture { offset, expected: "an array of events, or an object with the key traceEvents", found })
+    }
+
+    /// Goes on through `bytes`, which stand at `offset`; returns how many were taken and what follows them.
+    pub(super) fn advance(
+        &mut self,
+        bytes: &[u8],
+        offset: u64,
+        losses: &mut Losses,
+    ) -> Result<(usize, Follows), NoCapture> {
+        let mut scanner = Scanner::new(bytes, 0);
+        loop {
+            let before = scanner.pos;
+            if let Stage::Value(mut skip) = self.stage {
+                let Some(len) = skip.advance(&bytes[before..]) else {
+                    self.stage = Stage::Value(skip);
+                    return Ok((bytes.len(), Follows::Envelope));
+                };
+                scanner.pos = before + len;
+                self.stage = Stage::Members;
+                continue;
+            }
+            let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
+            let here = scanner.pos;
+            let offset_here = offset.saturating_add(here as u64);
+            let no_capture = |expected| {
+                let found = excerpt(&bytes[here..]);
+                NoCapture { offset: offset_here, expected, found }
+            };
+            match self.stage {
+                Stage::Start => match byte {
+                    // A byte order mark.
+                    0xef if bytes[here..].starts_with("\u{feff}".as_bytes()) => scanner.pos += 3,
+                    b'[' => {
+                        scanner.pos += 1;
+                        self.stage = Stage::ArrayOpened;
+                    }
+                    b'{' => {
+                        scanner.pos += 1;
+                        self.is_object = true;
+                        self.stage = Stage::Members;
+                    }
+                    _ => return Err(no_capture("JSON")),
+                },
+                Stage::ArrayOpened => {
+                    if !matches!(byte, b'{' | b']' | b',') {
+                        return Err(no_capture("an object for each event"));
+                    }
+                    self.array_found = true;
+                    return Ok((here, Follows::Records));
+                }
+                Stage::Members => match byte {
+                    b',' => scanner.pos += 1,
+                    b'}' => {
+                        scanner.pos += 1;
+                        self.stage = Stage::Closed;
+                    }
+                    _ => match self.member(&mut scanner, losses, offset_here) {
+                        Ok(()) => {}
+                        Err(Broken::Incomplete) => return Ok((before, Follows::Envelope)),
+                        Err(_) if self.array_found => {
+                            losses.add(Loss::BadRecord, Place::Offset(offset_here));
+                            self.stage = Stage::Left;
+                        }
+                        Err(_) => return Err(no_capture("a key and its value")),
+                    },
+                },
+                Stage::Closed => {
+                    losses.add(Loss::BadRecord, Place::Offset(offset_here));
+                    self.stage = Stage::Left;
+                }
+                Stage::Left | Stage::Value(_) => return Ok((bytes.len(), Follows::Envelope)),
+            }
+        }
+    }
+
+    /// Takes a key, its colon, and of its value only the bracket that opens an event array.
+    fn member(&mut self, scanner: &mut Scanner<'_>, losses: &mut Losses, offset: u64) -> Result<(), Broken> {
+        let key = scanner.key()?;
+        let first = scanner.peek()?;
+        if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
+            scanner.pos += 1;
+            self.stage = Stage::ArrayOpened;
+            return Ok(());
+        }
+        if key.text == b"systemTraceEvents" {
+            losses.add(Loss::IgnoredPhase, Place::Offset(offset));
+        }
+        if self.keys.len() < KEYS_NAMED_MAX && key.shape == Shape::String {
+            let shown = &key.text[..key.text.len().min(40)];
+            self.keys.push(String::from_utf8_lossy(shown).escape_debug().to_string());
+        }
+        self.stage = Stage::Value(Skip::default());
+        Ok(())
+    }
+}

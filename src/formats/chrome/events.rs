@@ -1,0 +1,434 @@
+//! Records -> events of a batch: one arm per phase. Keeps the capture's order; pairs, nests and matches nothing.
+
+use std::borrow::Cow;
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::frames::{BatchStacks, StackFrames};
+use super::phases::{Phase, phase};
+use super::profiles::ProfilePart;
+use super::records::{Outcome, Position};
+use super::samples::{Homeless, ThreadHomes};
+use super::tables::{Found, Tables, bounded_text, id, push_part};
+use super::wire::{Record, member, members};
+use crate::formats::input::decimal::nanos_from_micros;
+use crate::formats::json::scan::{Shape, Value};
+use crate::formats::json::text::{Repairs, quoted, valid_json};
+use crate::model::args::Detail;
+use crate::model::{
+    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackIdx, TrackKind,
+};
+
+/// A batch in the making.
+#[derive(Debug, Default)]
+pub(super) struct BatchBuilder<'a> {
+    chunk: Chunk,
+    pub(super) tables: Tables<'a>,
+    pub(super) stacks: BatchStacks,
+    metadata: Vec<Metadata>,
+    pub(super) losses: Losses,
+    scratch: Vec<u8>,
+    /// The stack frames of the capture, if they were looked for.
+    pub(super) frames: Option<&'a StackFrames>,
+    pub(super) wants_frames: bool,
+    pub(super) homeless: Vec<Homeless>,
+    pub(super) homes: ThreadHomes,
+    pub(super) profiles: Vec<ProfilePart>,
+}
+
+/// Where an event goes: found once per record, used for each event that it makes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Spot {
+    pub(super) place: Place,
+    pub(super) ts_ns: i64,
+    pub(super) name: NameIdx,
+}
+
+/// Bytes of a common record: room for that many events is made at once.
+const RECORD_BYTES: usize = 128;
+
+impl<'a> BatchBuilder<'a> {
+    /// A batch of what stands in so many bytes.
+    pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
+        let mut builder = Self { frames, ..Self::default() };
+        builder.chunk.events.reserve(len / RECORD_BYTES);
+        builder
+    }
+
+    /// Sorts what was collected and hands it on, with how far the parse has come.
+    pub(super) fn finish(self, position: Position, consumed: usize) -> Outcome {
+        let mut chunk = self.chunk;
+        chunk.sort();
+        let batch = Batch {
+            chunk,
+            names: self.tables.names,
+            names_before: 0,
+            stacks: self.stacks.stacks,
+            tracks: self.tables.tracks,
+            metadata: self.metadata,
+            losses: self.losses,
+        };
+        let Self { homeless, profiles, wants_frames, .. } = self;
+        Outcome { batch, position, consumed, homeless, profiles, wants_frames }
+    }
+
+    /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is passed over.
+    pub(super) fn take(&mut self, record: &Record<'a>, offset: u64) {
+        let place = Place::Offset(offset);
+        if record.is_empty {
+            return;
+        }
+        if record.is_bare_sample() {
+            return self.take_bare_sample(record, place);
+        }
+        let phase = if record.ph.shape == Shape::String { phase(record.ph.text) } else { Phase::Unknown };
+        match phase {
+            Phase::Unknown => return self.losses.add(Loss::UnknownPhase, place),
+            Phase::Ignored => return self.losses.add(Loss::IgnoredPhase, place),
+            Phase::Metadata => return self.take_metadata(record, place),
+            _ => {}
+        }
+        let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
+            return self.losses.add(Loss::BadTime, place);
+        };
+        let name = match phase {
+            Phase::OldAsync(EventKind::AsyncStepInto | EventKind::AsyncStepPast) => step_name(record),
+            _ => record.name,
+        };
+        let name = self.tables.name(&name, &record.cat);
+        let name = self.counted(name, place);
+        let spot = Spot { place, ts_ns, name };
+        match phase {
+            Phase::Span(kind) => self.take_span(record, spot, kind),
+            Phase::Instant => self.take_instant(record, spot),
+            Phase::Counter => self.take_counter(record, spot),
+            Phase::Async(kind) => self.take_async(record, spot, kind, false),
+            Phase::OldAsync(kind) => self.take_async(record, spot, kind, true),
+            Phase::Flow(kind) => self.take_flow(record, spot, kind),
+            Phase::Object(what) => self.take_object(record, spot, what),
+            Phase::Sample => self.take_sample(record, spot),
+            Phase::Metadata | Phase::Ignored | Phase::Unknown => {}
+        }
+    }
+
+    fn take_span(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) {
+        let mut event = self.thread_event(record, spot, kind);
+        match kind {
+            EventKind::Complete => match nanos_from_micros(number_text(&record.dur)) {
+                Ok(dur_ns) if dur_ns < 0 => self.losses.add(Loss::NegativeDuration, spot.place),
+                Ok(dur_ns) => {
+                    // No span may reach beyond the last nanosecond there is.
+                    let longest_ns = i64::MAX.abs_diff(spot.ts_ns);
+                    event.value = dur_ns.unsigned_abs().min(longest_ns);
+                    if event.value < dur_ns.unsigned_abs() {
+                        self.losses.add(Loss::BadNumber, spot.place);
+                    }
+                }
+                Err(_) => {
+                    event.flags = EventFlags::UNFINISHED;
+                    self.losses.add(Loss::BadNumber, spot.place);
+                }
+            },
+            EventKind::End if record.name.is_absent() => event.flags = EventFlags::UNNAMED,
+            _ => {}
+        }
+        self.chunk.events.push(event);
+        if !record.bind_id.is_absent() && kind != EventKind::End {
+            self.take_bound_flow(record, &event);
+        }
+    }
+
+    /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
+    fn take_bound_flow(&mut self, record: &Record<'a>, span: &Event) {
+        let kind = match (is_set(&record.flow_in), is_set(&record.flow_out)) {
+            (false, false) => return,
+            (false, true) => EventKind::FlowStart,
+            (true, true) => EventKind::FlowStep,
+            (true, false) => EventKind::FlowEnd,
+        };
+        let value = self.hash(b'v', &[plain(record.bind_id)]);
+        self.chunk.events.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*span });
+    }
+
+    fn take_instant(&mut self, record: &Record<'a>, spot: Spot) {
+        let nobody = Value::default();
+        let mut event = self.event(record, spot, EventKind::Instant);
+        event.track = match record.s.text {
+            b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.place),
+            b"p" => self.track(TrackKind::Process, &record.pid, &nobody, &[], spot.place),
+            _ => self.thread(record, spot.place),
+        };
+        self.chunk.events.push(event);
+    }
+
+    fn take_counter(&mut self, record: &Record<'a>, spot: Spot) {
+        let nobody = Value::default();
+        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        let mut series_found = false;
+        for (series, value) in members(&record.args) {
+            series_found = true;
+            let text = std::str::from_utf8(number_text(&value)).ok();
+            let number = text.and_then(|text| text.trim().parse().ok()).filter(|number: &f64| number.is_finite());
+            let Some(number) = number else {
+                self.losses.add(Loss::BadCounter, spot.place);
+                continue;
+            };
+            let parts = [record.name, plain(id), series];
+            let track = self.track(TrackKind::Counter, &record.pid, &nobody, &parts, spot.place);
+            self.chunk.events.push(Event { value: number.to_bits(), track, ..bare(spot, EventKind::Counter) });
+        }
+        if !series_found {
+            self.losses.add(Loss::BadCounter, spot.place);
+        }
+    }
+
+    fn take_async(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind, by_name: bool) {
+        let (id, is_local) = if record.id.is_absent() { local_or_global(&record.id2) } else { (record.id, false) };
+        if id.is_absent() {
+            self.losses.add(Loss::BadAsync, spot.place);
+            let alone = self.thread_event(record, spot, EventKind::Instant);
+            self.chunk.events.push(alone);
+            return;
+        }
+        let nobody = Value::default();
+        let scope = if record.scope.is_absent() { record.cat } else { record.scope };
+        let process = if is_local { record.pid } else { nobody };
+        let name = if by_name { record.name } else { nobody };
+        let value = self.hash(if by_name { b'S' } else { b'b' }, &[scope, plain(id), process, name]);
+        let track = self.track(TrackKind::Async, &record.pid, &nobody, &[record.cat], spot.place);
+        let event = Event { value, track, ..self.event(record, spot, kind) };
+        self.chunk.events.push(event);
+    }
+
+    fn take_flow(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) {
+        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        if id.is_absent() {
+            return self.losses.add(Loss::BadFlow, spot.place);
+        }
+        // An end binds to the next span, unless it says otherwise or is of a category that Chrome always meant otherwise.
+        let category = record.cat.text;
+        let binds_around = kind != EventKind::FlowEnd
+            || record.bp.is_text(b"e")
+            || memchr::memmem::find(category, b"input").is_some()
+            || memchr::memmem::find(category, b"ipc.flow").is_some();
+        let mut event = self.thread_event(record, spot, kind);
+        event.value = self.hash(b's', &[record.cat, record.name, plain(id)]);
+        if binds_around {
+            event.flags = EventFlags::BIND_ENCLOSING;
+        }
+        let place = std::str::from_utf8(number_text(&record.rare(b"place"))).ok();
+        if let Some(depth) = place.and_then(|place| place.parse().ok()) {
+            (event.depth, event.flags) = (depth, event.flags.with(EventFlags::PLACED));
+        }
+        self.chunk.events.push(event);
+    }
+
+    /// What happened to an object, with what it looked like then; all objects of a process are on one track.
+    fn take_object(&mut self, record: &Record<'a>, spot: Spot, what: &str) {
+        let (nobody, mut repairs) = (Value::default(), Repairs::default());
+        let is_told = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
+        let args = if is_told { valid_json(&record.args, &mut repairs) } else { "".into() };
+        let mut members = vec![("object".into(), quoted(what).into())];
+        let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
+        if !id.is_absent() {
+            members.push(("id".into(), valid_json(&id, &mut repairs)));
+        }
+        repairs.count(&mut self.losses, spot.place);
+        let (args_json, thread_ts_ns) = (&*with_members(args, &members), self.thread_time(&record.tts, spot.place));
+        let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
+        let objects = Value { text: b"objects", shape: Shape::String, ..nobody };
+        let track = self.track(TrackKind::Async, &record.pid, &nobody, &[objects], spot.place);
+        self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
+    }
+
+    fn take_metadata(&mut self, record: &Record<'a>, place: Place) {
+        let mut repairs = Repairs::default();
+        let pid = id(&record.pid, &mut repairs);
+        let thread = |repairs: &mut Repairs| {
+            if record.tid.is_absent() { pid.clone() } else { id(&record.tid, repairs) }
+        };
+        let text = |key: &[u8], repairs: &mut Repairs| {
+            let value = member(&record.args, key);
+            (!value.is_absent()).then(|| bounded_text(&value, repairs))
+        };
+        // An order is a whole number: the same reading as of a time, in thousandths, without its last three digits.
+        let order = || {
+            let value = member(&record.args, b"sort_index");
+            let text = std::str::from_utf8(number_text(&value)).ok()?;
+            text.parse().ok().or_else(|| Some(nanos_from_micros(text.as_bytes()).ok()? / 1000))
+        };
+        let metadata = match record.name.text {
+            b"process_name" => text(b"name", &mut repairs).map(|name| Metadata::ProcessName { pid: pid.clone(), name }),
+            b"process_labels" => {
+                text(b"labels", &mut repairs).map(|labels| Metadata::ProcessLabels { pid: pid.clone(), labels })
+            }
+            b"thread_name" => text(b"name", &mut repairs).map(|name| Metadata::ThreadName {
+                pid: pid.clone(),
+                tid: thread(&mut repairs),
+                name,
+            }),
+            b"process_sort_index" => {
+                order().map(|sort_index| Metadata::ProcessSortIndex { pid: pid.clone(), sort_index })
+            }
+            b"thread_sort_index" => order().map(|sort_index| Metadata::ThreadSortIndex {
+                pid: pid.clone(),
+                tid: thread(&mut repairs),
+                sort_index,
+            }),
+            _ => None,
+        };
+        repairs.count(&mut self.losses, place);
+        match metadata {
+            Some(metadata) => self.metadata.push(metadata),
+            None => self.losses.add(Loss::IgnoredMetadata, place),
+        }
+    }
+
+    /// An event with its details, on no track yet.
+    pub(super) fn event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+        Event { detail: self.detail(record, kind, spot.place), ..bare(spot, kind) }
+    }
+
+    pub(super) fn push_event(&mut self, event: Event) {
+        self.chunk.events.push(event);
+    }
+
+    pub(super) fn thread_event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+        let track = self.thread(record, spot.place);
+        Event { track, ..self.event(record, spot, kind) }
+    }
+
+    fn thread(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
+        let found = self.tables.thread(&record.pid, &record.tid);
+        self.counted(found, place)
+    }
+
+    fn track(
+        &mut self,
+        kind: TrackKind,
+        pid: &Value<'a>,
+        tid: &Value<'a>,
+        parts: &[Value<'a>],
+        place: Place,
+    ) -> TrackIdx {
+        let found = self.tables.track(kind, pid, tid, parts);
+        self.counted(found, place)
+    }
+
+    pub(super) fn counted<T>(&mut self, found: Found<T>, place: Place) -> T {
+        found.repairs.count(&mut self.losses, place);
+        found.row
+    }
+
+    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    fn detail(&mut self, record: &Record<'a>, kind: EventKind, place: Place) -> u32 {
+        let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
+        if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && !has_more {
+            return 0;
+        }
+        let mut repairs = Repairs::default();
+        let mut args = match record.args.shape {
+            Shape::Absent => "".into(),
+            Shape::Object if is_empty_object(record.args.text) => "".into(),
+            Shape::Object => valid_json(&record.args, &mut repairs),
+            _ => format!("{{\"args\":{}}}", valid_json(&record.args, &mut repairs)).into(),
+        };
+        if has_more {
+            let mut members = self.rare_args(record, kind, place);
+            for (key, value) in &record.dotted {
+                members.push((crate::formats::json::text::decode(key, &mut repairs), valid_json(value, &mut repairs)));
+            }
+            args = with_members(args, &members);
+        }
+        repairs.count(&mut self.losses, place);
+        let thread_ts_ns = self.thread_time(&record.tts, place);
+        let thread_dur_ns = self.thread_time(&record.tdur, place);
+        self.chunk.details.push(&Detail { thread_ts_ns, thread_dur_ns, args_json: &args })
+    }
+
+    fn thread_time(&mut self, value: &Value<'a>, place: Place) -> Option<i64> {
+        if value.is_absent() {
+            return None;
+        }
+        let time = nanos_from_micros(number_text(value));
+        if time.is_err() {
+            self.losses.add(Loss::BadNumber, place);
+        }
+        time.ok()
+    }
+
+    /// One number for a list of texts; `domain` keeps the kinds of ids apart.
+    fn hash(&mut self, domain: u8, parts: &[Value<'a>]) -> u64 {
+        self.scratch.clear();
+        self.scratch.push(domain);
+        for part in parts {
+            push_part(&mut self.scratch, part);
+        }
+        xxh3_64(&self.scratch)
+    }
+}
+
+fn bare(spot: Spot, kind: EventKind) -> Event {
+    Event {
+        ts_ns: spot.ts_ns,
+        value: 0,
+        track: TrackIdx(0),
+        name: spot.name,
+        detail: 0,
+        depth: 0,
+        kind,
+        flags: EventFlags::NONE,
+    }
+}
+
+/// The digits of a number, which may stand in a string; nothing for anything else.
+pub(super) fn number_text<'a>(value: &Value<'a>) -> &'a [u8] {
+    match value.shape {
+        Shape::Scalar | Shape::String => value.text,
+        Shape::Absent | Shape::Object | Shape::Array => b"",
+    }
+}
+
+/// An id without its quotes: the number 1 and the string "1" are one id; "0x1" is another.
+fn plain(id: Value<'_>) -> Value<'_> {
+    let shape = if id.shape == Shape::String { Shape::Scalar } else { id.shape };
+    Value { shape, ..id }
+}
+
+/// The id in an `id2`, and whether it means something within its process only.
+fn local_or_global<'a>(id2: &Value<'a>) -> (Value<'a>, bool) {
+    let global = member(id2, b"global");
+    if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
+}
+
+fn step_name<'a>(record: &Record<'a>) -> Value<'a> {
+    let step = member(&record.args, b"step");
+    if step.is_absent() { record.name } else { step }
+}
+
+/// Whether an object, with its braces, has no members.
+fn is_empty_object(json: &[u8]) -> bool {
+    json.get(1..).is_some_and(|rest| rest.trim_ascii_start() == b"}")
+}
+
+fn is_set(flag: &Value<'_>) -> bool {
+    !flag.is_absent() && !matches!(flag.text, b"false" | b"0" | b"")
+}
+
+/// An object with more members, JSON too; `args` is an object as text, or empty.
+fn with_members<'t>(args: Cow<'t, str>, members: &[(Cow<'_, str>, Cow<'_, str>)]) -> Cow<'t, str> {
+    if members.is_empty() {
+        return args;
+    }
+    let mut text = String::from(args.strip_suffix('}').unwrap_or("{"));
+    for (key, value) in members {
+        if text.trim_ascii_end() != "{" {
+            text.push(',');
+        }
+        text.push_str(&quoted(key));
+        text.push(':');
+        text.push_str(value);
+    }
+    text.push('}');
+    text.into()
+}

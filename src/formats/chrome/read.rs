@@ -1,0 +1,340 @@
+//! Reads a capture: pieces are parsed on all threads at once, and handed on in the order of the capture.
+//!
+//! A piece's result counts only if the piece before it ended exactly where this one begins; else its bytes are parsed
+//! again from where the reading truly stands. So the batches hold the same events whatever the pieces and threads.
+
+use std::path::Path;
+use std::sync::OnceLock;
+use std::thread;
+
+use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
+use rustc_hash::FxHashMap;
+
+use super::envelope::{Envelope, Follows, NoCapture};
+use super::frames::StackFrames;
+use super::profiles::Profiles;
+use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
+use super::samples::Homeless;
+use super::split::{PIECE_BYTES, Piece, Splitter};
+use crate::base::budget::Charge;
+use crate::formats::input::source::Source;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Batch, Id, Loss, Losses, Place, TrackKind};
+
+/// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
+const READ_AHEAD_SHARE: u64 = 8;
+
+/// Makes a reader of Chrome JSON.
+#[must_use]
+pub(crate) fn open(source: Source) -> Reader {
+    let piece_bytes = source.block_bytes(PIECE_BYTES);
+    Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
+}
+
+/// A capture in the JSON of Chrome's trace event format.
+struct ChromeJson {
+    source: Option<Source>,
+    piece_bytes: usize,
+}
+
+/// A piece in the order of the capture, parsed or on its way to be.
+enum Ticket {
+    Parsed(Receiver<(Piece, Outcome)>, Charge),
+    Unparsed(Piece, Charge),
+    Failed(ReadError),
+    /// Behind the last piece: where the source turned out to be cut short.
+    End(Option<u64>),
+}
+
+/// A piece to parse, and who waits for it.
+struct Job {
+    piece: Piece,
+    begins: Position,
+    reply: Sender<(Piece, Outcome)>,
+}
+
+impl StreamReader for ChromeJson {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let workers = context.threads.max(1);
+        // A piece and its batch take about three times its bytes.
+        let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
+        let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
+        let (spare, spares) = bounded(pieces_ahead);
+        let splitter = Splitter::new(source, self.piece_bytes, spares);
+        let frames = OnceLock::new();
+        let read = thread::scope(|scope| {
+            let (tickets, in_order) = bounded(pieces_ahead);
+            let (jobs, waiting) = unbounded();
+            for _ in 0..workers {
+                let (waiting, frames) = (waiting.clone(), &frames);
+                scope.spawn(move || work(&waiting, frames));
+            }
+            scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
+            let frames = Frames { path: &path, found: &frames };
+            Follower::new(sink, context, spare, frames).follow(&in_order)
+        });
+        read.map_err(|stop| match stop {
+            Stop::Read(error) => error,
+            Stop::NoCapture(NoCapture { offset, expected, found }) => {
+                ReadError::Malformed { path, offset, expected: expected.to_owned(), found }
+            }
+        })
+    }
+}
+
+/// Parses pieces until there are no more.
+fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
+    for Job { piece, begins, reply } in waiting {
+        let outcome = parse(&piece.bytes, piece.offset, begins, false, frames.get());
+        // Nobody waits once the reading was stopped.
+        reply.send((piece, outcome)).ok();
+    }
+}
+
+/// Cuts the source into pieces and gives each a place in the order before it is parsed.
+fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>, context: &ReadContext) {
+    loop {
+        let ticket = match splitter.next_piece() {
+            Err(error) => Ticket::Failed(error),
+            Ok(None) => Ticket::End(splitter.cut_at()),
+            Ok(Some(piece)) => {
+                let charge = context.budget.charge(3 * piece.bytes.len() as u64);
+                match piece.begins {
+                    None => Ticket::Unparsed(piece, charge),
+                    Some(begins) => {
+                        let (reply, outcome) = bounded(1);
+                        let ticket = Ticket::Parsed(outcome, charge);
+                        if tickets.send(ticket).is_err() || jobs.send(Job { piece, begins, reply }).is_err() {
+                            return;
+                        }
+                        continue;
+                    }
+                }
+            }
+        };
+        let is_last = matches!(ticket, Ticket::Failed(_) | Ticket::End(_));
+        if tickets.send(ticket).is_err() || is_last {
+            return;
+        }
+    }
+}
+
+/// Why the reading ends early.
+enum Stop {
+    Read(ReadError),
+    NoCapture(NoCapture),
+}
+
+impl From<ReadError> for Stop {
+    fn from(error: ReadError) -> Self {
+        Self::Read(error)
+    }
+}
+
+impl From<NoCapture> for Stop {
+    fn from(error: NoCapture) -> Self {
+        Self::NoCapture(error)
+    }
+}
+
+/// Where the table of stack frames is, once it was looked for.
+#[derive(Clone, Copy)]
+struct Frames<'a> {
+    path: &'a Path,
+    found: &'a OnceLock<StackFrames>,
+}
+
+/// Knows where the reading truly stands, and takes the pieces in order.
+struct Follower<'a> {
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+    envelope: Envelope,
+    /// Where in the event array one stands; `None` outside of it.
+    position: Option<Position>,
+    /// Bytes that were not enough for anything yet, and those behind them.
+    carry: Vec<u8>,
+    /// Where the carry stands in the capture.
+    offset: u64,
+    /// The carry is looked at again once it has this many bytes: doubled each time, so that a large record is not
+    /// scanned again for each piece of it.
+    enough_bytes: usize,
+    truncated: bool,
+    /// Takes back the buffers of pieces that are done.
+    spare: Sender<Vec<u8>>,
+    frames: Frames<'a>,
+    profiles: Profiles,
+    /// By thread id: the process of the first thread that had it.
+    homes: FxHashMap<Id, Id>,
+}
+
+impl<'a> Follower<'a> {
+    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext, spare: Sender<Vec<u8>>, frames: Frames<'a>) -> Self {
+        Self {
+            frames,
+            profiles: Profiles::new(context.grain),
+            homes: FxHashMap::default(),
+            spare,
+            sink,
+            context,
+            envelope: Envelope::new(),
+            position: None,
+            carry: Vec::new(),
+            offset: 0,
+            enough_bytes: 0,
+            truncated: false,
+        }
+    }
+
+    fn follow(mut self, in_order: &Receiver<Ticket>) -> Result<(), Stop> {
+        for ticket in in_order {
+            self.context.cancel.check().map_err(ReadError::from)?;
+            match ticket {
+                Ticket::Failed(error) => return Err(error.into()),
+                Ticket::End(cut_at) => return self.end(cut_at),
+                Ticket::Unparsed(piece, _charge) => self.take_bytes(piece.bytes)?,
+                Ticket::Parsed(outcome, _charge) => {
+                    // A worker answers unless it panicked, and then the scope passes that on.
+                    let Ok((piece, outcome)) = outcome.recv() else { continue };
+                    if self.carry.is_empty() && self.position == piece.begins {
+                        self.take_parsed(piece, outcome)?;
+                    } else {
+                        self.take_bytes(piece.bytes)?;
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Takes a piece that was parsed from where the reading truly stands.
+    fn take_parsed(&mut self, piece: Piece, mut outcome: Outcome) -> Result<(), Stop> {
+        let bytes = piece.bytes;
+        if outcome.wants_frames
+            && let Some(position) = self.position
+        {
+            outcome = parse(&bytes, piece.offset, position, false, Some(self.find_frames()?));
+        }
+        self.carry.extend_from_slice(&bytes[outcome.consumed..]);
+        self.offset += outcome.consumed as u64;
+        // Nobody may want it any more, or there are enough.
+        self.spare.try_send(bytes).ok();
+        self.take_outcome(outcome)?;
+        if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
+    }
+
+    fn take_bytes(&mut self, bytes: Vec<u8>) -> Result<(), Stop> {
+        if self.carry.is_empty() {
+            self.carry = bytes;
+        } else {
+            self.carry.extend_from_slice(&bytes);
+        }
+        if self.carry.len() >= self.enough_bytes { self.advance(false) } else { Ok(()) }
+    }
+
+    /// Goes on through the carry as far as it can.
+    fn advance(&mut self, at_end: bool) -> Result<(), Stop> {
+        loop {
+            let before = (self.carry.len(), self.position.is_some());
+            if let Some(position) = self.position {
+                let mut outcome = parse(&self.carry, self.offset, position, at_end, self.frames.found.get());
+                if outcome.wants_frames {
+                    let frames = self.find_frames()?;
+                    outcome = parse(&self.carry, self.offset, position, at_end, Some(frames));
+                }
+                self.consume(outcome.consumed);
+                self.take_outcome(outcome)?;
+            } else {
+                let mut losses = Losses::default();
+                let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
+                self.consume(taken);
+                if follows == Follows::Records {
+                    self.position = Some(Position::Between { comma_due: false });
+                }
+                self.accept(Batch { losses, ..Batch::default() })?;
+            }
+            if self.carry.is_empty() || before == (self.carry.len(), self.position.is_some()) {
+                break;
+            }
+        }
+        if self.position.is_none() && self.carry.len() >= RECORD_BYTES_MAX {
+            let found = "a longer one".to_owned();
+            return Err(NoCapture { offset: self.offset, expected: "a key below 64 MiB", found }.into());
+        }
+        self.enough_bytes = (2 * self.carry.len()).min(RECORD_BYTES_MAX);
+        Ok(())
+    }
+
+    /// The table of stack frames, for which the capture is looked through the first time.
+    fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
+        let Frames { path, found } = self.frames;
+        if found.get().is_none() {
+            let mut frames = StackFrames::find(path, self.context)?;
+            let losses = std::mem::take(&mut frames.losses);
+            self.accept(Batch { losses, ..Batch::default() })?;
+            // Nobody else sets it.
+            found.set(frames).ok();
+        }
+        Ok(found.get_or_init(StackFrames::default))
+    }
+
+    fn take_outcome(&mut self, outcome: Outcome) -> Result<(), Stop> {
+        let Outcome { position, mut batch, homeless, profiles, .. } = outcome;
+        self.position = if position == Position::Behind {
+            self.envelope.array_closed();
+            None
+        } else {
+            Some(position)
+        };
+        // Which process a thread has must not depend on where batches begin: those known before this one come first.
+        for Homeless { track, home, .. } in homeless {
+            let key = &mut batch.tracks[track.index()];
+            if let Some(home) = self.homes.get(&key.tid).or(home.as_ref()) {
+                key.pid = home.clone();
+            }
+        }
+        for track in batch.tracks.iter().filter(|track| track.kind == TrackKind::Thread && track.pid != Id::None) {
+            if !self.homes.contains_key(&track.tid) {
+                self.homes.insert(track.tid.clone(), track.pid.clone());
+            }
+        }
+        self.accept(batch)?;
+        for part in profiles {
+            if let Some(samples) = self.profiles.take(part) {
+                self.accept(samples)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn consume(&mut self, len: usize) {
+        self.carry.drain(..len);
+        self.offset += len as u64;
+    }
+
+    fn accept(&mut self, batch: Batch) -> Result<(), Stop> {
+        if batch.chunk.events.is_empty() && batch.metadata.is_empty() && batch.losses.is_empty() {
+            return Ok(());
+        }
+        self.truncated |= batch.losses.count(Loss::Truncated) > 0;
+        self.context.progress.add_events(batch.chunk.events.len() as u64);
+        Ok(self.sink.accept(batch)?)
+    }
+
+    /// Takes what is left, and counts an early end once, whichever of its signs there are.
+    fn end(mut self, cut_at: Option<u64>) -> Result<(), Stop> {
+        self.advance(true)?;
+        let samples = self.profiles.rest();
+        self.accept(samples)?;
+        let end = self.offset + self.carry.len() as u64;
+        self.envelope.at_end(end)?;
+        let is_whole = cut_at.is_none() && self.envelope.may_end();
+        if !is_whole && !self.truncated {
+            let mut losses = Losses::default();
+            losses.add(Loss::Truncated, Place::Offset(cut_at.unwrap_or(end)));
+            self.accept(Batch { losses, ..Batch::default() })?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,183 @@
+//! Samples of call stacks, and the stacks of other events: records -> stacks of a batch.
+//!
+//! A sample is an event of the phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`, a frame
+//! of `stackFrames`, or `stack`, an array of names from the outermost on; an event of the phase `P` with neither is one
+//! frame of its own name. Spans may have `sf` or `stack` for their beginning and `esf` or `estack` for their end: those
+//! become arguments.
+
+use std::borrow::Cow;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::events::{BatchBuilder, Spot, number_text};
+use super::profiles::ProfilePart;
+use super::tables::id;
+use super::wire::{Record, member};
+use crate::formats::input::decimal::nanos_from_micros;
+use crate::formats::json::scan::{Scanner, Shape, Value};
+use crate::formats::json::text::{Repairs, quoted, valid_json};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place, StackIdx, TrackIdx, TrackKey, TrackKind};
+
+/// More frames than this in one stack are cut at their inner end.
+const FRAMES_MAX: usize = 1 << 16;
+
+/// A thread of a process that is not told.
+#[derive(Debug)]
+pub(super) struct Homeless {
+    /// Its track in the batch.
+    pub(super) track: TrackIdx,
+    /// The first process with such a thread before its samples, of those in the batch.
+    pub(super) home: Option<Id>,
+}
+
+/// The threads of a batch by their ids.
+#[derive(Debug, Default)]
+pub(super) struct ThreadHomes {
+    /// The process of the first such thread whose process is known.
+    known: FxHashMap<Id, Id>,
+    /// The number of tracks of the batch that are in `known`.
+    looked_through: usize,
+    /// The last one whose process is not told.
+    homeless: FxHashMap<Id, usize>,
+}
+
+impl ThreadHomes {
+    /// The process of the first thread with this id among `tracks`, to which more are added between calls.
+    fn of(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
+        for key in &tracks[self.looked_through..] {
+            if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
+                self.known.insert(key.tid.clone(), key.pid.clone());
+            }
+        }
+        self.looked_through = tracks.len();
+        self.known.get(tid)
+    }
+}
+
+impl<'a> BatchBuilder<'a> {
+    /// An event of the phase `P`.
+    pub(super) fn take_sample(&mut self, record: &Record<'a>, spot: Spot) {
+        let is_of_v8 = matches!(record.name.text, b"Profile" | b"ProfileChunk");
+        let data = member(&record.args, b"data");
+        if is_of_v8 && data.shape == Shape::Object {
+            let mut repairs = Repairs::default();
+            self.profiles.push(ProfilePart {
+                pid: id(&record.pid, &mut repairs),
+                tid: id(&record.tid, &mut repairs),
+                id: record.id.text.into(),
+                is_start: record.name.text == b"Profile",
+                data: valid_json(&data, &mut repairs).into(),
+                place: spot.place,
+            });
+            return repairs.count(&mut self.losses, spot.place);
+        }
+        let stack = self.stack_of(record, spot.place, true);
+        let event = self.thread_event(record, spot, EventKind::Sample);
+        self.push_event(Event { value: u64::from(stack.0), ..event });
+    }
+
+    /// A record of `samples`: it tells its thread without its process.
+    pub(super) fn take_bare_sample(&mut self, record: &Record<'a>, place: Place) {
+        let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
+            return self.losses.add(Loss::BadTime, place);
+        };
+        let name = self.tables.name(&record.name, &record.cat);
+        let name = self.counted(name, place);
+        let stack = self.stack_of(record, place, false);
+        let track = self.thread_of_any_process(record, place);
+        let event = self.event(record, Spot { place, ts_ns, name }, EventKind::Sample);
+        self.push_event(Event { value: u64::from(stack.0), track, ..event });
+    }
+
+    /// The thread of a sample that does not tell its process: that of the first process with such a thread before it in
+    /// the capture. The reader knows those before the batch; those of the batch are looked for here.
+    fn thread_of_any_process(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
+        let mut repairs = Repairs::default();
+        let tid = id(&record.tid, &mut repairs);
+        repairs.count(&mut self.losses, place);
+        let tracks = &mut self.tables.tracks;
+        let known = self.homes.homeless.get(&tid).map(|&place| &self.homeless[place]);
+        if let Some(Homeless { track, home: Some(_) }) = known {
+            return *track;
+        }
+        let home = self.homes.of(&tid, tracks).cloned();
+        if let (Some(Homeless { track, .. }), None) = (known, &home) {
+            return *track;
+        }
+        let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
+        self.homes.homeless.insert(tid.clone(), self.homeless.len());
+        tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
+        self.homeless.push(Homeless { track, home });
+        track
+    }
+
+    fn stack_of(&mut self, record: &Record<'a>, place: Place, by_name: bool) -> StackIdx {
+        let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
+        if names.shape == Shape::Array {
+            let names = elements(&names).take(FRAMES_MAX);
+            return names.fold(StackIdx::EMPTY, |stack, name| {
+                let name = self.tables.name(&name, &Value::default());
+                let name = self.counted(name, place);
+                self.stacks.stacks.intern(stack, name)
+            });
+        }
+        if frame.is_absent() {
+            let name = self.tables.name(&record.name, &Value::default()).row;
+            let has_frame = by_name && name != NameIdx::EMPTY;
+            return if has_frame { self.stacks.stacks.intern(StackIdx::EMPTY, name) } else { StackIdx::EMPTY };
+        }
+        let Some(frames) = self.frames else {
+            self.wants_frames = true;
+            return StackIdx::EMPTY;
+        };
+        self.stacks.of_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
+            self.losses.add(Loss::MissingText, place);
+            StackIdx::EMPTY
+        })
+    }
+
+    /// What an event has beside its arguments, as members of them: the stacks of a span, how much a sample counts.
+    pub(super) fn rare_args(
+        &mut self,
+        record: &Record<'a>,
+        kind: EventKind,
+        place: Place,
+    ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
+        let mut found: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
+        for (key, value) in &record.rare {
+            let is_end = kind == EventKind::End || key.text.starts_with(b"e");
+            let shown = if is_end { "end_stack" } else { "stack" };
+            let mut repairs = Repairs::default();
+            match (key.text, kind) {
+                (b"weight", EventKind::Sample) => found.push(("weight".into(), valid_json(value, &mut repairs))),
+                (b"cpu", EventKind::Sample) => found.push(("cpu".into(), valid_json(value, &mut repairs))),
+                (b"weight" | b"cpu" | b"place", _) | (_, EventKind::Sample) => {}
+                (b"stack" | b"estack", _) => found.push((shown.into(), valid_json(value, &mut repairs))),
+                _ => match self.frames.map(|frames| frames.names(value.text)) {
+                    Some(Some(names)) => {
+                        let names: Vec<_> = names.into_iter().map(quoted).collect();
+                        found.push((shown.into(), format!("[{}]", names.join(",")).into()));
+                    }
+                    Some(None) => {
+                        self.losses.add(Loss::MissingText, place);
+                        found.push((shown.into(), valid_json(value, &mut repairs)));
+                    }
+                    None => self.wants_frames = true,
+                },
+            }
+            repairs.count(&mut self.losses, place);
+        }
+        found
+    }
+}
+
+/// The elements of an array that was stepped over before.
+fn elements<'a>(array: &Value<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
+    let mut scanner = Scanner::new(array.text, 0);
+    std::iter::from_fn(move || {
+        scanner.peek().ok()?;
+        scanner.pos += 1; // the opening bracket, a comma, or the closing bracket
+        scanner.value(0).ok()
+    })
+}

@@ -1,0 +1,96 @@
+//! Cuts the bytes of a capture into pieces that most probably begin at a record, so that they can be parsed at once.
+//!
+//! It guesses: whether a brace opens a record depends on every quote before it, and to count these would cost a pass over
+//! all bytes on one core. So it looks for one whole event near the end of each piece and cuts before that. Whoever
+//! parses the piece before finds out for certain, and a wrong guess costs time, never a record.
+
+use crossbeam_channel::Receiver;
+
+use super::records::{Next, Position, next_event};
+use crate::formats::ReadError;
+use crate::formats::input::source::Source;
+
+/// Bytes of a piece: some 20 thousand events, which sort within the cache of a core.
+pub(super) const PIECE_BYTES: usize = 2 << 20;
+
+/// How far from the end a cut is looked for first: a few hundred common records.
+const WINDOW_BYTES: usize = 64 << 10;
+
+/// Consecutive bytes of a capture.
+#[derive(Debug, Default)]
+pub(super) struct Piece {
+    pub(super) bytes: Vec<u8>,
+    /// Where they stand in the capture.
+    pub(super) offset: u64,
+    /// Where in the event array the piece begins, if the guess is right; `None` without a guess.
+    pub(super) begins: Option<Position>,
+}
+
+/// The pieces of a source.
+pub(super) struct Splitter {
+    source: Source,
+    piece_bytes: usize,
+    next: Piece,
+    /// Buffers of pieces that are done, to be filled again: fresh ones would have to be cleared page by page.
+    spare: Receiver<Vec<u8>>,
+    ended: bool,
+}
+
+impl Splitter {
+    pub(super) fn new(source: Source, piece_bytes: usize, spare: Receiver<Vec<u8>>) -> Self {
+        Self { source, piece_bytes: piece_bytes.max(1), next: Piece::default(), spare, ended: false }
+    }
+
+    /// The next piece, or `None` at the end.
+    pub(super) fn next_piece(&mut self) -> Result<Option<Piece>, ReadError> {
+        if self.ended {
+            return Ok(None);
+        }
+        let mut piece = std::mem::take(&mut self.next);
+        let held = piece.bytes.len();
+        let wanted = self.piece_bytes.max(held + 1);
+        if let Ok(mut spare) = self.spare.try_recv() {
+            // Only what is written is kept, so what the buffer still holds need not be cleared.
+            spare.resize(wanted, 0);
+            spare[..held].copy_from_slice(&piece.bytes);
+            piece.bytes = spare;
+        } else {
+            piece.bytes.resize(wanted, 0);
+        }
+        let read = self.source.fill(&mut piece.bytes[held..])?;
+        piece.bytes.truncate(held + read);
+        self.ended = piece.bytes.len() < wanted;
+        self.next.offset = piece.offset + piece.bytes.len() as u64;
+        if !self.ended
+            && let Some((cut, begins)) = find_cut(&piece.bytes)
+        {
+            self.next.bytes = piece.bytes.split_off(cut);
+            self.next.offset = piece.offset + cut as u64;
+            self.next.begins = Some(begins);
+        }
+        Ok((!piece.bytes.is_empty()).then_some(piece))
+    }
+
+    /// Where the source turned out to be cut short; known behind the last piece.
+    pub(super) fn cut_at(&self) -> Option<u64> {
+        self.source.cut_at()
+    }
+}
+
+/// Where a record probably begins, near the end of `bytes`.
+fn find_cut(bytes: &[u8]) -> Option<(usize, Position)> {
+    let windows = [bytes.len().saturating_sub(WINDOW_BYTES), bytes.len() / 2];
+    windows.into_iter().find_map(|window| {
+        let mut pos = window;
+        let mut last = 0;
+        loop {
+            let Next::Event { start, before, end, .. } = next_event(bytes, pos, last, true) else { return None };
+            match before {
+                b',' => return Some((start, Position::Between { comma_due: false })),
+                b'}' => return Some((start, Position::Between { comma_due: true })),
+                // The first of an array: of the capture's own, or of one in some arguments.
+                _ => (pos, last) = (end, b'}'),
+            }
+        }
+    })
+}

@@ -1,0 +1,194 @@
+//! Raw JSON bytes of names, categories and ids -> rows of a batch's tables. Decodes each distinct text once.
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::json::scan::{Shape, Value};
+use crate::formats::json::text::{Repairs, decode};
+use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
+
+/// A row that was found, and what its text cost.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Found<T> {
+    pub(super) row: T,
+    pub(super) repairs: Repairs,
+}
+
+/// Two values that were looked up together, and their row.
+#[derive(Debug, Clone, Copy)]
+struct Recent<'a, T> {
+    values: [Value<'a>; 2],
+    found: Found<T>,
+}
+
+/// A hundred functions take most of the time of most programs.
+const RECENT_SLOTS: usize = 128;
+
+/// The names and tracks of one batch, looked up by the bytes that stand in the capture.
+///
+/// Two spellings of one text get two rows; the ingest gives both the same index.
+#[derive(Debug)]
+pub(super) struct Tables<'a> {
+    pub(super) names: Vec<NameRow<Box<str>>>,
+    pub(super) tracks: Vec<TrackKey>,
+    name_rows: FxHashMap<Box<[u8]>, Found<NameIdx>>,
+    track_rows: FxHashMap<Box<[u8]>, Found<TrackIdx>>,
+    /// The names and threads met last, each at the slot of its text: they are asked for again and again.
+    recent_names: [Option<Recent<'a, NameIdx>>; RECENT_SLOTS],
+    recent_threads: [Option<Recent<'a, TrackIdx>>; RECENT_SLOTS],
+    key: Vec<u8>,
+}
+
+impl Default for Tables<'_> {
+    fn default() -> Self {
+        Self {
+            names: vec![NameRow::default()],
+            tracks: Vec::new(),
+            name_rows: FxHashMap::default(),
+            track_rows: FxHashMap::default(),
+            recent_names: [None; RECENT_SLOTS],
+            recent_threads: [None; RECENT_SLOTS],
+            key: Vec::new(),
+        }
+    }
+}
+
+impl<'a> Tables<'a> {
+    /// The row of a name with its category.
+    pub(super) fn name(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+        let slot = slot(name);
+        if let Some(found) = recent(self.recent_names[slot].as_ref(), name, category) {
+            return found;
+        }
+        let found = self.name_row(name, category);
+        self.recent_names[slot] = Some(Recent { values: [*name, *category], found });
+        found
+    }
+
+    fn name_row(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+        self.key.clear();
+        push_part(&mut self.key, name);
+        push_part(&mut self.key, category);
+        if let Some(&found) = self.name_rows.get(&self.key[..]) {
+            return found;
+        }
+        let mut repairs = Repairs::default();
+        let text = bounded_text(name, &mut repairs);
+        let category = (!category.is_absent()).then(|| bounded_text(category, &mut repairs));
+        let found = if text.is_empty() && category.is_none() {
+            Found { row: NameIdx::EMPTY, repairs }
+        } else {
+            let row = NameIdx(u32::try_from(self.names.len()).unwrap_or(0));
+            self.names.push(NameRow { text, category });
+            Found { row, repairs }
+        };
+        self.name_rows.insert(self.key.as_slice().into(), found);
+        found
+    }
+
+    /// The row of a thread. Without a thread id it is the one that has the process's id.
+    pub(super) fn thread(&mut self, pid: &Value<'a>, tid: &Value<'a>) -> Found<TrackIdx> {
+        let tid = if tid.is_absent() { pid } else { tid };
+        let slot = slot(tid);
+        if let Some(found) = recent(self.recent_threads[slot].as_ref(), pid, tid) {
+            return found;
+        }
+        let found = self.track(TrackKind::Thread, pid, tid, &[]);
+        self.recent_threads[slot] = Some(Recent { values: [*pid, *tid], found });
+        found
+    }
+
+    /// The row of a track. Its name is made of `parts`, as [`counter_name`] says.
+    pub(super) fn track(
+        &mut self,
+        kind: TrackKind,
+        pid: &Value<'a>,
+        tid: &Value<'a>,
+        parts: &[Value<'a>],
+    ) -> Found<TrackIdx> {
+        self.key.clear();
+        self.key.push(kind as u8);
+        push_part(&mut self.key, pid);
+        push_part(&mut self.key, tid);
+        for part in parts {
+            push_part(&mut self.key, part);
+        }
+        if let Some(&found) = self.track_rows.get(&self.key[..]) {
+            return found;
+        }
+        let mut repairs = Repairs::default();
+        let (pid, tid) = (id(pid, &mut repairs), id(tid, &mut repairs));
+        let mut texts = parts.iter().map(|part| (!part.is_absent()).then(|| bounded_text(part, &mut repairs)));
+        let mut next = || texts.next().flatten();
+        let name = match kind {
+            TrackKind::Counter => counter_name(next(), next(), next()),
+            TrackKind::Async => next().unwrap_or_default(),
+            _ => Box::default(),
+        };
+        let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
+        self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot: 0 });
+        let found = Found { row, repairs };
+        self.track_rows.insert(self.key.as_slice().into(), found);
+        found
+    }
+}
+
+/// The name of a counter's series: `name series`, or `name[id] series` where the counter has an id.
+fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box<str>>) -> Box<str> {
+    let mut text = name.unwrap_or_default().into_string();
+    if let Some(id) = id {
+        text = format!("{text}[{id}]");
+    }
+    if let Some(series) = series.filter(|series| !series.is_empty()) {
+        if !text.is_empty() {
+            text.push(' ');
+        }
+        text.push_str(&series);
+    }
+    text.into()
+}
+
+/// A process or thread id: a whole number is one, all else is text.
+pub(super) fn id(value: &Value<'_>, repairs: &mut Repairs) -> Id {
+    if value.is_absent() {
+        return Id::None;
+    }
+    let number = std::str::from_utf8(value.text).ok().and_then(|text| text.parse().ok());
+    match number {
+        Some(number) if value.shape == Shape::Scalar => Id::Number(number),
+        _ => Id::Text(bounded_text(value, repairs).into()),
+    }
+}
+
+/// The text of a value, at most [`Names::TEXT_BYTES_MAX`] of it.
+pub(super) fn bounded_text(value: &Value<'_>, repairs: &mut Repairs) -> Box<str> {
+    let text = decode(value, repairs);
+    if text.len() <= Names::TEXT_BYTES_MAX {
+        return text.into();
+    }
+    repairs.add(Repairs::CUT);
+    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+}
+
+/// The slot of a text: its length and its last bytes, which differ where `f1` and `f2`, or two thread ids, do.
+fn slot(value: &Value<'_>) -> usize {
+    let last = value.text.iter().rev().take(3).fold(0usize, |sum, &byte| sum * 11 + usize::from(byte));
+    (value.text.len() * 31 + last) % RECENT_SLOTS
+}
+
+#[inline]
+fn recent<T: Copy>(recent: Option<&Recent<'_, T>>, first: &Value<'_>, second: &Value<'_>) -> Option<Found<T>> {
+    recent.filter(|recent| same(&recent.values[0], first) && same(&recent.values[1], second)).map(|recent| recent.found)
+}
+
+fn same(a: &Value<'_>, b: &Value<'_>) -> bool {
+    a.shape == b.shape && a.text == b.text
+}
+
+/// Appends a value to a key so that no two lists of values give the same key.
+pub(super) fn push_part(key: &mut Vec<u8>, value: &Value<'_>) {
+    let shape = [value.shape as u8];
+    // A record is bounded far below 4 GiB.
+    let len = u32::try_from(value.text.len()).unwrap_or(u32::MAX).to_le_bytes();
+    key.extend_from_slice(&[shape[0], len[0], len[1], len[2], len[3]]);
+    key.extend_from_slice(value.text);
+}

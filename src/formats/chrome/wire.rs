@@ -1,0 +1,119 @@
+//! One record of the event array: bytes -> where its known fields stand. Decodes nothing, decides nothing.
+
+use crate::formats::json::scan::{Broken, Scanner, Shape, Value};
+
+/// The fields of one record. Absent ones, and those that are `null`, are [`Shape::Absent`]; of duplicates the last wins.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Record<'a> {
+    pub(super) ph: Value<'a>,
+    pub(super) name: Value<'a>,
+    pub(super) cat: Value<'a>,
+    pub(super) ts: Value<'a>,
+    pub(super) dur: Value<'a>,
+    pub(super) pid: Value<'a>,
+    pub(super) tid: Value<'a>,
+    pub(super) tts: Value<'a>,
+    pub(super) tdur: Value<'a>,
+    pub(super) args: Value<'a>,
+    pub(super) id: Value<'a>,
+    pub(super) id2: Value<'a>,
+    pub(super) scope: Value<'a>,
+    /// `s`: the scope of an instant.
+    pub(super) s: Value<'a>,
+    /// `bp`: how a flow binds.
+    pub(super) bp: Value<'a>,
+    pub(super) bind_id: Value<'a>,
+    pub(super) flow_in: Value<'a>,
+    pub(super) flow_out: Value<'a>,
+    /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome: kept beside the arguments.
+    pub(super) dotted: Vec<(Value<'a>, Value<'a>)>,
+    /// Stacks and what else only samples have, and the place of a point of a flow that was exported.
+    pub(super) rare: Vec<(Value<'a>, Value<'a>)>,
+    /// Whether there was no member at all.
+    pub(super) is_empty: bool,
+}
+
+/// Reads the record whose opening brace is at `start` and returns the position behind its closing brace.
+///
+/// Into a record that is there already: it is 480 bytes, and moving it costs as much as filling it.
+pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
+    let mut scanner = Scanner::new(bytes, start);
+    *record = Record::default();
+    scanner.expect(b'{')?;
+    if scanner.peek()? == b'}' {
+        record.is_empty = true;
+        return Ok(scanner.pos + 1);
+    }
+    loop {
+        let key = scanner.key()?;
+        let value = scanner.value(1)?;
+        match key.text {
+            b"ph" => record.ph = value,
+            b"name" => record.name = value,
+            b"cat" => record.cat = value,
+            b"ts" => record.ts = value,
+            b"dur" => record.dur = value,
+            b"pid" => record.pid = value,
+            b"tid" => record.tid = value,
+            b"tts" => record.tts = value,
+            b"tdur" => record.tdur = value,
+            b"args" => record.args = value,
+            b"id" => record.id = value,
+            b"id2" => record.id2 = value,
+            b"scope" => record.scope = value,
+            b"s" => record.s = value,
+            b"bp" => record.bp = value,
+            b"bind_id" => record.bind_id = value,
+            b"flow_in" => record.flow_in = value,
+            b"flow_out" => record.flow_out = value,
+            b"sf" | b"stack" | b"esf" | b"estack" | b"weight" | b"cpu" | b"place" => record.rare.push((key, value)),
+            [b'.', ..] => record.dotted.push((key, value)),
+            _ => {}
+        }
+        match scanner.peek()? {
+            b',' => scanner.pos += 1,
+            b'}' => return Ok(scanner.pos + 1),
+            _ => return Err(Broken::Malformed(scanner.pos)),
+        }
+    }
+}
+
+impl Record<'_> {
+    /// Whether this looks like an event rather than some object that stands in its arguments.
+    pub(super) fn is_event(&self) -> bool {
+        self.ph.shape == Shape::String && self.ph.text.len() == 1
+    }
+}
+
+impl<'a> Record<'a> {
+    /// One of the members that few records have; of duplicates the last.
+    pub(super) fn rare(&self, name: &[u8]) -> Value<'a> {
+        let found = self.rare.iter().rev().find(|(key, _)| key.text == name);
+        found.map(|&(_, value)| value).unwrap_or_default()
+    }
+
+    /// Whether this is a record of `samples`.
+    pub(super) fn is_bare_sample(&self) -> bool {
+        self.ph.is_absent() && !self.rare(b"sf").is_absent() && !self.ts.is_absent()
+    }
+}
+
+/// The members of an object that was stepped over before.
+pub(super) fn members<'a>(object: &Value<'a>) -> impl Iterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
+    let mut scanner = Scanner::new(object.text, 0);
+    let is_object = object.shape == Shape::Object;
+    std::iter::from_fn(move || {
+        if !is_object {
+            return None;
+        }
+        scanner.peek().ok()?;
+        scanner.pos += 1; // the opening brace, a comma, or the closing brace
+        let key = scanner.key().ok()?;
+        Some((key, scanner.value(0).ok()?))
+    })
+}
+
+/// The last member of an object with this key.
+pub(super) fn member<'a>(object: &Value<'a>, key: &[u8]) -> Value<'a> {
+    members(object).filter(|(name, _)| name.text == key).last().map(|(_, value)| value).unwrap_or_default()
+}

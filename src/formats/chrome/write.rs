@@ -1,0 +1,377 @@
+//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times are decimal
+//! microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go out as they came in.
+//!
+//! | event | written as |
+//! |---|---|
+//! | complete span | `X`; without an end, `B` |
+//! | begin, end | `B`, `E` |
+//! | instant, state | `i` of the thread, the process or everything; `n` on an asynchronous track |
+//! | counter | `C` with the one series of its track |
+//! | asynchronous begin, end, instant, step | `b`, `e`, `n`, `n` |
+//! | flow start, step, end | `s`, `t`, `f`; `"bp":"e"` where it binds to the span around it; `place` where time does not tell to what |
+//! | sample | `P` with the stack frame `sf`, which is a row of `stackFrames`, before all events |
+//! | process, track | `M`, before all events |
+//!
+//! Ids are written in hexadecimal, and mean the same in all processes.
+
+use std::io::{self, Write};
+
+use rustc_hash::FxHashMap;
+use serde::de::IgnoredAny;
+
+use crate::formats::json::text::quoted;
+use crate::model::args::Detail;
+use crate::model::{
+    Event, EventFlags, EventKind, Id, NameIdx, Names, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
+};
+
+/// Writes a capture.
+#[derive(Debug)]
+pub(crate) struct ChromeJsonWriter<'a, W> {
+    out: W,
+    names: &'a Names,
+    tracks: &'a TrackTables,
+    /// By name: its members `name` and `cat`, made when they are first needed.
+    name_members: Vec<Option<Box<[u8]>>>,
+    /// By track: its members `pid` and `tid`.
+    track_members: Vec<Box<[u8]>>,
+    /// The name that each flow under way began with: its points must agree in it, or they are no flow.
+    flow_names: FxHashMap<u64, NameIdx>,
+    line: Vec<u8>,
+    is_first: bool,
+}
+
+impl<'a, W: Write> ChromeJsonWriter<'a, W> {
+    /// Begins a capture with what is known of its processes and tracks.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
+        out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
+        write_stack_frames(&mut out, names, stacks)?;
+        out.write_all(b"\"traceEvents\":[")?;
+        let mut writer = Self {
+            out,
+            names,
+            tracks,
+            name_members: vec![None; names.len()],
+            track_members: tracks.tracks.iter().map(track_members).collect(),
+            flow_names: FxHashMap::default(),
+            line: Vec::new(),
+            is_first: true,
+        };
+        tracks.processes.iter().try_for_each(|process| writer.process(process))?;
+        tracks.tracks.iter().try_for_each(|track| writer.track(track))?;
+        Ok(writer)
+    }
+
+    /// Writes an event with the blob of its details. One on a track that does not exist is on no thread.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
+        let tracks = self.tracks;
+        let track = tracks.tracks.get(event.track.index());
+        let kind = track.map_or(TrackKind::Global, |track| track.key.kind);
+        match event.kind {
+            EventKind::Complete if event.flags.has(EventFlags::UNFINISHED) => self.begin_line(b'B', event, event.name),
+            EventKind::Complete => {
+                self.begin_line(b'X', event, event.name);
+                self.line.extend_from_slice(b",\"dur\":");
+                push_micros(&mut self.line, false, event.value);
+            }
+            EventKind::Begin => self.begin_line(b'B', event, event.name),
+            EventKind::End => self.begin_line(b'E', event, event.name),
+            EventKind::Instant if kind == TrackKind::Async => self.with_id(b'n', event, event.name),
+            EventKind::Instant | EventKind::State => {
+                self.begin_line(b'i', event, event.name);
+                self.line.extend_from_slice(match kind {
+                    TrackKind::Global => b",\"s\":\"g\"",
+                    TrackKind::Process => b",\"s\":\"p\"",
+                    _ => b",\"s\":\"t\"",
+                });
+            }
+            EventKind::Counter => return self.counter(event, track),
+            EventKind::AsyncBegin => self.with_id(b'b', event, event.name),
+            EventKind::AsyncEnd => self.with_id(b'e', event, event.name),
+            EventKind::AsyncInstant | EventKind::AsyncStepInto | EventKind::AsyncStepPast => {
+                self.with_id(b'n', event, event.name);
+            }
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => self.flow(event)?,
+            EventKind::Sample => {
+                self.begin_line(b'P', event, event.name);
+                if event.value != u64::from(StackIdx::EMPTY.0) {
+                    write!(self.line, ",\"sf\":{}", event.value)?;
+                } else if event.name != NameIdx::EMPTY {
+                    // Else its name would be taken for its one frame.
+                    self.line.extend_from_slice(b",\"stack\":[]");
+                }
+            }
+        }
+        self.details(&Detail::decode(blob));
+        self.end_line()
+    }
+
+    /// Ends the capture.
+    ///
+    /// # Errors
+    /// What the system says.
+    pub(crate) fn finish(mut self) -> io::Result<W> {
+        self.out.write_all(b"\n]}\n")?;
+        self.out.flush()?;
+        Ok(self.out)
+    }
+
+    /// One series of a counter. The name of its track is that of the counter, its id in brackets, and that of the series.
+    fn counter(&mut self, event: &Event, track: Option<&Track>) -> io::Result<()> {
+        let whole = track.map_or("", |track| &*track.key.name);
+        let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
+        let (name, id, series) = (quoted(name), id.map(quoted), quoted(series));
+        self.begin_event(b'C', event);
+        write!(self.line, ",\"name\":{name}")?;
+        if let Some(category) = self.names.get(event.name).category {
+            write!(self.line, ",\"cat\":{}", quoted(category))?;
+        }
+        if let Some(id) = id {
+            write!(self.line, ",\"id\":{id}")?;
+        }
+        let value = f64::from_bits(event.value);
+        // JSON has no word for what is no number.
+        let value = serde_json::Number::from_f64(value).map_or_else(|| quoted(&value.to_string()), |it| it.to_string());
+        write!(self.line, ",\"args\":{{{series}:{value}}}")?;
+        self.end_line()
+    }
+
+    fn flow(&mut self, event: &Event) -> io::Result<()> {
+        let name = *self.flow_names.entry(event.value).or_insert(event.name);
+        let ph = match event.kind {
+            EventKind::FlowStart => b's',
+            EventKind::FlowStep => b't',
+            _ => {
+                self.flow_names.remove(&event.value);
+                b'f'
+            }
+        };
+        self.with_id(ph, event, name);
+        if event.kind == EventKind::FlowEnd && event.flags.has(EventFlags::BIND_ENCLOSING) {
+            self.line.extend_from_slice(b",\"bp\":\"e\"");
+        }
+        if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
+            // For this reader alone: others have no word for an instant, nor for a span that ends at this time or begins
+            // with others inside of it.
+            write!(self.line, ",\"place\":{}", event.depth)?;
+        }
+        Ok(())
+    }
+
+    fn with_id(&mut self, ph: u8, event: &Event, name: NameIdx) {
+        self.begin_line(ph, event, name);
+        self.line.extend_from_slice(b",\"id\":\"0x");
+        push_hex(&mut self.line, event.value);
+        self.line.push(b'"');
+    }
+
+    /// Begins a line with what nearly all events have.
+    fn begin_line(&mut self, ph: u8, event: &Event, name: NameIdx) {
+        self.begin_event(ph, event);
+        let is_unnamed_end = event.kind == EventKind::End && event.flags.has(EventFlags::UNNAMED);
+        if !is_unnamed_end && let Some(members) = self.name_members.get_mut(name.index()) {
+            let members = members.get_or_insert_with(|| name_members(self.names, name));
+            self.line.extend_from_slice(members);
+        }
+    }
+
+    /// Begins a line with where and when.
+    fn begin_event(&mut self, ph: u8, event: &Event) {
+        self.line.extend_from_slice(b"{\"ph\":\"");
+        self.line.push(ph);
+        self.line.push(b'"');
+        if let Some(members) = self.track_members.get(event.track.index()) {
+            self.line.extend_from_slice(members);
+        }
+        self.line.extend_from_slice(b",\"ts\":");
+        push_micros(&mut self.line, event.ts_ns < 0, event.ts_ns.unsigned_abs());
+        if event.flags.has(EventFlags::OUTSIDE) {
+            // No viewer has a use for it, and readers skip what they do not know.
+            self.line.extend_from_slice(b",\"outside\":true");
+        }
+    }
+
+    fn details(&mut self, detail: &Detail<'_>) {
+        for (member, time_ns) in [("tts", detail.thread_ts_ns), ("tdur", detail.thread_dur_ns)] {
+            if let Some(time_ns) = time_ns {
+                push_member(&mut self.line, member);
+                push_micros(&mut self.line, time_ns < 0, time_ns.unsigned_abs());
+            }
+        }
+        let args = detail.args_json;
+        if args.is_empty() {
+            return;
+        }
+        push_member(&mut self.line, "args");
+        // A damaged capture must not make the whole file unreadable: what is no object goes out as text.
+        if args.trim_start().starts_with('{') && serde_json::from_str::<IgnoredAny>(args).is_ok() {
+            self.line.extend(args.bytes().map(|byte| if byte == b'\n' || byte == b'\r' { b' ' } else { byte }));
+        } else {
+            self.line.extend_from_slice(b"{\"args\":");
+            self.line.extend_from_slice(quoted(args).as_bytes());
+            self.line.push(b'}');
+        }
+    }
+
+    fn process(&mut self, process: &Process) -> io::Result<()> {
+        let mut members = Vec::new();
+        push_id(&mut members, "pid", &process.pid);
+        if !process.name.is_empty() {
+            self.metadata("process_name", &members, "name", &quoted(&process.name))?;
+        }
+        if !process.labels.is_empty() {
+            self.metadata("process_labels", &members, "labels", &quoted(&process.labels))?;
+        }
+        if process.sort_index != 0 {
+            self.metadata("process_sort_index", &members, "sort_index", &process.sort_index.to_string())?;
+        }
+        Ok(())
+    }
+
+    /// Only threads have names and an order in this format; other tracks are named by their events.
+    fn track(&mut self, track: &Track) -> io::Result<()> {
+        if !matches!(track.key.kind, TrackKind::Thread | TrackKind::Cpu | TrackKind::State) {
+            return Ok(());
+        }
+        let members = track_members(track);
+        if !track.name.is_empty() {
+            self.metadata("thread_name", &members, "name", &quoted(&track.name))?;
+        }
+        if track.sort_index != 0 {
+            self.metadata("thread_sort_index", &members, "sort_index", &track.sort_index.to_string())?;
+        }
+        Ok(())
+    }
+
+    fn metadata(&mut self, name: &str, members: &[u8], arg: &str, value: &str) -> io::Result<()> {
+        self.line.extend_from_slice(b"{\"ph\":\"M\"");
+        self.line.extend_from_slice(members);
+        write!(self.line, ",\"name\":\"{name}\",\"args\":{{\"{arg}\":{value}}}")?;
+        self.end_line()
+    }
+
+    fn end_line(&mut self) -> io::Result<()> {
+        self.out.write_all(if self.is_first { b"\n" } else { b",\n" })?;
+        self.is_first = false;
+        self.line.push(b'}');
+        self.out.write_all(&self.line)?;
+        self.line.clear();
+        Ok(())
+    }
+}
+
+/// The frames that samples point to, each with its caller.
+fn write_stack_frames(out: &mut impl Write, names: &Names, stacks: &Stacks) -> io::Result<()> {
+    if stacks.is_empty() {
+        return Ok(());
+    }
+    out.write_all(b"\"stackFrames\":{")?;
+    for (number, row) in (1u32..).zip(stacks.rows()) {
+        let name = names.get(row.name);
+        out.write_all(if number == 1 { b"\n" } else { b",\n" })?;
+        write!(out, "\"{number}\":{{\"name\":{}", quoted(name.text))?;
+        if let Some(category) = name.category {
+            write!(out, ",\"category\":{}", quoted(category))?;
+        }
+        if row.parent != StackIdx::EMPTY {
+            write!(out, ",\"parent\":{}", row.parent.0)?;
+        }
+        out.write_all(b"}")?;
+    }
+    out.write_all(b"\n},")
+}
+
+/// The counter, its id and its series in the name of a track, for events of the name `counter`.
+fn counter_parts<'n>(whole: &'n str, counter: &str) -> (&'n str, Option<&'n str>, &'n str) {
+    let Some(rest) = whole.strip_prefix(counter) else { return (whole, None, "") };
+    let name = &whole[..counter.len()];
+    if rest.is_empty() {
+        return (name, None, "");
+    }
+    if let Some(series) = rest.strip_prefix(' ').filter(|series| !series.is_empty() && !name.is_empty()) {
+        return (name, None, series);
+    }
+    if let Some((id, series)) = rest.strip_prefix('[').and_then(|rest| rest.split_once(']')) {
+        match series.strip_prefix(' ') {
+            Some(series) if !series.is_empty() => return (name, Some(id), series),
+            None if series.is_empty() => return (name, Some(id), ""),
+            _ => {}
+        }
+    }
+    (whole, None, "")
+}
+
+fn name_members(names: &Names, name: NameIdx) -> Box<[u8]> {
+    let row = names.get(name);
+    let mut members = format!(",\"name\":{}", quoted(row.text));
+    if let Some(category) = row.category {
+        members.push_str(",\"cat\":");
+        members.push_str(&quoted(category));
+    }
+    members.into_bytes().into()
+}
+
+fn track_members(track: &Track) -> Box<[u8]> {
+    let mut members = Vec::new();
+    push_id(&mut members, "pid", &track.key.pid);
+    let tid = &track.key.tid;
+    match track.key.kind {
+        // Beside the spans of a thread of the same id, they would seem to nest in each other.
+        TrackKind::Cpu => push_id(&mut members, "tid", &Id::Text(format!("CPU {tid}").into())),
+        TrackKind::State => push_id(&mut members, "tid", &Id::Text(format!("{tid} state").into())),
+        _ => push_id(&mut members, "tid", tid),
+    }
+    members.into()
+}
+
+fn push_id(line: &mut Vec<u8>, member: &str, id: &Id) {
+    let text = match id {
+        Id::None => return,
+        Id::Number(number) => number.to_string(),
+        Id::Text(text) => quoted(text),
+    };
+    push_member(line, member);
+    line.extend_from_slice(text.as_bytes());
+}
+
+fn push_member(line: &mut Vec<u8>, member: &str) {
+    line.extend_from_slice(b",\"");
+    line.extend_from_slice(member.as_bytes());
+    line.extend_from_slice(b"\":");
+}
+
+/// Nanoseconds as microseconds with three decimals.
+fn push_micros(line: &mut Vec<u8>, is_negative: bool, magnitude_ns: u64) {
+    // 20 digits of 64 bits, and the point.
+    let mut digits = [0u8; 21];
+    let mut start = digits.len();
+    let mut rest = magnitude_ns;
+    while rest > 0 || digits.len() - start < 5 {
+        if digits.len() - start == 3 {
+            start -= 1;
+            digits[start] = b'.';
+        }
+        start -= 1;
+        digits[start] = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    if is_negative {
+        line.push(b'-');
+    }
+    line.extend_from_slice(&digits[start..]);
+}
+
+fn push_hex(line: &mut Vec<u8>, value: u64) {
+    let skipped = (value.leading_zeros() / 4).min(15);
+    let nibbles = (0..16 - skipped).rev().map(|place| (value >> (place * 4) & 15) as usize);
+    line.extend(nibbles.map(|nibble| b"0123456789abcdef"[nibble]));
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,255 @@
+//! Decimal seconds, milliseconds and microseconds, as text and JSON write them -> whole nanoseconds, exactly. Never passes
+//! through a float.
+//!
+//! The slow answer: the decimal value times the nanoseconds of its unit, rounded to a whole number, halves away from zero.
+
+/// Why a text is not a time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub(crate) enum NumberError {
+    /// It does not read as a decimal number: `NaN`, `null`, `0x10`, nothing at all.
+    #[error("not a decimal number")]
+    NotANumber,
+    /// It does not fit 64-bit nanoseconds.
+    #[error("outside of 64-bit nanoseconds")]
+    OutOfRange,
+}
+
+/// Digits, with the places of the unit, that fit `i64` nanoseconds whatever they are: 10^18 is below 2^63.
+const FAST_DIGITS: usize = 18;
+
+/// Reads nanoseconds: an integer, a decimal or an exponent form.
+pub(crate) fn nanos_from_nanos(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<0>(text)
+}
+
+/// Reads microseconds: an integer, a decimal or an exponent form.
+pub(crate) fn nanos_from_micros(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<3>(text)
+}
+
+/// Reads milliseconds: an integer, a decimal or an exponent form.
+pub(crate) fn nanos_from_millis(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<6>(text)
+}
+
+/// Reads seconds: an integer, a decimal or an exponent form.
+pub(crate) fn nanos_from_seconds(text: &[u8]) -> Result<i64, NumberError> {
+    nanos::<9>(text)
+}
+
+/// Reads a unit that has 10^`PLACES` nanoseconds.
+fn nanos<const PLACES: usize>(text: &[u8]) -> Result<i64, NumberError> {
+    match fast_nanos::<PLACES>(text) {
+        Some(ns) => Ok(ns),
+        None => exact_nanos(text, PLACES as i64),
+    }
+}
+
+/// Nearly every time of a capture: few digits, a point perhaps, no more digits after it than make nanoseconds.
+fn fast_nanos<const PLACES: usize>(text: &[u8]) -> Option<i64> {
+    let (negative, digits) = match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        _ => (false, text),
+    };
+    let mut whole = 0i64;
+    let mut count = 0;
+    let mut rest = digits;
+    while let Some((&byte, tail)) = rest.split_first() {
+        let digit = byte.wrapping_sub(b'0');
+        if digit > 9 {
+            break;
+        }
+        whole = whole.wrapping_mul(10).wrapping_add(i64::from(digit));
+        count += 1;
+        rest = tail;
+    }
+    if count == 0 || count > FAST_DIGITS - PLACES {
+        return None;
+    }
+    let mut place = 10i64.pow(PLACES as u32);
+    let mut ns = whole * place;
+    if let Some((&point, fraction)) = rest.split_first() {
+        if point != b'.' || fraction.is_empty() || fraction.len() > PLACES {
+            return None;
+        }
+        for &byte in fraction {
+            let digit = byte.wrapping_sub(b'0');
+            if digit > 9 {
+                return None;
+            }
+            place /= 10;
+            ns += i64::from(digit) * place;
+        }
+    }
+    Some(if negative { -ns } else { ns })
+}
+
+/// Any decimal number of any length, digit by digit.
+fn exact_nanos(text: &[u8], places: i64) -> Result<i64, NumberError> {
+    let Decimal { negative, whole, fraction, exponent } = Decimal::parse(text.trim_ascii())?;
+    let digits = || whole.iter().chain(fraction).map(|byte| byte - b'0');
+    // How many of the digits stand before the point once the value is in nanoseconds; zeros follow if there are fewer.
+    let kept = i64::try_from(whole.len()).unwrap_or(i64::MAX).saturating_add(exponent + places);
+    let mut magnitude = 0u64;
+    let mut padding = kept;
+    let mut rounds_up = false;
+    for digit in digits() {
+        if padding <= 0 {
+            rounds_up = padding == 0 && digit >= 5;
+            break;
+        }
+        magnitude = append_digit(magnitude, digit)?;
+        padding -= 1;
+    }
+    while padding > 0 && magnitude > 0 {
+        magnitude = append_digit(magnitude, 0)?;
+        padding -= 1;
+    }
+    magnitude = magnitude.checked_add(u64::from(rounds_up)).ok_or(NumberError::OutOfRange)?;
+    let signed = if negative { 0i64.checked_sub_unsigned(magnitude) } else { 0i64.checked_add_unsigned(magnitude) };
+    signed.ok_or(NumberError::OutOfRange)
+}
+
+fn append_digit(magnitude: u64, digit: u8) -> Result<u64, NumberError> {
+    magnitude.checked_mul(10).and_then(|tens| tens.checked_add(u64::from(digit))).ok_or(NumberError::OutOfRange)
+}
+
+/// The parts of a decimal number as they are written.
+struct Decimal<'a> {
+    negative: bool,
+    whole: &'a [u8],
+    fraction: &'a [u8],
+    exponent: i64,
+}
+
+/// Larger exponents change no answer, since no text has that many digits; the bound keeps sums of them in range.
+const EXPONENT_BOUND: i64 = 1 << 40;
+
+impl<'a> Decimal<'a> {
+    fn parse(text: &'a [u8]) -> Result<Self, NumberError> {
+        let (negative, rest) = sign(text);
+        let (whole, rest) = leading_digits(rest);
+        let (fraction, rest) = match rest.split_first() {
+            Some((b'.', after)) => leading_digits(after),
+            _ => (&rest[..0], rest),
+        };
+        if whole.is_empty() && fraction.is_empty() {
+            return Err(NumberError::NotANumber);
+        }
+        let exponent = match rest.split_first() {
+            None => 0,
+            Some((b'e' | b'E', after)) => {
+                let (negative, after) = sign(after);
+                let (digits, rest) = leading_digits(after);
+                if digits.is_empty() || !rest.is_empty() {
+                    return Err(NumberError::NotANumber);
+                }
+                let append = |sum: i64, byte: &u8| (sum * 10 + i64::from(byte - b'0')).min(EXPONENT_BOUND);
+                let magnitude = digits.iter().fold(0, append);
+                if negative { -magnitude } else { magnitude }
+            }
+            Some(_) => return Err(NumberError::NotANumber),
+        };
+        Ok(Self { negative, whole, fraction, exponent })
+    }
+}
+
+fn sign(text: &[u8]) -> (bool, &[u8]) {
+    match text.split_first() {
+        Some((b'-', rest)) => (true, rest),
+        Some((b'+', rest)) => (false, rest),
+        _ => (false, text),
+    }
+}
+
+fn leading_digits(text: &[u8]) -> (&[u8], &[u8]) {
+    text.split_at(text.iter().position(|byte| !byte.is_ascii_digit()).unwrap_or(text.len()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    type Reads = fn(&[u8]) -> Result<i64, NumberError>;
+
+    const UNITS: &[(i32, Reads)] =
+        &[(0, nanos_from_nanos), (3, nanos_from_micros), (6, nanos_from_millis), (9, nanos_from_seconds)];
+
+    /// Decimal arithmetic on strings of digits, as slow and plain as it can be: shift the point, cut, round.
+    fn oracle(negative: bool, whole: &str, fraction: &str, exponent: i32, places: i32) -> Option<i64> {
+        let mut before: Vec<u8> = whole.bytes().collect();
+        let mut after: std::collections::VecDeque<u8> = fraction.bytes().collect();
+        for _ in 0..(exponent + places).max(0) {
+            before.push(after.pop_front().unwrap_or(b'0'));
+        }
+        for _ in 0..(-(exponent + places)).max(0) {
+            after.push_front(before.pop().unwrap_or(b'0'));
+        }
+        let up = after.front().is_some_and(|&digit| digit >= b'5');
+        let mut value = i128::from(0);
+        for digit in before {
+            value = value.checked_mul(10)?.checked_add(i128::from(digit - b'0'))?;
+        }
+        value += i128::from(up);
+        i64::try_from(if negative { -value } else { value }).ok()
+    }
+
+    proptest! {
+        #[test]
+        fn every_decimal_agrees_with_plain_digit_arithmetic(
+            negative: bool, whole in "[0-9]{1,22}", fraction in "[0-9]{0,24}", exponent in -30i32..30, show_exponent: bool,
+        ) {
+            let exponent = if show_exponent { exponent } else { 0 };
+            let mut text = format!("{}{whole}", if negative { "-" } else { "" });
+            if !fraction.is_empty() {
+                text = format!("{text}.{fraction}");
+            }
+            if show_exponent {
+                text = format!("{text}e{exponent}");
+            }
+            for (places, nanos) in UNITS {
+                let expected = oracle(negative, &whole, &fraction, exponent, *places);
+                prop_assert_eq!(nanos(text.as_bytes()).ok(), expected, "{} with {}", text, places);
+            }
+        }
+
+        #[test]
+        fn any_text_gives_an_answer_without_a_panic(text: Vec<u8>) {
+            for (_, nanos) in UNITS {
+                let _ = nanos(&text);
+            }
+        }
+    }
+
+    #[test]
+    fn halves_round_away_from_zero_and_the_ends_of_time_are_exact() {
+        let nanos = |text: &str| nanos_from_micros(text.as_bytes());
+        assert_eq!(nanos("0.0005"), Ok(1));
+        assert_eq!(nanos("-0.0005"), Ok(-1));
+        assert_eq!(nanos("0.00049999999999999999999999999"), Ok(0));
+        assert_eq!(nanos("71509.539999999994"), Ok(71_509_540));
+        assert_eq!(nanos("9223372036854775.807"), Ok(i64::MAX));
+        assert_eq!(nanos("-9223372036854775.808"), Ok(i64::MIN));
+        assert_eq!(nanos("9223372036854775.808"), Err(NumberError::OutOfRange));
+        assert_eq!(nanos("9223372036854775.8075"), Err(NumberError::OutOfRange));
+        assert_eq!(nanos("1.5e3"), Ok(1_500_000));
+        assert_eq!(nanos("+1E+3"), Ok(1_000_000));
+    }
+
+    #[test]
+    fn what_is_no_decimal_number_or_too_large_is_refused_however_long() {
+        for text in ["", "-", ".", "e5", "NaN", "Infinity", "0x10", "1e", "1e+", "1.2.3", "1 2", "null", "true", "--1"]
+        {
+            assert_eq!(nanos_from_micros(text.as_bytes()), Err(NumberError::NotANumber), "{text}");
+        }
+        assert_eq!(nanos_from_micros(b"1e400"), Err(NumberError::OutOfRange));
+        assert_eq!(nanos_from_micros(b"1e99999999999999999999999"), Err(NumberError::OutOfRange));
+        assert_eq!(nanos_from_micros(b"1e-99999999999999999999999"), Ok(0));
+        assert_eq!(nanos_from_micros(b"0e99999999999999999999999"), Ok(0));
+        let zeros = format!("{}1", "0".repeat(100_000));
+        assert_eq!(nanos_from_micros(zeros.as_bytes()), Ok(1000));
+        let nines = "9".repeat(100_000);
+        assert_eq!(nanos_from_micros(nines.as_bytes()), Err(NumberError::OutOfRange));
+    }
+}

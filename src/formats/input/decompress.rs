@@ -1,0 +1,306 @@
+//! What captures are packed in: gzip, zstd, zlib of `atrace`, text in 16-bit units. Unpacks on a thread of its own, a few
+//! blocks ahead of the reader, whatever the packed bytes claim.
+
+use std::io::{self, BufRead, BufReader, Read};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use crossbeam_channel::{Receiver, Sender, bounded};
+
+use crate::formats::Grain;
+
+/// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
+const BLOCK_BYTES: usize = 256 * 1024;
+
+/// What is unpacked in one step: a decoder that finds damage tells nothing of the step that it is in.
+const STEP_BYTES: usize = 8 * 1024;
+
+/// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
+const BLOCKS_AHEAD: usize = 8;
+
+/// A gzip of a zstd is a habit; a third layer is an accident or an attack.
+const LAYERS_MAX: usize = 2;
+
+/// The most that compressed data may unpack to, in bytes and in multiples of their own length. One layer of gzip reaches 1,032 at
+/// most; two reach a million, which only an attack needs.
+const UNPACKED_BYTES_MIN: u64 = 1 << 30;
+const UNPACKED_RATIO_MAX: u64 = 4096;
+
+/// Reads until `buffer` is full or the bytes end.
+pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result<usize> {
+    let mut filled = 0;
+    while filled < buffer.len() {
+        match reader.read(&mut buffer[filled..]) {
+            Ok(0) => break,
+            Ok(len) => filled += len,
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(filled)
+}
+
+/// How bytes are packed, by their first ones.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Packing {
+    Gzip,
+    Zstd,
+    /// What `atrace -z` writes: a line `TRACE:`, then zlib.
+    Atrace,
+    /// Text in 16-bit units, as consoles of Windows write it: packed like the others, it unpacks to UTF-8.
+    Utf16(Endian),
+}
+
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Endian {
+    Little,
+    Big,
+}
+
+/// What tells how bytes are packed.
+const PACKING_BYTES: usize = 8;
+
+impl Packing {
+    /// Looks at the first [`PACKING_BYTES`].
+    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+        match head {
+            [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
+            [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
+            [b'T', b'R', b'A', b'C', b'E', b':', b'\n', 0x78, ..] => Some(Self::Atrace),
+            [0xff, 0xfe, ..] => Some(Self::Utf16(Endian::Little)),
+            [0xfe, 0xff, ..] => Some(Self::Utf16(Endian::Big)),
+            _ => None,
+        }
+    }
+
+    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which is
+    /// what its highest level uses.
+    fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
+        Ok(match self {
+            Self::Atrace => {
+                packed.read_exact(&mut [0; b"TRACE:\n".len()])?;
+                Box::new(flate2::bufread::ZlibDecoder::new(packed))
+            }
+            Self::Utf16(endian) => Box::new(Utf16::new(packed, endian, block_bytes)),
+            Self::Gzip => Box::new(flate2::bufread::MultiGzDecoder::new(packed)),
+            Self::Zstd => Box::new(zstd::Decoder::with_buffer(packed)?),
+        })
+    }
+}
+
+/// Reads 16-bit units as UTF-8. What is no text reads as replacement characters.
+struct Utf16 {
+    units: Box<dyn BufRead + Send>,
+    endian: Endian,
+    /// A high surrogate whose other half has not come, so that it may lie on the border of two blocks.
+    carry: Option<u16>,
+    text: Vec<u8>,
+    read: usize,
+    block_bytes: usize,
+    ended: bool,
+}
+
+impl Utf16 {
+    fn new(units: Box<dyn BufRead + Send>, endian: Endian, block_bytes: usize) -> Self {
+        // Whole units.
+        let block_bytes = block_bytes.next_multiple_of(2);
+        Self { units, endian, carry: None, text: Vec::new(), read: 0, block_bytes, ended: false }
+    }
+
+    fn decode_block(&mut self) -> io::Result<()> {
+        let mut bytes = vec![0; self.block_bytes];
+        let len = read_full(&mut self.units, &mut bytes)?;
+        self.ended = len < self.block_bytes;
+        let unit = |pair: &[u8]| match (self.endian, pair) {
+            (Endian::Little, &[low, high]) | (Endian::Big, &[high, low]) => u16::from_be_bytes([high, low]),
+            // Half a unit at the end.
+            _ => char::REPLACEMENT_CHARACTER as u16,
+        };
+        let mut units: Vec<u16> = self.carry.take().into_iter().chain(bytes[..len].chunks(2).map(unit)).collect();
+        if !self.ended && units.last().is_some_and(|last| (0xd800..0xdc00).contains(last)) {
+            self.carry = units.pop();
+        }
+        let characters = char::decode_utf16(units).map(|character| character.unwrap_or(char::REPLACEMENT_CHARACTER));
+        self.text = characters.collect::<String>().into_bytes();
+        self.read = 0;
+        Ok(())
+    }
+}
+
+impl Read for Utf16 {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        // A block may be one half of a character, of which nothing is text yet.
+        while self.read == self.text.len() && !self.ended {
+            self.decode_block()?;
+        }
+        let len = (self.text.len() - self.read).min(buffer.len());
+        buffer[..len].copy_from_slice(&self.text[self.read..self.read + len]);
+        self.read += len;
+        Ok(len)
+    }
+}
+
+/// What the decompressing thread sends: blocks, then the end unless the data are cut.
+enum Sent {
+    Block(Vec<u8>),
+    End,
+    Failed(io::Error),
+}
+
+fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: usize, most_bytes: u64) {
+    let failed_reads = Arc::new(AtomicU64::new(0));
+    let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
+    let send = |sent| blocks.send(sent).is_ok();
+    let mut reader = match unpacked(watched, block_bytes) {
+        Ok(reader) => reader,
+        Err(error) => {
+            if failed_reads.load(Ordering::Relaxed) > 0 {
+                send(Sent::Failed(error));
+            }
+            return; // the reader sees data that are cut
+        }
+    };
+    let mut unpacked_bytes = 0;
+    loop {
+        let mut block = vec![0; block_bytes];
+        let mut filled = 0;
+        let mut error = None;
+        while filled < block.len() && error.is_none() {
+            let end = block.len().min(filled + STEP_BYTES);
+            match reader.read(&mut block[filled..end]) {
+                Ok(0) => break,
+                Ok(len) => filled += len,
+                Err(failure) if failure.kind() == io::ErrorKind::Interrupted => {}
+                Err(failure) => error = Some(failure),
+            }
+        }
+        let is_full = filled == block.len();
+        block.truncate(filled);
+        unpacked_bytes += filled as u64;
+        if filled > 0 && !send(Sent::Block(block)) {
+            return; // nobody listens any more
+        }
+        if unpacked_bytes > most_bytes {
+            return; // the reader sees data that are cut
+        }
+        match error {
+            // The disk failed, rather than the data.
+            Some(failure) if failed_reads.load(Ordering::Relaxed) > 0 => {
+                send(Sent::Failed(failure));
+                return;
+            }
+            Some(_) => return,
+            None if !is_full => {
+                send(Sent::End);
+                return;
+            }
+            None => {}
+        }
+    }
+}
+
+/// Unpacks as many layers as there are, up to the limit.
+fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
+    let mut reader = packed;
+    for _ in 0..LAYERS_MAX {
+        let mut head = vec![0; PACKING_BYTES];
+        let len = read_full(&mut reader, &mut head)?;
+        head.truncate(len);
+        let packing = Packing::of(&head);
+        reader = Box::new(io::Cursor::new(head).chain(reader));
+        match packing {
+            None => break,
+            Some(packing) => {
+                reader = packing.unpack(Box::new(BufReader::with_capacity(block_bytes, reader)), block_bytes)?;
+            }
+        }
+    }
+    Ok(reader)
+}
+
+/// Counts failures of the file itself, to tell them from those of the data.
+struct Watched {
+    inner: Box<dyn Read + Send>,
+    failed_reads: Arc<AtomicU64>,
+}
+
+impl Read for Watched {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        self.inner.read(buffer).inspect_err(|_| {
+            self.failed_reads.fetch_add(1, Ordering::Relaxed);
+        })
+    }
+}
+
+/// The receiving end of the decompressing thread, which stops when this is dropped.
+pub(crate) struct Blocks {
+    receiver: Receiver<Sent>,
+    block: Vec<u8>,
+    read: usize,
+    /// Whether the end was seen, and not just data that are cut.
+    pub(crate) ended: bool,
+}
+
+impl Blocks {
+    /// Unpacks on a thread of its own, so that this works while the parser does. Ends `packed_bytes` that unpack to far more
+    /// than they are like data that are cut.
+    ///
+    /// # Errors
+    /// If the system has no thread left.
+    pub(crate) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, grain: Grain) -> io::Result<Self> {
+        let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
+        let block_bytes = grain.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
+        let (blocks, receiver) = bounded(BLOCKS_AHEAD);
+        std::thread::Builder::new()
+            .name("decompress".into())
+            .spawn(move || decompress(packed, &blocks, block_bytes, most_bytes))?;
+        Ok(Self { receiver, block: Vec::new(), read: 0, ended: false })
+    }
+}
+
+impl Read for Blocks {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        if self.read == self.block.len() {
+            match self.receiver.recv() {
+                Ok(Sent::Block(block)) => (self.block, self.read) = (block, 0),
+                Ok(Sent::End) => {
+                    self.ended = true;
+                    return Ok(0);
+                }
+                Ok(Sent::Failed(error)) => return Err(error),
+                // The data are cut, or the end was already seen.
+                Err(_) => return Ok(0),
+            }
+        }
+        let len = (self.block.len() - self.read).min(buffer.len());
+        buffer[..len].copy_from_slice(&self.block[self.read..self.read + len]);
+        self.read += len;
+        Ok(len)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::ReadContext;
+    use crate::formats::input::source::Source;
+    use crate::formats::testing::file_of;
+
+    /// All of it is one block here, which must not be lost as a whole.
+    #[test]
+    fn what_stands_before_damage_in_a_block_is_unpacked() {
+        let text: String = (0..20_000).map(|number| (number * 7919 % 20_011).to_string() + "\n").collect();
+        assert!(text.len() < BLOCK_BYTES);
+        let mut packed = Vec::new();
+        let mut encoder = flate2::read::GzEncoder::new(text.as_bytes(), flate2::Compression::default());
+        encoder.read_to_end(&mut packed).expect("in memory");
+        let damaged_at = packed.len() * 9 / 10;
+        packed[damaged_at..damaged_at + 64].fill(0xff);
+        let file = file_of(&packed);
+        let mut source = Source::open(file.path(), &ReadContext::default()).expect("a file");
+        let mut found = Vec::new();
+        source.read_to_end(&mut found).expect("read");
+        assert!(source.cut_at().is_some());
+        assert!(found.starts_with(&text.as_bytes()[..text.len() * 8 / 10]), "{} of {}", found.len(), text.len());
+    }
+}

@@ -1,0 +1,274 @@
+//! Captures that are text: one record a line. Steps from line to line with bounded memory, and runs what understands them.
+//! Refuses nothing: a line that is too long is counted and stepped over.
+
+use super::source::Source;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Place};
+
+/// Longer lines hold no event, in most formats.
+const LINE_BYTES_MAX: usize = 1 << 20;
+
+/// What is read at once.
+const BLOCK_BYTES: usize = 256 << 10;
+
+/// Lines between two looks at whether to stop.
+const LINES_PER_CHECK: u64 = 4096;
+
+/// A line without its end, `\n` or `\r\n`.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Line<'a> {
+    pub(crate) bytes: &'a [u8],
+    /// Where it begins in the capture.
+    pub(crate) offset: u64,
+    /// Whether its end is in the capture. The last line of a capture may be cut short.
+    pub(crate) has_end: bool,
+}
+
+impl Line<'_> {
+    pub(crate) fn place(&self) -> Place {
+        Place::Offset(self.offset)
+    }
+
+    /// What to count for a line that cannot be read: the last one may just not be whole.
+    pub(crate) fn loss(&self) -> Loss {
+        if self.has_end { Loss::BadRecord } else { Loss::Truncated }
+    }
+}
+
+/// What understands the lines of a format.
+pub(crate) trait LineParser: Send {
+    /// Longer lines hold no event.
+    const LINE_BYTES_MAX: usize = LINE_BYTES_MAX;
+
+    /// Takes the next line.
+    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder);
+
+    /// Hands on what a line filled up.
+    fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        out.flush_if_full()
+    }
+
+    /// Takes note of the end, and hands on what is left batch by batch.
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        let _ = out; // most have nothing left
+        Ok(())
+    }
+}
+
+/// Where events go, for parsers that make many at once.
+pub(crate) struct Output<'a> {
+    pub(crate) batch: &'a mut BatchBuilder,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+}
+
+impl<'a> Output<'a> {
+    pub(crate) fn new(batch: &'a mut BatchBuilder, sink: &'a mut dyn BatchSink, context: &'a ReadContext) -> Self {
+        Self { batch, sink, context }
+    }
+
+    /// The memory that the load may take.
+    pub(crate) fn budget_bytes(&self) -> u64 {
+        self.context.budget.limit_bytes()
+    }
+
+    /// Hands the batch on if it is full. To be called after every event or few.
+    pub(crate) fn flush_if_full(&mut self) -> Result<(), ReadError> {
+        self.batch.flush_if_full(self.sink, self.context)
+    }
+}
+
+/// Makes a reader of a text capture.
+pub(crate) fn open(source: Source, parser: impl LineParser + 'static) -> Reader {
+    Reader::Stream(Box::new(TextCapture { source: Some(source), parser }))
+}
+
+struct TextCapture<P> {
+    source: Option<Source>,
+    parser: P,
+}
+
+impl<P: LineParser> StreamReader for TextCapture<P> {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut lines = Lines::new(source, P::LINE_BYTES_MAX);
+        let mut batch = BatchBuilder::new(context.grain);
+        let mut count = 0u64;
+        while let Some(line) = lines.next(&mut batch)? {
+            self.parser.line(line, &mut batch);
+            self.parser.after_line(&mut Output::new(&mut batch, &mut *sink, context))?;
+            count += 1;
+            if count.is_multiple_of(LINES_PER_CHECK) {
+                context.cancel.check()?;
+            }
+        }
+        self.parser.finish(&mut Output::new(&mut batch, &mut *sink, context))?;
+        if let Some(offset) = lines.source.cut_at()
+            && batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            batch.lose(Loss::Truncated, Place::Offset(offset));
+        }
+        batch.flush(sink)
+    }
+}
+
+/// The lines of a source.
+pub(crate) struct Lines {
+    source: Source,
+    buffer: Vec<u8>,
+    /// What of the buffer is not taken yet.
+    start: usize,
+    /// Where the buffer begins in the capture.
+    offset: u64,
+    ended: bool,
+    line_bytes_max: usize,
+    block_bytes: usize,
+}
+
+impl Lines {
+    pub(crate) fn new(source: Source, line_bytes_max: usize) -> Self {
+        let block_bytes = source.block_bytes(BLOCK_BYTES);
+        Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
+    }
+
+    /// The next line; counts those that are too long to be one.
+    pub(crate) fn next(&mut self, batch: &mut BatchBuilder) -> Result<Option<Line<'_>>, ReadError> {
+        let mut searched = 0;
+        let mut too_long = None;
+        let (start, len, next, has_end) = loop {
+            let unread = &self.buffer[self.start..];
+            match memchr::memchr(b'\n', &unread[searched..]) {
+                Some(position) => {
+                    let len = searched + position;
+                    let begins_at = self.offset + self.start as u64;
+                    if too_long.is_none() && len <= self.line_bytes_max {
+                        break (self.start, len, self.start + len + 1, true);
+                    }
+                    batch.lose(Loss::BadRecord, Place::Offset(too_long.take().unwrap_or(begins_at)));
+                    self.start += len + 1;
+                    searched = 0;
+                }
+                None if self.ended => {
+                    if let Some(begins_at) = too_long {
+                        batch.lose(Loss::BadRecord, Place::Offset(begins_at));
+                        self.start = self.buffer.len();
+                        return Ok(None);
+                    }
+                    if unread.is_empty() {
+                        return Ok(None);
+                    }
+                    break (self.start, unread.len(), self.buffer.len(), false);
+                }
+                None => {
+                    searched = unread.len();
+                    if searched > self.line_bytes_max {
+                        // Where it begins is all that is told of it.
+                        too_long.get_or_insert(self.offset + self.start as u64);
+                        self.start = self.buffer.len();
+                        searched = 0;
+                    }
+                    self.fill()?;
+                }
+            }
+        };
+        self.start = next;
+        let bytes = &self.buffer[start..start + len];
+        let bytes = if has_end { bytes.strip_suffix(b"\r").unwrap_or(bytes) } else { bytes };
+        let offset = self.offset + start as u64;
+        let bytes = if offset == 0 { bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes) } else { bytes };
+        Ok(Some(Line { bytes, offset, has_end }))
+    }
+
+    /// Reads on, behind what is not taken yet.
+    fn fill(&mut self) -> Result<(), ReadError> {
+        self.buffer.drain(..self.start);
+        self.offset += self.start as u64;
+        self.start = 0;
+        let kept = self.buffer.len();
+        self.buffer.resize(kept + self.block_bytes, 0);
+        let len = self.source.fill(&mut self.buffer[kept..])?;
+        self.buffer.truncate(kept + len);
+        self.ended = len == 0;
+        Ok(())
+    }
+}
+
+/// The lines that stand whole at the beginning of a capture, for recognising it.
+pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
+    let is_whole = head.len() < super::source::HEAD_BYTES;
+    let end = if is_whole { head.len() } else { memchr::memrchr(b'\n', head).unwrap_or(0) };
+    let head = head[..end].strip_prefix("\u{feff}".as_bytes()).unwrap_or(&head[..end]);
+    head.split(|&byte| byte == b'\n').map(|line| line.strip_suffix(b"\r").unwrap_or(line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::Grain;
+    use crate::formats::testing::file_of;
+    use proptest::prelude::*;
+
+    fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>, bool)>, u64) {
+        let file = file_of(bytes);
+        let source = Source::open(file.path(), &ReadContext::default()).expect("a file");
+        let mut lines = Lines::new(source, LINE_BYTES_MAX);
+        let mut batch = BatchBuilder::new(Grain::default());
+        let mut found = Vec::new();
+        while let Some(line) = lines.next(&mut batch).expect("read") {
+            found.push((line.offset, line.bytes.to_vec(), line.has_end));
+        }
+        (found, batch.batch.losses.total())
+    }
+
+    proptest! {
+        #[test]
+        fn lines_are_those_of_splitting_the_whole_text(text in "[ab\r\n]{1,60}") {
+            let (found, lost) = read(text.as_bytes());
+            let mut offset = 0;
+            let mut expected = Vec::new();
+            for piece in text.split_inclusive('\n') {
+                let line = piece.strip_suffix('\n').map_or(piece, |line| line.strip_suffix('\r').unwrap_or(line));
+                expected.push((offset, line.as_bytes().to_vec(), piece.ends_with('\n')));
+                offset += piece.len() as u64;
+            }
+            prop_assert_eq!(found, expected);
+            prop_assert_eq!(lost, 0);
+        }
+    }
+
+    #[test]
+    fn a_line_beyond_the_limit_is_counted_and_the_next_one_is_found() {
+        for len in [LINE_BYTES_MAX + 1, LINE_BYTES_MAX + BLOCK_BYTES, 5 * LINE_BYTES_MAX + 3] {
+            let text = [&b"first\n"[..], &vec![b'x'; len], b"\nlast"].concat();
+            let (found, lost) = read(&text);
+            assert_eq!(found, [(0, b"first".to_vec(), true), (7 + len as u64, b"last".to_vec(), false)], "{len}");
+            assert_eq!(lost, 1, "{len}");
+        }
+        let (found, lost) = read(&vec![b'x'; 3 * LINE_BYTES_MAX]);
+        assert_eq!((found.len(), lost), (0, 1));
+    }
+
+    #[test]
+    fn text_in_16_bits_reads_as_any_other() {
+        for (mark, bytes_of) in
+            [([0xff, 0xfe], u16::to_le_bytes as fn(u16) -> [u8; 2]), ([0xfe, 0xff], u16::to_be_bytes)]
+        {
+            let units = "über\r\nzwei 𝄞".encode_utf16().flat_map(bytes_of);
+            let bytes: Vec<u8> = mark.into_iter().chain(units).collect();
+            let (found, _) = read(&bytes);
+            let lines: Vec<&str> = found.iter().map(|line| str::from_utf8(&line.1).expect("UTF-8")).collect();
+            assert_eq!(lines, ["über", "zwei 𝄞"]);
+            // A block may end between the halves of a character, also when it holds nothing else.
+            for block_bytes in [1, 2, 4, 6] {
+                let grain = Grain { block_bytes: Some(block_bytes), ..Grain::default() };
+                let file = file_of(&bytes);
+                let context = ReadContext { grain, ..ReadContext::default() };
+                let mut text = Vec::new();
+                let mut source = Source::open(file.path(), &context).expect("a file");
+                std::io::Read::read_to_end(&mut source, &mut text).expect("read");
+                assert_eq!(str::from_utf8(&text), Ok("\u{feff}über\r\nzwei 𝄞"), "{block_bytes}");
+            }
+        }
+    }
+}

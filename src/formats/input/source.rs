@@ -1,0 +1,186 @@
+//! The bytes of a capture from front to back, decompressed. Reads with `pread`, never maps: another program may cut the
+//! file under a map. Refuses folders, devices and empty files; holds a few MiB at most, whatever the file claims.
+
+use std::fs::File;
+use std::io::{self, Read};
+use std::path::{Path, PathBuf};
+
+use super::decompress::{Blocks, Packing, read_full};
+use crate::base::files::{self, FileKind};
+use crate::base::progress::{Progress, Stage};
+use crate::formats::{Grain, ReadContext, ReadError};
+
+/// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
+pub const HEAD_BYTES: usize = 4096;
+
+/// An opened capture: a reader of its decompressed bytes.
+pub struct Source {
+    path: PathBuf,
+    head: Vec<u8>,
+    head_read: usize,
+    rest: Rest,
+    offset: u64,
+    cut_at: Option<u64>,
+    grain: Grain,
+}
+
+enum Rest {
+    Plain(FileReader),
+    Blocks(Blocks),
+}
+
+impl Source {
+    /// Opens a capture and reads its head. Begins the stage of parsing, whose units are bytes of the file.
+    ///
+    /// # Errors
+    /// When the path is no file, holds nothing, or cannot be read.
+    pub fn open(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
+        let io_error = |source| ReadError::Io { path: path.to_owned(), offset: 0, source };
+        // Asked before opening: to open a pipe is to wait for its other end.
+        let metadata = std::fs::metadata(path).map_err(io_error)?;
+        if !metadata.is_file() {
+            return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::of(&metadata) });
+        }
+        if metadata.len() == 0 {
+            return Err(ReadError::Empty { path: path.to_owned() });
+        }
+        let file = File::open(path).map_err(io_error)?;
+        context.progress.begin(Stage::Parsing, metadata.len());
+        let mut reader = FileReader { file, offset: 0, progress: context.progress.clone() };
+        let mut head = vec![0; HEAD_BYTES];
+        let len = read_full(&mut reader, &mut head).map_err(io_error)?;
+        head.truncate(len);
+        let (path_owned, rest, grain) = (path.to_owned(), Rest::Plain(reader), context.grain);
+        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, grain };
+        if Packing::of(&source.head).is_some() {
+            source.unpack().map_err(io_error)?;
+        }
+        if source.head.is_empty() {
+            return match source.cut_at {
+                Some(_) => Err(ReadError::Malformed {
+                    path: path.to_owned(),
+                    offset: 0,
+                    expected: "compressed data".to_owned(),
+                    found: "none that can be decompressed".to_owned(),
+                }),
+                None => Err(ReadError::Empty { path: path.to_owned() }),
+            };
+        }
+        Ok(source)
+    }
+
+    /// The path that was opened.
+    #[must_use]
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// How many bytes to take at once, where that many are usual.
+    pub(crate) fn block_bytes(&self, usual: usize) -> usize {
+        self.grain.block_bytes.unwrap_or(usual).max(1)
+    }
+
+    /// Whether the bytes of the file are not those that are read, because it is compressed.
+    #[must_use]
+    pub(crate) fn is_packed(&self) -> bool {
+        matches!(self.rest, Rest::Blocks(_))
+    }
+
+    /// The first bytes, up to [`HEAD_BYTES`]; they are read again from the beginning.
+    #[must_use]
+    pub fn head(&self) -> &[u8] {
+        &self.head
+    }
+
+    /// Where the compressed data turned out to be cut or damaged, as an offset in the decompressed bytes; known at their end.
+    #[must_use]
+    pub fn cut_at(&self) -> Option<u64> {
+        self.cut_at
+    }
+
+    /// Fills `buffer` as far as there are bytes.
+    ///
+    /// # Errors
+    /// [`ReadError::Io`] with the offset at which the system refused.
+    pub(crate) fn fill(&mut self, buffer: &mut [u8]) -> Result<usize, ReadError> {
+        read_full(self, buffer).map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
+    }
+
+    /// Puts the file behind decompressors, on a thread of their own so that they work while the parser does.
+    fn unpack(&mut self) -> io::Result<()> {
+        let Rest::Plain(reader) = &mut self.rest else { return Ok(()) };
+        let file =
+            FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
+        let packed_bytes = file.file.metadata()?.len();
+        let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
+        self.rest = Rest::Blocks(Blocks::of(packed, packed_bytes, self.grain)?);
+        let mut head = vec![0; HEAD_BYTES];
+        let len = read_full(self, &mut head)?;
+        head.truncate(len);
+        self.head = head;
+        self.offset = 0;
+        Ok(())
+    }
+}
+
+impl Read for Source {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let unread = &self.head[self.head_read..];
+        let len = if unread.is_empty() {
+            match &mut self.rest {
+                Rest::Plain(file) => file.read(buffer)?,
+                Rest::Blocks(blocks) => {
+                    let len = blocks.read(buffer)?;
+                    if len == 0 && !buffer.is_empty() && !blocks.ended {
+                        self.cut_at = Some(self.offset);
+                    }
+                    len
+                }
+            }
+        } else {
+            let len = unread.len().min(buffer.len());
+            buffer[..len].copy_from_slice(&unread[..len]);
+            self.head_read += len;
+            len
+        };
+        self.offset += len as u64;
+        Ok(len)
+    }
+}
+
+/// A file read by position. What it reads is what the progress counts.
+struct FileReader {
+    file: File,
+    offset: u64,
+    progress: Progress,
+}
+
+impl Read for FileReader {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let len = files::read_at(&self.file, buffer, self.offset)?;
+        self.offset += len as u64;
+        self.progress.add_bytes(len as u64);
+        self.progress.advance(len as u64);
+        Ok(len)
+    }
+}
+
+/// The beginning of some bytes for an error: as text where they are, else in hexadecimal.
+#[must_use]
+pub(crate) fn excerpt(bytes: &[u8]) -> String {
+    use std::fmt::Write as _;
+    const SHOWN_BYTES: usize = 16;
+    let shown = &bytes[..bytes.len().min(SHOWN_BYTES)];
+    if shown.is_empty() {
+        return "nothing".to_owned();
+    }
+    if shown.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace()) {
+        return format!("\"{}\"", String::from_utf8_lossy(shown).escape_debug());
+    }
+    shown.iter().enumerate().fold(String::new(), |mut text, (position, byte)| {
+        let space = if position == 0 { "" } else { " " };
+        // Writing to a string cannot fail.
+        let _ = write!(text, "{space}{byte:02x}");
+        text
+    })
+}

@@ -1,0 +1,152 @@
+//! The values of an array one after another, as texts to be parsed. One that is damaged is as long as it could be read, and
+//! the next one begins where one of its kind may.
+
+use serde::Deserialize;
+use serde::de::IgnoredAny;
+
+use super::VALUE_BYTES_MAX;
+use super::window::Window;
+use crate::formats::ReadError;
+use crate::model::{Loss, Losses, Place};
+
+/// Behind damage the next element is sought from its beginning on: a quote that is missing makes a text of what follows. Only
+/// so far, that what looks like elements inside of each other is not read again for each of them.
+const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
+
+/// The values of an array, first to last.
+pub(crate) struct Elements<'d> {
+    window: Window<'d>,
+    has_begun: bool,
+    /// The element that was handed out, which is still at the beginning of the window.
+    lent: usize,
+    /// Behind damage: what elements begin with.
+    sought: Option<u8>,
+}
+
+/// A value of an array.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Element<'a> {
+    /// Its text. JSON, unless it is damaged.
+    pub(crate) text: &'a [u8],
+    pub(crate) offset: u64,
+}
+
+impl<'a> Element<'a> {
+    /// What it says; `None`, and counted, for what is none of this type.
+    pub(crate) fn parse<T: Deserialize<'a>>(&self, losses: &mut Losses) -> Option<T> {
+        let parsed = serde_json::from_slice(self.text).ok();
+        losses.add_many(Loss::BadRecord, Place::Offset(self.offset), u64::from(parsed.is_none()));
+        parsed
+    }
+}
+
+/// How far an element reaches in what is read.
+enum Reach {
+    Whole(usize),
+    /// Not to be told yet.
+    Further,
+    /// It cannot go on behind so many bytes.
+    Damaged(usize),
+}
+
+impl<'d> Elements<'d> {
+    pub(super) fn new(window: Window<'d>) -> Self {
+        Self { window, has_begun: false, lent: 0, sought: None }
+    }
+
+    /// The next value.
+    pub(crate) fn next(&mut self) -> Result<Option<Element<'_>>, ReadError> {
+        self.window.advance(std::mem::take(&mut self.lent));
+        if let Some(first) = self.sought.take() {
+            self.seek(first)?;
+        }
+        let first = loop {
+            match (self.peek()?, self.has_begun) {
+                // A brace that closes nothing is behind what was counted already.
+                (Some(b'['), false) | (Some(b',' | b'}'), true) => self.window.advance(1),
+                (None, _) => {
+                    self.window.note_end(false);
+                    return Ok(None);
+                }
+                (_, false) | (Some(b']'), true) => return Ok(None),
+                (Some(first), true) => break first,
+            }
+            self.has_begun = true;
+        };
+        let offset = self.window.offset();
+        self.lent = loop {
+            let unread = self.window.unread();
+            let len = unread.len().min(VALUE_BYTES_MAX);
+            let damaged_len = match reach(&unread[..len]) {
+                Reach::Whole(len) => break len,
+                Reach::Damaged(len) => len,
+                Reach::Further if len == VALUE_BYTES_MAX => len,
+                Reach::Further if self.window.fill_and_tell()? => continue,
+                Reach::Further if self.window.is_at_end_of_file() => {
+                    self.window.note_end(false);
+                    self.window.advance(usize::MAX);
+                    return Ok(None);
+                }
+                // The end of an array whose brackets do not match.
+                Reach::Further => len,
+            };
+            self.sought = Some(first);
+            break if damaged_len <= SOUGHT_WITHIN_BYTES { 1 } else { damaged_len };
+        };
+        Ok(Some(Element { text: &self.window.unread()[..self.lent], offset }))
+    }
+
+    /// As that of the window, with the bytes that it reads as progress.
+    fn peek(&mut self) -> Result<Option<u8>, ReadError> {
+        if self.window.unread().is_empty() {
+            self.window.fill_and_tell()?;
+        }
+        self.window.peek()
+    }
+
+    /// Steps to the next byte of this value with a comma before it.
+    fn seek(&mut self, first: u8) -> Result<(), ReadError> {
+        let mut is_behind_comma = false;
+        loop {
+            let mut found = None;
+            for (position, &byte) in self.window.unread().iter().enumerate() {
+                if is_behind_comma && byte == first {
+                    found = Some(position);
+                    break;
+                }
+                is_behind_comma = byte == b',' || (is_behind_comma && byte.is_ascii_whitespace());
+            }
+            let len = self.window.unread().len();
+            self.window.advance(found.unwrap_or(len));
+            if found.is_some() || !self.window.fill_and_tell()? {
+                return Ok(());
+            }
+        }
+    }
+}
+
+/// How far the value at the beginning of `bytes` reaches.
+fn reach(bytes: &[u8]) -> Reach {
+    if !matches!(bytes.first(), Some(b'{' | b'[' | b'"')) {
+        // A number, or a word: whoever wants it finds out.
+        let end = bytes.iter().position(|byte| matches!(byte, b',' | b']' | b'}') || byte.is_ascii_whitespace());
+        return end.map_or(Reach::Further, Reach::Whole);
+    }
+    let mut values = serde_json::Deserializer::from_slice(bytes).into_iter::<IgnoredAny>();
+    match values.next() {
+        Some(Ok(_)) => Reach::Whole(values.byte_offset()),
+        // A number that is cut is an error of its own.
+        Some(Err(error)) if !error.is_eof() && offset_of(bytes, &error) + 1 < bytes.len() => {
+            Reach::Damaged(offset_of(bytes, &error).max(1))
+        }
+        _ => Reach::Further,
+    }
+}
+
+/// Where in the bytes an error was found.
+fn offset_of(bytes: &[u8], error: &serde_json::Error) -> usize {
+    let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
+    let before = lines.map(<[u8]>::len).sum::<usize>();
+    // The column is that of the byte that does not fit, counted from 1.
+    (before + error.column().saturating_sub(1)).min(bytes.len())
+}

@@ -1,0 +1,47 @@
+//! Numbers with a unit, and ids that may be numbers or text, as they stand in a document.
+
+use serde_json::value::RawValue;
+
+use crate::formats::input::decimal::{
+    NumberError, nanos_from_micros, nanos_from_millis, nanos_from_nanos, nanos_from_seconds,
+};
+use crate::model::Id;
+
+/// A unit of time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Unit {
+    Nanoseconds,
+    Microseconds,
+    Milliseconds,
+    Seconds,
+}
+
+impl Unit {
+    /// The nanoseconds of a number as the document writes it. Numbers in quotes are numbers too.
+    pub(crate) fn nanos(self, number: &RawValue) -> Result<i64, NumberError> {
+        self.nanos_of(number.get().as_bytes())
+    }
+
+    /// The same of text.
+    pub(crate) fn nanos_of(self, number: &[u8]) -> Result<i64, NumberError> {
+        let text = number.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(number);
+        match self {
+            Self::Nanoseconds => nanos_from_nanos(text),
+            Self::Microseconds => nanos_from_micros(text),
+            Self::Milliseconds => nanos_from_millis(text),
+            Self::Seconds => nanos_from_seconds(text),
+        }
+    }
+}
+
+/// An id that may be a number, a number in quotes, or text.
+pub(crate) fn id(value: Option<&[u8]>) -> Id {
+    let Some(text) = value.map(String::from_utf8_lossy) else { return Id::None };
+    let number = text.trim_matches('"').parse().ok().map(Id::Number);
+    match (number, serde_json::from_str::<Option<String>>(&text)) {
+        (Some(number), _) => number,
+        (None, Ok(Some(text))) => Id::Text(text.into()),
+        (None, Ok(None)) => Id::None,
+        (None, Err(_)) => Id::Text(text.as_ref().into()),
+    }
+}

@@ -1,0 +1,6 @@
+//! JSON of any size without a tree of values: steps over values, decodes text, and finds the parts of a document.
+
+pub(crate) mod document;
+pub(crate) mod scan;
+pub(crate) mod skip;
+pub(crate) mod text;

@@ -1,0 +1,342 @@
+//! Steps over JSON values and says how far they reach and whether they need repair. Keeps no text, never recurses.
+//!
+//! Strict about structure, so that damage is found at the first byte that cannot be; lenient inside strings and about
+//! scalars (`NaN`, raw control characters), since real tracers write those.
+
+/// Why a value could not be stepped over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Broken {
+    /// The bytes end inside of it.
+    Incomplete,
+    /// The byte at this position cannot stand there.
+    Malformed(usize),
+    /// More than [`DEPTH_MAX`] brackets are open.
+    TooDeep,
+}
+
+/// How many brackets may be open at once in one record, so that whoever parses its arguments later needs little stack.
+pub(crate) const DEPTH_MAX: u32 = 128;
+
+/// What a value is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) enum Shape {
+    /// Not there, or `null`.
+    #[default]
+    Absent,
+    /// A string; the text is what stands between the quotes.
+    String,
+    /// A number, a literal, or a bare word that JSON does not know.
+    Scalar,
+    /// An object with its braces.
+    Object,
+    /// An array with its brackets.
+    Array,
+}
+
+/// What is unusual about a value's text: bits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Quirks(u8);
+
+impl Quirks {
+    /// A backslash in a string.
+    pub(crate) const ESCAPE: Self = Self(1);
+    /// A raw control character in a string.
+    pub(crate) const CONTROL: Self = Self(2);
+    /// A byte above 127, which may or may not be good UTF-8.
+    pub(crate) const NON_ASCII: Self = Self(4);
+    /// Something that strict JSON parsers refuse: a bare word, an unknown escape, or a surrogate that may stand alone.
+    pub(crate) const NOT_JSON: Self = Self(8);
+
+    pub(crate) fn has(self, other: Self) -> bool {
+        self.0 & other.0 != 0
+    }
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+}
+
+/// A value where it stands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Value<'a> {
+    pub(crate) text: &'a [u8],
+    pub(crate) shape: Shape,
+    pub(crate) quirks: Quirks,
+}
+
+impl Value<'_> {
+    pub(crate) fn is_absent(&self) -> bool {
+        self.shape == Shape::Absent
+    }
+
+    /// Whether this is a string without escapes that reads `text`.
+    pub(crate) fn is_text(&self, text: &[u8]) -> bool {
+        self.shape == Shape::String && self.text == text
+    }
+}
+
+/// A position in bytes of JSON.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Scanner<'a> {
+    pub(crate) bytes: &'a [u8],
+    pub(crate) pos: usize,
+}
+
+impl<'a> Scanner<'a> {
+    pub(crate) fn new(bytes: &'a [u8], pos: usize) -> Self {
+        Self { bytes, pos }
+    }
+
+    /// The next byte that is not white space, without taking it.
+    #[inline]
+    pub(crate) fn peek(&mut self) -> Result<u8, Broken> {
+        loop {
+            match self.bytes.get(self.pos) {
+                Some(b' ' | b'\n' | b'\r' | b'\t') => self.pos += 1,
+                Some(&byte) => return Ok(byte),
+                None => return Err(Broken::Incomplete),
+            }
+        }
+    }
+
+    /// Takes the next byte that is not white space, which must be `byte`.
+    #[inline]
+    pub(crate) fn expect(&mut self, byte: u8) -> Result<(), Broken> {
+        if self.peek()? == byte {
+            self.pos += 1;
+            Ok(())
+        } else {
+            Err(Broken::Malformed(self.pos))
+        }
+    }
+
+    /// Steps over a key and its colon, and returns the key.
+    #[inline]
+    pub(crate) fn key(&mut self) -> Result<Value<'a>, Broken> {
+        self.expect(b'"')?;
+        let key = self.rest_of_string()?;
+        self.expect(b':')?;
+        Ok(key)
+    }
+
+    /// Steps over one value within `depth` open brackets.
+    #[inline]
+    pub(crate) fn value(&mut self, depth: u32) -> Result<Value<'a>, Broken> {
+        match self.peek()? {
+            b'"' => {
+                self.pos += 1;
+                self.rest_of_string()
+            }
+            open @ (b'{' | b'[') => {
+                let start = self.pos;
+                let quirks = self.nested(depth)?;
+                let shape = if open == b'{' { Shape::Object } else { Shape::Array };
+                Ok(Value { text: &self.bytes[start..self.pos], shape, quirks })
+            }
+            _ => {
+                let text = self.scalar()?;
+                if text == b"null" {
+                    return Ok(Value::default());
+                }
+                Ok(Value { text, shape: Shape::Scalar, quirks: Quirks::default() })
+            }
+        }
+    }
+
+    /// Steps to behind the closing quote; the opening one is already taken.
+    #[inline]
+    fn rest_of_string(&mut self) -> Result<Value<'a>, Broken> {
+        // Keys and most short values end within eight plain bytes.
+        if let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
+            let word = u64::from_le_bytes(*word);
+            let hits = special_bytes(word);
+            let before_hit = hits.wrapping_sub(1) & !hits;
+            let len = hits.trailing_zeros() as usize / 8;
+            if word & HIGH_BITS & before_hit == 0 && self.bytes.get(self.pos + len) == Some(&b'"') && hits != 0 {
+                let text = &self.bytes[self.pos..self.pos + len];
+                self.pos += len + 1;
+                return Ok(Value { text, shape: Shape::String, quirks: Quirks::default() });
+            }
+        }
+        self.rest_of_long_string()
+    }
+
+    fn rest_of_long_string(&mut self) -> Result<Value<'a>, Broken> {
+        let start = self.pos;
+        let mut quirks = Quirks::default();
+        loop {
+            self.skip_plain(&mut quirks)?;
+            match self.bytes[self.pos] {
+                b'"' => {
+                    let text = &self.bytes[start..self.pos];
+                    self.pos += 1;
+                    return Ok(Value { text, shape: Shape::String, quirks });
+                }
+                b'\\' => {
+                    quirks.add(Quirks::ESCAPE);
+                    match self.bytes.get(self.pos + 1) {
+                        None => return Err(Broken::Incomplete),
+                        Some(b'"' | b'\\' | b'/' | b'b' | b'f' | b'n' | b'r' | b't') => {}
+                        Some(b'u') if is_plain_unicode_escape(&self.bytes[self.pos + 2..]) => {}
+                        Some(_) => quirks.add(Quirks::NOT_JSON),
+                    }
+                    self.pos += 2;
+                }
+                _ => {
+                    quirks.add(Quirks::CONTROL);
+                    self.pos += 1;
+                }
+            }
+        }
+    }
+
+    /// Steps to the next quote, backslash or control character, eight bytes at a time.
+    #[inline]
+    fn skip_plain(&mut self, quirks: &mut Quirks) -> Result<(), Broken> {
+        while let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
+            let word = u64::from_le_bytes(*word);
+            let hits = special_bytes(word);
+            let before_hit = hits.wrapping_sub(1) & !hits;
+            if word & HIGH_BITS & before_hit != 0 {
+                quirks.add(Quirks::NON_ASCII);
+            }
+            if hits != 0 {
+                self.pos += hits.trailing_zeros() as usize / 8;
+                return Ok(());
+            }
+            self.pos += 8;
+        }
+        while let Some(&byte) = self.bytes.get(self.pos) {
+            match byte {
+                b'"' | b'\\' | 0..=0x1f => return Ok(()),
+                0x80.. => quirks.add(Quirks::NON_ASCII),
+                _ => {}
+            }
+            self.pos += 1;
+        }
+        Err(Broken::Incomplete)
+    }
+
+    /// Steps over a number, a literal or a bare word.
+    #[inline]
+    fn scalar(&mut self) -> Result<&'a [u8], Broken> {
+        let start = self.pos;
+        let rest = &self.bytes[start..];
+        let in_word = |byte: &u8| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'-' | b'.' | b'_');
+        match rest.iter().position(|byte| !in_word(byte)) {
+            None => Err(Broken::Incomplete),
+            Some(0) => Err(Broken::Malformed(start)),
+            Some(len) => {
+                self.pos += len;
+                Ok(&rest[..len])
+            }
+        }
+    }
+
+    /// Steps over an object or array and everything in it, and returns the quirks of all of it.
+    fn nested(&mut self, outer_depth: u32) -> Result<Quirks, Broken> {
+        let mut quirks = Quirks::default();
+        // Bit 0 is the innermost open bracket: whether it is an object.
+        let mut objects = 0u128;
+        let mut depth = 0u32;
+        loop {
+            // At the first byte of a value.
+            match self.peek()? {
+                open @ (b'{' | b'[') => {
+                    self.pos += 1;
+                    depth += 1;
+                    if outer_depth + depth > DEPTH_MAX {
+                        return Err(Broken::TooDeep);
+                    }
+                    objects = objects << 1 | u128::from(open == b'{');
+                    let close = if open == b'{' { b'}' } else { b']' };
+                    if self.peek()? != close {
+                        if open == b'{' {
+                            quirks.add(self.key()?.quirks);
+                        }
+                        continue;
+                    }
+                    // The loop below takes the closing bracket.
+                }
+                b'"' => {
+                    self.pos += 1;
+                    quirks.add(self.rest_of_string()?.quirks);
+                }
+                _ => {
+                    if !is_json_scalar(self.scalar()?) {
+                        quirks.add(Quirks::NOT_JSON);
+                    }
+                }
+            }
+            // Behind a value, or before the closing bracket of an empty container.
+            loop {
+                let in_object = objects & 1 == 1;
+                match self.peek()? {
+                    b',' => {
+                        self.pos += 1;
+                        if in_object {
+                            quirks.add(self.key()?.quirks);
+                        }
+                        break;
+                    }
+                    b'}' if in_object => {}
+                    b']' if !in_object => {}
+                    _ => return Err(Broken::Malformed(self.pos)),
+                }
+                self.pos += 1;
+                objects >>= 1;
+                depth -= 1;
+                if depth == 0 {
+                    return Ok(quirks);
+                }
+            }
+        }
+    }
+}
+
+const ONES: u64 = u64::from_ne_bytes([1; 8]);
+const HIGH_BITS: u64 = ONES << 7;
+
+/// The high bit of each byte that is a quote, a backslash or a control character.
+///
+/// Only the lowest bit set is exact: a subtraction borrows from the bytes above a true hit, never from those below it.
+#[inline]
+fn special_bytes(word: u64) -> u64 {
+    let below = |word: u64, bound: u64| word.wrapping_sub(ONES * bound) & !word & HIGH_BITS;
+    below(word ^ (ONES * u64::from(b'"')), 1)
+        | below(word ^ (ONES * u64::from(b'\\')), 1)
+        | below(word, u64::from(b' '))
+}
+
+/// Whether what follows `\u` is four hexadecimal digits that are no half of a surrogate pair.
+fn is_plain_unicode_escape(digits: &[u8]) -> bool {
+    let Some(digits) = digits.first_chunk::<4>() else { return false };
+    let is_surrogate = matches!(digits[0], b'd' | b'D') && digits[1] >= b'8';
+    digits.iter().all(u8::is_ascii_hexdigit) && !is_surrogate
+}
+
+/// Whether a bare word is a number or literal of strict JSON.
+pub(crate) fn is_json_scalar(text: &[u8]) -> bool {
+    if matches!(text, b"true" | b"false" | b"null") {
+        return true;
+    }
+    let digits = |text: &[u8]| text.iter().take_while(|byte| byte.is_ascii_digit()).count();
+    let mut rest = text.strip_prefix(b"-").unwrap_or(text);
+    let whole = digits(rest);
+    if whole == 0 || (whole > 1 && rest[0] == b'0') {
+        return false;
+    }
+    rest = &rest[whole..];
+    if let Some(fraction) = rest.strip_prefix(b".") {
+        let places = digits(fraction);
+        if places == 0 {
+            return false;
+        }
+        rest = &fraction[places..];
+    }
+    if let [b'e' | b'E', exponent @ ..] = rest {
+        let exponent = exponent.strip_prefix(b"+").or(exponent.strip_prefix(b"-")).unwrap_or(exponent);
+        return !exponent.is_empty() && digits(exponent) == exponent.len();
+    }
+    rest.is_empty()
+}

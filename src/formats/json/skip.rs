@@ -1,0 +1,70 @@
+//! Steps over one JSON value of any size in pieces, in constant memory. Checks nothing but strings and brackets.
+
+/// How far inside a value one is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Skip {
+    depth: u64,
+    in_string: bool,
+    after_backslash: bool,
+    in_scalar: bool,
+}
+
+impl Skip {
+    /// Goes on through `bytes`; returns where in them the value ends, or `None` if it goes on behind them.
+    pub(crate) fn advance(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut pos = 0;
+        while let Some(&byte) = bytes.get(pos) {
+            if self.in_string {
+                if self.after_backslash {
+                    self.after_backslash = false;
+                    pos += 1;
+                    continue;
+                }
+                pos += memchr::memchr2(b'"', b'\\', &bytes[pos..])?;
+                self.after_backslash = bytes[pos] == b'\\';
+                self.in_string = self.after_backslash;
+                pos += 1;
+                if !self.in_string && self.depth == 0 {
+                    return Some(pos);
+                }
+                continue;
+            }
+            let ends_scalar = self.depth == 0 && self.in_scalar;
+            match byte {
+                b' ' | b'\n' | b'\r' | b'\t' | b'"' | b'{' | b'[' if ends_scalar => return Some(pos),
+                b',' | b'}' | b']' if self.depth == 0 => return Some(pos),
+                b'"' => self.in_string = true,
+                b'{' | b'[' => self.depth += 1,
+                b'}' | b']' => {
+                    self.depth -= 1;
+                    if self.depth == 0 {
+                        return Some(pos + 1);
+                    }
+                }
+                b' ' | b'\n' | b'\r' | b'\t' => {}
+                _ => self.in_scalar = true,
+            }
+            pos += 1;
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_ends_at_the_same_byte_however_it_is_cut() {
+        let values: [&[u8]; 7] =
+            [br#""a\"]\\" ,"#, b"12 ,", b"null}", br#"{"a":[1,"}"],"b":{}},"#, b"[[[]]]]", br#" "x""#, b"tr\"x\""];
+        let ends = [8, 2, 4, 20, 6, 4, 2];
+        for (value, end) in values.into_iter().zip(ends) {
+            for cut in 0..=value.len() {
+                let mut skip = Skip::default();
+                let found = skip.advance(&value[..cut]).or_else(|| Some(cut + skip.advance(&value[cut..])?));
+                assert_eq!(found, Some(end), "{} cut at {cut}", String::from_utf8_lossy(value));
+            }
+        }
+    }
+}

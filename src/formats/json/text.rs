@@ -1,0 +1,205 @@
+//! Text of JSON strings, decoded or made valid again. What had to be repaired is reported, never hidden.
+
+use std::borrow::Cow;
+
+use super::scan::{Quirks, Scanner, Shape, Value, is_json_scalar};
+use crate::model::{Loss, Losses, Place};
+
+/// What had to be repaired in a text: bits, because names are looked up far more often than repaired.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(crate) struct Repairs(u8);
+
+impl Repairs {
+    pub(crate) const BAD_UTF8: Self = Self(1);
+    pub(crate) const CONTROL: Self = Self(2);
+    pub(crate) const CUT: Self = Self(4);
+
+    pub(crate) fn add(&mut self, other: Self) {
+        self.0 |= other.0;
+    }
+
+    /// Counts each kind of repair once for the text.
+    #[inline]
+    pub(crate) fn count(self, losses: &mut Losses, place: Place) {
+        if self.0 != 0 {
+            let table =
+                [(Self::BAD_UTF8, Loss::BadUtf8), (Self::CONTROL, Loss::ControlCharacter), (Self::CUT, Loss::LongText)];
+            for (_, loss) in table.into_iter().filter(|(repair, _)| self.0 & repair.0 != 0) {
+                losses.add(loss, place);
+            }
+        }
+    }
+}
+
+/// The text of a string; of any other value, its JSON text. Control characters are kept: the view escapes them.
+pub(crate) fn decode<'a>(value: &Value<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
+    if value.quirks.has(Quirks::CONTROL) {
+        repairs.add(Repairs::CONTROL);
+    }
+    if value.shape != Shape::String || !value.quirks.has(Quirks::ESCAPE) {
+        return lossy(value.text, repairs);
+    }
+    let mut text = String::with_capacity(value.text.len());
+    let mut rest = value.text;
+    while let Some(escape) = memchr::memchr(b'\\', rest) {
+        text.push_str(&lossy(&rest[..escape], repairs));
+        rest = take_escape(&rest[escape..], &mut text, repairs);
+    }
+    text.push_str(&lossy(rest, repairs));
+    Cow::Owned(text)
+}
+
+fn lossy<'a>(bytes: &'a [u8], repairs: &mut Repairs) -> Cow<'a, str> {
+    let text = String::from_utf8_lossy(bytes);
+    // Replacing always makes a new text.
+    if matches!(text, Cow::Owned(_)) {
+        repairs.add(Repairs::BAD_UTF8);
+    }
+    text
+}
+
+/// Decodes the escape that `bytes` begin with and returns what follows it. An unknown escape stands for itself.
+fn take_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) -> &'a [u8] {
+    let plain = match bytes.get(1) {
+        Some(b'"') => '"',
+        Some(b'\\') => '\\',
+        Some(b'/') => '/',
+        Some(b'b') => '\u{8}',
+        Some(b'f') => '\u{c}',
+        Some(b'n') => '\n',
+        Some(b'r') => '\r',
+        Some(b't') => '\t',
+        Some(b'u') => return take_unicode_escape(bytes, text, repairs),
+        _ => {
+            text.push('\\');
+            return &bytes[1..];
+        }
+    };
+    text.push(plain);
+    &bytes[2..]
+}
+
+/// Decodes `\uXXXX`, or the two of a surrogate pair; half a pair becomes a replacement character.
+fn take_unicode_escape<'a>(bytes: &'a [u8], text: &mut String, repairs: &mut Repairs) -> &'a [u8] {
+    let Some(unit) = utf16_unit(bytes) else {
+        text.push('\\');
+        return &bytes[1..];
+    };
+    let rest = &bytes[6..];
+    let (character, rest) = match (unit, utf16_unit(rest)) {
+        (0xd800..=0xdbff, Some(low @ 0xdc00..=0xdfff)) => {
+            let code = 0x10000 + ((unit - 0xd800) << 10) + (low - 0xdc00);
+            (char::from_u32(code), &rest[6..])
+        }
+        _ => (char::from_u32(unit), rest),
+    };
+    if character.is_none() {
+        repairs.add(Repairs::BAD_UTF8);
+    }
+    text.push(character.unwrap_or(char::REPLACEMENT_CHARACTER));
+    rest
+}
+
+fn utf16_unit(bytes: &[u8]) -> Option<u32> {
+    let digits = bytes.strip_prefix(b"\\u")?.first_chunk::<4>()?;
+    digits.iter().try_fold(0, |unit, &digit| Some(unit << 4 | char::from(digit).to_digit(16)?))
+}
+
+/// A value as valid JSON text: as it stands where it is valid, else with its strings and bare words written anew.
+pub(crate) fn valid_json<'a>(value: &Value<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
+    if value.quirks.has(Quirks::CONTROL) {
+        repairs.add(Repairs::CONTROL);
+    }
+    match value.shape {
+        Shape::Absent => Cow::Borrowed("null"),
+        Shape::String => Cow::Owned(quoted(&decode(value, repairs))),
+        Shape::Scalar if is_json_scalar(value.text) => lossy(value.text, repairs),
+        Shape::Scalar => Cow::Owned(quoted(&lossy(value.text, repairs))),
+        Shape::Object | Shape::Array => {
+            let needs_rewriting = value.quirks.has(Quirks::CONTROL) || value.quirks.has(Quirks::NOT_JSON);
+            if !needs_rewriting && let Ok(text) = std::str::from_utf8(value.text) {
+                return Cow::Borrowed(text);
+            }
+            Cow::Owned(rewritten(value.text, repairs))
+        }
+    }
+}
+
+/// Text as a JSON string with its quotes.
+pub(crate) fn quoted(text: &str) -> String {
+    // Writing a string to memory cannot fail.
+    serde_json::to_string(text).unwrap_or_default()
+}
+
+/// Copies a well-formed object or array token by token, with strings and bare words made valid.
+fn rewritten(json: &[u8], repairs: &mut Repairs) -> String {
+    let mut text = String::with_capacity(json.len());
+    let mut scanner = Scanner::new(json, 0);
+    while let Ok(byte) = scanner.peek() {
+        if matches!(byte, b'{' | b'}' | b'[' | b']' | b',' | b':') {
+            text.push(char::from(byte));
+            scanner.pos += 1;
+        } else if let Ok(value) = scanner.value(0) {
+            text.push_str(&valid_json(&value, repairs));
+        } else {
+            break;
+        }
+    }
+    text
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn value(json: &[u8]) -> Value<'_> {
+        Scanner::new(json, 0).value(0).expect("a whole value")
+    }
+
+    fn decoded(json: &[u8]) -> (String, Repairs) {
+        let mut repairs = Repairs::default();
+        (decode(&value(json), &mut repairs).into_owned(), repairs)
+    }
+
+    #[test]
+    fn escapes_surrogate_pairs_and_broken_halves_are_decoded() {
+        assert_eq!(decoded(br#""a\"\\\/\b\f\n\r\t\u00e9""#), ("a\"\\/\u{8}\u{c}\n\r\té".into(), Repairs::default()));
+        assert_eq!(decoded(br#""\ud83d\ude00""#), ("😀".into(), Repairs::default()));
+        assert_eq!(decoded(br#""\ud83d!""#), ("\u{fffd}!".into(), Repairs::BAD_UTF8));
+        assert_eq!(decoded(br#""\ude00\ud83d\ud83d\ude00""#), ("\u{fffd}\u{fffd}😀".into(), Repairs::BAD_UTF8));
+        assert_eq!(decoded(br#""\u12 \q\u""#), ("\\u12 \\q\\u".into(), Repairs::default()));
+        assert_eq!(decoded(b"\"a\x01\xff\""), ("a\x01\u{fffd}".into(), Repairs(3)));
+        assert_eq!(decoded(br#""\u0000""#).0, "\0");
+    }
+
+    #[test]
+    fn a_repaired_object_is_one_that_a_strict_parser_takes() {
+        let mut repairs = Repairs::default();
+        let json = b"{\"a\":NaN,\"b\":[1e5,-Infinity,01,null],\"c\x02\":\"\xff\\q\\ud800\",\"d\":{}}";
+        let text = valid_json(&value(json), &mut repairs);
+        let parsed: serde_json::Value = serde_json::from_str(&text).expect("valid");
+        assert_eq!(parsed["a"], "NaN");
+        assert_eq!(parsed["b"][2], "01");
+        assert_eq!(parsed["c\u{2}"], "\u{fffd}\\q\u{fffd}");
+        assert_eq!(repairs, Repairs(3));
+        let clean = br#"{"a": [1, "\ud83d\u0041" ]}"#;
+        assert!(serde_json::from_str::<serde_json::Value>(&valid_json(&value(clean), &mut repairs)).is_ok());
+    }
+
+    proptest! {
+        #[test]
+        fn any_string_survives_being_written_and_decoded(text: String) {
+            prop_assert_eq!(decoded(quoted(&text).as_bytes()), (text, Repairs::default()));
+        }
+
+        #[test]
+        fn any_bytes_in_a_string_become_valid_json(bytes: Vec<u8>) {
+            let json = [b"{\"k\":\"", &bytes[..], b"\"}"].concat();
+            if let Ok(value) = Scanner::new(&json, 0).value(0) {
+                let text = valid_json(&value, &mut Repairs::default());
+                prop_assert!(serde_json::from_str::<serde_json::Value>(&text).is_ok(), "{}", text);
+            }
+        }
+    }
+}

@@ -1,0 +1,238 @@
+//! The events of a kernel as text, common to `ftrace` and `perf script`: `name: key=value key=value`. Those of the scheduler
+//! and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers of programs are what they ask for; all others are
+//! instants of their thread with their text.
+
+use std::sync::Arc;
+
+use super::scheduler::{Scheduler, Switch, Task, TaskState};
+use super::syscalls::Call;
+use super::trace_markers::{Written, marker};
+use crate::formats::input::decimal::nanos_from_micros;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+
+/// An event, taken out of its line.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct TextEvent<'a> {
+    pub(crate) ts_ns: i64,
+    pub(crate) tid: i64,
+    /// What the thread is called; empty if the tracer does not know.
+    pub(crate) task: &'a [u8],
+    pub(crate) cpu: Option<u64>,
+    pub(crate) name: &'a [u8],
+    pub(crate) fields: &'a [u8],
+    pub(crate) place: Place,
+}
+
+/// What is known of the kernel so far.
+#[derive(Debug, Default)]
+pub(crate) struct KernelText {
+    pub(crate) scheduler: Scheduler,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(crate) machine: String,
+    args: ArgsWriter,
+    /// The names of threads as they were told last.
+    named: rustc_hash::FxHashMap<i64, Box<[u8]>>,
+}
+
+impl KernelText {
+    /// Takes the next event.
+    pub(crate) fn take(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
+        self.name_task(batch, event);
+        let cpu_or_field = |key: &[u8]| number(value(fields, key)).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
+        match name {
+            b"sched_switch" => match (cpu, switch_of(fields)) {
+                (Some(cpu), Some((previous, state, next))) => {
+                    let previous_state = TaskState::of_letters(state);
+                    let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
+                    self.scheduler.switch(batch, &switch, place);
+                }
+                _ => batch.lose(Loss::BadRecord, place),
+            },
+            b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_of(fields) {
+                Some(task) => self.scheduler.wake(batch, ts_ns, &task, place),
+                None => batch.lose(Loss::BadRecord, place),
+            },
+            b"cpu_frequency" | b"cpu_idle" => {
+                let (Some(cpu), Some(state)) = (cpu_or_field(b"cpu_id"), number(value(fields, b"state"))) else {
+                    return batch.lose(Loss::BadCounter, place);
+                };
+                let label = if name == b"cpu_idle" { "idle state" } else { "frequency (kHz)" };
+                let text = format!("CPU {cpu} {label}").into();
+                let key = TrackKey { kind: TrackKind::Counter, pid: Id::None, tid: Id::None, name: text, slot: 0 };
+                let track = batch.track_with(&key);
+                // The largest number means that the CPU left its rest.
+                let state = if state == i64::from(u32::MAX) { -1 } else { state };
+                let value = (state as f64).to_bits();
+                batch.push(Event { value, ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+            }
+            b"tracing_mark_write" | b"print" | b"0" => {
+                // `trace_printk` puts the address or the function that it was called from before the text.
+                let text = if name == b"print" {
+                    fields.strip_prefix(b"tracing_mark_write: ").unwrap_or(fields)
+                } else {
+                    fields
+                };
+                marker(&mut self.scheduler, batch, Written { ts_ns, tid, place }, text);
+            }
+            b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
+            _ => self.other(batch, event),
+        }
+    }
+
+    /// A function of the kernel, as its graph is drawn: `| f() {`, later `1.5 us | }`, or `0.5 us | g();` at once.
+    fn function(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let place = event.place;
+        let Some(bar) = memchr::memchr(b'|', event.fields) else { return batch.lose(Loss::BadRecord, place) };
+        let (drawn, code) = (event.fields[..bar].trim_ascii(), event.fields[bar + 1..].trim_ascii());
+        let name = &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        let (kind, name) = match event.name {
+            b"funcgraph_exit" => (EventKind::End, &b""[..]),
+            _ if code.ends_with(b"{") => (EventKind::Begin, name),
+            _ => (EventKind::Complete, name),
+        };
+        let mut shown = bare(event.ts_ns, kind, batch.track_with(&self.thread(event.tid)), NameIdx::EMPTY);
+        if kind == EventKind::End {
+            shown.flags = EventFlags::UNNAMED;
+        } else {
+            shown.name = batch.name(name, None, place);
+        }
+        if kind == EventKind::Complete {
+            // `+ 12.5 us`: a mark before it says that this is long.
+            let micros = drawn.strip_suffix(b"us").map(<[u8]>::trim_ascii_end);
+            let micros = micros.and_then(|text| text.rsplit(|&byte| byte == b' ').next());
+            match micros.and_then(|micros| nanos_from_micros(micros).ok()).map(u64::try_from) {
+                Some(Ok(dur_ns)) => shown.value = dur_ns,
+                _ => batch.lose(Loss::BadNumber, place),
+            }
+        }
+        batch.push(shown);
+    }
+
+    /// The end of the capture.
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.scheduler.finish(batch, Place::Offset(0));
+    }
+
+    /// The track of a thread, in its process as far as that is known.
+    pub(crate) fn thread(&self, tid: i64) -> TrackKey {
+        let pid = self.scheduler.process_of(tid).unwrap_or(tid);
+        let (pid, tid) = (Id::Number(pid), Id::Number(tid));
+        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+    }
+
+    /// Tells the name of a thread where that is news.
+    pub(crate) fn name_task(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let (tid, task) = (event.tid, event.task);
+        if tid == 0 || task.is_empty() || self.named.get(&tid).is_some_and(|known| **known == *task) {
+            return;
+        }
+        self.named.insert(tid, task.into());
+        let name = crate::formats::output::batch::text(task, event.place, &mut batch.batch.losses);
+        let TrackKey { pid, tid, .. } = self.thread(tid);
+        batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+    }
+
+    fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+        let call = Call::of_text(event.name, event.fields, &self.machine);
+        let (kind, name, told) = match call {
+            Some((call, told)) => (call.kind, call.name, told),
+            None => (EventKind::Instant, event.name.into(), event.fields),
+        };
+        self.args.clear();
+        if !told.is_empty() {
+            self.args.text(if kind == EventKind::End { "result" } else { "fields" }, told);
+        }
+        if let Some(cpu) = event.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let (track, name) = (batch.track_with(&self.thread(event.tid)), batch.name(&name, None, event.place));
+        batch.push(Event { detail, ..bare(event.ts_ns, kind, track, name) });
+    }
+}
+
+/// A whole number.
+pub(crate) fn number(text: Option<&[u8]>) -> Option<i64> {
+    std::str::from_utf8(text?).ok()?.parse().ok()
+}
+
+/// What stands behind ` key=`, up to the next space.
+fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
+    let (_, rest) = find_key(fields, key)?;
+    Some(&rest[..memchr::memchr(b' ', rest).unwrap_or(rest.len())])
+}
+
+/// Where a key begins, and what stands behind its `=`.
+fn find_key<'a>(fields: &'a [u8], key: &[u8]) -> Option<(usize, &'a [u8])> {
+    memchr::memmem::find_iter(fields, key).find_map(|at| {
+        let begins = at == 0 || fields[at - 1] == b' ';
+        let rest = fields[at + key.len()..].strip_prefix(b"=")?;
+        begins.then_some((at, rest))
+    })
+}
+
+/// A name, which may have spaces and `=` in it: what stands between its key and the next one.
+fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]> {
+    let (_, rest) = find_key(fields, key)?;
+    let end = memchr::memmem::find(rest, &[b" ", next, b"="].concat())?;
+    Some(&rest[..end])
+}
+
+fn task_of(fields: &[u8]) -> Option<Task<'_>> {
+    if let Some(tid) = number(value(fields, b"pid")) {
+        let name = name_before(fields, b"comm", b"pid").unwrap_or_default();
+        return Some(Task { tid, name, priority: number(value(fields, b"prio")) });
+    }
+    // `name:tid [priority] ..`, as `perf` writes it where it knows the event.
+    short_task(fields).map(|(task, _)| task)
+}
+
+fn switch_of(fields: &[u8]) -> Option<(Task<'_>, &[u8], Task<'_>)> {
+    let arrow = memchr::memmem::find(fields, b" ==> ")?;
+    let (before, after) = (&fields[..arrow], &fields[arrow + 5..]);
+    let long = |fields, [name, tid, priority]: [&[u8]; 3]| {
+        let name = name_before(fields, name, tid).unwrap_or_default();
+        Some(Task { tid: number(value(fields, tid))?, name, priority: number(value(fields, priority)) })
+    };
+    if let Some(next) = long(after, [b"next_comm", b"next_pid", b"next_prio"]) {
+        let previous = long(before, [b"prev_comm", b"prev_pid", b"prev_prio"])?;
+        return Some((previous, value(before, b"prev_state")?, next));
+    }
+    let (previous, state) = short_task(before)?;
+    Some((previous, state.trim_ascii(), short_task(after)?.0))
+}
+
+/// `name:tid [priority]`, and what stands behind it.
+fn short_task(text: &[u8]) -> Option<(Task<'_>, &[u8])> {
+    let open = memchr::memmem::find(text, b" [")?;
+    let colon = memchr::memrchr(b':', &text[..open])?;
+    let tid = number(Some(&text[colon + 1..open]))?;
+    let close = open + memchr::memchr(b']', &text[open..])?;
+    let priority = number(Some(&text[open + 2..close]));
+    Some((Task { tid, name: &text[..colon], priority }, &text[close + 1..]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn switches_are_read_in_both_spellings_whatever_the_names() {
+        let long: &[u8] =
+            b"prev_comm=a b=c pid=1 prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm===> x next_pid=8 next_prio=-1";
+        let (previous, state, next) = switch_of(long).expect("a switch");
+        assert_eq!((previous.tid, previous.name, state), (7, &b"a b=c pid=1"[..], &b"R+"[..]));
+        assert_eq!((next.tid, next.priority), (8, Some(-1)));
+        let (previous, state, next) = switch_of(b"perf:7889 [120] D ==> migration/0:18 [0]").expect("a switch");
+        assert_eq!((previous.tid, previous.name, state), (7889, &b"perf"[..], &b"D"[..]));
+        assert_eq!((next.tid, next.name, next.priority), (18, &b"migration/0"[..], Some(0)));
+        let task = task_of(b"comm=Binder:1_2 pid=9 prio=120 target_cpu=001").expect("a task");
+        assert_eq!((task.tid, task.name, task.priority), (9, &b"Binder:1_2"[..], Some(120)));
+        assert!(switch_of(b"prev_comm=a ==> next_comm=b").is_none());
+    }
+}

@@ -1,0 +1,184 @@
+//! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last writes:
+//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. Lines of a function graph as
+//! the kernel draws it are in `function_graph`.
+
+use super::event_text::{KernelText, TextEvent, number};
+use super::function_graph::{Drawn, FunctionGraph};
+use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
+use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{ReadError, Reader};
+use crate::model::{Loss, Place};
+
+/// Whether this is the text of a trace, or a page that may hold one.
+#[must_use]
+pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
+    let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
+    let mut lines = head_lines(head).filter(|line| !is_note(line));
+    let is_record = |line| Record::of(line).is_some() || Drawn::of(line).is_some();
+    begins || is_page(head) || lines.next().is_some_and(is_record)
+}
+
+/// Makes a reader of the text of a trace.
+#[must_use]
+pub(crate) fn open(source: Source) -> Reader {
+    let page = if is_page(source.head()) { Page::Outside } else { Page::None };
+    crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
+}
+
+fn is_page(head: &[u8]) -> bool {
+    let head = head.trim_ascii_start();
+    let begins = |text: &[u8]| head.get(..text.len()).is_some_and(|head| head.eq_ignore_ascii_case(text));
+    begins(b"<!doctype html") || begins(b"<html")
+}
+
+/// Whether a line is about the trace rather than of it.
+fn is_note(line: &[u8]) -> bool {
+    let is_about = [&b"#"[..], b"TRACE:", b"cpus=", b"version =", b"CPU "].iter().any(|begin| line.starts_with(begin));
+    // Rulers stand around each switch in a function graph.
+    let is_ruler = || line.trim_ascii().iter().all(|&byte| byte == b'-');
+    is_ruler() || is_about && !line.contains(&b']')
+}
+
+#[derive(Debug, Default)]
+struct Ftrace {
+    kernel: KernelText,
+    graph: FunctionGraph,
+    page: Page,
+    /// Whether the page held a trace.
+    has_trace: bool,
+}
+
+/// Where in a page one stands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+enum Page {
+    /// It is no page.
+    #[default]
+    None,
+    /// Outside of its traces: the program that shows them.
+    Outside,
+    /// Inside of one.
+    Inside,
+}
+
+/// A line, taken apart.
+#[derive(Debug, Clone, Copy)]
+struct Record<'a> {
+    task: &'a [u8],
+    tid: i64,
+    tgid: Option<i64>,
+    cpu: u64,
+    ts_ns: i64,
+    event: &'a [u8],
+}
+
+impl<'a> Record<'a> {
+    fn of(line: &'a [u8]) -> Option<Self> {
+        // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind it.
+        memchr::memmem::find_iter(line, b"[").find_map(|open| {
+            let close = open + memchr::memchr(b']', &line[open..])?;
+            let cpu = u64::try_from(number(Some(&line[open + 1..close]))?).ok()?;
+            let (task, tid, tgid) = task(line[..open].trim_ascii_end())?;
+            let (mut word, mut rest) = word(line[close + 1..].trim_ascii_start());
+            if !word.ends_with(b":") || !word[0].is_ascii_digit() {
+                (word, rest) = self::word(rest);
+            }
+            let time = word.strip_suffix(b":")?;
+            let ts_ns = if time.contains(&b'.') { nanos_from_seconds(time) } else { nanos_from_nanos(time) }.ok()?;
+            Some(Self { task, tid, tgid, cpu, ts_ns, event: rest })
+        })
+    }
+
+    /// The name of the event, and its fields.
+    fn parts(&self) -> (&'a [u8], &'a [u8]) {
+        let event = self.event;
+        let end = event.iter().position(|byte| matches!(byte, b':' | b'(' | b' ')).unwrap_or(event.len());
+        let (name, rest) = event.split_at(end);
+        let rest = rest.strip_prefix(b":").unwrap_or(rest).trim_ascii();
+        (name, rest)
+    }
+}
+
+/// `TASK-PID`, with `(TGID)` behind it perhaps.
+fn task(text: &[u8]) -> Option<(&[u8], i64, Option<i64>)> {
+    let (text, tgid) = match text.strip_suffix(b")") {
+        Some(inside) => {
+            let open = memchr::memrchr(b'(', inside)?;
+            // Dashes stand for a group that is not known.
+            (text[..open].trim_ascii_end(), number(Some(inside[open + 1..].trim_ascii())))
+        }
+        None => (text, None),
+    };
+    let dash = memchr::memrchr(b'-', text)?;
+    let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
+    Some((text[..dash].trim_ascii_start(), tid, tgid))
+}
+
+fn word(text: &[u8]) -> (&[u8], &[u8]) {
+    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
+    (if word.is_empty() { b" " } else { word }, rest.trim_ascii_start())
+}
+
+impl LineParser for Ftrace {
+    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+        let mut bytes = line.bytes;
+        if self.page != Page::None {
+            let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
+            match self.page {
+                Page::Outside if has("<script") && has("trace-data") => {
+                    (self.page, self.has_trace) = (Page::Inside, true);
+                }
+                Page::Inside if has("</script>") => self.page = Page::Outside,
+                _ => {}
+            }
+            if self.page == Page::Outside || has("<script") {
+                return;
+            }
+            // Older pages hold the trace as a text of their program.
+            bytes = bytes.strip_suffix(b"\\n\\").unwrap_or(bytes);
+        }
+        if let Some(lost) = lost_events(bytes) {
+            return batch.batch.losses.add_many(Loss::RecorderLost, line.place(), lost);
+        }
+        if is_note(bytes) {
+            return;
+        }
+        let Some(record) = Record::of(bytes) else {
+            return match Drawn::of(bytes) {
+                Some(drawn) => self.graph.take(&drawn, batch, line.place()),
+                None => batch.lose(line.loss(), line.place()),
+            };
+        };
+        if let Some(tgid) = record.tgid {
+            self.kernel.scheduler.thread_of(record.tid, tgid);
+        }
+        let (name, fields) = record.parts();
+        if name.is_empty() {
+            return batch.lose(line.loss(), line.place());
+        }
+        let is_known = !matches!(record.task, b"<...>" | b"<idle>");
+        let task = if is_known { record.task } else { &b""[..] };
+        let Record { ts_ns, tid, cpu, .. } = record;
+        self.kernel.take(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        if self.page != Page::None && !self.has_trace {
+            out.batch.lose(Loss::NoEvents, Place::Offset(0));
+        }
+        self.kernel.finish(out.batch);
+        self.graph.finish(out.batch);
+        out.flush_if_full()
+    }
+}
+
+/// `CPU:3 [LOST 15 EVENTS]`
+fn lost_events(line: &[u8]) -> Option<u64> {
+    let lost = &line[memchr::memmem::find(line, b"[LOST ")? + 6..];
+    let count = number(lost.split(|&byte| byte == b' ').next())?;
+    line.starts_with(b"CPU").then_some(u64::try_from(count).ok()?)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,310 @@
+//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, of which the time
+//! and the task are there only if the tracer was told so.
+//!
+//! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has ended. So
+//! every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss says so.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use super::event_text::number;
+use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+
+/// The kernel's own stack of a graph has 50; what is deeper is an attack.
+const DEPTH_MAX: usize = 1024;
+
+/// CPUs and tasks; what is beyond is counted.
+const STACKS_MAX: usize = 1 << 16;
+
+/// A line of a graph, taken apart.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Drawn<'a> {
+    ts_ns: Option<i64>,
+    cpu: u32,
+    task: Option<Task<'a>>,
+    what: What<'a>,
+}
+
+/// `name-pid`
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Task<'a> {
+    name: &'a [u8],
+    tid: i64,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum What<'a> {
+    /// `f() {`
+    Entry(&'a [u8]),
+    /// `}`, with how long it took.
+    Exit(Option<u64>),
+    /// `f();`, with how long it took.
+    Leaf(&'a [u8], Option<u64>),
+    /// `/* text */`
+    Comment(&'a [u8]),
+    /// `a-1 => b-2`: the CPU goes on with another task.
+    Switch(Task<'a>, Task<'a>),
+    /// An interrupt begins or ends: its functions say the same.
+    Arrow,
+}
+
+impl<'a> Drawn<'a> {
+    /// Takes a line apart; `None` if it is none of a graph.
+    pub(crate) fn of(line: &'a [u8]) -> Option<Self> {
+        let mut rest = line.trim_ascii();
+        let mut ts_ns = None;
+        if let Some((before, behind)) = cell(rest)
+            && let Ok(time) = nanos_from_seconds(before)
+            && before.contains(&b'.')
+        {
+            (ts_ns, rest) = (Some(time), behind);
+        }
+        let digits = rest.iter().take_while(|byte| byte.is_ascii_digit()).count();
+        let cpu = u32::try_from(number(Some(&rest[..digits]))?).ok()?;
+        rest = rest[digits..].strip_prefix(b")")?.trim_ascii_start();
+        if let Some(arrow) = memchr::memmem::find(rest, b"=>")
+            && let (Some(before), Some(after)) = (task(&rest[..arrow]), task(&rest[arrow + 2..]))
+        {
+            return Some(Self { ts_ns, cpu, task: None, what: What::Switch(before, after) });
+        }
+        let (mut column, mut code) = cell(rest)?;
+        let owner = task(column);
+        if owner.is_some() {
+            (column, code) = cell(code)?;
+        }
+        // Flags of the latency format are one short word.
+        let is_flags = |text: &[u8]| !text.is_empty() && text.len() <= 8 && !text.contains(&b' ');
+        if is_flags(column)
+            && let Some((next, behind)) = cell(code).filter(|(next, _)| is_duration(next))
+        {
+            (column, code) = (next, behind);
+        }
+        let is_arrow = |text: &[u8]| text.starts_with(b"====") || text.starts_with(b"<===");
+        if is_arrow(column) || is_arrow(code) {
+            return Some(Self { ts_ns, cpu, task: owner, what: What::Arrow });
+        }
+        if !is_duration(column) {
+            return None;
+        }
+        let name = || &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
+        let what = if code.starts_with(b"}") {
+            What::Exit(duration(column))
+        } else if let Some(text) = code.strip_prefix(b"/*") {
+            What::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
+        } else if code.ends_with(b"{") || memchr::memmem::find(code, b" { /*").is_some() {
+            What::Entry(name())
+        } else if memchr::memchr(b';', code).is_some() {
+            What::Leaf(name(), duration(column))
+        } else {
+            return None;
+        };
+        Some(Self { ts_ns, cpu, task: owner, what })
+    }
+}
+
+/// What stands before the next bar, and what behind it.
+fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
+    let bar = memchr::memchr(b'|', text)?;
+    Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
+}
+
+fn task(text: &[u8]) -> Option<Task<'_>> {
+    let text = text.trim_ascii();
+    let dash = memchr::memrchr(b'-', text)?;
+    let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
+    Some(Task { name: text[..dash].trim_ascii(), tid })
+}
+
+/// Whether a column is one of durations: empty, or so many microseconds.
+fn is_duration(column: &[u8]) -> bool {
+    column.is_empty() || column.ends_with(b"us")
+}
+
+/// `+ 12.5 us`: a mark before it says that this is long.
+fn duration(column: &[u8]) -> Option<u64> {
+    let micros = column.strip_suffix(b"us")?.trim_ascii_end();
+    let micros = micros.rsplit(|&byte| byte == b' ').next()?;
+    nanos_from_micros(micros).ok().and_then(|ns| u64::try_from(ns).ok())
+}
+
+/// Whose functions nest in each other: those of a task, or of a CPU whose task is not told.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+enum Owner {
+    Cpu(u32),
+    Task(i64),
+}
+
+/// A function that has not ended.
+#[derive(Debug)]
+struct Open {
+    name: Box<[u8]>,
+    start_ns: i64,
+}
+
+/// What is known of the graph so far.
+#[derive(Debug, Default)]
+pub(crate) struct FunctionGraph {
+    /// Where each CPU is, if there are no times.
+    now_ns: FxHashMap<u32, i64>,
+    open: FxHashMap<Owner, Vec<Open>>,
+    /// The task of each CPU, once it is told; `None` while it rests.
+    running: FxHashMap<u32, Option<i64>>,
+    named: FxHashMap<Owner, Box<[u8]>>,
+    args: ArgsWriter,
+    has_no_times: bool,
+}
+
+impl FunctionGraph {
+    /// Takes a line.
+    pub(crate) fn take(&mut self, drawn: &Drawn<'_>, batch: &mut BatchBuilder, place: Place) {
+        let cpu = drawn.cpu;
+        if let What::Switch(before, after) = drawn.what {
+            return self.switch(cpu, before, after, batch, place);
+        }
+        if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
+            batch.lose(Loss::NoTimes, place);
+        }
+        let owner = match (drawn.task, self.running.get(&cpu)) {
+            (Some(task), _) => self.name(cpu, task, batch, place),
+            (None, Some(&Some(tid))) => Owner::Task(tid),
+            (None, _) => Owner::Cpu(cpu),
+        };
+        if self.now_ns.len() + self.open.len() >= STACKS_MAX {
+            return batch.lose(Loss::OverLimit, place);
+        }
+        let now_ns = drawn.ts_ns.unwrap_or_else(|| *self.now_ns.entry(cpu).or_default());
+        let then_ns = match drawn.what {
+            What::Entry(name) => {
+                let open = self.open.entry(owner).or_default();
+                if open.len() >= DEPTH_MAX {
+                    return batch.lose(Loss::DeepNesting, place);
+                }
+                open.push(Open { name: name.into(), start_ns: now_ns });
+                now_ns
+            }
+            What::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
+            What::Exit(dur_ns) => {
+                let Some(Open { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
+                    return batch.lose(Loss::UnmatchedEnd, Place::Time(now_ns));
+                };
+                // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
+                let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
+                Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
+            }
+            What::Comment(text) => {
+                self.comment(owner, text, cpu, now_ns, batch, place);
+                now_ns
+            }
+            What::Switch(..) | What::Arrow => now_ns,
+        };
+        if drawn.ts_ns.is_none() {
+            let newest_ns = self.now_ns.entry(cpu).or_default();
+            *newest_ns = then_ns.max(*newest_ns);
+        }
+    }
+
+    /// Shows what has not ended.
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
+        let open = std::mem::take(&mut self.open).into_iter();
+        let mut left: Vec<(Owner, Open)> =
+            open.flat_map(|(owner, open)| open.into_iter().map(move |open| (owner, open))).collect();
+        // By time, and the outer ones first: the table has no order.
+        left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
+        for (owner, Open { name, start_ns }) in left {
+            let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, Place::Time(start_ns)));
+            batch.push(bare(start_ns, EventKind::Begin, track, name));
+        }
+    }
+
+    /// A function that began at a time; returns when it ended.
+    fn span(
+        owner: Owner,
+        name: &[u8],
+        start_ns: i64,
+        dur_ns: Option<u64>,
+        batch: &mut BatchBuilder,
+        place: Place,
+    ) -> i64 {
+        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
+        let made = bare(start_ns, EventKind::Complete, track, name);
+        if let Some(dur_ns) = dur_ns {
+            batch.push(Event { value: dur_ns.min(i64::MAX.abs_diff(start_ns)), ..made });
+        } else {
+            batch.lose(Loss::BadNumber, place);
+            batch.push(Event { flags: EventFlags::UNFINISHED, ..made });
+        }
+        start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
+    }
+
+    /// What the kernel or an event says between the functions.
+    fn comment(&mut self, owner: Owner, text: &[u8], cpu: u32, now_ns: i64, batch: &mut BatchBuilder, place: Place) {
+        let (name, fields) = match memchr::memmem::find(text, b": ") {
+            Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
+            None => (text, &b""[..]),
+        };
+        self.args.clear();
+        if !fields.is_empty() {
+            self.args.text("fields", fields);
+        }
+        self.args.number("cpu", cpu.into());
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
+        batch.push(Event { detail, ..bare(now_ns, EventKind::Instant, track, name) });
+    }
+
+    fn switch(&mut self, cpu: u32, before: Task<'_>, after: Task<'_>, batch: &mut BatchBuilder, place: Place) {
+        let before = self.name(cpu, before, batch, place);
+        // Whose functions these were is told only now.
+        if !self.running.contains_key(&cpu)
+            && let Some(open) = self.open.remove(&Owner::Cpu(cpu))
+        {
+            self.open.entry(before).or_insert(open);
+        }
+        match self.name(cpu, after, batch, place) {
+            Owner::Task(tid) => self.running.insert(cpu, Some(tid)),
+            Owner::Cpu(_) => self.running.insert(cpu, None),
+        };
+    }
+
+    /// Tells the name of a task where that is news. At rest, each CPU has a task 0 of its own.
+    fn name(&mut self, cpu: u32, task: Task<'_>, batch: &mut BatchBuilder, place: Place) -> Owner {
+        if task.tid == 0 {
+            return Owner::Cpu(cpu);
+        }
+        let owner = Owner::Task(task.tid);
+        let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
+        if !is_nameless && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
+            self.named.insert(owner, task.name.into());
+            let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
+            let TrackKey { pid, tid, .. } = owner.key();
+            batch.batch.metadata.push(Metadata::KernelName { pid, tid, name });
+        }
+        owner
+    }
+}
+
+impl Owner {
+    fn tid(self) -> i64 {
+        match self {
+            Self::Cpu(cpu) => -1 - i64::from(cpu),
+            Self::Task(tid) => tid,
+        }
+    }
+
+    fn key(self) -> TrackKey {
+        let (pid, tid) = match self {
+            Self::Cpu(cpu) => (Id::None, Id::Text(format!("CPU {cpu}").into())),
+            Self::Task(tid) => (Id::Number(tid), Id::Number(tid)),
+        };
+        TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
+    }
+}
+
+#[cfg(test)]
+mod tests;

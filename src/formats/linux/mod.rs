@@ -1,0 +1,11 @@
+//! Captures of Linux's tracers, as text and in binary, over one reading of the kernel's own events.
+
+pub(crate) mod event_text;
+pub(crate) mod ftrace;
+pub(crate) mod function_graph;
+pub(crate) mod perf_data;
+pub(crate) mod perf_script;
+pub(crate) mod scheduler;
+pub(crate) mod strace;
+pub(crate) mod syscalls;
+pub(crate) mod trace_markers;

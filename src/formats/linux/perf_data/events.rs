@@ -1,0 +1,205 @@
+//! Records in their order -> events.
+
+use std::sync::Arc;
+
+use super::header::{Header, TRACEPOINT};
+use super::maps::Maps;
+use super::rounds::{Record, lost};
+use super::wire::{Attr, Front, Sample, kind};
+use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
+use crate::formats::linux::syscalls::Call;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, StackIdx, TrackKey, TrackKind};
+
+/// The flag of a record that the kernel has given a function up.
+const FUNCTION_GONE: u32 = 1;
+
+/// The flag of a record that a thread's name came with a new program.
+const EXEC: u16 = 1 << 13;
+
+/// Makes events.
+#[derive(Debug, Default)]
+pub(super) struct Maker {
+    maps: Maps,
+    scheduler: Scheduler,
+    args: ArgsWriter,
+}
+
+fn number(id: i32) -> Id {
+    Id::Number(id.into())
+}
+
+impl Maker {
+    /// The end of the capture.
+    pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
+        self.scheduler.finish(batch, Place::Offset(0));
+    }
+
+    pub(super) fn take(&mut self, header: &Header, record: Record<'_>, batch: &mut BatchBuilder) {
+        let place = Place::Offset(record.offset);
+        let taken = match record.kind {
+            kind::SAMPLE => {
+                let attr = header.attr_of(record.body);
+                attr.and_then(|attr| self.sample(header, attr, record, place, batch))
+            }
+            kind::MMAP => self.map(record.body, 0, place, batch),
+            // Device, inode, generation, protection and flags stand between.
+            kind::MMAP2 => self.map(record.body, 32, place, batch),
+            kind::COMM => self.name(record, place, batch),
+            kind::FORK => self.fork(record.body, place, batch),
+            kind::KSYMBOL => self.function(record.body, place, batch),
+            kind => {
+                if let Some((loss, count)) = lost(kind, record.body) {
+                    batch.batch.losses.add_many(loss, place, count);
+                }
+                Some(())
+            }
+        };
+        if taken.is_none() {
+            batch.lose(Loss::BadRecord, place);
+        }
+    }
+
+    fn map(&mut self, body: &[u8], between: usize, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (pid, _tid) = (front.i32()?, front.i32()?);
+        let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
+        front.bytes(between)?;
+        if !self.maps.add(pid.into(), start, len, offset, front.text()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    fn name(&mut self, record: Record<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(record.body);
+        let (pid, tid) = (front.i32()?, front.i32()?);
+        self.scheduler.thread_of(tid.into(), pid.into());
+        if record.misc & EXEC != 0 {
+            self.maps.forget(pid.into());
+        }
+        let name = crate::formats::output::batch::text(front.text(), place, &mut batch.batch.losses);
+        batch.batch.metadata.push(Metadata::KernelName { pid: number(pid), tid: number(tid), name });
+        Some(())
+    }
+
+    fn fork(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
+        self.scheduler.thread_of(tid.into(), pid.into());
+        if !self.maps.fork(parent.into(), pid.into()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    /// A function that the kernel made or gave up.
+    fn function(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = Front(body);
+        let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
+        if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
+            self.maps.remove_function(start);
+        } else if !self.maps.add_function(start, len.into(), front.text()) {
+            batch.lose(Loss::OverLimit, place);
+        }
+        Some(())
+    }
+
+    fn sample(
+        &mut self,
+        header: &Header,
+        attr: &Attr,
+        record: Record<'_>,
+        place: Place,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
+        let sample = Sample::read(attr, record.body)?;
+        let ts_ns = record.time_ns;
+        if sample.tid > 0 {
+            self.scheduler.thread_of(sample.tid, sample.pid);
+        }
+        let is_tracepoint = attr.kind == TRACEPOINT;
+        let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
+        // That of a tracepoint without callers is the tracepoint itself.
+        let has_stack = sample.addresses().nth(usize::from(is_tracepoint)).is_some();
+        if is_scheduling && !has_stack {
+            return Some(());
+        }
+        if attr.has_raw_stacks() {
+            batch.lose(Loss::RawStack, place);
+        }
+        let mut stack = StackIdx::EMPTY;
+        for address in sample.addresses().rev() {
+            let name = batch.name(self.maps.name(sample.pid, address).as_bytes(), None, place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        self.args.clear();
+        let tracepoint = header.tracepoints.get(attr.config).filter(|_| is_tracepoint);
+        if !is_tracepoint || is_scheduling {
+            self.args.text("event", attr.name.as_bytes());
+        }
+        match tracepoint.map(|tracepoint| tracepoint.write(sample.raw, &mut self.args)) {
+            None if is_tracepoint && !is_scheduling => batch.lose(Loss::IgnoredArguments, place),
+            Some(None) => batch.lose(Loss::BadRecord, place),
+            _ => {}
+        }
+        if let Some(period) = sample.period {
+            self.args.number("period", period);
+        }
+        if let Some(cpu) = sample.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let (pid, tid) = (Id::Number(sample.pid), Id::Number(sample.tid));
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
+        if is_tracepoint && !is_scheduling {
+            let name = attr.name.as_bytes();
+            let call = Call::of_tracepoint(name).or_else(|| {
+                // The number is the first field, behind the 8 bytes that all tracepoints begin with.
+                let number = Front(sample.raw.get(8..)?).u64()?;
+                Call::of_number(name, number.cast_signed(), &header.machine)
+            });
+            let (kind, name) = call.map_or((EventKind::Instant, name.into()), |call| (call.kind, call.name));
+            let name = batch.name(&name, None, place);
+            batch.push(Event { detail, ..bare(ts_ns, kind, track, name) });
+        }
+        if !is_tracepoint || has_stack {
+            let value = u64::from(stack.0);
+            batch.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+        }
+        Some(())
+    }
+
+    /// Tracepoints of the scheduler, whose fields stand where 64-bit kernels have had them since there is perf. `None` for
+    /// others.
+    fn scheduling(
+        &mut self,
+        name: &str,
+        ts_ns: i64,
+        sample: &Sample<'_>,
+        place: Place,
+        batch: &mut BatchBuilder,
+    ) -> Option<()> {
+        // Behind the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
+        let task = |at: usize| -> Option<Task<'_>> {
+            let mut front = Front(sample.raw.get(at..)?);
+            let name = Front(front.bytes(16)?).text();
+            Some(Task { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
+        };
+        match name.strip_prefix("sched:")? {
+            "sched_switch" => {
+                let (previous, next) = (task(8)?, task(40)?);
+                let state = Front(sample.raw.get(32..)?).u64()?;
+                let previous_state = Some(TaskState::of_bits(state, false));
+                let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
+                self.scheduler.switch(batch, &switch, place);
+            }
+            "sched_waking" | "sched_wakeup" | "sched_wakeup_new" => self.scheduler.wake(batch, ts_ns, &task(8)?, place),
+            _ => return None,
+        }
+        Some(())
+    }
+}

@@ -1,0 +1,264 @@
+//! What the fields of tracepoints are: a capture repeats what its kernel says of each, as text. Fields without a type that is
+//! known are shown as the bytes that they are.
+
+use std::fmt::Write as _;
+
+use rustc_hash::FxHashMap;
+
+use super::wire::Front;
+use crate::formats::output::args::ArgsWriter;
+
+/// What the descriptions of a kernel begin with.
+const MAGIC: &[u8] = b"\x17\x08\x44tracing";
+
+/// Tracepoints by their numbers, which attributes tell.
+#[derive(Debug, Default)]
+pub(super) struct Tracepoints(FxHashMap<u64, Tracepoint>);
+
+/// A tracepoint.
+#[derive(Debug)]
+pub(super) struct Tracepoint {
+    /// Its group and its own name, `sched:sched_switch`.
+    pub(super) name: String,
+    fields: Vec<Field>,
+}
+
+#[derive(Debug, PartialEq, Eq)]
+struct Field {
+    name: String,
+    offset: usize,
+    bytes: usize,
+    kind: FieldKind,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum FieldKind {
+    Signed,
+    Unsigned,
+    Pointer,
+    /// Up to its zero.
+    Text,
+    /// Where the text is: its place in the low half, its length in the high one.
+    TextAt {
+        is_relative: bool,
+    },
+    /// An array of numbers of so many bytes each.
+    Numbers {
+        each: usize,
+    },
+    Bytes,
+}
+
+impl Tracepoints {
+    pub(super) fn get(&self, number: u64) -> Option<&Tracepoint> {
+        self.0.get(&number)
+    }
+
+    /// Takes the descriptions of a kernel. `None` where they are damaged; those before the damage are known.
+    pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut front = Front(bytes.strip_prefix(MAGIC)?);
+        text(&mut front)?;
+        let (is_big_endian, _long_bytes, _page_bytes) = (front.u8()? != 0, front.u8()?, front.u32()?);
+        if is_big_endian {
+            return None;
+        }
+        for _ in ["header_page", "header_event"] {
+            text(&mut front)?;
+            described(&mut front)?;
+        }
+        for _ in 0..front.u32()? {
+            self.add("ftrace", described(&mut front)?);
+        }
+        for _ in 0..front.u32()? {
+            let group = String::from_utf8_lossy(text(&mut front)?).into_owned();
+            for _ in 0..front.u32()? {
+                self.add(&group, described(&mut front)?);
+            }
+        }
+        Some(())
+    }
+
+    /// Takes the description of one; what is none is passed over.
+    fn add(&mut self, group: &str, description: &str) {
+        let of = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
+        let (Some(name), Some(Ok(number))) = (of("name:"), of("ID:").map(str::parse)) else { return };
+        let fields = description.lines().filter_map(Field::of).collect();
+        self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
+    }
+}
+
+/// A text up to its zero.
+fn text<'a>(front: &mut Front<'a>) -> Option<&'a [u8]> {
+    let text = front.text();
+    front.bytes(text.len() + 1)?;
+    Some(text)
+}
+
+/// A text with its length before it.
+fn described<'a>(front: &mut Front<'a>) -> Option<&'a str> {
+    let len = usize::try_from(front.u64()?).ok()?;
+    // Descriptions are of letters.
+    Some(std::str::from_utf8(front.bytes(len)?).unwrap_or_default())
+}
+
+impl Field {
+    /// `field:char comm[16]; offset:8; size:16; signed:0;`, without those that all tracepoints have.
+    fn of(line: &str) -> Option<Self> {
+        let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
+        let declared = parts.next()?;
+        let mut number = |key: &str| parts.next()?.strip_prefix(key)?.parse::<usize>().ok();
+        let (offset, bytes) = (number("offset:")?, number("size:")?);
+        let is_signed = number("signed:") == Some(1);
+        // `type name[6]`; in `__data_loc type[] name` the brackets are elsewhere.
+        let (before, count) = declared
+            .strip_suffix(']')
+            .and_then(|array| array.rsplit_once('['))
+            .map_or((declared, None), |(before, count)| (before, Some(count.parse::<usize>().unwrap_or(0))));
+        let (kind, name) = before.rsplit_once([' ', '*'])?;
+        let is_array = count.is_some();
+        let kind = match declared.split(' ').next() {
+            Some("__data_loc") if declared.contains("char") => FieldKind::TextAt { is_relative: false },
+            Some("__rel_loc") if declared.contains("char") => FieldKind::TextAt { is_relative: true },
+            Some("__data_loc" | "__rel_loc") => FieldKind::Bytes,
+            _ if is_array && kind.contains("char") => FieldKind::Text,
+            _ if is_array => match count.and_then(|count| bytes.checked_div(count)) {
+                Some(each @ (2 | 4 | 8)) => FieldKind::Numbers { each },
+                _ => FieldKind::Bytes,
+            },
+            _ if before.contains('*') => FieldKind::Pointer,
+            _ if !matches!(bytes, 1 | 2 | 4 | 8) => FieldKind::Bytes,
+            _ if is_signed => FieldKind::Signed,
+            _ => FieldKind::Unsigned,
+        };
+        (!name.starts_with("common_")).then(|| Self { name: name.to_owned(), offset, bytes, kind })
+    }
+
+    /// Adds the field as an argument. `None` if the record is too short for it.
+    fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
+        let bytes = raw.get(self.offset..self.offset.checked_add(self.bytes)?)?;
+        let unsigned = || number(bytes);
+        match self.kind {
+            FieldKind::Unsigned => args.number(&self.name, unsigned()),
+            FieldKind::Signed => {
+                let unused = 64 - 8 * self.bytes as u32;
+                args.signed(&self.name, (unsigned() << unused).cast_signed() >> unused);
+            }
+            FieldKind::Pointer => args.text(&self.name, format!("{:#x}", unsigned()).as_bytes()),
+            FieldKind::Text => args.text(&self.name, Front(bytes).text()),
+            FieldKind::TextAt { is_relative } => {
+                let place = unsigned();
+                let (at, len) = (place as usize & 0xffff, place as usize >> 16 & 0xffff);
+                let at = if is_relative { at + self.offset + self.bytes } else { at };
+                args.text(&self.name, Front(raw.get(at..at + len)?).text());
+            }
+            FieldKind::Numbers { each } => {
+                let numbers: Vec<String> = bytes.chunks_exact(each).map(|bytes| number(bytes).to_string()).collect();
+                args.key("", self.name.as_bytes());
+                let _ = write!(args.json, "[{}]", numbers.join(",")); // to memory
+            }
+            FieldKind::Bytes => {
+                let hex = bytes.iter().fold(String::new(), |mut hex, byte| {
+                    let _ = write!(hex, "{byte:02x}"); // to memory
+                    hex
+                });
+                args.text(&self.name, hex.as_bytes());
+            }
+        }
+        Some(())
+    }
+}
+
+/// A number, little endian.
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
+}
+
+impl Tracepoint {
+    /// Adds the fields of a record as arguments. `None` if it is too short for one of them.
+    pub(super) fn write(&self, raw: &[u8], args: &mut ArgsWriter) -> Option<()> {
+        // All that fit, also behind one that does not.
+        let missing = self.fields.iter().filter(|field| field.write(raw, args).is_none()).count();
+        (missing == 0).then_some(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn fields_are_what_their_descriptions_say() {
+        let kinds = |line: &str| Field::of(line).map(|field| (field.name, field.offset, field.bytes, field.kind));
+        for (declared, signed, name, kind) in [
+            ("pid_t pid", 1, "pid", FieldKind::Signed),
+            ("unsigned long args", 0, "args", FieldKind::Unsigned),
+            ("const char * filename", 0, "filename", FieldKind::Pointer),
+            ("void *ptr", 0, "ptr", FieldKind::Pointer),
+            ("char comm[TASK_COMM_LEN]", 0, "comm", FieldKind::Text),
+            ("__data_loc char[] comm", 0, "comm", FieldKind::TextAt { is_relative: false }),
+            ("__rel_loc char[] comm", 0, "comm", FieldKind::TextAt { is_relative: true }),
+            ("unsigned long args[1]", 0, "args", FieldKind::Numbers { each: 8 }),
+            ("u8 mac[8]", 0, "mac", FieldKind::Bytes),
+            ("__data_loc __u8[] buffer", 0, "buffer", FieldKind::Bytes),
+        ] {
+            let line = format!("\tfield:{declared};\toffset:16;\tsize:8;\tsigned:{signed};");
+            assert_eq!(kinds(&line), Some((name.to_owned(), 16, 8, kind)), "{declared}");
+        }
+        assert_eq!(kinds("\tfield:int common_pid;\toffset:4;\tsize:4;\tsigned:1;"), None);
+        assert_eq!(kinds("print fmt: \"x\""), None);
+    }
+
+    #[test]
+    fn values_are_those_of_the_record_and_one_that_is_too_short_has_those_that_fit() {
+        let description = "name: x\nID: 7\nformat:\n\
+            \tfield:int less;\toffset:0;\tsize:2;\tsigned:1;\n\
+            \tfield:unsigned more;\toffset:2;\tsize:4;\tsigned:0;\n\
+            \tfield:__data_loc char[] text;\toffset:6;\tsize:4;\tsigned:0;\n\
+            \tfield:__rel_loc char[] near;\toffset:10;\tsize:4;\tsigned:0;\n\
+            \tfield:u8 mac[2];\toffset:14;\tsize:2;\tsigned:0;\n\
+            \tfield:void *at;\toffset:16;\tsize:8;\tsigned:0;\n\
+            \tfield:unsigned short args[2];\toffset:2;\tsize:4;\tsigned:0;\n";
+        let mut tracepoints = Tracepoints::default();
+        tracepoints.add("g", description);
+        let point = tracepoints.get(7).expect("there");
+        assert_eq!(point.name, "g:x");
+        let mut raw = [&(-2i16).to_le_bytes()[..], &4_000_000_000u32.to_le_bytes()].concat();
+        let text_at = |offset: u16, len: u16| [offset.to_le_bytes(), len.to_le_bytes()].concat();
+        raw.extend([text_at(24, 3), text_at(13, 4)].concat());
+        raw.extend([0xab, 0x0c]);
+        raw.extend(0xffff_0000_1234_0000u64.to_le_bytes());
+        raw.extend(b"ab\0cd\"\0");
+        let mut args = ArgsWriter::default();
+        assert_eq!(point.write(&raw, &mut args), Some(()));
+        let expected = r#"{"less":-2,"more":4000000000,"text":"ab","near":"cd\"","mac":"ab0c","at":"0xffff000012340000","args":[10240,61035]}"#;
+        assert_eq!(args.finish(), expected);
+        args.clear();
+        assert_eq!(point.write(&raw[..25], &mut args), None);
+        assert_eq!(
+            args.finish(),
+            r#"{"less":-2,"more":4000000000,"mac":"ab0c","at":"0xffff000012340000","args":[10240,61035]}"#
+        );
+    }
+
+    #[test]
+    fn descriptions_that_are_cut_anywhere_are_known_up_to_the_cut() {
+        let mut bytes = [MAGIC, b"0.6\0", &[0, 8, 0, 16, 0, 0]].concat();
+        for header in ["header_page", "header_event"] {
+            bytes.extend([header.as_bytes(), &[0], &2u64.to_le_bytes(), b"xx"].concat());
+        }
+        bytes.extend([&0u32.to_le_bytes()[..], &1u32.to_le_bytes(), b"g\0", &3u32.to_le_bytes()].concat());
+        let mut ends = Vec::new();
+        for number in 1..=3 {
+            let description = format!("name: n{number}\nID: {number}\nformat:\n");
+            bytes.extend((description.len() as u64).to_le_bytes());
+            bytes.extend(description.as_bytes());
+            ends.push(bytes.len());
+        }
+        for len in 0..=bytes.len() {
+            let mut tracepoints = Tracepoints::default();
+            let whole = tracepoints.read(&bytes[..len]);
+            assert_eq!(tracepoints.0.len(), ends.iter().filter(|&&end| end <= len).count(), "{len}");
+            assert_eq!(whole.is_some(), len == bytes.len(), "{len}");
+        }
+    }
+}

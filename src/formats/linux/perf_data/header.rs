@@ -1,0 +1,192 @@
+//! What stands before the records, and of what stands behind them the names of events and the fields of tracepoints.
+
+use rustc_hash::FxHashMap;
+
+use super::fields::Tracepoints;
+use super::wire::{Attr, Front, MAGIC};
+use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::source::{Source, excerpt};
+use crate::formats::{ReadContext, ReadError};
+
+/// Ids and attributes take some KiB; a header that claims more is damaged.
+pub(super) const HEADER_BYTES_MAX: u64 = 16 << 20;
+
+/// The number of the feature that describes tracepoints.
+const TRACING_DATA: u64 = 1;
+
+/// The number of the feature that tells the kind of machine.
+pub(super) const ARCH: u64 = 6;
+
+/// The number of the feature that names events.
+pub(super) const EVENT_DESC: u64 = 12;
+
+/// Attributes of this kind are tracepoints of the kernel.
+pub(super) const TRACEPOINT: u32 = 2;
+
+/// Bits that say which features are behind the records.
+const FEATURE_BITS: u64 = 256;
+
+/// How the events were recorded, and where the records are.
+#[derive(Debug, Default)]
+pub(super) struct Header {
+    pub(super) attrs: Vec<Attr>,
+    pub(super) by_id: FxHashMap<u64, usize>,
+    pub(super) tracepoints: Tracepoints,
+    /// The kind of machine, as `uname` names it; empty if it is not told.
+    pub(super) machine: String,
+    /// `None` through a pipe: up to the end.
+    pub(super) data_bytes: Option<u64>,
+}
+
+impl Header {
+    /// Reads what stands before the records, and leaves `feed` at the first of them.
+    pub(super) fn read(feed: &mut Feed, context: &ReadContext) -> Result<Self, ReadError> {
+        let path = feed.source().path().to_owned();
+        let malformed = |offset, expected: &str, found: String| {
+            Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
+        };
+        let head = feed.peek(104)?.to_vec();
+        let number = |at: usize| head.get(at..).and_then(|bytes| Front(bytes).u64());
+        match number(8) {
+            Some(16) => {
+                feed.skip(16)?;
+                return Ok(Self::default());
+            }
+            Some(104) => {}
+            _ => {
+                return malformed(8, "the length of a header, 16 or 104", excerpt(head.get(8..16).unwrap_or_default()));
+            }
+        }
+        let fields = [16, 24, 32, 40, 48].map(number);
+        let [Some(attr_bytes), Some(attrs_at), Some(attrs_bytes), Some(data_at), Some(data_bytes)] = fields else {
+            return malformed(head.len() as u64, "a header of 104 bytes", "the end of the file".to_owned());
+        };
+        if data_at > HEADER_BYTES_MAX || attr_bytes < 64 {
+            let found = format!("{data_at} and {attr_bytes}");
+            return malformed(16, "records within 16 MiB and attributes of at least 64 bytes", found);
+        }
+        let before = feed.peek(data_at as usize)?;
+        let slice = |at: u64, len: u64| -> Option<&[u8]> {
+            let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
+            before.get(at..at.checked_add(len)?)
+        };
+        let mut header = Self { data_bytes: Some(data_bytes), ..Self::default() };
+        for row in 0..attrs_bytes / attr_bytes {
+            let bytes = attrs_at.checked_add(row * attr_bytes).and_then(|at| slice(at, attr_bytes));
+            let Some((attr, section)) = bytes.and_then(|bytes| bytes.split_at_checked(bytes.len() - 16)) else {
+                return malformed(
+                    attrs_at,
+                    "attributes before the records",
+                    "attributes that end behind them".to_owned(),
+                );
+            };
+            let mut section = Front(section);
+            let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
+            header.add(attr, ids);
+        }
+        let sections_at = data_at.saturating_add(data_bytes);
+        if let Some(bytes) = section(&path, sections_at, &head, TRACING_DATA, context)? {
+            header.describe_tracepoints(&bytes);
+        }
+        if let Some(bytes) = section(&path, sections_at, &head, ARCH, context)? {
+            header.take_machine(&bytes);
+        }
+        if let Some(bytes) = section(&path, sections_at, &head, EVENT_DESC, context)? {
+            // A damaged one names events up to the damage.
+            let _ = header.describe(&bytes);
+        }
+        feed.skip(data_at)?;
+        Ok(header)
+    }
+
+    /// Takes an attribute with the ids that it has.
+    pub(super) fn add(&mut self, attr: &[u8], ids: &[u8]) {
+        let Some(attr) = Attr::read(attr) else { return };
+        let (ids, _) = ids.as_chunks::<8>();
+        self.by_id.extend(ids.iter().map(|id| (u64::from_le_bytes(*id), self.attrs.len())));
+        self.attrs.push(attr);
+    }
+
+    /// Takes the kind of machine.
+    pub(super) fn take_machine(&mut self, bytes: &[u8]) {
+        // Its length stands before it, with the zeros behind it.
+        let name = bytes.get(4..).map_or(&[][..], |bytes| Front(bytes).text());
+        self.machine = String::from_utf8_lossy(name).into_owned();
+    }
+
+    /// Takes the names of events: each with the attribute and the ids that it has.
+    pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
+        let mut front = Front(bytes);
+        let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
+        for _ in 0..count {
+            front.bytes(attr_bytes)?;
+            let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
+            let name = Front(front.bytes(len)?).text();
+            let ids = front.bytes(ids.checked_mul(8)?)?;
+            let (ids, _) = ids.as_chunks::<8>();
+            for id in ids {
+                if let Some(attr) = self.by_id.get(&u64::from_le_bytes(*id)).and_then(|&at| self.attrs.get_mut(at)) {
+                    attr.name = String::from_utf8_lossy(name).into_owned();
+                }
+            }
+        }
+        Some(())
+    }
+
+    /// The event that a sample is of.
+    pub(super) fn attr_of(&self, body: &[u8]) -> Option<&Attr> {
+        let first = self.attrs.first()?;
+        let known = first.id_of(body).and_then(|id| self.by_id.get(&id));
+        Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
+    }
+
+    /// Takes the descriptions of tracepoints, which name those that nothing else names. `None` where they are damaged.
+    pub(super) fn describe_tracepoints(&mut self, bytes: &[u8]) -> Option<()> {
+        let whole = self.tracepoints.read(bytes);
+        for attr in self.attrs.iter_mut().filter(|attr| attr.kind == TRACEPOINT) {
+            if let Some(tracepoint) = self.tracepoints.get(attr.config) {
+                attr.name.clone_from(&tracepoint.name);
+            }
+        }
+        whole
+    }
+}
+
+/// A section of what is behind the records. Their table begins at `at`, in order of their bits: offset and length of each.
+/// A capture that is cut short has none; its events then have their usual names, and no fields.
+fn section(
+    path: &std::path::Path,
+    at: u64,
+    head: &[u8],
+    bit: u64,
+    context: &ReadContext,
+) -> Result<Option<Vec<u8>>, ReadError> {
+    let has = |bit: u64| head.get(72 + bit as usize / 8).is_some_and(|byte| byte >> (bit % 8) & 1 != 0);
+    if !has(bit) {
+        return Ok(None);
+    }
+    let before = (0..bit).filter(|&bit| has(bit)).count() as u64;
+    debug_assert!(before < FEATURE_BITS);
+    let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
+    let mut feed = Feed::new(Source::open(path, &quietly)?);
+    if !feed.skip(at.saturating_add(before * 16))? {
+        return Ok(None);
+    }
+    let mut place = Front(feed.peek(16)?);
+    let Some((offset, len)) = place.u64().zip(place.u64()) else { return Ok(None) };
+    let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(None) };
+    if len > HEADER_BYTES_MAX || !feed.skip(distance)? {
+        return Ok(None);
+    }
+    Ok(Some(feed.peek(len as usize)?.to_vec()))
+}
+
+/// Whether a capture begins as those of perf do, of any machine.
+pub(super) fn begins(head: &[u8]) -> bool {
+    head.starts_with(MAGIC) || is_big_endian(head)
+}
+
+/// Whether the words of a capture read backwards.
+pub(super) fn is_big_endian(head: &[u8]) -> bool {
+    head.get(..8).is_some_and(|magic| magic.iter().rev().eq(MAGIC.iter()))
+}

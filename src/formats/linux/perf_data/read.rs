@@ -1,0 +1,258 @@
+//! Goes through a capture.
+
+use std::io::Write as _;
+
+use super::events::Maker;
+use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
+use super::rounds::{Record, Rounds};
+use super::wire::{Front, RECORD_HEADER_BYTES, kind};
+use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::source::Source;
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Loss, Place};
+
+/// Records between two looks at whether to stop.
+const RECORDS_PER_CHECK: u64 = 4096;
+
+/// A compressed record has less than 64 KiB, and perf packs what its buffers hold: more than this is an attack.
+const UNPACKED_BYTES_MAX: usize = 64 << 20;
+
+/// Whether a capture begins as those of perf do.
+#[must_use]
+pub(crate) fn looks_like_perf_data(head: &[u8]) -> bool {
+    begins(head)
+}
+
+/// Makes a reader of a capture.
+///
+/// # Errors
+/// [`ReadError::Malformed`] for captures of big-endian machines.
+pub(crate) fn open(source: Source) -> Result<Reader, ReadError> {
+    if is_big_endian(source.head()) {
+        let (path, expected) = (source.path().to_owned(), "a capture of a little-endian machine".to_owned());
+        return Err(ReadError::Malformed {
+            path,
+            offset: 0,
+            expected,
+            found: "one of a big-endian machine".to_owned(),
+        });
+    }
+    Ok(Reader::Stream(Box::new(PerfData { source: Some(source) })))
+}
+
+struct PerfData {
+    source: Option<Source>,
+}
+
+struct Walk<'a> {
+    header: Header,
+    rounds: Rounds,
+    maker: Maker,
+    batch: BatchBuilder,
+    /// What unpacks compressed records, once there was one, and what it left of a record.
+    unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+}
+
+impl StreamReader for PerfData {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let mut feed = Feed::new(source);
+        let header = Header::read(&mut feed, context)?;
+        // What a recording that was killed leaves: nobody wrote the length.
+        let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| feed.offset().saturating_add(bytes));
+        let was_killed = header.data_bytes == Some(0);
+        let (rounds, maker, batch) = (Rounds::default(), Maker::default(), BatchBuilder::new(context.grain));
+        let mut walk = Walk { header, rounds, maker, batch, unpack: None, sink, context };
+        if was_killed {
+            walk.batch.lose(Loss::Truncated, Place::Offset(feed.offset()));
+        }
+        walk.records(&mut feed, end)?;
+        walk.release(true)?;
+        walk.maker.finish(&mut walk.batch);
+        if let Some(offset) = feed.source().cut_at()
+            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+        {
+            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+        }
+        walk.batch.flush(walk.sink)
+    }
+}
+
+impl Walk<'_> {
+    fn records(&mut self, feed: &mut Feed, end: Option<u64>) -> Result<(), ReadError> {
+        let mut count = 0u64;
+        while end.is_none_or(|end| feed.offset() < end) {
+            count += 1;
+            if count.is_multiple_of(RECORDS_PER_CHECK) {
+                self.context.cancel.check()?;
+            }
+            let offset = feed.offset();
+            let place = Place::Offset(offset);
+            let head = feed.peek(RECORD_HEADER_BYTES)?;
+            let found = record_header(head);
+            let Some((kind, misc, len)) = found else {
+                let is_at_end = head.is_empty() && end.is_none();
+                if head.len() < RECORD_HEADER_BYTES {
+                    if !is_at_end {
+                        self.batch.lose(Loss::Truncated, place);
+                    }
+                    return Ok(());
+                }
+                // A length that cannot be: the next record that could begin is looked for, in steps of their alignment.
+                self.batch.lose(Loss::BadRecord, place);
+                if !self.step_over_damage(feed)? {
+                    return Ok(());
+                }
+                continue;
+            };
+            let record = feed.peek(len)?;
+            if record.len() < len {
+                self.batch.lose(Loss::Truncated, place);
+                return Ok(());
+            }
+            let body = record[RECORD_HEADER_BYTES..].to_vec();
+            feed.skip(len as u64)?;
+            let behind = self.record(kind, misc, &body, offset)?;
+            if kind == kind::TRACING_DATA && behind <= HEADER_BYTES_MAX {
+                let described = self.header.describe_tracepoints(feed.peek(behind as usize)?);
+                self.batch.batch.losses.add_many(Loss::BadRecord, place, u64::from(described.is_none()));
+            }
+            if behind > 0 && !feed.skip(behind)? {
+                self.batch.lose(Loss::Truncated, place);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there is something to go on with.
+    fn step_over_damage(&mut self, feed: &mut Feed) -> Result<bool, ReadError> {
+        let mut steps = 0u32;
+        loop {
+            if !feed.skip(8)? {
+                return Ok(false);
+            }
+            steps = steps.wrapping_add(1);
+            if steps.is_multiple_of(1 << 20) {
+                self.context.cancel.check()?;
+            }
+            if record_header(feed.peek(RECORD_HEADER_BYTES)?).is_some() || feed.is_at_end()? {
+                return Ok(true);
+            }
+        }
+    }
+
+    /// Takes a record. Returns how many bytes behind it belong to it.
+    fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
+        let place = Place::Offset(offset);
+        match kind {
+            kind::FINISHED_ROUND => self.release(false)?,
+            kind::COMPRESSED => self.unpack(body, offset)?,
+            kind::COMPRESSED2 => {
+                let mut front = Front(body);
+                let len = front.u64().and_then(|len| front.bytes(usize::try_from(len).ok()?));
+                match len {
+                    Some(bytes) => self.unpack(bytes, offset)?,
+                    None => self.batch.lose(Loss::BadRecord, place),
+                }
+            }
+            kind::ATTR => {
+                // Its length is in its second field; its ids follow.
+                let len = body.get(4..).and_then(|bytes| Front(bytes).u32()).unwrap_or(0) as usize;
+                match body.split_at_checked(len) {
+                    Some((attr, ids)) => self.header.add(attr, ids),
+                    None => self.batch.lose(Loss::BadRecord, place),
+                }
+            }
+            kind::FEATURE => {
+                let mut front = Front(body);
+                match front.u64() {
+                    Some(ARCH) => self.header.take_machine(front.0),
+                    Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
+                        self.batch.lose(Loss::BadRecord, place);
+                    }
+                    _ => {}
+                }
+            }
+            // Both say how many bytes follow that are no records.
+            kind::TRACING_DATA => return Ok(u64::from(Front(body).u32().unwrap_or(0)).next_multiple_of(8)),
+            kind::AUXTRACE => {
+                self.batch.lose(Loss::IgnoredPacket, place);
+                return Ok(Front(body).u64().unwrap_or(0));
+            }
+            // Others of perf itself tell of the recording.
+            kind if kind >= 64 => {}
+            _ => {
+                let time = self.header.attr_of(if kind == kind::SAMPLE { body } else { &[] });
+                let time_ns = time.and_then(|attr| attr.time_of(kind, body));
+                if kind == kind::SAMPLE && time_ns.is_none() {
+                    self.batch.lose(Loss::BadTime, place);
+                    return Ok(0);
+                }
+                // Before anything happened, perf tells what there was: without a time, in this order.
+                let time_ns = time_ns.unwrap_or_else(|| self.rounds.newest_ns());
+                self.rounds.push(Record { time_ns, kind, misc, body, offset });
+                if self.rounds.is_full() {
+                    self.release(true)?;
+                }
+            }
+        }
+        Ok(0)
+    }
+
+    fn release(&mut self, all: bool) -> Result<(), ReadError> {
+        let Self { rounds, maker, batch, header, sink, context, .. } = self;
+        let mut take = |record: Record<'_>| {
+            maker.take(header, record, batch);
+            batch.flush_if_full(*sink, context)
+        };
+        if all { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }
+    }
+
+    /// Takes the records in a compressed one. All are one stream, and a record may begin in one and end in the next.
+    fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
+        let place = Place::Offset(offset);
+        if self.unpack.is_none() {
+            self.unpack = zstd::stream::write::Decoder::new(Vec::new()).ok();
+        }
+        let Some(decoder) = &mut self.unpack else { return Ok(()) };
+        let mut is_damaged = false;
+        for piece in packed.chunks(4096) {
+            is_damaged |= decoder.write_all(piece).and_then(|()| decoder.flush()).is_err();
+            if is_damaged || decoder.get_ref().len() > UNPACKED_BYTES_MAX {
+                break;
+            }
+        }
+        let bytes = std::mem::take(decoder.get_mut());
+        if is_damaged {
+            self.batch.lose(Loss::BadRecord, place);
+            self.unpack = None;
+        } else if bytes.len() > UNPACKED_BYTES_MAX {
+            self.batch.lose(Loss::OverLimit, place);
+        }
+        let mut rest = &bytes[..];
+        while let Some((kind, misc, len)) = record_header(rest) {
+            let Some((record, behind)) = rest.split_at_checked(len) else { break };
+            rest = behind;
+            if !matches!(kind, kind::COMPRESSED | kind::COMPRESSED2) {
+                self.record(kind, misc, &record[RECORD_HEADER_BYTES..], offset)?;
+            }
+        }
+        if let Some(decoder) = &mut self.unpack {
+            decoder.get_mut().extend_from_slice(rest);
+        }
+        Ok(())
+    }
+}
+
+/// Kind, flags and length of the record that `bytes` begin with; `None` for what is no record.
+fn record_header(bytes: &[u8]) -> Option<(u32, u16, usize)> {
+    let mut front = Front(bytes);
+    let (kind, rest) = (front.u32()?, front.u32()?);
+    let (misc, len) = (rest as u16, (rest >> 16) as usize);
+    // Kinds of the kernel are below 32, those of perf from 64 on.
+    let is_known = matches!(kind, 1..=31 | 64..=127);
+    (is_known && len >= RECORD_HEADER_BYTES).then_some((kind, misc, len))
+}

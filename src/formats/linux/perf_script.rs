@@ -1,0 +1,245 @@
+//! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack, innermost
+//! frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a stack; beside that,
+//! events of the kernel's scheduler are scheduling, system calls are spans, others are instants. Names stay as `perf` found them: an address that it could
+//! not name is shown as its file.
+
+use super::event_text::{KernelText, TextEvent, number};
+use crate::formats::input::decimal::nanos_from_seconds;
+use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::source::Source;
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::{ReadError, Reader};
+use crate::model::args::Detail;
+use crate::model::{Event, EventKind, NameIdx, Place, StackIdx};
+
+/// Whether the first line that is no comment is an event of `perf script`.
+#[must_use]
+pub(crate) fn looks_like_perf_script(head: &[u8]) -> bool {
+    let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
+    lines.next().and_then(Header::of).is_some_and(|header| {
+        // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
+        !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
+    })
+}
+
+/// Makes a reader of the text of `perf script`.
+#[must_use]
+pub(crate) fn open(source: Source) -> Reader {
+    crate::formats::input::lines::open(source, PerfScript::default())
+}
+
+#[derive(Debug, Default)]
+struct PerfScript {
+    kernel: KernelText,
+    /// A sample whose stack is being read.
+    pending: Option<Pending>,
+    /// The names of its frames, innermost first.
+    frames: Vec<Box<[u8]>>,
+    args: ArgsWriter,
+}
+
+#[derive(Debug)]
+struct Pending {
+    ts_ns: i64,
+    tid: i64,
+    cpu: Option<u64>,
+    period: Option<u64>,
+    event: Box<[u8]>,
+    place: Place,
+    /// Whether the event is shown already, and is a sample only with a stack.
+    is_told: bool,
+}
+
+/// The first line of an event, taken apart.
+#[derive(Debug, Clone, Copy)]
+struct Header<'a> {
+    comm: &'a [u8],
+    pid: Option<i64>,
+    tid: i64,
+    cpu: Option<u64>,
+    ts_ns: i64,
+    period: Option<u64>,
+    /// Empty if it is not told.
+    event: &'a [u8],
+    fields: &'a [u8],
+}
+
+impl<'a> Header<'a> {
+    fn of(line: &'a [u8]) -> Option<Self> {
+        // A program may be called anything: the time is the first word of digits and a point with an id before it.
+        memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
+            let before = &line[..colon];
+            let (before, time) = before.split_at(memchr::memrchr(b' ', before)? + 1);
+            memchr::memchr(b'.', time)?;
+            let ts_ns = time[0].is_ascii_digit().then(|| nanos_from_seconds(time).ok())??;
+            let mut before = before.trim_ascii_end();
+            let mut cpu = None;
+            if let Some(inside) = before.strip_suffix(b"]") {
+                let open = memchr::memrchr(b'[', inside)?;
+                cpu = Some(u64::try_from(number(Some(&inside[open + 1..]))?).ok()?);
+                before = before[..open].trim_ascii_end();
+            }
+            let (comm, ids) = before.split_at(memchr::memrchr(b' ', before)?);
+            let mut ids = ids[1..].split(|&byte| byte == b'/');
+            let first = number(ids.next())?;
+            let (pid, tid) = match ids.next() {
+                Some(tid) => (Some(first), number(Some(tid))?),
+                None => (None, first),
+            };
+            let rest = line[colon + 1..].trim_ascii_start();
+            let (word, after) = split_word(rest);
+            let (period, rest) = match number(Some(word)) {
+                Some(period) => (u64::try_from(period).ok(), after),
+                None => (None, rest),
+            };
+            let (event, fields) = split_word(rest);
+            // `-F` may leave it out, and all that would follow.
+            let event =
+                if rest.is_empty() { rest } else { event.strip_suffix(b":").filter(|event| !event.is_empty())? };
+            Some(Self { comm: comm.trim_ascii(), pid, tid, cpu, ts_ns, period, event, fields })
+        })
+    }
+}
+
+fn split_word(text: &[u8]) -> (&[u8], &[u8]) {
+    let (word, rest) = text.split_at(memchr::memchr(b' ', text).unwrap_or(text.len()));
+    (word, rest.trim_ascii())
+}
+
+/// The name in `address symbol+offset (file)`; `None` for anything else.
+fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
+    let text = text.trim_ascii();
+    let (address, rest) = split_word(text);
+    if address.is_empty() || !address.iter().all(u8::is_ascii_hexdigit) {
+        return None;
+    }
+    // Files may be deleted, `(/x/y (deleted))`, and symbols may have brackets.
+    let open = memchr::memmem::rfind(rest, b" (/").or_else(|| memchr::memmem::rfind(rest, b" ([")).map(|at| at + 1);
+    let open =
+        open.or_else(|| rest.starts_with(b"(").then_some(0)).or_else(|| Some(memchr::memmem::rfind(rest, b" (")? + 1));
+    let (symbol, file) = open.map_or((rest, &b""[..]), |open| (rest[..open].trim_ascii_end(), &rest[open..]));
+    let file = file.strip_prefix(b"(").map_or(file, |file| file.strip_suffix(b")").unwrap_or(file));
+    if symbol.is_empty() || symbol == b"[unknown]" {
+        let file = file.strip_suffix(b" (deleted)").unwrap_or(file);
+        let base = file.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
+        let base = if base.is_empty() { &b"unknown"[..] } else { base };
+        let base = base.strip_prefix(b"[").and_then(|base| base.strip_suffix(b"]")).unwrap_or(base);
+        return Some([b"[", base, b"]"].concat().into());
+    }
+    let plus = memchr::memmem::rfind(symbol, b"+0x").filter(|&at| symbol[at + 3..].iter().all(u8::is_ascii_hexdigit));
+    Some(symbol[..plus.unwrap_or(symbol.len())].into())
+}
+
+/// What `-F +srcline` prints below a frame: its place in the source, `  file.c:12`; `  ??:0` and `  module[ff81c37]` where that
+/// is not known, which is empty here.
+fn source_line(line: &[u8]) -> Option<&[u8]> {
+    let place = line.trim_ascii();
+    if !line.first()?.is_ascii_whitespace() {
+        return None;
+    }
+    if let Some(inside) = place.strip_suffix(b"]") {
+        let (module, address) = inside.split_at(memchr::memrchr(b'[', inside)?);
+        let is_address = address.len() > 1 && address[1..].iter().all(u8::is_ascii_hexdigit);
+        return (is_address && !module.is_empty()).then_some(b"");
+    }
+    let (file, number) = place.split_at(memchr::memrchr(b':', place)?);
+    let is_number = number.len() > 1 && number[1..].iter().all(u8::is_ascii_digit);
+    (is_number && !file.is_empty()).then_some(if file == b"??" { b"" } else { place })
+}
+
+impl LineParser for PerfScript {
+    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+        let bytes = line.bytes;
+        if bytes.trim_ascii().is_empty() {
+            return self.sample(batch);
+        }
+        if bytes.starts_with(b"#") {
+            if let Some(machine) = bytes.strip_prefix(b"# arch : ") {
+                self.kernel.machine = String::from_utf8_lossy(machine.trim_ascii()).into_owned();
+            }
+            return;
+        }
+        if self.pending.is_some()
+            && bytes[0].is_ascii_whitespace()
+            && let Some(name) = frame_name(bytes)
+        {
+            // The end of the capture cuts a name at any byte.
+            if line.has_end || bytes.ends_with(b")") {
+                self.frames.push(name);
+            } else {
+                batch.lose(line.loss(), line.place());
+            }
+            return;
+        }
+        let header = Header::of(bytes);
+        if header.is_none()
+            && self.pending.is_some()
+            && let Some(frame) = self.frames.last_mut()
+            && let Some(place) = source_line(bytes)
+        {
+            if !place.is_empty() {
+                *frame = [&**frame, b" (", place, b")"].concat().into();
+            }
+            return;
+        }
+        self.sample(batch);
+        let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
+        let Header { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
+        if let Some(pid) = pid {
+            self.kernel.scheduler.thread_of(tid, pid);
+        }
+        let short = event.strip_prefix(b"sched:").unwrap_or(event);
+        let place = line.place();
+        let told = TextEvent { ts_ns, tid, task: comm, cpu, name: short, fields, place };
+        let frame = frame_name(fields).filter(|_| fields.ends_with(b")"));
+        if fields.is_empty() || frame.is_some() {
+            self.kernel.name_task(batch, &told);
+            self.frames.extend(frame);
+            self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: false });
+            return;
+        }
+        self.kernel.take(batch, &told);
+        // A tracepoint may have been recorded with its stack.
+        self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: true });
+    }
+
+    fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
+        self.sample(out.batch);
+        self.kernel.finish(out.batch);
+        out.flush_if_full()
+    }
+}
+
+impl PerfScript {
+    /// Hands on the sample whose stack is whole.
+    fn sample(&mut self, batch: &mut BatchBuilder) {
+        let Some(pending) = self.pending.take() else { return };
+        if pending.is_told && self.frames.is_empty() {
+            return;
+        }
+        let mut stack = StackIdx::EMPTY;
+        while let Some(name) = self.frames.pop() {
+            let name = batch.name(&name, None, pending.place);
+            stack = batch.batch.stacks.intern(stack, name);
+        }
+        self.args.clear();
+        if !pending.event.is_empty() {
+            self.args.text("event", &pending.event);
+        }
+        if let Some(period) = pending.period {
+            self.args.number("period", period);
+        }
+        if let Some(cpu) = pending.cpu {
+            self.args.number("cpu", cpu);
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let track = batch.track_with(&self.kernel.thread(pending.tid));
+        let value = u64::from(stack.0);
+        batch.push(Event { value, detail, ..bare(pending.ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+    }
+}
+
+#[cfg(test)]
+mod tests;

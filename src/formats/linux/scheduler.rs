@@ -1,0 +1,320 @@
+//! The scheduler of a kernel, as any tracer of it tells of it: which thread runs on which CPU, and what the others wait for.
+//!
+//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::thread_of`] as soon as
+//! that is known (a thread of which nothing is known is taken for a process of its own). For each `sched_switch` call
+//! [`Scheduler::switch`]; for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; at the end
+//! [`Scheduler::finish`]. The switches of one CPU must come in their order; those of several CPUs, and wakings, need not,
+//! since the states of threads follow on each other only once all is sorted.
+//!
+//! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
+//! `end_state` as arguments. A CPU at rest (thread 0) has none. A thread has a track of its states.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::args::Detail;
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+
+/// A machine has fewer CPUs than this.
+const CPUS_MAX: usize = 1 << 16;
+
+/// A machine runs fewer threads than this in the time of a capture; each takes some hundred bytes here and in the tables.
+const THREADS_MAX: usize = 1 << 20;
+
+/// A thread as an event names it.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Task<'a> {
+    /// 0 is a CPU at rest.
+    pub(crate) tid: i64,
+    /// Empty if the event does not tell.
+    pub(crate) name: &'a [u8],
+    pub(crate) priority: Option<i64>,
+}
+
+/// A CPU goes from one thread to another.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Switch<'a> {
+    pub(crate) ts_ns: i64,
+    pub(crate) cpu: u64,
+    /// `None` if the event does not tell: it is the one that was switched to before.
+    pub(crate) previous: Option<Task<'a>>,
+    /// What the previous thread does from here on.
+    pub(crate) previous_state: Option<TaskState>,
+    pub(crate) next: Task<'a>,
+}
+
+/// What is known of the scheduler so far.
+#[derive(Debug, Default)]
+pub(crate) struct Scheduler {
+    /// By CPU.
+    running: FxHashMap<u64, Running>,
+    process_of: FxHashMap<i64, i64>,
+    threads: FxHashMap<i64, Thread>,
+    newest_ns: i64,
+    args: ArgsWriter,
+}
+
+#[derive(Debug)]
+struct Running {
+    since_ns: i64,
+    tid: i64,
+    name: Box<[u8]>,
+    priority: Option<i64>,
+}
+
+#[derive(Debug)]
+struct Thread {
+    pid: i64,
+    /// As it was told last.
+    name: Box<[u8]>,
+    /// Its track of states in the batch of this number.
+    states: (u32, TrackIdx),
+}
+
+impl Scheduler {
+    /// Says which process a thread is of.
+    pub(crate) fn thread_of(&mut self, tid: i64, pid: i64) {
+        if self.process_of.len() < THREADS_MAX || self.process_of.contains_key(&tid) {
+            self.process_of.insert(tid, pid);
+        }
+    }
+
+    /// The process of a thread, if that was said.
+    pub(crate) fn process_of(&self, tid: i64) -> Option<i64> {
+        self.process_of.get(&tid).copied()
+    }
+
+    /// Takes a `sched_switch`.
+    pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, place: Place) {
+        let &Switch { ts_ns, cpu, previous, previous_state, next } = switch;
+        self.newest_ns = self.newest_ns.max(ts_ns);
+        let ran = self.running.remove(&cpu);
+        let previous = previous.or_else(|| ran.as_ref().map(|ran| Task { tid: ran.tid, ..Task::default() }));
+        if let Some(ran) = ran {
+            let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
+            if !is_same {
+                // A switch between the two was lost: how long it ran up to here is not known better.
+                batch.lose(Loss::MismatchedEnd, place);
+            }
+            let end_state = previous_state.filter(|_| is_same);
+            self.ran(batch, cpu, &ran, ts_ns, end_state, place);
+        }
+        if let (Some(previous), Some(state)) = (previous, previous_state) {
+            self.enter(batch, ts_ns, &previous, state.name(), &state.letters(), state.flags(), place);
+        }
+        if next.tid == 0 {
+            return;
+        }
+        if self.running.len() >= CPUS_MAX {
+            return batch.lose(Loss::OverLimit, place);
+        }
+        let name = if next.name.is_empty() { self.name_of(next.tid) } else { next.name }.into();
+        self.running.insert(cpu, Running { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
+        self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
+    }
+
+    /// Takes a `sched_waking` or a `sched_wakeup`: the first of both counts.
+    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &Task<'_>, place: Place) {
+        self.newest_ns = self.newest_ns.max(ts_ns);
+        let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
+        self.enter(batch, ts_ns, task, TaskState::RUNNABLE.name(), "R", flags, place);
+    }
+
+    /// Threads that run to the end of the capture.
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: Place) {
+        let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
+        running.sort_by_key(|&(cpu, _)| cpu);
+        for (cpu, running) in running {
+            self.ran(batch, cpu, &running, self.newest_ns, None, place);
+            if let Some(last) = batch.batch.chunk.events.last_mut() {
+                // One lane is all that a CPU has, so that its place is known, and with it how far it reaches.
+                last.flags = EventFlags::UNFINISHED.with(EventFlags::PLACED);
+            }
+        }
+    }
+
+    /// A thread ran on a CPU.
+    fn ran(
+        &mut self,
+        batch: &mut BatchBuilder,
+        cpu: u64,
+        ran: &Running,
+        until_ns: i64,
+        end_state: Option<TaskState>,
+        place: Place,
+    ) {
+        let name = format!("CPU {cpu}").into();
+        // The slot orders CPUs by their number.
+        let (slot, tid) = (u32::try_from(cpu).unwrap_or(u32::MAX), Id::Number(cpu.cast_signed()));
+        let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
+        let name = batch.name(&ran.name, None, place);
+        self.args.clear();
+        let pid = self.threads.get(&ran.tid).map_or(ran.tid, |thread| thread.pid);
+        self.args.signed("pid", pid);
+        self.args.signed("tid", ran.tid);
+        if let Some(priority) = ran.priority {
+            self.args.signed("prio", priority);
+        }
+        if let Some(end_state) = end_state {
+            self.args.text("end_state", end_state.letters().as_bytes());
+        }
+        let detail = Detail { args_json: self.args.finish(), ..Detail::default() };
+        let detail = batch.batch.chunk.details.push(&detail);
+        let dur_ns = until_ns.checked_sub(ran.since_ns).and_then(|dur_ns| u64::try_from(dur_ns).ok());
+        if dur_ns.is_none() {
+            batch.lose(Loss::NegativeDuration, place);
+        }
+        let value = dur_ns.unwrap_or(0);
+        batch.push(Event { value, detail, ..bare(ran.since_ns, EventKind::Complete, track, name) });
+    }
+
+    /// A thread enters a state.
+    #[expect(clippy::too_many_arguments, reason = "what, when and where of one event")]
+    fn enter(
+        &mut self,
+        batch: &mut BatchBuilder,
+        ts_ns: i64,
+        task: &Task<'_>,
+        state: &str,
+        letters: &str,
+        flags: EventFlags,
+        place: Place,
+    ) {
+        if task.tid == 0 {
+            return;
+        }
+        let Some(track) = self.states_of(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
+        let name = batch.name(state.as_bytes(), (!state.is_empty()).then_some(letters.as_bytes()), place);
+        batch.push(Event { flags, ..bare(ts_ns, EventKind::State, track, name) });
+    }
+
+    /// The track of a thread's states; tells the thread's name where that is news.
+    fn states_of(&mut self, batch: &mut BatchBuilder, task: &Task<'_>, place: Place) -> Option<TrackIdx> {
+        let tid = task.tid;
+        let pid = self.process_of(tid).unwrap_or(tid);
+        if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
+            return None;
+        }
+        let nowhere = (u32::MAX, TrackIdx(0));
+        let thread = self.threads.entry(tid).or_insert(Thread { pid, name: Box::default(), states: nowhere });
+        if thread.pid != pid {
+            (thread.pid, thread.states) = (pid, nowhere);
+        }
+        if !task.name.is_empty() && *thread.name != *task.name {
+            thread.name = task.name.into();
+            let name = crate::formats::output::batch::text(task.name, place, &mut batch.batch.losses);
+            batch.batch.metadata.push(Metadata::KernelName { pid: Id::Number(pid), tid: Id::Number(tid), name });
+        }
+        let (number, known) = thread.states;
+        if number == batch.number {
+            return Some(known);
+        }
+        let key = |kind| TrackKey { kind, pid: Id::Number(pid), tid: Id::Number(tid), name: Arc::default(), slot: 0 };
+        // There is a thread, whether or not it has spans of its own.
+        batch.track_with(&key(TrackKind::Thread));
+        let track = batch.track_with(&key(TrackKind::State));
+        thread.states = (batch.number, track);
+        Some(track)
+    }
+
+    fn name_of(&self, tid: i64) -> &[u8] {
+        self.threads.get(&tid).map_or(&[], |thread| &thread.name)
+    }
+}
+
+/// What a thread does that was switched away from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct TaskState(u16);
+
+/// Bits as kernels from 4.14 on have them, then those that only older ones tell.
+const STATES: [(u16, char, &str); 12] = [
+    (0x01, 'S', "Sleeping"),
+    (0x02, 'D', "Uninterruptible sleep"),
+    (0x04, 'T', "Stopped"),
+    (0x08, 't', "Traced"),
+    (0x10, 'X', ""),
+    (0x20, 'Z', ""),
+    (0x40, 'P', "Parked"),
+    (0x80, 'I', "Idle"),
+    (0x100, 'x', ""),
+    (0x200, 'K', "Wake to kill"),
+    (0x400, 'W', "Waking"),
+    (0x800, 'N', "No load"),
+];
+const PREEMPTED: u16 = 0x1000;
+
+/// The bits of kernels before 4.14, and what they are here.
+const OLD_BITS: [(u64, u16); 13] = [
+    (0x01, 0x01),
+    (0x02, 0x02),
+    (0x04, 0x04),
+    (0x08, 0x08),
+    (0x10, 0x10),
+    (0x20, 0x20),
+    (0x40, 0x100),
+    (0x80, 0x200),
+    (0x100, 0x400),
+    (0x200, 0x40),
+    (0x400, 0x800),
+    (0x800, PREEMPTED),
+    (0x1000, PREEMPTED),
+];
+
+impl TaskState {
+    /// It would run if a CPU were free.
+    pub(crate) const RUNNABLE: Self = Self(0);
+
+    /// From the letters of a text trace, such as `S`, `R+` or `D|K`.
+    pub(crate) fn of_letters(letters: &[u8]) -> Option<Self> {
+        let mut bits = 0;
+        for &letter in letters {
+            bits |= match letter {
+                b'R' | b'|' => 0,
+                b'+' => PREEMPTED,
+                _ => STATES.iter().find(|&&(_, known, _)| known == char::from(letter))?.0,
+            };
+        }
+        (!letters.is_empty()).then_some(Self(bits))
+    }
+
+    /// From the number that a kernel writes: a bit for each state, and one for a thread that could go on.
+    pub(crate) fn of_bits(raw: u64, is_before_4_14: bool) -> Self {
+        if !is_before_4_14 {
+            let preempted = if raw & 0x100 != 0 { PREEMPTED } else { 0 };
+            return Self((raw & 0xff) as u16 | preempted);
+        }
+        Self(OLD_BITS.iter().filter(|(old, _)| raw & old != 0).fold(0, |bits, (_, bit)| bits | bit))
+    }
+
+    /// The letters that kernels write, such as `S`, `R+` or `DK`.
+    pub(crate) fn letters(self) -> String {
+        let mut letters: String = STATES.iter().filter(|state| self.0 & state.0 != 0).map(|state| state.1).collect();
+        if letters.is_empty() {
+            letters.push('R');
+        }
+        if self.0 & PREEMPTED != 0 {
+            letters.push('+');
+        }
+        letters
+    }
+
+    /// In words; empty if there is no thread any more.
+    fn name(self) -> &'static str {
+        let first = STATES.iter().find(|state| self.0 & state.0 != 0);
+        match first {
+            Some(state) => state.2,
+            None if self.0 & PREEMPTED != 0 => "Runnable (preempted)",
+            None => "Runnable",
+        }
+    }
+
+    fn flags(self) -> EventFlags {
+        if self.0 & !PREEMPTED == 0 { EventFlags::AWAKE } else { EventFlags::NONE }
+    }
+}
+
+#[cfg(test)]
+mod tests;

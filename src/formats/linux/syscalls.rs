@@ -1,0 +1,121 @@
+//! System calls, as the tracers of a kernel tell of them: an event for each call with its name, or one for all calls with its
+//! number. What call a number is depends on the kind of machine; where that is not told, the number is the name.
+
+use std::borrow::Cow;
+
+use crate::model::EventKind;
+
+/// A system call begins or ends.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Call<'a> {
+    /// Begin or end.
+    pub(crate) kind: EventKind,
+    pub(crate) name: Cow<'a, [u8]>,
+}
+
+impl<'a> Call<'a> {
+    /// The call that a tracepoint is of which stands for one call alone.
+    pub(crate) fn of_tracepoint(name: &'a [u8]) -> Option<Self> {
+        let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
+        of(EventKind::Begin, b"syscalls:sys_enter_").or_else(|| of(EventKind::End, b"syscalls:sys_exit_"))
+    }
+
+    /// The call with a number, where the tracepoint stands for all calls.
+    pub(crate) fn of_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
+        Some(Self { kind: kind_of(name)?, name: name_of(number, machine).into() })
+    }
+
+    /// The call that a line of text tells of, and what it says of that: the arguments, or the result.
+    pub(crate) fn of_text(name: &'a [u8], fields: &'a [u8], machine: &str) -> Option<(Self, &'a [u8])> {
+        if let Some(call) = Self::of_tracepoint(name) {
+            return Some((call, fields));
+        }
+        if let Some(kind) = kind_of(name) {
+            // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`
+            let numbered = fields.strip_prefix(b"NR ")?;
+            let (number, told) = numbered.split_at(memchr::memchr(b' ', numbered)?);
+            let number = std::str::from_utf8(number).ok()?.parse().ok()?;
+            let told = told.trim_ascii();
+            let told = match kind {
+                EventKind::End => told.strip_prefix(b"= ").unwrap_or(told),
+                _ => told.strip_prefix(b"(").and_then(|told| told.strip_suffix(b")")).unwrap_or(told),
+            };
+            return Some((Self { kind, name: name_of(number, machine).into() }, told));
+        }
+        // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
+        let is_named = name.starts_with(b"sys_");
+        let (kind, told) = match fields.strip_prefix(b"-> ") {
+            Some(result) => (EventKind::End, result),
+            None => (EventKind::Begin, fields),
+        };
+        is_named.then_some((Self { kind, name: Cow::Borrowed(name) }, told))
+    }
+}
+
+/// What a tracepoint that stands for all calls tells.
+fn kind_of(name: &[u8]) -> Option<EventKind> {
+    match name.strip_prefix(b"raw_syscalls:").unwrap_or(name) {
+        b"sys_enter" => Some(EventKind::Begin),
+        b"sys_exit" => Some(EventKind::End),
+        _ => None,
+    }
+}
+
+/// What the call with a number is called on a kind of machine, which is named as `uname` does.
+fn name_of(number: i64, machine: &str) -> Vec<u8> {
+    use syscalls::{aarch64, arm, riscv64, x86, x86_64};
+    let known = usize::try_from(number).ok().and_then(|number| match machine {
+        "x86_64" => x86_64::Sysno::new(number).map(|call| call.name()),
+        "aarch64" | "arm64" => aarch64::Sysno::new(number).map(|call| call.name()),
+        "riscv64" => riscv64::Sysno::new(number).map(|call| call.name()),
+        "i386" | "i486" | "i586" | "i686" => x86::Sysno::new(number).map(|call| call.name()),
+        _ if machine.starts_with("arm") => arm::Sysno::new(number).map(|call| call.name()),
+        _ => None,
+    });
+    known.map_or_else(|| format!("syscall {number}"), str::to_owned).into_bytes()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn calls_have_their_names_or_else_their_numbers() {
+        for (machine, number, expected) in [
+            ("x86_64", 1, "write"),
+            ("aarch64", 64, "write"),
+            ("armv7l", 4, "write"),
+            ("i686", 4, "write"),
+            ("riscv64", 64, "write"),
+            ("", 1, "syscall 1"),
+            ("x86_64", -1, "syscall -1"),
+            ("x86_64", 1 << 40, "syscall 1099511627776"),
+        ] {
+            let call = Call::of_number(b"raw_syscalls:sys_enter", number, machine).expect("a call");
+            assert_eq!((call.kind, String::from_utf8_lossy(&call.name).as_ref()), (EventKind::Begin, expected));
+        }
+        assert_eq!(Call::of_number(b"raw_syscalls:other", 1, "x86_64"), None);
+    }
+
+    #[test]
+    fn lines_tell_calls_in_each_form_with_their_arguments_or_their_result() {
+        let (begin, end) = (EventKind::Begin, EventKind::End);
+        for (name, fields, expected) in [
+            ("sys_read", "fd: 3, count: 2", Some((begin, "sys_read", "fd: 3, count: 2"))),
+            ("sys_read", "-> 0x10", Some((end, "sys_read", "0x10"))),
+            ("syscalls:sys_enter_read", "fd: 0x3", Some((begin, "read", "fd: 0x3"))),
+            ("syscalls:sys_exit_read", "0x3", Some((end, "read", "0x3"))),
+            ("sys_enter", "NR 0 (3, 7ffd, 0)", Some((begin, "read", "3, 7ffd, 0"))),
+            ("raw_syscalls:sys_exit", "NR 0 = -11", Some((end, "read", "-11"))),
+            // Not told which: no span that nothing would end.
+            ("sys_enter", "id: 0", None),
+            ("sys_exit", "", None),
+            ("sched_stat_runtime", "comm=x", None),
+        ] {
+            let found = Call::of_text(name.as_bytes(), fields.as_bytes(), "x86_64");
+            let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
+            let found = found.map(|(call, told)| (call.kind, text(&call.name), text(told)));
+            assert_eq!(found, expected.map(|(kind, name, told)| (kind, name.to_owned(), told.to_owned())), "{name}");
+        }
+    }
+}

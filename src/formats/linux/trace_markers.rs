@@ -1,0 +1,98 @@
+//! The markers that programs write into the trace of a kernel, as Android's `atrace` has them: `B|pid|name` and `E` for spans,
+//! `I` and `N` for instants, `C|pid|name|value` for counters, `S` and `F`, `G` and `H` for asynchronous spans. Any other text
+//! is a message.
+
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::scheduler::Scheduler;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, Place, TrackKey, TrackKind};
+
+/// Who wrote a marker, and when.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Written {
+    pub(crate) ts_ns: i64,
+    pub(crate) tid: i64,
+    pub(crate) place: Place,
+}
+
+/// Takes the text of a marker. The process that it tells is that of the thread from here on.
+pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: Written, text: &[u8]) {
+    let Written { ts_ns, tid, place } = written;
+    let text = text.trim_ascii_end();
+    let mut parts = text.splitn(3, |&byte| byte == b'|');
+    let kind = parts.next().unwrap_or_default();
+    let pid = parts.next().and_then(|pid| std::str::from_utf8(pid).ok()).and_then(|pid| pid.parse::<i64>().ok());
+    let rest = parts.next().unwrap_or_default();
+    if let Some(pid) = pid
+        && matches!(kind, b"B" | b"I")
+    {
+        scheduler.thread_of(tid, pid);
+    }
+    let thread = || {
+        let pid = scheduler.process_of(tid).or(pid).unwrap_or(tid);
+        key(TrackKind::Thread, pid, Id::Number(tid), "")
+    };
+    let asynchronous = |pid| key(TrackKind::Async, pid, Id::None, "");
+    let (track, kind, name, value) = match (kind, pid) {
+        (b"B", Some(_)) => (thread(), EventKind::Begin, rest, 0),
+        (b"E", _) => (thread(), EventKind::End, &b""[..], 0),
+        (b"I", Some(_)) => (thread(), EventKind::Instant, rest, 0),
+        (b"C", Some(pid)) => {
+            let (name, value) = split_last(rest);
+            let value = std::str::from_utf8(value).ok().and_then(|value| value.trim().parse::<f64>().ok());
+            let Some(value) = value.filter(|value| value.is_finite()) else {
+                return batch.lose(Loss::BadCounter, place);
+            };
+            let track = key(TrackKind::Counter, pid, Id::None, &String::from_utf8_lossy(name));
+            (track, EventKind::Counter, name, value.to_bits())
+        }
+        (b"S" | b"F", Some(pid)) => {
+            let (name, cookie) = split_last(rest);
+            let begun = if kind == b"S" { EventKind::AsyncBegin } else { EventKind::AsyncEnd };
+            (asynchronous(pid), begun, name, async_id(pid, name, cookie))
+        }
+        // With a track of their own: `G|pid|track|name|cookie`, `H|pid|track|cookie`.
+        (b"G", Some(pid)) => {
+            let (named, cookie) = split_last(rest);
+            let (track, name) = split_first(named);
+            (asynchronous(pid), EventKind::AsyncBegin, name, async_id(pid, track, cookie))
+        }
+        (b"H", Some(pid)) => {
+            let ((track, _), (_, cookie)) = (split_first(rest), split_last(rest));
+            (asynchronous(pid), EventKind::AsyncEnd, &b""[..], async_id(pid, track, cookie))
+        }
+        (b"N", Some(pid)) => {
+            let (track, name) = split_first(rest);
+            let alone = key(TrackKind::Async, pid, Id::None, &String::from_utf8_lossy(track));
+            (TrackKey { slot: TrackKey::SLOT_ALONE, ..alone }, EventKind::Instant, name, 0)
+        }
+        _ => (thread(), EventKind::Instant, text, 0),
+    };
+    let (track, name) = (batch.track_with(&track), batch.name(name, None, place));
+    let is_unnamed = matches!(kind, EventKind::End | EventKind::AsyncEnd) && name == NameIdx::EMPTY;
+    let flags = if is_unnamed { EventFlags::UNNAMED } else { EventFlags::NONE };
+    batch.push(Event { value, flags, ..bare(ts_ns, kind, track, name) });
+}
+
+fn key(kind: TrackKind, pid: i64, tid: Id, name: &str) -> TrackKey {
+    TrackKey { kind, pid: Id::Number(pid), tid, name: name.into(), slot: 0 }
+}
+
+fn async_id(pid: i64, name: &[u8], cookie: &[u8]) -> u64 {
+    let mut bytes = pid.to_le_bytes().to_vec();
+    bytes.extend_from_slice(&(name.len() as u64).to_le_bytes());
+    bytes.extend_from_slice(name);
+    bytes.extend_from_slice(cookie);
+    xxh3_64(&bytes)
+}
+
+fn split_first(text: &[u8]) -> (&[u8], &[u8]) {
+    let position = memchr::memchr(b'|', text).unwrap_or(text.len());
+    (&text[..position], text.get(position + 1..).unwrap_or_default())
+}
+
+fn split_last(text: &[u8]) -> (&[u8], &[u8]) {
+    let position = memchr::memrchr(b'|', text).unwrap_or(text.len());
+    (&text[..position], text.get(position + 1..).unwrap_or_default())
+}

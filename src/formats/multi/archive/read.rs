@@ -1,0 +1,268 @@
+//! Goes through an archive: every file in it is recognised and read, or counted.
+
+use std::fs::File;
+use std::path::{Path, PathBuf};
+
+use super::members::{Allowance, Ended, MEMBERS_MAX, Member, is_hidden, unpacked_to_file};
+use super::tar::{self, EntryKind, Step};
+use super::zip;
+use crate::base::progress::Progress;
+use crate::formats::input::source::Source;
+use crate::formats::multi::clock_sync::KnownSyncs;
+use crate::formats::multi::namespace::{Scope, Scoped, only_losses};
+use crate::formats::native::batches;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
+use crate::model::{Loss, Losses, Place};
+
+/// Whether a capture begins as zip archives do.
+#[must_use]
+pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
+    head.starts_with(b"PK\x03\x04")
+}
+
+/// Whether a capture begins as tar archives do.
+#[must_use]
+pub(crate) fn looks_like_tar(head: &[u8]) -> bool {
+    head.get(257..262) == Some(b"ustar")
+}
+
+/// Makes a reader of a zip archive.
+#[must_use]
+pub(crate) fn open_zip(source: Source) -> Reader {
+    Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Zip }))
+}
+
+/// Makes a reader of a tar archive.
+#[must_use]
+pub(crate) fn open_tar(source: Source) -> Reader {
+    Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Tar }))
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    Zip,
+    Tar,
+}
+
+struct Archive {
+    source: Option<Source>,
+    kind: Kind,
+}
+
+/// What lasts from one file to the next.
+struct Walk<'a> {
+    path: PathBuf,
+    sink: &'a mut dyn BatchSink,
+    /// With a progress of its own: bytes of the archive are what is counted.
+    context: ReadContext,
+    allowance: Allowance,
+    losses: Losses,
+    /// How many files had events.
+    read: usize,
+    /// Whether the archive has one file only.
+    is_alone: bool,
+    clock_syncs: KnownSyncs,
+    /// Why the first file that could not be read was not.
+    refused: Option<ReadError>,
+}
+
+impl StreamReader for Archive {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let path = source.path().to_owned();
+        let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
+        let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
+        let mut walk = Walk {
+            path,
+            sink,
+            context: quietly,
+            allowance: Allowance::of(bytes),
+            losses: Losses::default(),
+            read: 0,
+            is_alone: false,
+            clock_syncs: KnownSyncs::default(),
+            refused: None,
+        };
+        match self.kind {
+            Kind::Zip => walk.zip(source)?,
+            Kind::Tar => walk.tar(source)?,
+        }
+        walk.finish()
+    }
+}
+
+impl Walk<'_> {
+    /// A zip archive is read by position: one that is itself compressed is unpacked first.
+    fn zip(&mut self, source: Source) -> Result<(), ReadError> {
+        let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
+        let path = self.path.clone();
+        let io_error = |source| ReadError::Io { path: path.clone(), offset: 0, source };
+        let file = File::open(unpacked.as_ref().map_or(self.path.as_path(), |file| file.path())).map_err(io_error)?;
+        let file_bytes = file.metadata().map_err(io_error)?.len();
+        let Some(list) = zip::Directory::find(&file).map_err(io_error)? else {
+            let found = "no list of its files, which is at its end; one that was cut short lacks it".to_owned();
+            let expected = "a zip archive".to_owned();
+            return Err(ReadError::Malformed { path: path.clone(), offset: 0, expected, found });
+        };
+        self.is_alone = has_one_file(list, &file).map_err(io_error)?;
+        let mut entries = list.entries(&file);
+        let (mut listed, mut packed_bytes) = (0, 0_u64);
+        while let Some(entry) = entries.next().map_err(io_error)? {
+            self.context.cancel.check()?;
+            listed += 1;
+            packed_bytes = packed_bytes.saturating_add(entry.packed_bytes);
+            // Files that overlap are small in the archive and large outside of it.
+            if packed_bytes > file_bytes || listed > MEMBERS_MAX as u64 {
+                self.losses.add(Loss::OverLimit, Place::Offset(entry.offset));
+                return Ok(());
+            }
+            if is_hidden(&entry.name.text) {
+                continue;
+            }
+            let Some(mut content) = entry.content(&file) else {
+                // Encrypted, or packed in a way that nobody uses for captures.
+                self.losses.add(Loss::UnreadableMember, Place::Offset(entry.offset));
+                continue;
+            };
+            let member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            self.member(&member, entry.offset)?;
+            if member.ended == Ended::AtTheLimit {
+                return Ok(());
+            }
+        }
+        if listed < list.count {
+            self.losses.add(Loss::Truncated, Place::Offset(list.offset()));
+        }
+        Ok(())
+    }
+
+    fn tar(&mut self, source: Source) -> Result<(), ReadError> {
+        let mut walk = tar::Walk::new(source);
+        let mut listed = 0;
+        loop {
+            let entry = match walk.next(&mut self.allowance, &self.context.cancel)? {
+                Step::Entry(entry) => entry,
+                Step::End => return Ok(()),
+                Step::Damaged { offset } => {
+                    self.losses.add(Loss::Truncated, Place::Offset(offset));
+                    return Ok(());
+                }
+                Step::OverLimit { offset } => {
+                    self.losses.add(Loss::OverLimit, Place::Offset(offset));
+                    return Ok(());
+                }
+            };
+            let place = Place::Offset(entry.offset);
+            listed += 1;
+            if listed > MEMBERS_MAX || entry.has_long_records {
+                self.losses.add(Loss::OverLimit, place);
+            }
+            if listed > MEMBERS_MAX {
+                return Ok(());
+            }
+            if is_hidden(&entry.name.text) || entry.kind == EntryKind::Other {
+                continue;
+            }
+            if entry.kind == EntryKind::Sparse {
+                self.losses.add(Loss::UnreadableMember, place);
+                continue;
+            }
+            let mut content = walk.content(&entry);
+            let mut member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {
+                member.ended = Ended::InDamage;
+            }
+            self.member(&member, entry.offset)?;
+            if member.ended == Ended::AtTheLimit {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Reads a file of the archive that stands at `offset` of it.
+    fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
+        let place = Place::Offset(offset);
+        let mut losses = Losses::default();
+        match member.ended {
+            Ended::AtItsEnd => {}
+            Ended::AtTheLimit => losses.add(Loss::OverLimit, place),
+            Ended::InDamage => losses.add(Loss::Truncated, place),
+        }
+        if member.name.is_cut {
+            losses.add(Loss::LongText, place);
+        }
+        match self.read_member(member) {
+            Ok(true) => {}
+            Ok(false) => losses.add(Loss::UnknownMember, place),
+            Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
+            Err(error) => {
+                let error = in_archive(error, &self.path.join(&member.name.text));
+                losses.add_because(&error.to_string(), Loss::UnreadableMember, place);
+                self.refused.get_or_insert(error);
+            }
+        }
+        let named = if self.is_alone { losses } else { losses.in_file(Some(&member.name.text.as_str().into()), 0) };
+        self.losses.merge(&named);
+        Ok(())
+    }
+
+    /// Reads a file of the archive; `false` if it is no capture.
+    fn read_member(&mut self, member: &Member) -> Result<bool, ReadError> {
+        let source = match Source::open(member.file.path(), &self.context) {
+            Ok(source) => source,
+            Err(ReadError::Empty { .. }) => return Ok(false),
+            Err(error) => return Err(error),
+        };
+        let known = sniff::format_of(source.head()).filter(|format| !format.is_archive());
+        let Some(format) = known else { return Ok(false) };
+        let reader = (format.open)(source, &self.context)?;
+        let base = member.name.text.rsplit('/').next().unwrap_or_default();
+        let (file, label) = (member.name.text.as_str().into(), base.into());
+        let scope = Scope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
+        let mut scoped = Scoped::new(&mut *self.sink, scope);
+        let read = match reader {
+            Reader::Stream(mut reader) => reader.read(&mut scoped, &self.context),
+            Reader::Chunks(capture) => batches::read(&capture, &mut scoped, &self.context),
+        };
+        self.read += usize::from(scoped.finish(&mut self.clock_syncs)?);
+        read.map(|()| true)
+    }
+
+    /// Hands on what was lost. An archive of which nothing could be read is as unreadable as the first file in it.
+    fn finish(self) -> Result<(), ReadError> {
+        let Self { path, sink, losses, read, refused, .. } = self;
+        if read == 0 {
+            if let Some(error) = refused {
+                return Err(error);
+            }
+            if losses.count(Loss::UnknownMember) > 0 {
+                let (expected, found) = ("a capture in the archive", "files in no known format");
+                return Err(ReadError::Malformed { path, offset: 0, expected: expected.into(), found: found.into() });
+            }
+        }
+        sink.accept(only_losses(losses))
+    }
+}
+
+/// Whether a list names one file that a person put there. Looks no further than the second.
+fn has_one_file(list: zip::Directory, file: &File) -> std::io::Result<bool> {
+    let (mut entries, mut visible) = (list.entries(file), 0);
+    while let Some(entry) = entries.next()? {
+        visible += usize::from(!is_hidden(&entry.name.text));
+        if visible > 1 {
+            break;
+        }
+    }
+    Ok(visible == 1)
+}
+
+/// The same error about the file as a person knows it.
+fn in_archive(error: ReadError, shown: &Path) -> ReadError {
+    let path = shown.to_owned();
+    match error {
+        ReadError::Malformed { offset, expected, found, .. } => ReadError::Malformed { path, offset, expected, found },
+        ReadError::Io { offset, source, .. } => ReadError::Io { path, offset, source },
+        ReadError::Empty { .. } => ReadError::Empty { path },
+        other => other,
+    }
+}

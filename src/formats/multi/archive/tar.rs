@@ -1,0 +1,324 @@
+//! Goes through a tar archive from front to back. Holds one header and at most [`RECORD_BYTES_MAX`] of what describes the
+//! next file, whatever sizes the archive claims. Reads no content and writes no files.
+
+use std::io::{self, Read};
+
+use tar::{EntryType, GnuHeader, Header};
+
+use super::members::{Allowance, MemberName};
+use crate::base::cancel::Cancel;
+use crate::formats::ReadError;
+use crate::formats::input::decompress::read_full;
+
+/// The unit of tar archives.
+const BLOCK_BYTES: u64 = 512;
+
+/// Bytes between two checks of a request to stop.
+const SKIP_BYTES: u64 = 1 << 20;
+
+/// The most that is kept of the records that describe one file. Those of real archives have some hundred bytes, and some KiB
+/// with extended attributes.
+const RECORD_BYTES_MAX: u64 = 1 << 20;
+
+/// One step through an archive.
+pub(super) enum Step {
+    /// A file, a folder or a link; content follows.
+    Entry(Entry),
+    /// The archive ends where it should.
+    End,
+    /// There is no valid header at this offset, and no mark to go on from.
+    Damaged { offset: u64 },
+    /// The entry at this offset claims to hold more than the archive may unpack to.
+    OverLimit { offset: u64 },
+}
+
+/// The fields of a header.
+pub(super) struct Entry {
+    pub(super) name: MemberName,
+    /// Where its header is.
+    pub(super) offset: u64,
+    pub(super) bytes: u64,
+    pub(super) kind: EntryKind,
+    /// Whether the records that describe it were too long to be kept.
+    pub(super) has_long_records: bool,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum EntryKind {
+    File,
+    /// A file whose holes are left out. Its content is not the bytes of the file.
+    Sparse,
+    /// A folder, a link, a device.
+    Other,
+}
+
+/// The archive, and how far it was read.
+pub(super) struct Walk<R> {
+    bytes: R,
+    offset: u64,
+    /// Where the next header is.
+    next: u64,
+}
+
+/// The records before a file that describe it.
+#[derive(Default)]
+struct Described {
+    name: Option<MemberName>,
+    bytes: Option<u64>,
+    is_sparse: bool,
+    is_long: bool,
+}
+
+impl<R: Read> Walk<R> {
+    pub(super) fn new(bytes: R) -> Self {
+        Self { bytes, offset: 0, next: 0 }
+    }
+
+    /// Goes to the next entry. What is skipped counts against `allowance`, because it was unpacked, too.
+    ///
+    /// # Errors
+    /// Only the request to stop: a source that fails ends the archive like damage.
+    pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<Step, ReadError> {
+        let mut described = Described::default();
+        loop {
+            cancel.check()?;
+            let offset = self.next;
+            match self.skip_to(offset, allowance, cancel)? {
+                Skipped::All => {}
+                Skipped::Cut => return Ok(Step::Damaged { offset: self.offset }),
+                Skipped::OverLimit => return Ok(Step::OverLimit { offset }),
+            }
+            let mut header = Header::new_old();
+            let Ok(len) = read_full(&mut self.bytes, header.as_mut_bytes()) else {
+                return Ok(Step::Damaged { offset });
+            };
+            self.offset += len as u64;
+            let is_end = len == 0 || (len as u64 == BLOCK_BYTES && header.as_bytes().iter().all(|&byte| byte == 0));
+            if is_end {
+                let is_between = described.name.is_none() && described.bytes.is_none() && !described.is_long;
+                return Ok(if is_between { Step::End } else { Step::Damaged { offset } });
+            }
+            if (len as u64) < BLOCK_BYTES {
+                return Ok(Step::Damaged { offset });
+            }
+            let Some(claimed) = self.begin(&header, &described) else { return Ok(Step::Damaged { offset }) };
+            let kind = header.entry_type();
+            // Of a file as much is read as may be; nothing else is worth it.
+            if claimed > allowance.left_bytes && !is_file(kind) {
+                return Ok(Step::OverLimit { offset });
+            }
+            if kind.is_gnu_longname() {
+                let name = self.read_up_to(claimed, MemberName::BYTES_MAX as u64 + 1);
+                described.name = Some(MemberName::of(name.strip_suffix(b"\0").unwrap_or(&name)));
+            } else if kind.is_pax_local_extensions() {
+                let records = self.read_up_to(claimed, RECORD_BYTES_MAX);
+                described.is_long |= claimed > RECORD_BYTES_MAX;
+                described.add_records(&records);
+            } else if !(kind.is_gnu_longlink() || kind.is_pax_global_extensions()) {
+                if kind.is_gnu_sparse() && self.skip_maps(&header).is_none() {
+                    return Ok(Step::Damaged { offset });
+                }
+                return Ok(Step::Entry(Entry {
+                    name: described.name.unwrap_or_else(|| MemberName::of(&header.path_bytes())),
+                    offset,
+                    bytes: claimed,
+                    kind: match kind {
+                        _ if described.is_sparse || kind.is_gnu_sparse() => EntryKind::Sparse,
+                        _ if is_file(kind) => EntryKind::File,
+                        _ => EntryKind::Other,
+                    },
+                    has_long_records: described.is_long,
+                }));
+            }
+        }
+    }
+
+    /// The content of the entry that was read last.
+    pub(super) fn content(&mut self, entry: &Entry) -> impl Read + '_ {
+        let left = (entry.offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
+        Content { walk: self, left }
+    }
+
+    /// Takes the size of an entry from its valid header, and sets where the next header is. `None`: this is no header.
+    fn begin(&mut self, header: &Header, described: &Described) -> Option<u64> {
+        let bytes = header.as_bytes();
+        let sum: u32 = bytes[..148].iter().chain(&bytes[156..]).map(|&byte| u32::from(byte)).sum();
+        // The field of the sum itself counts as blanks.
+        if header.cksum().ok()? != sum + 8 * u32::from(b' ') {
+            return None;
+        }
+        let kind = header.entry_type();
+        let describes = kind.is_gnu_longname()
+            || kind.is_gnu_longlink()
+            || kind.is_pax_local_extensions()
+            || kind.is_pax_global_extensions();
+        let claimed = described.bytes.filter(|_| !describes).map_or_else(|| header.entry_size().ok(), Some)?;
+        self.next = self.offset.checked_add(claimed.checked_next_multiple_of(BLOCK_BYTES)?)?;
+        Some(claimed)
+    }
+
+    /// Skips the blocks with more of the list of holes, which come before the content and are no part of its size.
+    fn skip_maps(&mut self, header: &Header) -> Option<()> {
+        /// Where a block says whether another one follows.
+        const IS_EXTENDED: usize = 504;
+        let mut is_extended = header.as_gnu().is_some_and(GnuHeader::is_extended);
+        while is_extended {
+            let mut map = [0; BLOCK_BYTES as usize];
+            self.bytes.read_exact(&mut map).ok()?;
+            self.offset += BLOCK_BYTES;
+            self.next = self.next.checked_add(BLOCK_BYTES)?;
+            is_extended = map[IS_EXTENDED] == 1;
+        }
+        Some(())
+    }
+
+    /// Reads what an entry holds, but no more than `most`. The rest is skipped with the next step.
+    fn read_up_to(&mut self, claimed: u64, most: u64) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        let read = self.bytes.by_ref().take(claimed.min(most)).read_to_end(&mut bytes);
+        self.offset += bytes.len() as u64;
+        // A failure is found again where the next header should be.
+        read.map_or_else(|_| Vec::new(), |_| bytes)
+    }
+
+    fn skip_to(&mut self, end: u64, allowance: &mut Allowance, cancel: &Cancel) -> Result<Skipped, ReadError> {
+        while self.offset < end {
+            cancel.check()?;
+            let wanted = (end - self.offset).min(SKIP_BYTES);
+            if wanted > allowance.left_bytes {
+                return Ok(Skipped::OverLimit);
+            }
+            let skipped = io::copy(&mut self.bytes.by_ref().take(wanted), &mut io::sink()).unwrap_or(0);
+            self.offset += skipped;
+            allowance.left_bytes -= skipped;
+            if skipped < wanted {
+                return Ok(Skipped::Cut);
+            }
+        }
+        Ok(Skipped::All)
+    }
+}
+
+fn is_file(kind: EntryType) -> bool {
+    matches!(kind, EntryType::Regular | EntryType::Continuous)
+}
+
+enum Skipped {
+    All,
+    Cut,
+    OverLimit,
+}
+
+struct Content<'a, R> {
+    walk: &'a mut Walk<R>,
+    left: u64,
+}
+
+impl<R: Read> Read for Content<'_, R> {
+    fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
+        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let len = self.walk.bytes.read(&mut buffer[..most])?;
+        self.walk.offset += len as u64;
+        self.left -= len as u64;
+        Ok(len)
+    }
+}
+
+impl Described {
+    /// Takes what matters from records of the form `LENGTH KEY=VALUE` and a line break, up to the first that is damaged.
+    fn add_records(&mut self, mut records: &[u8]) {
+        while let Some((key, value, rest)) = first_record(records) {
+            match key {
+                b"path" => self.name = Some(MemberName::of(value)),
+                b"size" => self.bytes = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
+                b"GNU.sparse.name" => (self.name, self.is_sparse) = (Some(MemberName::of(value)), true),
+                _ if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
+                _ => {}
+            }
+            records = rest;
+        }
+    }
+}
+
+/// The key and the value of the first record, and what is after it.
+fn first_record(records: &[u8]) -> Option<(&[u8], &[u8], &[u8])> {
+    let blank = records.iter().take(20).position(|&byte| byte == b' ')?;
+    let len: usize = std::str::from_utf8(&records[..blank]).ok()?.parse().ok()?;
+    let (record, rest) = records.split_at_checked(len)?;
+    let text = record.get(blank + 1..)?.strip_suffix(b"\n")?;
+    let equals = text.iter().position(|&byte| byte == b'=')?;
+    Some((&text[..equals], &text[equals + 1..], rest))
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The name, the size and the content of each entry of a walk.
+    fn walked(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
+        let (mut walk, mut allowance) = (Walk::new(archive), Allowance { left_bytes: 1 << 30 });
+        let mut entries = Vec::new();
+        while let Ok(Step::Entry(entry)) = walk.next(&mut allowance, &Cancel::default()) {
+            let mut content = Vec::new();
+            walk.content(&entry).read_to_end(&mut content).expect("in memory");
+            entries.push((entry.name.text, entry.bytes, content));
+        }
+        entries
+    }
+
+    /// The same by the package.
+    fn listed(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
+        let mut archive = tar::Archive::new(archive);
+        let entries = archive.entries().expect("an archive").map_while(Result::ok).map(|mut entry| {
+            let mut content = Vec::new();
+            entry.read_to_end(&mut content).expect("in memory");
+            (String::from_utf8_lossy(&entry.path_bytes()).into_owned(), entry.size(), content)
+        });
+        entries.collect()
+    }
+
+    proptest! {
+        /// Names of more than 100 bytes need entries of their own.
+        #[test]
+        fn every_file_is_where_the_package_finds_it(
+            files in prop::collection::vec(("[a-zé/]{1,260}", prop::collection::vec(any::<u8>(), 0..1500), any::<bool>()), 0..5),
+        ) {
+            let mut builder = tar::Builder::new(Vec::new());
+            for (name, content, has_records) in &files {
+                let name = format!("x{}", name.replace("//", "/"));
+                if *has_records {
+                    builder.append_pax_extensions([("path", name.as_bytes()), ("comment", b"a=\nb".as_slice())]).expect("written");
+                }
+                let mut header = Header::new_gnu();
+                header.set_size(content.len() as u64);
+                builder.append_data(&mut header, &name, &**content).expect("written");
+            }
+            let archive = builder.into_inner().expect("written");
+            let walked = walked(&archive);
+            prop_assert_eq!(walked.len(), files.len());
+            let with_newlines = files.iter().any(|(_, _, has_records)| *has_records);
+            // The package splits records at line breaks, so it loses one that follows such a value; ours come first.
+            prop_assert!(walked == listed(&archive) || with_newlines);
+            for ((_, bytes, content), (_, expected, _)) in walked.iter().zip(&files) {
+                prop_assert_eq!(*bytes, expected.len() as u64);
+                prop_assert_eq!(content, expected);
+            }
+        }
+
+        #[test]
+        fn a_damaged_archive_ends_without_a_panic(at in 0_usize..2048, byte in any::<u8>(), len in 0_usize..4096) {
+            let mut builder = tar::Builder::new(Vec::new());
+            for name in ["a".repeat(150), "b".to_owned()] {
+                let mut header = Header::new_gnu();
+                header.set_size(300);
+                builder.append_data(&mut header, &name, &[7; 300][..]).expect("written");
+            }
+            let mut archive = builder.into_inner().expect("written");
+            archive[at] = byte;
+            archive.truncate(len);
+            prop_assert!(walked(&archive).len() <= 2);
+        }
+    }
+}

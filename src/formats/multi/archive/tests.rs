@@ -1,0 +1,191 @@
+//! Tests of archives that are written here, of captures that others wrote.
+
+use std::io::Write as _;
+use std::sync::Arc;
+
+use super::members::{Allowance, Ended, MemberName};
+use crate::formats::native::write::NativeWriter;
+use crate::formats::output::batch::bare;
+use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
+use crate::formats::{ReadContext, Reader, sniff};
+use crate::model::args::Detail;
+use crate::model::{
+    Chunk, Event, EventKind, Id, Loss, Losses, Metadata, NameIdx, Names, Registry, Stacks, TrackKey, TrackKind,
+};
+
+fn bytes_of(file: &str) -> Vec<u8> {
+    std::fs::read(data(file)).expect("a file")
+}
+
+fn zip_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut writer = zip::ZipWriter::new(std::io::Cursor::new(Vec::new()));
+    for (name, bytes) in files {
+        let options = zip::write::SimpleFileOptions::default().compression_method(zip::CompressionMethod::Deflated);
+        writer.start_file(*name, options).expect("written");
+        writer.write_all(bytes).expect("written");
+    }
+    writer.finish().expect("written").into_inner()
+}
+
+fn tar_of(files: &[(&str, &[u8])]) -> Vec<u8> {
+    let mut builder = tar::Builder::new(Vec::new());
+    for (name, bytes) in files {
+        let mut header = tar::Header::new_gnu();
+        header.set_size(bytes.len() as u64);
+        header.set_mode(0o644);
+        builder.append_data(&mut header, name, *bytes).expect("written");
+    }
+    builder.into_inner().expect("written")
+}
+
+fn gzip(bytes: &[u8]) -> Vec<u8> {
+    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::fast());
+    encoder.write_all(bytes).expect("written");
+    encoder.finish().expect("written")
+}
+
+fn names(reading: &Reading) -> Vec<(String, String)> {
+    let mut names: Vec<_> =
+        reading.events.iter().map(|event| (event.track.pid.to_string(), event.name.clone())).collect();
+    names.sort();
+    names
+}
+
+#[test]
+fn all_captures_of_an_archive_are_on_one_timeline_and_their_processes_stay_apart() {
+    let (ninja, go) = (bytes_of("ninja_log.txt"), bytes_of("go_trace.json"));
+    let alone = [read_bytes(&ninja).expect("a capture"), read_bytes(&go).expect("a capture")];
+    let files: [(&str, &[u8]); 4] =
+        [("a/.ninja", b"hidden"), ("a/ninja_log", &ninja), ("b/go.json", &go), ("readme.txt", b"plain text\n")];
+    let packed = [zip_of(&files), tar_of(&files), gzip(&tar_of(&files)), gzip(&zip_of(&files))];
+    for archive in packed {
+        let reading = read_bytes(&archive).expect("a capture");
+        let mut expected = names(&alone[0]);
+        expected.extend(names(&alone[1]).into_iter().map(|(pid, name)| {
+            let pid = if pid.is_empty() { "b/go.json".to_owned() } else { format!("{pid} in b/go.json") };
+            (pid, name)
+        }));
+        expected.sort();
+        assert_eq!(names(&reading), expected);
+        assert_eq!(reading.lost(), [(Loss::UnknownMember, 1)]);
+        let labelled = |label: &str| {
+            let has = |told: &Metadata| matches!(told, Metadata::ProcessLabels { labels, .. } if &**labels == label);
+            reading.metadata.iter().any(has)
+        };
+        assert!(labelled("ninja_log") && labelled("go.json"));
+    }
+}
+
+/// The labels of a process may be said long before its first event, in another batch.
+#[test]
+fn labels_that_a_capture_gives_win_over_the_name_of_its_file() {
+    let json = r#"[{"ph":"M","name":"process_labels","pid":7,"args":{"labels":"own"}},
+        {"ph":"X","name":"other","pid":8,"tid":8,"ts":1,"dur":2},{"ph":"X","name":"a","pid":7,"tid":7,"ts":1,"dur":2}]"#;
+    let archive = tar_of(&[("a.json", json.as_bytes()), ("b.json", br#"[{"ph":"i","name":"b","pid":9,"ts":1}]"#)]);
+    for block_bytes in [1, 100, 1 << 20] {
+        let reading = read_cut(&archive, block_bytes, 1).expect("a capture");
+        let of_process = |number: i64| {
+            let mut labels = reading.metadata.iter().filter_map(|told| match told {
+                Metadata::ProcessLabels { pid, labels } if *pid == Id::Number(number) => Some(&**labels),
+                _ => None,
+            });
+            labels.next_back()
+        };
+        assert_eq!((of_process(7), of_process(8)), (Some("own"), Some("a.json")), "{block_bytes}");
+    }
+}
+
+#[test]
+fn a_capture_that_is_alone_in_its_archive_is_what_it_is_outside_of_it() {
+    let ninja = bytes_of("ninja_log.txt");
+    assert_eq!(read_bytes(&zip_of(&[("log", &ninja)])).expect("a capture"), read_bytes(&ninja).expect("a capture"));
+}
+
+/// A native capture: two threads, of names, arguments and a sample with its stack.
+fn native() -> Vec<u8> {
+    let (mut names, mut registry, mut stacks) = (Names::default(), Registry::default(), Stacks::default());
+    let mut writer = NativeWriter::new(Vec::new(), false).expect("written");
+    for number in 0..2 {
+        let (pid, tid) = (Id::Number(5), Id::Number(number));
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let (track, name) = (registry.track(&key), names.intern(&format!("span {number}"), Some("cat")));
+        let stack = stacks.intern_path([names.intern("main", None), names.intern("leaf", None)]);
+        let mut chunk = Chunk::default();
+        let detail = chunk.details.push(&Detail { args_json: r#"{"a":1}"#, ..Detail::default() });
+        let span = Event { value: 7, detail, ..bare(10 * number, EventKind::Complete, track, name) };
+        let sample = bare(10 * number + 5, EventKind::Sample, track, NameIdx::EMPTY);
+        chunk.events.extend([span, Event { value: u64::from(stack.0), ..sample }]);
+        writer.write_tables(&names, registry.tables()).expect("written");
+        writer.write_stacks(&stacks).expect("written");
+        writer.write_chunk(&chunk).expect("written");
+    }
+    writer.finish(&Losses::default()).expect("written")
+}
+
+#[test]
+fn a_native_capture_is_read_beside_others_and_inside_of_gzip() {
+    let ninja = bytes_of("ninja_log.txt");
+    let reading = read_bytes(&zip_of(&[("ninja", &ninja), ("x.longspan", &native())])).expect("a capture");
+    let of_native: Vec<_> =
+        reading.events.iter().filter(|event| event.track.pid.to_string() == "5 in x.longspan").collect();
+    let found: Vec<_> = of_native.iter().map(|event| (event.ts_ns, event.value, &*event.name, &*event.args)).collect();
+    let args = r#"{"a":1}"#;
+    assert_eq!(found, [(0, 7, "span 0", args), (5, 0, "", ""), (10, 7, "span 1", args), (15, 0, "", "")]);
+    assert_eq!((of_native[1].stack.join(";"), of_native[0].category.as_deref()), ("main;leaf".to_owned(), Some("cat")));
+    assert_eq!(reading.lost(), []);
+
+    let file = file_of(&gzip(&native()));
+    match sniff::open(file.path(), &ReadContext::default()).expect("a capture") {
+        Reader::Chunks(capture) => {
+            assert_eq!(capture.source.heads().len(), 2);
+            assert_eq!(capture.source.load(1).expect("a chunk").events.len(), 2);
+        }
+        Reader::Stream(_) => panic!("a native capture is read by position"),
+    }
+}
+
+#[test]
+fn damage_of_one_file_leaves_the_others() {
+    let ninja = bytes_of("ninja_log.txt");
+    let files: [(&str, &[u8]); 2] = [("bad.json.gz", b"\x1f\x8b\x08nothing"), ("good", &ninja)];
+    let reading = read_bytes(&zip_of(&files)).expect("a capture");
+    assert_eq!(reading.events.len(), 42);
+    assert_eq!(reading.lost(), [(Loss::UnreadableMember, 1)]);
+    // An archive that is cut shows what is before the cut.
+    let whole = tar_of(&[("one", &ninja), ("two", &ninja)]);
+    let reading = read_bytes(&whole[..whole.len() - 2600]).expect("a capture");
+    assert!(reading.events.len() > 42 && reading.losses.total() > 0, "{:?}", reading.lost());
+    for len in (600..3000).step_by(97) {
+        let reading = read_bytes(&whole[..len]).expect("a capture");
+        assert!(reading.losses.total() > 0 || len % 512 == 0, "{len} bytes: {:?}", reading.lost());
+    }
+}
+
+#[test]
+fn what_holds_no_capture_and_archives_in_archives_are_refused() {
+    let inner = zip_of(&[("ninja", &bytes_of("ninja_log.txt"))]);
+    for archive in [zip_of(&[("inner.zip", &inner)]), tar_of(&[("text", b"plain\n")])] {
+        let error = read_bytes(&archive).expect_err("refused").to_string();
+        assert!(error.contains("expected a capture in the archive"), "{error}");
+    }
+    let cut = &inner[..inner.len() / 2];
+    let error = read_bytes(cut).expect_err("refused").to_string();
+    assert!(error.contains("expected a zip archive") && error.contains("one that was cut short"), "{error}");
+    let refused = zip_of(&[("dir/x.tracy", b"tr\xfdPxxxxxxxx")]);
+    let error = read_bytes(&refused).expect_err("refused").to_string();
+    assert!(error.contains("dir/x.tracy: byte 0") && error.contains("tracy-csvexport"), "{error}");
+}
+
+#[test]
+fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
+    let (path, context) = (std::path::Path::new("archive"), ReadContext::default());
+    let mut allowance = Allowance { left_bytes: 1500 };
+    let mut unpack = |len: u64| {
+        let mut bytes = std::io::Read::take(std::io::repeat(b'x'), len);
+        let member = allowance.unpack(MemberName::of(b"name"), &mut bytes, path, &context).expect("unpacked");
+        (member.ended, member.file.len())
+    };
+    assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));
+    assert_eq!(unpack(u64::MAX), (Ended::AtTheLimit, 500));
+    assert_eq!(unpack(1), (Ended::AtTheLimit, 0));
+}

@@ -1,0 +1,153 @@
+//! How the clocks of several files relate, where the files say so: a clock sync is the same moment in each file that has one
+//! of its id. Of two that are said to be one moment at different times, the first counts. Reads no files.
+//!
+//! In Chrome's traces it is told twice: whoever received it says when; whoever issued it says when that was and when the
+//! answer came, and it happened halfway.
+
+use rustc_hash::FxHashMap;
+use serde_json::value::RawValue;
+
+use crate::formats::input::decimal::nanos_from_micros;
+use crate::model::args::Detail;
+use crate::model::{Batch, EventKind, NameIdx};
+
+/// What the instants are called that are clock syncs.
+const NAME: &str = "clock_sync";
+
+/// Clock syncs of a file that are kept: a recording has some. And the bytes of their ids, which are UUIDs or names.
+const SYNCS_MAX: usize = 1000;
+const ID_BYTES_MAX: usize = 200;
+
+/// What an instant says of a clock sync, beside its time.
+#[derive(serde::Deserialize)]
+struct Args<'a> {
+    /// Text, or a number.
+    #[serde(borrow)]
+    sync_id: &'a RawValue,
+    /// In microseconds, by the clock of the file.
+    #[serde(borrow)]
+    issue_ts: Option<&'a RawValue>,
+}
+
+/// A clock sync of a file.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Sync {
+    /// Where in the sink the batch went that it is of.
+    position: usize,
+    id: Box<str>,
+    at_ns: i64,
+}
+
+/// The clock syncs of one file.
+#[derive(Debug, Default)]
+pub(crate) struct ClockSyncs {
+    all: Vec<Sync>,
+    /// Names of clock syncs, of all that the batches so far have told.
+    names: Vec<NameIdx>,
+}
+
+/// What the files before say.
+#[derive(Debug, Default)]
+pub(crate) struct KnownSyncs {
+    at_ns: FxHashMap<Box<str>, i64>,
+}
+
+impl ClockSyncs {
+    /// Takes note of the clock syncs in a batch, which goes to `position` of its sink.
+    pub(crate) fn look_at(&mut self, batch: &Batch, position: usize) {
+        self.names.retain(|name| name.0 < batch.names_before);
+        let told = (batch.names_before..).zip(&batch.names).filter(|(_, row)| &*row.text == NAME);
+        self.names.extend(told.map(|(name, _)| NameIdx(name)));
+        if self.names.is_empty() {
+            return;
+        }
+        for event in &batch.chunk.events {
+            if event.kind != EventKind::Instant || !self.names.contains(&event.name) || self.all.len() == SYNCS_MAX {
+                continue;
+            }
+            let detail = Detail::decode(batch.chunk.details.blob(event.detail));
+            let Ok(args) = serde_json::from_str::<Args<'_>>(detail.args_json) else { continue };
+            if args.sync_id.get().len() > ID_BYTES_MAX {
+                continue;
+            }
+            let issued_ns = args.issue_ts.and_then(|us| nanos_from_micros(us.get().as_bytes()).ok());
+            let at_ns = issued_ns.map_or(event.ts_ns, |issued_ns| i64::midpoint(issued_ns, event.ts_ns));
+            self.all.push(Sync { position, id: args.sync_id.get().into(), at_ns });
+        }
+    }
+
+    /// Takes note of a move of all that went to the sink from `position` on.
+    pub(crate) fn move_from(&mut self, position: usize, by_ns: i64) {
+        for sync in self.all.iter_mut().filter(|sync| sync.position >= position) {
+            sync.at_ns = sync.at_ns.saturating_add(by_ns);
+        }
+    }
+}
+
+impl KnownSyncs {
+    /// By how much the clock of one more file is behind that of the files before, and the id that says so, if it shares one
+    /// with them.
+    pub(crate) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
+        let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
+        syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))
+    }
+
+    /// Takes what one more file says, which was moved by `by_ns`.
+    pub(crate) fn take(&mut self, syncs: ClockSyncs, by_ns: i64) {
+        for Sync { id, at_ns, .. } in syncs.all {
+            self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::output::batch::bare;
+    use crate::model::{NameRow, TrackIdx};
+
+    fn batch(names_before: u32, names: &[&str], instants: &[(i64, u32, &str)]) -> Batch {
+        let names = names.iter().map(|&text| NameRow { text: text.into(), category: None }).collect();
+        let mut batch = Batch { names, names_before, ..Batch::default() };
+        for &(ts_ns, name, args_json) in instants {
+            let detail = batch.chunk.details.push(&Detail { args_json, ..Detail::default() });
+            let instant = bare(ts_ns, EventKind::Instant, TrackIdx(0), NameIdx(name));
+            batch.chunk.events.push(crate::model::Event { detail, ..instant });
+        }
+        batch
+    }
+
+    fn known(syncs: ClockSyncs) -> Vec<(String, i64)> {
+        let mut known = KnownSyncs::default();
+        known.take(syncs, 0);
+        let mut all: Vec<_> = known.at_ns.into_iter().map(|(id, at_ns)| (id.into(), at_ns)).collect();
+        all.sort();
+        all
+    }
+
+    #[test]
+    fn names_of_batches_before_hold_as_long_as_they_are_said_to() {
+        let mut syncs = ClockSyncs::default();
+        let sync = |ts_ns, name| (ts_ns, name, r#"{"sync_id":1}"#);
+        syncs.look_at(&batch(0, &["", "clock_sync"], &[sync(5, 0)]), 0);
+        syncs.look_at(&batch(2, &["other"], &[sync(6, 2), sync(7, 1)]), 1);
+        assert_eq!(known(std::mem::take(&mut syncs)), [("1".to_owned(), 7)]);
+        syncs.look_at(&batch(0, &["", "other"], &[sync(8, 1)]), 2);
+        assert_eq!(known(syncs), []);
+    }
+
+    #[test]
+    fn what_says_no_id_or_one_without_end_or_too_many_is_passed_over() {
+        let mut syncs = ClockSyncs::default();
+        let long = format!(r#"{{"sync_id":"{}"}}"#, "x".repeat(ID_BYTES_MAX));
+        let odd =
+            [(1, 1, ""), (1, 1, "{}"), (1, 1, "[1]"), (1, 1, &*long), (9, 1, r#"{"sync_id":"a","issue_ts":"b"}"#)];
+        syncs.look_at(&batch(0, &["", "clock_sync"], &odd), 0);
+        let many: Vec<String> = (0..2 * SYNCS_MAX).map(|id| format!(r#"{{"sync_id":{id}}}"#)).collect();
+        let many: Vec<_> = many.iter().map(|args| (2, 1, &**args)).collect();
+        syncs.look_at(&batch(0, &["", "clock_sync"], &many), 1);
+        let known = known(syncs);
+        assert_eq!((known.len(), known.last()), (SYNCS_MAX, Some(&("998".to_owned(), 2))));
+        assert!(known.contains(&("\"a\"".to_owned(), 9)), "a time that is none is left out");
+    }
+}

@@ -1,0 +1,68 @@
+//! Several captures as one, each moved by its offset: the files that were given together. Processes of different files stay
+//! apart, whatever their ids, and losses say which file they are in.
+//!
+//! A file that cannot be read as a whole is counted, with the reason, and the others are read all the same; only where none
+//! can be read is that an error, which says why of each.
+
+use std::path::Path;
+
+use super::clock_sync::KnownSyncs;
+use super::namespace::{Scope, Scoped, only_losses};
+use crate::formats::native::batches;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
+use crate::model::{Loss, Losses, Place, Sources};
+
+/// Opens files as one capture. One that is alone is what it is.
+///
+/// # Errors
+/// As [`sniff::open`] for a file that is alone. What is wrong with one of several is found when it is read.
+pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
+    match sources.alone() {
+        Some(_) => sniff::open(sources.path_to_read(0), context),
+        None => Ok(Reader::Stream(Box::new(Together { sources: sources.clone() }))),
+    }
+}
+
+struct Together {
+    sources: Sources,
+}
+
+impl StreamReader for Together {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
+        let (mut is_first, mut read, mut refused) = (true, 0, Vec::new());
+        let mut clock_syncs = KnownSyncs::default();
+        for (position, (file, name)) in self.sources.files().iter().zip(self.sources.names()).enumerate() {
+            context.cancel.check()?;
+            let is_alone = self.sources.files().len() == 1;
+            let label = (&*name).into();
+            let scope = Scope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
+            let mut scoped = Scoped::new(sink, scope);
+            let path = self.sources.path_to_read(position);
+            match read_file(path, &mut scoped, context).map_err(|error| error.renamed(path, &file.path)) {
+                Ok(()) => read += 1,
+                Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
+                Err(error) => {
+                    let mut losses = Losses::default();
+                    let (offset, reason) = (error.offset(), error.to_string());
+                    losses.add_because(&reason, Loss::UnreadableFile, Place::Offset(offset));
+                    scoped.accept(only_losses(losses))?;
+                    refused.push(error);
+                }
+            }
+            is_first &= !scoped.finish(&mut clock_syncs)?;
+        }
+        if refused.is_empty() || read > 0 || !is_first {
+            return Ok(());
+        }
+        let alone = if refused.len() == 1 { refused.pop() } else { None };
+        Err(alone.unwrap_or(ReadError::Several { errors: refused }))
+    }
+}
+
+fn read_file(path: &Path, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    match sniff::open(path, context)? {
+        Reader::Stream(mut reader) => reader.read(sink, context),
+        Reader::Chunks(capture) => batches::read(&capture, sink, context),
+    }
+}

@@ -1,0 +1,228 @@
+//! Keeps what one file of several holds apart from the others, whether they are in an archive or were given together:
+//! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids; those of
+//! later ones get the name of their file. Moves a file in time by its offset, and to the clock of the files before it where
+//! they share a clock sync.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashSet;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::clock_sync::{ClockSyncs, KnownSyncs};
+use crate::base::units::signed_time_text;
+use crate::formats::{BatchSink, ReadError};
+use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Place, TrackKind};
+
+/// What is known of a file of several.
+#[derive(Debug, Clone)]
+pub(crate) struct Scope {
+    /// What it is called, as no other.
+    pub(crate) file: Arc<str>,
+    /// What its processes are labelled, until they say otherwise.
+    pub(crate) label: Box<str>,
+    /// Whether it is the first that had events.
+    pub(crate) is_first: bool,
+    /// Whether there are no others, so that nothing need say where it comes from.
+    pub(crate) is_alone: bool,
+    /// What is added to its times.
+    pub(crate) offset_ns: i64,
+}
+
+/// Hands batches on with ids of their own.
+pub(crate) struct Scoped<'a> {
+    sink: &'a mut dyn BatchSink,
+    scope: Scope,
+    /// The processes of which it is said where they come from.
+    labelled: FxHashSet<Id>,
+    /// Those that the capture itself has labelled, perhaps in a batch before their first event.
+    own_labels: FxHashSet<Id>,
+    /// Whether an event came.
+    had_events: bool,
+    clock_syncs: ClockSyncs,
+    /// What the file says of the time of day, until it is known how it is moved.
+    utc_offset_ns: Option<i64>,
+    /// Where in the sink the file begins.
+    start: usize,
+}
+
+impl<'a> Scoped<'a> {
+    pub(crate) fn new(sink: &'a mut dyn BatchSink, scope: Scope) -> Self {
+        Self {
+            start: sink.position(),
+            sink,
+            scope,
+            labelled: FxHashSet::default(),
+            own_labels: FxHashSet::default(),
+            had_events: false,
+            clock_syncs: ClockSyncs::default(),
+            utc_offset_ns: None,
+        }
+    }
+
+    /// Ends the file: moves it to the clock of the files before it, if it shares a clock sync with them. Its offset is added
+    /// to that. Returns whether an event came.
+    ///
+    /// # Errors
+    /// What the sink says.
+    pub(crate) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
+        let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
+        if by_ns != 0 {
+            let (file, by) = (&self.scope.file, signed_time_text(by_ns));
+            if self.sink.move_from(self.start, by_ns) {
+                let to = format!("to where its clock sync {id} is in the files before it");
+                self.sink.tell(format!("{file} is moved by {by}, {to}."));
+            } else {
+                by_ns = 0;
+                self.sink
+                    .tell(format!("{file} is not moved by {by}, as its clock sync {id} asks: no times reach so far."));
+            }
+        }
+        known.take(self.clock_syncs, by_ns);
+        if let Some(offset_ns) = self.utc_offset_ns {
+            // The times of this file are moved, the world's are not.
+            let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);
+            let mut batch = only_losses(Losses::default());
+            batch.metadata.push(Metadata::Utc { offset_ns });
+            self.sink.accept(batch)?;
+        }
+        Ok(self.had_events)
+    }
+
+    fn id(&self, pid: &mut Id) {
+        if self.scope.is_first {
+            return;
+        }
+        *pid = match &*pid {
+            Id::None => Id::Text((*self.scope.file).into()),
+            known => Id::Text(format!("{known} in {}", self.scope.file).into()),
+        };
+    }
+
+    fn metadata(&self, metadata: &mut Metadata) {
+        match metadata {
+            Metadata::ProcessFile { pid, file } => {
+                self.id(pid);
+                *file = format!("{}/{file}", self.scope.file).into();
+            }
+            Metadata::ProcessName { pid, .. }
+            | Metadata::ProcessLabels { pid, .. }
+            | Metadata::ProcessSortIndex { pid, .. }
+            | Metadata::ThreadName { pid, .. }
+            | Metadata::KernelName { pid, .. }
+            | Metadata::ThreadSortIndex { pid, .. } => self.id(pid),
+            Metadata::TrackSortIndex { key, .. } => self.id(&mut key.pid),
+            // Told when the file ends.
+            Metadata::Utc { .. } => {}
+        }
+    }
+
+    /// Says where the processes of a batch come from; labels of the capture itself win.
+    fn label(&mut self, batch: &mut Batch) {
+        let own = batch.metadata.iter().filter_map(|metadata| match metadata {
+            Metadata::ProcessLabels { pid, .. } => Some(pid.clone()),
+            _ => None,
+        });
+        self.own_labels.extend(own);
+        let mut said = Vec::new();
+        for track in &batch.tracks {
+            if self.labelled.insert(track.pid.clone()) {
+                let pid = || track.pid.clone();
+                said.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(&self.scope.file) });
+                if !self.own_labels.contains(&track.pid) {
+                    said.push(Metadata::ProcessLabels { pid: pid(), labels: self.scope.label.clone() });
+                }
+            }
+        }
+        batch.metadata.splice(0..0, said);
+    }
+
+    /// Moves the events of a batch. What would leave 64-bit nanoseconds is counted.
+    fn shift(&self, batch: &mut Batch) {
+        let losses = &mut batch.losses;
+        batch.chunk.events.retain_mut(|event| {
+            let moved = event.ts_ns.checked_add(self.scope.offset_ns);
+            match moved {
+                Some(ts_ns) => event.ts_ns = ts_ns,
+                None => losses.add(Loss::BadTime, Place::Time(event.ts_ns)),
+            }
+            moved.is_some()
+        });
+    }
+
+    /// Gives asynchronous spans and flows numbers that no other file has.
+    fn keep_apart(&self, batch: &mut Batch) {
+        let salt = xxh3_64(self.scope.file.as_bytes());
+        for event in &mut batch.chunk.events {
+            let is_joined = matches!(
+                event.kind,
+                EventKind::AsyncBegin
+                    | EventKind::AsyncEnd
+                    | EventKind::AsyncInstant
+                    | EventKind::AsyncStepInto
+                    | EventKind::AsyncStepPast
+                    | EventKind::FlowStart
+                    | EventKind::FlowStep
+                    | EventKind::FlowEnd
+            );
+            if is_joined {
+                event.value ^= salt;
+            }
+        }
+    }
+}
+
+impl BatchSink for Scoped<'_> {
+    fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
+        self.had_events |= !batch.chunk.events.is_empty();
+        if !self.scope.is_alone {
+            self.clock_syncs.look_at(&batch, self.sink.position());
+        }
+        batch.metadata.retain(|metadata| match metadata {
+            Metadata::Utc { offset_ns } => {
+                self.utc_offset_ns.get_or_insert(*offset_ns);
+                false
+            }
+            _ => true,
+        });
+        batch.metadata.iter_mut().for_each(|metadata| self.metadata(metadata));
+        for track in &mut batch.tracks {
+            self.id(&mut track.pid);
+            if track.kind == TrackKind::Global && !self.scope.is_first {
+                track.kind = TrackKind::Process;
+            }
+        }
+        if self.scope.offset_ns != 0 {
+            self.shift(&mut batch);
+        }
+        if !self.scope.is_first {
+            self.keep_apart(&mut batch);
+        }
+        if !self.scope.is_alone {
+            self.label(&mut batch);
+        }
+        let file = Some(&self.scope.file).filter(|_| !self.scope.is_alone);
+        batch.losses = std::mem::take(&mut batch.losses).in_file(file, self.scope.offset_ns);
+        self.sink.accept(batch)
+    }
+
+    fn position(&self) -> usize {
+        self.sink.position()
+    }
+
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        let is_moved = self.sink.move_from(position, by_ns);
+        if is_moved {
+            self.clock_syncs.move_from(position, by_ns);
+        }
+        is_moved
+    }
+
+    fn tell(&mut self, sentence: String) {
+        self.sink.tell(sentence);
+    }
+}
+
+/// A batch without events, which says what was lost.
+pub(crate) fn only_losses(losses: Losses) -> Batch {
+    Batch { names: vec![crate::model::NameRow::default()], losses, ..Batch::default() }
+}

@@ -1,0 +1,103 @@
+//! A native capture as batches from front to back, for what can only be read so: a file beside others.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+
+use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
+use crate::model::{
+    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Place, StackIdx, Track, TrackIdx, TrackKind,
+    TrackTables,
+};
+
+/// Hands on all chunks, each with the part of the tables that it needs.
+pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+    let (metadata, losses) = (described(&capture.tracks), capture.losses.clone());
+    sink.accept(Batch { names: vec![NameRow::default()], metadata, losses, ..Batch::default() })?;
+    for (number, head) in capture.source.heads().iter().enumerate() {
+        context.cancel.check()?;
+        match capture.source.load(number) {
+            Ok(chunk) => {
+                let mut batch = Batch { chunk, names: vec![NameRow::default()], ..Batch::default() };
+                renumber(capture, &mut batch);
+                batch.chunk.sort();
+                sink.accept(batch)?;
+            }
+            Err(ReadError::Malformed { .. }) => {
+                let mut losses = Losses::default();
+                losses.add(Loss::BadChunk, Place::Time(head.min_ts_ns));
+                sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })?;
+            }
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// Names and orders of processes and threads, as a stream tells them.
+fn described(tables: &TrackTables) -> Vec<Metadata> {
+    let mut metadata: Vec<_> = tables.utc_offset_ns.map(|offset_ns| Metadata::Utc { offset_ns }).into_iter().collect();
+    for process in &tables.processes {
+        let pid = || process.pid.clone();
+        if !process.name.is_empty() {
+            metadata.push(Metadata::ProcessName { pid: pid(), name: process.name.clone() });
+        }
+        if let Some(file) = &process.file {
+            metadata.push(Metadata::ProcessFile { pid: pid(), file: Arc::clone(file) });
+        }
+        if !process.labels.is_empty() {
+            metadata.push(Metadata::ProcessLabels { pid: pid(), labels: process.labels.clone() });
+        }
+        if process.sort_index != 0 {
+            metadata.push(Metadata::ProcessSortIndex { pid: pid(), sort_index: process.sort_index });
+        }
+    }
+    let is_thread = |track: &&Track| track.key.kind == TrackKind::Thread;
+    for track in tables.tracks.iter().filter(|track| track.sort_index != 0 && !is_thread(track)) {
+        metadata.push(Metadata::TrackSortIndex { key: track.key.clone(), sort_index: track.sort_index });
+    }
+    for track in tables.tracks.iter().filter(is_thread) {
+        let ids = || -> (Id, Id) { (track.key.pid.clone(), track.key.tid.clone()) };
+        if !track.name.is_empty() {
+            let (pid, tid) = ids();
+            metadata.push(Metadata::ThreadName { pid, tid, name: (*track.name).into() });
+        }
+        if track.sort_index != 0 {
+            let (pid, tid) = ids();
+            metadata.push(Metadata::ThreadSortIndex { pid, tid, sort_index: track.sort_index });
+        }
+    }
+    metadata
+}
+
+/// Gives the batch tables of its own, of what its events need.
+fn renumber(capture: &ChunkedCapture, batch: &mut Batch) {
+    let mut names: FxHashMap<NameIdx, NameIdx> = FxHashMap::default();
+    let mut tracks: FxHashMap<TrackIdx, TrackIdx> = FxHashMap::default();
+    let mut stacks: FxHashMap<u64, StackIdx> = FxHashMap::default();
+    let Batch { chunk, names: rows, tracks: keys, stacks: table, .. } = batch;
+    let mut name_of = |name: NameIdx| {
+        *names.entry(name).or_insert_with(|| {
+            let row = capture.names.get(name);
+            rows.push(NameRow { text: row.text.into(), category: row.category.map(Into::into) });
+            NameIdx(rows.len() as u32 - 1)
+        })
+    };
+    for event in &mut chunk.events {
+        event.name = name_of(event.name);
+        if event.kind == EventKind::Sample {
+            let stack = *stacks.entry(event.value).or_insert_with(|| {
+                let frames: Vec<NameIdx> = capture.stacks.frames(StackIdx::of_value(event.value)).collect();
+                let frames: Vec<NameIdx> = frames.into_iter().rev().map(&mut name_of).collect();
+                table.intern_path(frames)
+            });
+            event.value = u64::from(stack.0);
+        }
+        event.track = *tracks.entry(event.track).or_insert_with(|| {
+            if let Some(track) = capture.tracks.tracks.get(event.track.index()) {
+                keys.push(track.key.clone());
+            }
+            TrackIdx((keys.len() as u32).saturating_sub(1))
+        });
+    }
+}

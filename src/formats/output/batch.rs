@@ -1,0 +1,255 @@
+//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full. For readers that
+//! go through a capture on one thread.
+
+use rustc_hash::FxHashMap;
+
+use super::paired_ends::KnownEnds;
+use crate::formats::{BatchSink, Grain, ReadContext, ReadError};
+use crate::model::{
+    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
+    TrackKind,
+};
+
+/// Events of a batch: its tables are then small beside them.
+const BATCH_EVENTS: usize = 20_000;
+
+/// The most events that a batch has room for before there are any: 2 MiB.
+const RESERVED_EVENTS_MAX: usize = 1 << 16;
+
+/// Rows of names, and bytes of their texts, from which a batch begins a new table of them: a program has some thousand, and
+/// a capture that names every span anew does not fill the memory.
+const NAMES_MAX: usize = 1 << 16;
+const NAME_BYTES_MAX: usize = 8 << 20;
+
+/// Bytes of details of a batch, whatever the number of events.
+const BATCH_DETAIL_BYTES: usize = 8 << 20;
+
+/// The names that the batches so far have told, those of the one in the making with them.
+#[derive(Debug)]
+struct NameTable {
+    /// Counts the tables, so that rows can be remembered together with the table that they are of.
+    number: u32,
+    rows: Vec<NameRow<Box<str>>>,
+    known: FxHashMap<Box<[u8]>, NameIdx>,
+    text_bytes: usize,
+}
+
+/// A batch in the making.
+#[derive(Debug)]
+pub(crate) struct BatchBuilder {
+    pub(crate) batch: Batch,
+    /// Counts the batches, so that rows can be remembered together with the batch that they are of.
+    pub(crate) number: u32,
+    names: NameTable,
+    track_rows: FxHashMap<TrackKey, TrackIdx>,
+    /// By number of track: its row, and the batch that it is of.
+    numbered_rows: Vec<(u32, TrackIdx)>,
+    key: Vec<u8>,
+    events_max: usize,
+    /// Whether each batch goes on from the names of the one before.
+    tells_names_once: bool,
+    known_ends: Option<KnownEnds>,
+}
+
+impl NameTable {
+    /// Row 0 is the empty name.
+    fn new(number: u32) -> Self {
+        Self { number, rows: vec![NameRow::default()], known: FxHashMap::default(), text_bytes: 0 }
+    }
+
+    fn is_full(&self) -> bool {
+        self.rows.len() >= NAMES_MAX || self.text_bytes >= NAME_BYTES_MAX
+    }
+
+    fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> NameIdx {
+        let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        self.text_bytes += key.len();
+        self.rows.push(row);
+        self.known.insert(key.into(), index);
+        index
+    }
+}
+
+impl BatchBuilder {
+    /// Begins the first batch.
+    pub(crate) fn new(grain: Grain) -> Self {
+        let events_max = grain.batch_events.unwrap_or(BATCH_EVENTS).max(1);
+        let names = NameTable::new(1);
+        Self {
+            batch: empty_batch(&names, events_max),
+            number: 1,
+            names,
+            track_rows: FxHashMap::default(),
+            numbered_rows: Vec::new(),
+            key: Vec::new(),
+            events_max,
+            tells_names_once: false,
+            known_ends: None,
+        }
+    }
+
+    /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches, and
+    /// ends are told with their begins. For tracks by [`Self::numbered_track`].
+    pub(crate) fn telling_once(grain: Grain) -> Self {
+        Self { tells_names_once: true, known_ends: Some(KnownEnds::default()), ..Self::new(grain) }
+    }
+
+    /// Counts what could not be taken.
+    pub(crate) fn lose(&mut self, loss: Loss, place: Place) {
+        self.batch.losses.add(loss, place);
+    }
+
+    /// Adds an event. In the order of the capture, since an end may be moved to its begin.
+    // Without a call, an event is made in its place, and not copied right after its parts were written one by one: the
+    // processor would wait for these.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured; see above")]
+    pub(crate) fn push(&mut self, event: Event) {
+        match &mut self.known_ends {
+            Some(known_ends) => known_ends.push(&mut self.batch.chunk.events, event),
+            None => self.batch.chunk.events.push(event),
+        }
+    }
+
+    /// Adds a sample of a stack, which is a row of the batch's.
+    pub(crate) fn push_sample(&mut self, ts_ns: i64, track: TrackIdx, stack: StackIdx, detail: u32) {
+        let value = u64::from(stack.0);
+        self.push(Event { value, detail, ..bare(ts_ns, EventKind::Sample, track, NameIdx::EMPTY) });
+    }
+
+    /// The row of a name with its category.
+    pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: Place) -> NameIdx {
+        if name.is_empty() && category.is_none() {
+            return NameIdx::EMPTY;
+        }
+        self.key.clear();
+        self.key.extend_from_slice(&(name.len() as u64).to_le_bytes());
+        self.key.extend_from_slice(name);
+        if let Some(category) = category {
+            self.key.push(b',');
+            self.key.extend_from_slice(category);
+        }
+        if let Some(&known) = self.names.known.get(&self.key[..]) {
+            return known;
+        }
+        let losses = &mut self.batch.losses;
+        let row =
+            NameRow { text: text(name, place, losses), category: category.map(|bytes| text(bytes, place, losses)) };
+        self.batch.names.push(row.clone());
+        self.names.push(row, &self.key)
+    }
+
+    /// The number of the table that names are rows of: changes when a batch begins a new one.
+    #[inline]
+    pub(crate) fn names_number(&self) -> u32 {
+        self.names.number
+    }
+
+    /// The text and category of a row of names.
+    pub(crate) fn name_row(&self, name: NameIdx) -> Option<&NameRow<Box<str>>> {
+        self.names.rows.get(name.index())
+    }
+
+    /// The row of the track with this key.
+    pub(crate) fn track_with(&mut self, key: &TrackKey) -> TrackIdx {
+        if let Some(&known) = self.track_rows.get(key) {
+            return known;
+        }
+        let row = self.push_track(None, key.clone());
+        self.track_rows.insert(key.clone(), row);
+        row
+    }
+
+    /// The row of a track that the reader has given a small number, for readers with little time: `key` is asked once a
+    /// batch. One reader uses this or [`Self::track_with`], not both.
+    #[inline]
+    pub(crate) fn numbered_track(&mut self, number: u32, key: impl FnOnce() -> TrackKey) -> TrackIdx {
+        let position = number as usize;
+        match self.numbered_rows.get(position) {
+            Some(&(batch, row)) if batch == self.number => row,
+            _ => {
+                if self.numbered_rows.len() <= position {
+                    self.numbered_rows.resize(position + 1, (0, TrackIdx(0)));
+                }
+                let row = self.push_track(Some(number), key());
+                self.numbered_rows[position] = (self.number, row);
+                row
+            }
+        }
+    }
+
+    fn push_track(&mut self, number: Option<u32>, key: TrackKey) -> TrackIdx {
+        if let Some(known_ends) = &mut self.known_ends {
+            // Several asynchronous tracks may share rows, which are free again when their last span ends.
+            known_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
+        }
+        let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
+        self.batch.tracks.push(key);
+        row
+    }
+
+    /// Whether the batch should be handed on.
+    pub(crate) fn is_full(&self) -> bool {
+        let chunk = &self.batch.chunk;
+        chunk.events.len() >= self.events_max || chunk.details.bytes.len() >= BATCH_DETAIL_BYTES
+    }
+
+    /// Hands the batch on if it is full.
+    pub(crate) fn flush_if_full(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        if !self.is_full() {
+            return Ok(());
+        }
+        context.cancel.check()?;
+        self.flush(sink)
+    }
+
+    /// Hands the batch on, sorted.
+    pub(crate) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
+        let mut batch = self.take();
+        batch.chunk.sort();
+        sink.accept(batch)
+    }
+
+    /// The batch as it is, unsorted; begins the next.
+    pub(crate) fn take(&mut self) -> Batch {
+        self.number += 1;
+        self.track_rows.clear();
+        if let Some(known_ends) = &mut self.known_ends {
+            known_ends.begin_batch();
+        }
+        if !self.tells_names_once || self.names.is_full() {
+            self.names = NameTable::new(self.names.number + 1);
+        }
+        std::mem::replace(&mut self.batch, empty_batch(&self.names, self.events_max))
+    }
+}
+
+/// A batch whose names go on from those that are known.
+fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
+    let mut batch = match names.rows.len() {
+        // Nothing but the empty name: as good as a table of its own.
+        1 => Batch { names: names.rows.clone(), ..Batch::default() },
+        known => Batch { names_before: u32::try_from(known).unwrap_or(u32::MAX), ..Batch::default() },
+    };
+    let usual = events_max.min(RESERVED_EVENTS_MAX);
+    batch.chunk.events.reserve(usual + usual / 8);
+    batch
+}
+
+/// An event of a kind at a time on a track, with nothing else.
+pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) -> Event {
+    Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
+}
+
+/// Text that may be no UTF-8 and is cut where it is very long.
+pub(crate) fn text(bytes: &[u8], place: Place, losses: &mut Losses) -> Box<str> {
+    let text = String::from_utf8_lossy(bytes);
+    if matches!(text, std::borrow::Cow::Owned(_)) {
+        losses.add(Loss::BadUtf8, place);
+    }
+    if text.len() <= Names::TEXT_BYTES_MAX {
+        return text.into();
+    }
+    losses.add(Loss::LongText, place);
+    text[..text.floor_char_boundary(Names::TEXT_BYTES_MAX)].into()
+}

@@ -1,0 +1,284 @@
+//! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between them in
+//! microseconds. Node's `(root)` is left out of stacks: it is in all of them.
+
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde::Deserialize;
+
+use super::frames::Frames;
+use crate::formats::input::source::Source;
+use crate::formats::json::document::{Document, Element, Extent, Kept, Unit};
+use crate::formats::output::batch::BatchBuilder;
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
+
+/// The time between two samples, where V8 is told nothing else.
+const USUAL_INTERVAL_NS: i64 = 1_000_000;
+
+/// Whether this is JSON with the nodes of a profile.
+#[must_use]
+pub(crate) fn looks_like_cpuprofile(head: &[u8]) -> bool {
+    let has = |key| crate::formats::sniff::has_key(head, key);
+    let is_profile = has("nodes") && has("callFrame") && has("functionName");
+    crate::formats::sniff::looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
+}
+
+/// Makes a reader of a profile.
+#[must_use]
+pub(crate) fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
+}
+
+struct CpuProfile {
+    source: Option<Source>,
+}
+
+/// A node of the tree of calls. Of `parent` and `children` a profile has one.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Node {
+    pub(crate) id: u64,
+    pub(crate) call_frame: CallFrame,
+    pub(crate) parent: Option<u64>,
+    #[serde(default)]
+    pub(crate) children: Vec<u64>,
+}
+
+/// A function, with its place in a script. Lines count from 0.
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct CallFrame {
+    #[serde(default)]
+    pub(crate) function_name: String,
+    #[serde(default)]
+    pub(crate) url: String,
+    #[serde(default)]
+    pub(crate) line_number: i64,
+}
+
+impl CallFrame {
+    /// As stacks show it.
+    pub(crate) fn title(&self) -> String {
+        let name = if self.function_name.is_empty() { "(anonymous)" } else { &self.function_name };
+        match self.url.rsplit('/').next() {
+            Some(file) if !file.is_empty() => format!("{name} ({file}:{})", self.line_number.saturating_add(1)),
+            _ => name.to_owned(),
+        }
+    }
+}
+
+/// The tree of calls, by the ids of its nodes.
+#[derive(Debug, Default)]
+pub(crate) struct Calls {
+    frames: Frames,
+    /// By id: the row of the frame, none for the root.
+    rows: FxHashMap<u64, Option<u32>>,
+    /// By child: callers that are not joined, since a node of the two has not come.
+    callers: FxHashMap<u64, u64>,
+    /// By caller whose node has not come: the children that wait for it.
+    waiting: FxHashMap<u64, Vec<u64>>,
+    /// The children that may be joined: something came of them since the last time.
+    came: Vec<u64>,
+}
+
+impl Calls {
+    /// Bytes of a node in memory, beside its title: tables of hashes are half full at worst.
+    const NODE_BYTES: usize = Frames::ROW_BYTES + Frames::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
+
+    /// Bytes of a call from one node to another, until both have come.
+    const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
+
+    /// Adds a node.
+    pub(crate) fn add(&mut self, node: &Node) {
+        let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
+        let row = if is_root {
+            None
+        } else {
+            self.frames.push(node.call_frame.title().as_bytes());
+            u32::try_from(self.frames.len() - 1).ok()
+        };
+        self.rows.insert(node.id, row);
+        self.callers.extend(node.parent.map(|parent| (node.id, parent)));
+        self.callers.extend(node.children.iter().map(|&child| (child, node.id)));
+        self.came.push(node.id);
+        self.came.extend(&node.children);
+        self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
+    }
+
+    /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others or not.
+    pub(crate) fn join(&mut self) -> u64 {
+        let mut refused = 0;
+        for child in self.came.drain(..) {
+            let Some(&caller) = self.callers.get(&child) else { continue };
+            match (self.rows.get(&child), self.rows.get(&caller)) {
+                (Some(&child_row), Some(&caller_row)) => {
+                    self.callers.remove(&child);
+                    if let (Some(child), Some(caller)) = (child_row, caller_row) {
+                        refused += u64::from(!self.frames.set_caller(child, caller));
+                    }
+                }
+                (Some(_), None) => self.waiting.entry(caller).or_default().push(child),
+                // It comes again with its own node.
+                (None, _) => {}
+            }
+        }
+        refused
+    }
+
+    /// The stack that ends with a node; `None` for a node that does not exist.
+    pub(crate) fn stack(
+        &mut self,
+        node: u64,
+        batch: &mut BatchBuilder,
+        place: Place,
+    ) -> Option<crate::model::StackIdx> {
+        let row = *self.rows.get(&node)?;
+        Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, place)))
+    }
+}
+
+impl StreamReader for CpuProfile {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let document = Document::open(source, context)?;
+        let keys = ["nodes", "startTime", "samples", "timeDeltas"];
+        let [nodes, start, samples, deltas] = document.pick(document.whole(), keys)?;
+        if nodes.is_none() {
+            return Err(document.without("the JSON of a profile with nodes"));
+        }
+        let mut batch = BatchBuilder::new(context.grain);
+        let mut kept = document.kept();
+        let mut calls = calls(&document, nodes, &mut kept, &mut batch)?;
+        let (pid, tid) = (Id::None, Id::Number(1));
+        let (name, same_tid) = ("JavaScript".into(), tid.clone());
+        batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
+        let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
+        let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
+        let mut now_ns = Unit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
+            batch.lose(Loss::BadTime, Place::Time(0));
+            0
+        });
+        let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas));
+        let mut last_ns = USUAL_INTERVAL_NS;
+        loop {
+            let (sample, delta) = match (samples.next()?, deltas.next()?) {
+                (Some(sample), delta) => (sample, delta),
+                (None, None) => break,
+                (None, Some(Element { offset, .. })) => {
+                    batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    continue;
+                }
+            };
+            let later_ns = if let Some(delta) = delta {
+                Unit::Microseconds.nanos_of(delta.text).ok()
+            } else {
+                // They stand behind the samples, so a file that is cut lacks them.
+                batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
+                Some(last_ns)
+            };
+            last_ns = later_ns.filter(|&ns| ns > 0).unwrap_or(last_ns);
+            match later_ns.and_then(|later_ns| now_ns.checked_add(later_ns)) {
+                Some(next_ns) => now_ns = next_ns,
+                None => batch.lose(Loss::BadTime, Place::Time(now_ns)),
+            }
+            let Some(node) = sample.parse(&mut batch.batch.losses) else { continue };
+            let place = Place::Time(now_ns);
+            let Some(stack) = calls.stack(node, &mut batch, place) else {
+                batch.lose(Loss::MissingText, place);
+                continue;
+            };
+            let track = batch.track_with(&key);
+            batch.push_sample(now_ns, track, stack, 0);
+            batch.flush_if_full(sink, context)?;
+        }
+        document.count_cut(&mut batch.batch.losses);
+        batch.flush(sink)
+    }
+}
+
+/// The tree of calls.
+fn calls(
+    document: &Document,
+    nodes: Option<Extent>,
+    kept: &mut Kept<'_>,
+    batch: &mut BatchBuilder,
+) -> Result<Calls, ReadError> {
+    let mut calls = Calls::default();
+    let place = nodes.map_or(Place::Offset(0), Extent::place);
+    let mut nodes = document.elements(nodes);
+    while let Some(element) = nodes.next()? {
+        let Some(node) = element.parse::<Node>(&mut batch.batch.losses) else { continue };
+        let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
+        kept.add(kept_bytes, element.offset)?;
+        calls.add(&node);
+    }
+    batch.batch.losses.add_many(Loss::BadRecord, place, calls.join());
+    Ok(calls)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::formats::testing::{read, read_bytes};
+
+    const PROFILE: &str = r#"{"nodes":[
+        {"id":1,"callFrame":{"functionName":"(root)","scriptId":"0","url":"","lineNumber":-1,"columnNumber":-1},"children":[2,4]},
+        {"id":2,"callFrame":{"functionName":"main","url":"file:///x/a.js","lineNumber":9},"children":[3]},
+        {"id":3,"callFrame":{"functionName":"","url":"","lineNumber":0}},
+        {"id":4,"callFrame":{"functionName":"(idle)"}}],
+        "startTime":100,"endTime":200,"samples":[2,3,4,1,9],"timeDeltas":[5,10,-5,20,1]}"#;
+
+    #[test]
+    fn samples_have_their_stacks_and_their_own_times_also_backwards() {
+        let reading = read(PROFILE);
+        let found: Vec<(i64, Vec<&str>)> = reading
+            .events
+            .iter()
+            .map(|event| (event.ts_ns, event.stack.iter().map(String::as_str).collect()))
+            .collect();
+        let main = "main (a.js:10)";
+        let expected =
+            [(105_000, vec![main]), (110_000, vec!["(idle)"]), (115_000, vec![main, "(anonymous)"]), (130_000, vec![])];
+        assert_eq!(found, expected);
+        assert_eq!(reading.lost(), [(Loss::MissingText, 1)]);
+    }
+
+    #[test]
+    fn nodes_that_tell_their_parents_make_the_same_stacks() {
+        let by_parents = PROFILE
+            .replace(r#","children":[2,4]"#, "")
+            .replace(r#","children":[3]"#, r#","parent":1"#)
+            .replace(r#""lineNumber":0}"#, r#""lineNumber":0},"parent":2"#)
+            .replace(r#"{"functionName":"(idle)"}"#, r#"{"functionName":"(idle)"},"parent":1"#);
+        assert_eq!(read(&by_parents), read(PROFILE));
+    }
+
+    #[test]
+    fn a_profile_that_is_cut_anywhere_keeps_the_samples_before_the_cut() {
+        for len in 200..PROFILE.len() {
+            let reading = read_bytes(&PROFILE.as_bytes()[..len]).expect("a part");
+            assert_eq!(reading.losses.count(Loss::Truncated), 1, "{len}");
+            // As many as are whole; samples without a time come as long behind the one before as that one did.
+            let whole = |key: &str| match PROFILE[..len].split_once(key) {
+                Some((_, rest)) => {
+                    rest.split(']').next().unwrap_or_default().matches(',').count() + usize::from(rest.contains(']'))
+                }
+                None => 0,
+            };
+            let (samples, deltas) = (whole("\"samples\":["), whole("\"timeDeltas\":["));
+            let (mut now_us, mut last_us, mut expected) = (100, 1000, Vec::new());
+            for sample in 0..samples {
+                let later_us = if sample < deltas { [5, 10, -5, 20, 1][sample] } else { last_us };
+                last_us = if later_us > 0 { later_us } else { last_us };
+                now_us += later_us;
+                // The node of the fifth is not there.
+                expected.extend((sample < 4).then_some(now_us * 1000));
+            }
+            expected.sort_unstable();
+            let times = reading.events.iter().map(|event| event.ts_ns).collect::<Vec<_>>();
+            assert_eq!(times, expected, "{len}");
+            assert_eq!(reading.losses.count(Loss::MissingWeight), samples.saturating_sub(deltas) as u64, "{len}");
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! A profile -> samples, markers and counters.
+
+use std::borrow::Cow;
+use std::rc::Rc;
+use std::sync::Arc;
+
+use rustc_hash::FxHashMap;
+use serde_json::value::RawValue;
+use xxhash_rust::xxh3::xxh3_64;
+
+use super::thread::{Stacks, Texts};
+use super::wire::{Category, Library, MarkerSchema, Members, SampleUnits, Table, Tables};
+use crate::formats::input::source::Source;
+use crate::formats::json::document::{Document, Extent, Unit, id};
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
+use crate::model::args::Detail;
+use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+
+/// A process starts processes, but not for ever.
+const PROCESSES_DEEP_MAX: u32 = 16;
+
+/// Whether this is JSON whose first key is that of a profile.
+#[must_use]
+pub(crate) fn looks_like_firefox(head: &[u8]) -> bool {
+    let has = |key| crate::formats::sniff::has_key(head, key);
+    let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
+    let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
+    let begins =
+        [&b"\"meta\""[..], b"\"libs\"", b"\"shared\"", b"\"threads\""].iter().any(|first| key.starts_with(first));
+    begins && !has("traceEvents") && (has("preprocessedProfileVersion") || has("interval") || has("stackwalk"))
+}
+
+/// Makes a reader of a profile.
+#[must_use]
+pub(crate) fn open(source: Source) -> Reader {
+    Reader::Stream(Box::new(Firefox { source: Some(source) }))
+}
+
+struct Firefox {
+    source: Option<Source>,
+}
+
+impl StreamReader for Firefox {
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
+        let Some(source) = self.source.take() else { return Ok(()) };
+        let document = Document::open(source, context)?;
+        let batch = BatchBuilder::new(context.grain);
+        let mut maker = Maker {
+            document: &document,
+            batch,
+            sink,
+            context,
+            start_ns: None,
+            offset_ns: 0,
+            unit: Unit::Milliseconds,
+            threads: 0,
+        };
+        maker.profile(document.whole(), 0)?;
+        if maker.threads == 0 {
+            return Err(document.without("the JSON of a profile with threads"));
+        }
+        document.count_cut(&mut maker.batch.batch.losses);
+        maker.batch.flush(maker.sink)
+    }
+}
+
+struct Maker<'d, 'a> {
+    document: &'d Document,
+    batch: BatchBuilder,
+    sink: &'a mut dyn BatchSink,
+    context: &'a ReadContext,
+    /// When the first process started, since 1970.
+    start_ns: Option<i64>,
+    /// How much later this process started.
+    offset_ns: i64,
+    /// That of the times of this process.
+    unit: Unit,
+    /// How many threads there were so far.
+    threads: u64,
+}
+
+/// What the threads of a process share.
+struct Shared<'d> {
+    libs: Vec<Library>,
+    markers: Markers,
+    tables: Tables,
+    texts: Option<Rc<Texts<'d>>>,
+    /// Those of threads that have no tables of their own.
+    stacks: Option<Stacks<'d>>,
+}
+
+/// The data of a marker, as far as they say what the others are.
+#[derive(serde::Deserialize)]
+struct Typed<'a> {
+    #[serde(borrow, rename = "type")]
+    kind: Option<Cow<'a, str>>,
+}
+
+/// What the rows of markers point into.
+struct Markers {
+    categories: Vec<Category>,
+    /// By type: which of its data are numbers of texts.
+    texts: FxHashMap<String, Vec<String>>,
+}
+
+/// A thread: where its tables are, and what its events are on.
+struct Thread {
+    key: TrackKey,
+    samples: Option<Extent>,
+    markers: Option<Extent>,
+}
+
+impl<'d> Maker<'d, '_> {
+    fn profile(&mut self, profile: Extent, depth: u32) -> Result<(), ReadError> {
+        let document = self.document;
+        let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
+        let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
+        let keys = ["startTime", "categories", "sampleUnits", "markerSchema", "product"];
+        let [start, categories, units, schema, product] =
+            meta.map_or(Ok([None; 5]), |meta| document.pick(meta, keys))?;
+        let start = start.map(|start| document.text(start)).transpose()?;
+        let start_ns = start.and_then(|start| Unit::Milliseconds.nanos_of(&start).ok());
+        self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
+        self.offset_ns = match (start_ns, self.start_ns) {
+            (Some(this), Some(first)) => this.saturating_sub(first),
+            _ => 0,
+        };
+        let Batch { metadata, losses, .. } = &mut self.batch.batch;
+        // Others count from other moments: samply from the start of the machine, whatever the start of the profile was.
+        let is_browser = document.value::<String>(product, losses)?.is_some_and(|product| product == "Firefox");
+        if let Some(offset_ns) = start_ns.filter(|_| depth == 0 && is_browser) {
+            metadata.push(Metadata::Utc { offset_ns });
+        }
+        let units: Option<SampleUnits> = document.value(units, losses)?;
+        self.unit = match units.and_then(|units| units.time).as_deref() {
+            // Profiles of sizes: a byte is drawn 1 ns wide.
+            Some("ns" | "bytes") => Unit::Nanoseconds,
+            _ => Unit::Milliseconds,
+        };
+        let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
+        let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
+        let tables = Tables::among(&Members::of(document, shared)?);
+        let mut shared = Shared {
+            libs: document.value(libs, losses)?.unwrap_or_default(),
+            markers: Markers {
+                categories: document.value(categories, losses)?.unwrap_or_default(),
+                texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
+            },
+            tables,
+            texts: tables.texts.map(|texts| Texts::read(document, Some(texts), losses)).transpose()?,
+            stacks: None,
+        };
+        let mut threads = document.items(threads);
+        let mut process = Id::None;
+        for position in 0i64.. {
+            let Some(thread) = threads.next()? else { break };
+            self.context.cancel.check()?;
+            self.threads += 1;
+            let pid = self.thread(thread, &mut shared, position)?;
+            process = if process == Id::None { pid } else { process };
+        }
+        let mut counters = document.items(counters);
+        while let Some(counter) = counters.next()? {
+            self.counter(counter, &process)?;
+        }
+        drop(shared);
+        let mut processes = document.items(processes);
+        while let Some(process) = processes.next()? {
+            if depth >= PROCESSES_DEEP_MAX {
+                self.batch.lose(Loss::DeepNesting, process.place());
+                break;
+            }
+            self.profile(process, depth + 1)?;
+        }
+        Ok(())
+    }
+
+    fn time(&self, time: Option<&[u8]>) -> Option<i64> {
+        self.unit.nanos_of(time?).ok()?.checked_add(self.offset_ns)
+    }
+
+    /// The time of a row that tells it, or how long it is after the one before.
+    fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
+        match delta {
+            Some(delta) => self.unit.nanos_of(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
+            None => self.time(time),
+        }
+    }
+
+    /// Returns the id of the process.
+    fn thread(&mut self, thread: Extent, shared: &mut Shared<'d>, position: i64) -> Result<Id, ReadError> {
+        let document = self.document;
+        let members = Members::of(document, Some(thread))?;
+        let text = |key| members.get(key).map(|value| document.text(value)).transpose();
+        let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
+        // Without an id of its own it is at least another thread than the others.
+        let tid = if tid.is_some() { id(tid.as_deref()) } else { Id::Number(position) };
+        let Batch { metadata, losses, .. } = &mut self.batch.batch;
+        if let Some(name) = document.value::<String>(members.get("processName"), losses)? {
+            metadata.push(Metadata::ProcessName { pid: pid.clone(), name: name.into() });
+        }
+        if let Some(name) = document.value::<String>(members.get("name"), losses)?.filter(|name| !name.is_empty()) {
+            let (pid, tid) = (pid.clone(), tid.clone());
+            metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
+        }
+        let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
+        let thread = Thread { key, samples: members.get("samples"), markers: members.get("markers") };
+        let own = Tables::among(&members);
+        // Before version 41 each thread had its own.
+        let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
+        let libs = own_libs.as_deref().unwrap_or(&shared.libs);
+        let texts = match (own.texts, &shared.texts) {
+            (None, Some(texts)) => Rc::clone(texts),
+            (own, _) => Texts::read(document, own, losses)?,
+        };
+        if own != Tables::default() {
+            let mut stacks = Stacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
+            self.events(&thread, &mut stacks, &shared.markers)?;
+            return Ok(pid);
+        }
+        let stacks = match shared.stacks.take() {
+            Some(stacks) => stacks,
+            None => Stacks::read(document, &shared.tables, texts, libs, losses)?,
+        };
+        let stacks = shared.stacks.insert(stacks);
+        self.events(&thread, stacks, &shared.markers)?;
+        Ok(pid)
+    }
+
+    fn events(&mut self, thread: &Thread, stacks: &mut Stacks<'_>, markers: &Markers) -> Result<(), ReadError> {
+        self.samples(thread, stacks)?;
+        self.markers(thread, &stacks.texts, markers)
+    }
+
+    fn samples(&mut self, thread: &Thread, stacks: &mut Stacks<'_>) -> Result<(), ReadError> {
+        let losses = &mut self.batch.batch.losses;
+        let mut rows = Table::open(self.document, thread.samples, ["stack", "time", "timeDeltas"], losses)?;
+        let mut now_ns = self.offset_ns;
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
+                self.batch.lose(Loss::BadTime, Place::Time(now_ns));
+                continue;
+            };
+            now_ns = ts_ns;
+            let place = Place::Time(ts_ns);
+            let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
+            let track = self.batch.track_with(&thread.key);
+            self.batch.push_sample(ts_ns, track, stack.unwrap_or_default(), 0);
+            self.batch.flush_if_full(self.sink, self.context)?;
+        }
+        Ok(())
+    }
+
+    fn markers(&mut self, thread: &Thread, texts: &Texts<'_>, markers: &Markers) -> Result<(), ReadError> {
+        let names = ["name", "startTime", "endTime", "phase", "category", "data"];
+        let mut rows = Table::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
+            let place = Place::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
+            let (kind, ts_ns) = match row.index(3) {
+                Some(1) => (EventKind::Complete, start_ns),
+                Some(2) => (EventKind::AsyncBegin, start_ns),
+                Some(3) => (EventKind::AsyncEnd, end_ns),
+                _ => (EventKind::Instant, start_ns),
+            };
+            let Some(ts_ns) = ts_ns else {
+                self.batch.lose(Loss::BadTime, place);
+                continue;
+            };
+            let name = row.index(0).map_or("", |name| texts.get(name));
+            let category = row.index(4).and_then(|category| markers.categories.get(category as usize));
+            let category = category.map(|category| category.name.as_bytes());
+            let mut event = bare(ts_ns, kind, self.batch.track_with(&thread.key), NameIdx::EMPTY);
+            event.name = self.batch.name(name.as_bytes(), category, place);
+            match kind {
+                EventKind::Complete => match end_ns.map(|end_ns| end_ns.checked_sub(ts_ns)) {
+                    Some(Some(dur_ns)) if dur_ns >= 0 => event.value = dur_ns.unsigned_abs(),
+                    Some(_) => self.batch.lose(Loss::NegativeDuration, place),
+                    None => event.flags = EventFlags::UNFINISHED,
+                },
+                EventKind::AsyncBegin | EventKind::AsyncEnd => {
+                    // Begins and ends are matched by their name on their thread, and need not nest.
+                    let group = TrackKey { kind: TrackKind::Async, ..thread.key.clone() };
+                    event.track = self.batch.track_with(&group);
+                    event.value = xxh3_64(format!("{:?} {name}", (&thread.key.pid, &thread.key.tid)).as_bytes());
+                }
+                _ => {}
+            }
+            event.detail = self.arguments(row.get(5), texts, markers, place);
+            self.batch.push(event);
+            self.batch.flush_if_full(self.sink, self.context)?;
+        }
+        Ok(())
+    }
+
+    /// The data of a marker, with texts for their numbers; 0 for none, and for what is no object.
+    fn arguments(&mut self, data: Option<&[u8]>, texts: &Texts<'_>, markers: &Markers, place: Place) -> u32 {
+        let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
+        let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
+            self.batch.lose(Loss::BadRecord, place);
+            return 0;
+        };
+        let mut told = None;
+        if !markers.texts.is_empty()
+            && let Ok(Typed { kind: Some(kind) }) = serde_json::from_str(data.get())
+            && let Some(keys) = markers.texts.get(&*kind)
+            && let Ok(mut object) = serde_json::from_str::<serde_json::Map<_, _>>(data.get())
+        {
+            for key in keys {
+                let Some(value) = object.get_mut(key) else { continue };
+                let Some(text) = value.as_u64().and_then(|number| texts.known(number)) else {
+                    self.batch.batch.losses.add_many(Loss::MissingText, place, u64::from(value.is_number()));
+                    continue;
+                };
+                *value = text.into();
+            }
+            told = serde_json::to_string(&object).ok();
+        }
+        let args_json = told.as_deref().unwrap_or_else(|| data.get());
+        self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
+    }
+
+    /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is one of
+    /// the process that it is told with.
+    fn counter(&mut self, counter: Extent, process: &Id) -> Result<(), ReadError> {
+        let document = self.document;
+        let members = Members::of(document, Some(counter))?;
+        let losses = &mut self.batch.batch.losses;
+        let category: String = document.value(members.get("category"), losses)?.unwrap_or_default();
+        let name: String = document.value(members.get("name"), losses)?.unwrap_or_default();
+        let title = if category.is_empty() { name } else { format!("{category} {name}") };
+        let pid = members.get("pid").map(|pid| document.text(pid)).transpose()?;
+        let pid = pid.map_or_else(|| process.clone(), |pid| id(Some(&pid)));
+        let key = TrackKey { kind: TrackKind::Counter, pid, tid: Id::None, name: title.into(), slot: 0 };
+        let samples = match members.get("samples") {
+            Some(samples) => Some(samples),
+            // Older profiles have groups of samples, of which there was ever one.
+            None => match document.items(members.get("sampleGroups").or(members.get("sample_groups"))).next()? {
+                Some(group) => document.pick(group, ["samples"])?[0],
+                None => None,
+            },
+        };
+        let mut rows = Table::open(document, samples, ["time", "timeDeltas", "count"], losses)?;
+        let (mut now_ns, mut sum) = (self.offset_ns, 0.0);
+        while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
+            let Some(ts_ns) = self.next_time(now_ns, row.get(0), row.get(1)) else {
+                self.batch.lose(Loss::BadTime, Place::Time(now_ns));
+                continue;
+            };
+            now_ns = ts_ns;
+            let place = Place::Time(ts_ns);
+            let change = row.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse::<f64>().ok());
+            let Some(change) = change.filter(|change| change.is_finite()) else {
+                self.batch.lose(Loss::BadCounter, place);
+                continue;
+            };
+            sum = if category == "Memory" { sum + change } else { change };
+            let (track, name) = (self.batch.track_with(&key), self.batch.name(key.name.as_bytes(), None, place));
+            self.batch.push(Event { value: f64::to_bits(sum), ..bare(ts_ns, EventKind::Counter, track, name) });
+            self.batch.flush_if_full(self.sink, self.context)?;
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,188 @@
+//! The JSON of profiles, as far as it is shown. Tables are read row by row where they stand: as columns side by side, or as
+//! rows with a schema. Numbers stay text, so that times are read exactly.
+
+use std::collections::BTreeMap;
+
+use serde::Deserialize;
+use serde_json::value::RawValue;
+
+use crate::formats::ReadError;
+use crate::formats::json::document::{Document, Elements, Extent};
+use crate::model::Losses;
+
+/// Objects have some ten members; more are those of a damaged one.
+const MEMBERS_MAX: usize = 1024;
+
+#[derive(Deserialize)]
+pub(super) struct Category {
+    #[serde(default)]
+    pub(super) name: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct Library {
+    #[serde(default)]
+    pub(super) name: String,
+}
+
+/// The unit of times, where a profile has another than milliseconds.
+#[derive(Deserialize)]
+pub(super) struct SampleUnits {
+    pub(super) time: Option<String>,
+}
+
+/// What the data of a type of markers are.
+#[derive(Deserialize)]
+pub(super) struct MarkerSchema {
+    #[serde(default)]
+    name: String,
+    fields: Option<Vec<MarkerField>>,
+    /// As it was called before version 55.
+    data: Option<Vec<MarkerField>>,
+}
+
+#[derive(Deserialize)]
+struct MarkerField {
+    key: Option<String>,
+    /// A text, or an object for tables.
+    format: Option<serde_json::Value>,
+}
+
+impl MarkerSchema {
+    /// The type, and which of its data are numbers of texts.
+    pub(super) fn texts(self) -> (String, Vec<String>) {
+        let fields = self.fields.into_iter().chain(self.data).flatten();
+        let is_text = |format: &str| matches!(format, "unique-string" | "flow-id" | "terminating-flow-id");
+        let texts =
+            fields.filter(|field| field.format.as_ref().and_then(serde_json::Value::as_str).is_some_and(is_text));
+        (self.name, texts.filter_map(|field| field.key).collect())
+    }
+}
+
+/// Where the tables are that stacks point into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub(super) struct Tables {
+    pub(super) stacks: Option<Extent>,
+    pub(super) frames: Option<Extent>,
+    pub(super) functions: Option<Extent>,
+    pub(super) resources: Option<Extent>,
+    /// Of late, where functions say which file they are of.
+    pub(super) sources: Option<Extent>,
+    pub(super) texts: Option<Extent>,
+}
+
+impl Tables {
+    /// Among the members of an object.
+    pub(super) fn among(members: &Members) -> Self {
+        Self {
+            stacks: members.get("stackTable"),
+            frames: members.get("frameTable"),
+            functions: members.get("funcTable"),
+            resources: members.get("resourceTable"),
+            sources: members.get("sources"),
+            // The Gecko form calls it by the second name.
+            texts: members.get("stringArray").or_else(|| members.get("stringTable")),
+        }
+    }
+
+    /// With those of `shared` for what is not there.
+    pub(super) fn or(self, shared: Self) -> Self {
+        Self {
+            stacks: self.stacks.or(shared.stacks),
+            frames: self.frames.or(shared.frames),
+            functions: self.functions.or(shared.functions),
+            resources: self.resources.or(shared.resources),
+            sources: self.sources.or(shared.sources),
+            texts: self.texts.or(shared.texts),
+        }
+    }
+}
+
+/// The members of an object, by their keys.
+#[derive(Debug, Default)]
+pub(super) struct Members(Vec<(Vec<u8>, Extent)>);
+
+impl Members {
+    pub(super) fn of(document: &Document, object: Option<Extent>) -> Result<Self, ReadError> {
+        let mut found = Self::default();
+        let Some(object) = object else { return Ok(found) };
+        let mut members = document.members(object);
+        while let Some(member) = members.next()?
+            && found.0.len() < MEMBERS_MAX
+        {
+            found.0.push(member);
+        }
+        Ok(found)
+    }
+
+    /// Where a member is; of several, the first.
+    pub(super) fn get(&self, key: &str) -> Option<Extent> {
+        self.0.iter().find(|(name, _)| name == key.as_bytes()).map(|&(_, value)| value)
+    }
+}
+
+/// Some columns of a table, row by row. Other members of it are passed over.
+pub(super) enum Table<'d, const N: usize> {
+    Columns([Elements<'d>; N]),
+    /// Rows, and where in them each column is. They leave out what is null at their end.
+    Rows(Elements<'d>, [usize; N]),
+}
+
+/// A row: the texts of its values, without those that are null or not there.
+pub(super) struct Row<'a, const N: usize> {
+    values: [Option<&'a [u8]>; N],
+    pub(super) offset: u64,
+}
+
+impl<'d, const N: usize> Table<'d, N> {
+    /// Columns that a table has; one that is missing has no values.
+    pub(super) fn open(
+        document: &'d Document,
+        table: Option<Extent>,
+        names: [&str; N],
+        losses: &mut Losses,
+    ) -> Result<Self, ReadError> {
+        let members = Members::of(document, table)?;
+        let (Some(schema), Some(rows)) = (members.get("schema"), members.get("data")) else {
+            return Ok(Self::Columns(names.map(|name| document.elements(members.get(name)))));
+        };
+        let schema: BTreeMap<String, usize> = document.value(Some(schema), losses)?.unwrap_or_default();
+        let places = names.map(|name| schema.get(name).copied().unwrap_or(usize::MAX));
+        Ok(Self::Rows(document.elements(Some(rows)), places))
+    }
+
+    /// The next row. A table has as many as its longest column.
+    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<Row<'_, N>>, ReadError> {
+        let mut values = [None; N];
+        let mut offset = None;
+        match self {
+            Self::Columns(columns) => {
+                for (value, column) in values.iter_mut().zip(columns) {
+                    let Some(element) = column.next()? else { continue };
+                    offset.get_or_insert(element.offset);
+                    *value = Some(element.text);
+                }
+            }
+            Self::Rows(rows, places) => {
+                let Some(element) = rows.next()? else { return Ok(None) };
+                offset = Some(element.offset);
+                let row: Vec<&RawValue> = element.parse(losses).unwrap_or_default();
+                values = places.map(|place| row.get(place).map(|value| value.get().as_bytes()));
+            }
+        }
+        let values = values.map(|value| value.filter(|text| *text != b"null"));
+        Ok(offset.map(|offset| Row { values, offset }))
+    }
+}
+
+impl<'a, const N: usize> Row<'a, N> {
+    /// The text of a value.
+    pub(super) fn get(&self, column: usize) -> Option<&'a [u8]> {
+        self.values[column]
+    }
+
+    /// A value that points into a table.
+    pub(super) fn index(&self, column: usize) -> Option<u32> {
+        std::str::from_utf8(self.get(column)?).ok()?.parse().ok()
+    }
+}

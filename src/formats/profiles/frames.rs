@@ -1,0 +1,224 @@
+//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch. Refuses callers that
+//! would make a circle, or a stack that is too deep: which those are must not depend on how batches are cut.
+
+use crate::formats::output::batch::BatchBuilder;
+use crate::model::{Loss, NameIdx, Place, StackIdx};
+
+/// No thread has so many frames.
+const FRAMES_MAX: u32 = 1 << 16;
+
+/// Frames below other frames, numbered from 0.
+#[derive(Debug, Default)]
+pub(crate) struct Frames {
+    rows: Vec<Frame>,
+    titles: Vec<Box<[u8]>>,
+    path: Vec<u32>,
+}
+
+#[derive(Debug)]
+struct Frame {
+    /// In no circle.
+    caller: Option<u32>,
+    /// How many frames its stack had when its caller was told.
+    depth: u32,
+    /// Which of the titles is its name; the empty one beyond them.
+    title: u32,
+    /// The row in the batch of this number.
+    found: (u32, StackIdx),
+    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to the outermost with each look.
+    above: (u32, u32),
+}
+
+impl Frames {
+    /// Bytes of a row in memory.
+    pub(crate) const ROW_BYTES: usize = size_of::<Frame>();
+
+    /// Bytes of a title in memory, beside its text.
+    pub(crate) const TITLE_BYTES: usize = size_of::<Box<[u8]>>();
+
+    /// Adds the next row, which nothing is known to have called.
+    pub(crate) fn push(&mut self, name: &[u8]) {
+        let title = self.push_title(name);
+        self.push_titled(None, title);
+    }
+
+    /// Adds a title that many rows share.
+    pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
+        self.titles.push(name.into());
+        u32::try_from(self.titles.len() - 1).unwrap_or(u32::MAX)
+    }
+
+    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier row or is too deep.
+    pub(crate) fn push_titled(&mut self, caller: Option<u32>, title: u32) -> bool {
+        let below = caller.and_then(|caller| self.rows.get(caller as usize)).map(|caller| caller.depth + 1);
+        let depth = below.filter(|&depth| depth < FRAMES_MAX);
+        let is_taken = depth.is_some() || caller.is_none();
+        let caller = caller.filter(|_| depth.is_some());
+        let own = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        let above = caller.map_or((own, 0), |caller| (caller, 1));
+        self.rows.push(Frame { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
+        is_taken
+    }
+
+    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle, for what is too
+    /// deep, and for a frame that has another caller.
+    pub(crate) fn set_caller(&mut self, frame: u32, caller: u32) -> bool {
+        let is_row = |row: u32| (row as usize) < self.rows.len();
+        if !is_row(frame) || !is_row(caller) {
+            return false;
+        }
+        let (outermost, below) = self.outermost(caller);
+        let row = &mut self.rows[frame as usize];
+        let is_taken = row.caller.is_none() && outermost != frame && below + 1 < FRAMES_MAX;
+        if is_taken {
+            (row.caller, row.depth, row.above) = (Some(caller), below + 1, (caller, 1));
+        }
+        is_taken || row.caller == Some(caller)
+    }
+
+    /// The outermost frame of a stack, and how far below it the stack ends. Each look halves the way for the next one.
+    fn outermost(&mut self, mut frame: u32) -> (u32, u32) {
+        let mut below = 0;
+        loop {
+            let (above, by) = self.rows[frame as usize].above;
+            if above == frame {
+                return (frame, below);
+            }
+            let (further, by_more) = self.rows[above as usize].above;
+            let step = by.saturating_add(by_more);
+            self.rows[frame as usize].above = (further, step);
+            (frame, below) = (further, below.saturating_add(step));
+        }
+    }
+
+    /// How many rows there are.
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The stack that ends with a row; the empty one, counted, for a row that does not exist.
+    pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: Place) -> StackIdx {
+        self.path.clear();
+        let mut next = Some(frame);
+        let mut stack = StackIdx::EMPTY;
+        while let Some(frame) = next {
+            let Some(row) = self.rows.get(frame as usize) else {
+                batch.lose(Loss::MissingText, place);
+                break;
+            };
+            if row.found.0 == batch.number {
+                stack = row.found.1;
+                break;
+            }
+            self.path.push(frame);
+            next = row.caller;
+        }
+        while let Some(frame) = self.path.pop() {
+            let row = &mut self.rows[frame as usize];
+            let title = self.titles.get(row.title as usize).map_or(&b""[..], |title| title);
+            let name: NameIdx = batch.name(title, None, place);
+            stack = batch.batch.stacks.intern(stack, name);
+            row.found = (batch.number, stack);
+        }
+        stack
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn stacks_share_their_callers_and_no_caller_makes_a_circle() {
+        let mut frames = Frames::default();
+        let titles = [&b"main"[..], b"f", b"g", b"later"].map(|name| frames.push_title(name));
+        assert!(frames.push_titled(None, titles[0]) && frames.push_titled(Some(0), titles[1]));
+        assert!(frames.push_titled(Some(0), titles[2]));
+        assert!(!frames.push_titled(Some(4), titles[3]) && !frames.push_titled(Some(4), titles[3]));
+        assert!(frames.set_caller(3, 4) && !frames.set_caller(4, 3) && !frames.set_caller(4, 4));
+        let place = Place::Offset(0);
+        // With a batch for each as with one for all.
+        let mut batch = BatchBuilder::new(crate::formats::Grain::default());
+        let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, place));
+        assert_eq!(found[0], found[2]);
+        let stacks = &batch.batch.stacks;
+        assert_eq!((stacks.len(), stacks.get(found[1]).parent, stacks.get(found[0]).parent), (6, found[3], found[3]));
+        assert_eq!(stacks.frames(found[4]).count(), 2);
+        for frame in [4, 3] {
+            let mut alone = BatchBuilder::new(crate::formats::Grain::default());
+            alone.number = batch.number + 1 + frame;
+            let stack = frames.stack(frame, &mut alone, place);
+            assert_eq!(alone.batch.stacks.frames(stack).count(), 5 - frame as usize);
+            assert!(alone.batch.losses.is_empty());
+        }
+        frames.stack(9, &mut batch, place);
+        assert_eq!(batch.batch.losses.count(Loss::MissingText), 1);
+    }
+
+    /// Plainly: all the way up for each.
+    fn set_caller_slowly(callers: &mut [Option<u32>], frame: u32, caller: u32) -> bool {
+        let mut next = Some(caller);
+        while let Some(above) = next {
+            if above == frame {
+                return false;
+            }
+            next = callers[above as usize];
+        }
+        let is_other = callers[frame as usize].is_some_and(|known| known != caller);
+        if !is_other {
+            callers[frame as usize] = Some(caller);
+        }
+        !is_other
+    }
+
+    proptest::proptest! {
+        #[test]
+        fn callers_in_any_order_are_taken_as_by_walking_all_the_way_up(
+            told in proptest::collection::vec((0..24u32, 0..24u32), 0..120),
+            first in proptest::collection::vec(proptest::option::of(0..24u32), 24),
+        ) {
+            let mut frames = Frames::default();
+            let title = frames.push_title(b"f");
+            let mut callers = Vec::new();
+            for (row, caller) in (0..24).zip(first) {
+                let caller = caller.filter(|&caller| caller < row);
+                frames.push_titled(caller, title);
+                callers.push(caller);
+            }
+            for (frame, caller) in told {
+                let expected = set_caller_slowly(&mut callers, frame, caller);
+                proptest::prop_assert_eq!(frames.set_caller(frame, caller), expected);
+            }
+            for (row, caller) in callers.iter().enumerate() {
+                proptest::prop_assert_eq!(frames.rows[row].caller, *caller);
+                let ways: Vec<u32> = std::iter::successors(Some(row as u32), |&at| callers[at as usize]).collect();
+                proptest::prop_assert_eq!(frames.outermost(row as u32), (ways[ways.len() - 1], ways.len() as u32 - 1));
+            }
+        }
+    }
+
+    #[test]
+    fn a_deep_stack_that_is_told_from_the_outside_in_is_joined_at_once() {
+        let mut frames = Frames::default();
+        let title = frames.push_title(b"f");
+        let count = 4 * FRAMES_MAX;
+        for _ in 0..count {
+            frames.push_titled(None, title);
+        }
+        // Walking up for each would take some ten billion steps.
+        let refused = (1..count).filter(|&frame| !frames.set_caller(frame, frame - 1)).count();
+        assert_eq!(refused, 3);
+        assert!(!frames.set_caller(9, count) && !frames.set_caller(count, 9));
+    }
+
+    #[test]
+    fn a_stack_that_is_too_deep_begins_anew() {
+        let mut frames = Frames::default();
+        let title = frames.push_title(b"f");
+        let refused = (0..FRAMES_MAX + 2).filter(|&row| !frames.push_titled(row.checked_sub(1), title)).count();
+        assert_eq!(refused, 1);
+        let mut batch = BatchBuilder::new(crate::formats::Grain::default());
+        let stack = frames.stack(FRAMES_MAX + 1, &mut batch, Place::Offset(0));
+        assert_eq!(batch.batch.stacks.frames(stack).count(), 2);
+    }
+}

@@ -1,0 +1,322 @@
+//! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
+//! obsolete; what is malformed ends the walk and is told by [`Fields::is_broken`].
+
+/// Walks over the fields of one message.
+#[derive(Debug, Clone)]
+pub(crate) struct Fields<'a> {
+    bytes: &'a [u8],
+    broken: bool,
+}
+
+/// A field of a message.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) struct Field<'a> {
+    pub(crate) number: u32,
+    pub(crate) value: Value<'a>,
+}
+
+/// A value as the wire has it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(crate) enum Value<'a> {
+    Varint(u64),
+    Fixed64(u64),
+    Bytes(&'a [u8]),
+    Fixed32(u32),
+}
+
+impl<'a> Fields<'a> {
+    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+        Self { bytes, broken: false }
+    }
+
+    /// What follows the fields so far.
+    pub(crate) fn rest(&self) -> &'a [u8] {
+        self.bytes
+    }
+
+    /// Whether the walk ended before the end of the message.
+    pub(crate) fn is_broken(&self) -> bool {
+        self.broken
+    }
+
+    /// The next tag, for readers with little time: which field, and how it is written, in one number to tell apart. Then
+    /// take its value by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
+    #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
+    #[inline(always)]
+    pub(crate) fn tag(&mut self) -> Option<u64> {
+        if self.bytes.is_empty() { None } else { self.whole(take_varint) }
+    }
+
+    /// The next tag and its value where each is a small number of one byte, as most are; else takes nothing.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn small(&mut self) -> Option<(u8, u8)> {
+        let (&[tag, value], rest) = self.bytes.split_first_chunk()?;
+        let pair = u16::from_le_bytes([tag, value]);
+        // Neither goes on in a next byte, and the tag is that of a varint; to take 8 from it tells that the field's number
+        // is not 0. All at one step.
+        if (pair | pair.wrapping_sub(8)) & 0x8087 != 0 {
+            return None;
+        }
+        self.bytes = rest;
+        Some((tag, value))
+    }
+
+    /// The value behind a [`varint_tag`]; 0 if it is not whole.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn varint(&mut self) -> u64 {
+        self.whole(take_varint).unwrap_or(0)
+    }
+
+    /// The value behind a [`bytes_tag`]; `None` if it is not whole.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn bytes(&mut self) -> Option<&'a [u8]> {
+        self.whole(|bytes| {
+            let len = usize::try_from(take_varint(bytes)?).ok()?;
+            let (value, rest) = bytes.split_at_checked(len)?;
+            *bytes = rest;
+            Some(value)
+        })
+    }
+
+    /// The field behind any tag.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    pub(crate) fn value(&mut self, tag: u64) -> Option<Field<'a>> {
+        // Field numbers have 29 bits.
+        let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number));
+        let value = match tag & 7 {
+            0 => self.whole(take_varint).map(Value::Varint),
+            1 => self.whole(take_chunk).map(|chunk| Value::Fixed64(u64::from_le_bytes(*chunk))),
+            2 => self.bytes().map(Value::Bytes),
+            5 => self.whole(take_chunk).map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))),
+            _ => None,
+        };
+        self.whole(|_| Some(Field { number: number?, value: value? }))
+    }
+
+    /// Takes something; where it is not whole, the walk ends.
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn whole<T>(&mut self, take: impl FnOnce(&mut &'a [u8]) -> Option<T>) -> Option<T> {
+        let taken = take(&mut self.bytes);
+        if taken.is_none() {
+            self.broken = true;
+            self.bytes = &[];
+        }
+        taken
+    }
+}
+
+fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN]> {
+    let (chunk, rest) = bytes.split_first_chunk()?;
+    *bytes = rest;
+    Some(chunk)
+}
+
+/// The tag of a field that is a varint.
+pub(crate) const fn varint_tag(number: u32) -> u64 {
+    (number as u64) << 3
+}
+
+/// The tag of a field that is a text or a message.
+pub(crate) const fn bytes_tag(number: u32) -> u64 {
+    (number as u64) << 3 | 2
+}
+
+impl<'a> Iterator for Fields<'a> {
+    type Item = Field<'a>;
+
+    #[expect(clippy::inline_always, reason = "as above")]
+    #[inline(always)]
+    fn next(&mut self) -> Option<Field<'a>> {
+        let tag = self.tag()?;
+        self.value(tag)
+    }
+}
+
+impl<'a> Value<'a> {
+    /// A number of any width; 0 for bytes.
+    pub(crate) fn number(self) -> u64 {
+        match self {
+            Self::Varint(number) | Self::Fixed64(number) => number,
+            Self::Fixed32(number) => u64::from(number),
+            Self::Bytes(_) => 0,
+        }
+    }
+
+    /// The same as a signed one: negative numbers are written as 64 bits.
+    pub(crate) fn signed(self) -> i64 {
+        self.number() as i64
+    }
+
+    /// A `double` or a `float`; other numbers by their value.
+    pub(crate) fn double(self) -> f64 {
+        match self {
+            Self::Fixed64(bits) => f64::from_bits(bits),
+            Self::Fixed32(bits) => f64::from(f32::from_bits(bits)),
+            Self::Varint(number) => number as f64,
+            Self::Bytes(_) => 0.0,
+        }
+    }
+
+    /// A text or a message; nothing for a number.
+    pub(crate) fn bytes(self) -> &'a [u8] {
+        match self {
+            Self::Bytes(bytes) => bytes,
+            _ => &[],
+        }
+    }
+
+    /// The numbers of a repeated field, which may stand together in one value; `wide`: as 8 bytes each.
+    pub(crate) fn numbers(self, wide: bool) -> Numbers<'a> {
+        match self {
+            Self::Bytes(packed) => Numbers { alone: None, packed, wide },
+            number => Numbers { alone: Some(number.number()), packed: &[], wide },
+        }
+    }
+}
+
+/// See [`Value::numbers`].
+#[derive(Debug, Clone)]
+pub(crate) struct Numbers<'a> {
+    alone: Option<u64>,
+    packed: &'a [u8],
+    wide: bool,
+}
+
+impl Iterator for Numbers<'_> {
+    type Item = u64;
+
+    fn next(&mut self) -> Option<u64> {
+        if let Some(number) = self.alone.take() {
+            return Some(number);
+        }
+        if !self.wide {
+            return take_varint(&mut self.packed);
+        }
+        let (chunk, rest) = self.packed.split_first_chunk()?;
+        self.packed = rest;
+        Some(u64::from_le_bytes(*chunk))
+    }
+}
+
+/// Takes a varint of at most ten bytes from the front. Most have one byte or two: only these are worth a copy of the code
+/// in each place.
+#[inline]
+pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
+    match **bytes {
+        [first @ ..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(first))
+        }
+        [first, second @ ..0x80, ref rest @ ..] => {
+            *bytes = rest;
+            Some(u64::from(first & 0x7f) | u64::from(second) << 7)
+        }
+        _ => {
+            let (number, len) = long_varint(bytes);
+            *bytes = &bytes[len..];
+            (len > 0).then_some(number)
+        }
+    }
+}
+
+/// The varint that bytes begin with, and its length; 0 if it is not whole. By value, so that who steps over fields keeps
+/// its place in registers.
+#[inline(never)]
+fn long_varint(bytes: &[u8]) -> (u64, usize) {
+    if let Some(word) = bytes.first_chunk()
+        && let Some(whole) = varint_of_word(u64::from_le_bytes(*word))
+    {
+        return whole;
+    }
+    let mut number = 0;
+    for (position, &byte) in bytes.iter().take(10).enumerate() {
+        // Bits beyond the 64th fall off, as in every implementation.
+        number |= u64::from(byte & 0x7f) << (7 * position);
+        if byte < 0x80 {
+            return (number, position + 1);
+        }
+    }
+    (0, 0)
+}
+
+/// The varint that eight bytes begin with, and its length; `None` if it is longer. All bytes at once, since a time has
+/// seven.
+#[inline]
+fn varint_of_word(word: u64) -> Option<(u64, usize)> {
+    let last_bytes = !word & 0x8080_8080_8080_8080;
+    if last_bytes == 0 {
+        return None;
+    }
+    // All bits up to the one that says that the first such byte is the last.
+    let own = last_bytes ^ (last_bytes - 1);
+    let sevens = word & own & 0x7f7f_7f7f_7f7f_7f7f;
+    let pairs = sevens & 0x007f_007f_007f_007f | (sevens & 0x7f00_7f00_7f00_7f00) >> 1;
+    let fours = pairs & 0x0000_3fff_0000_3fff | (pairs & 0x3fff_0000_3fff_0000) >> 2;
+    let eight = fours & 0x0fff_ffff | (fours & 0x0fff_ffff_0000_0000) >> 4;
+    Some((eight, last_bytes.trailing_zeros() as usize / 8 + 1))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[test]
+    fn a_length_beyond_the_end_breaks_the_walk_and_reads_nothing_beyond_it() {
+        let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
+        assert_eq!(fields.next(), Some(Field { number: 1, value: Value::Varint(150) }));
+        assert_eq!(fields.next(), None);
+        assert!(fields.is_broken());
+        assert_eq!(fields.next(), None);
+    }
+
+    #[test]
+    fn the_longest_varint_ends_after_ten_bytes() {
+        assert_eq!(take_varint(&mut &[0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1][..]), Some(u64::MAX));
+        assert_eq!(take_varint(&mut &[0x80; 20][..]), None);
+        assert_eq!(take_varint(&mut &[0x80; 3][..]), None);
+    }
+
+    #[test]
+    fn two_bytes_are_a_small_field_just_when_a_walk_finds_one_that_ends_behind_them() {
+        for pair in 0..=u16::MAX {
+            let bytes = [&pair.to_le_bytes()[..], &[7]].concat();
+            let (mut walk, mut small) = (Fields::of(&bytes), Fields::of(&bytes));
+            let expected = match walk.next() {
+                Some(Field { number, value: Value::Varint(value) }) if walk.rest() == [7] => {
+                    Some(((number << 3) as u8, value as u8))
+                }
+                _ => None,
+            };
+            assert_eq!(small.small(), expected, "{bytes:x?}");
+            assert_eq!(small.rest().len(), if expected.is_some() { 1 } else { 3 });
+            assert_eq!(Fields::of(&bytes[..1]).small(), None);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_varint_is_the_same_at_the_end_of_the_bytes_and_before_others(number: u64, shift in 0u32..64, more: Vec<u8>) {
+            let number = number >> shift;
+            let mut bytes = Vec::new();
+            super::super::encode::push_varint(&mut bytes, number);
+            prop_assert_eq!(take_varint(&mut &bytes[..]), Some(number));
+            bytes.extend(&more);
+            let mut rest = &bytes[..];
+            prop_assert_eq!(take_varint(&mut rest), Some(number));
+            prop_assert_eq!(rest, &more[..]);
+        }
+
+        #[test]
+        fn any_bytes_are_walked_to_an_end(bytes: Vec<u8>) {
+            prop_assert!(Fields::of(&bytes).count() <= bytes.len());
+            prop_assert!(Value::Bytes(&bytes).numbers(false).count() <= bytes.len());
+            prop_assert!(Value::Bytes(&bytes).numbers(true).count() <= bytes.len());
+        }
+    }
+}

@@ -1,0 +1,70 @@
+//! The table of what is shown of each format, which the documentation repeats, is what comes out of the captures that are
+//! kept: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use crate::formats::input::source::Source;
+use crate::formats::sniff::{FORMATS, Shown};
+use crate::formats::testing::{Seen, read_path};
+use crate::model::{EventKind, TrackKind};
+
+/// What the tests of a format hold with captures that they make themselves, for want of kept ones.
+const MADE: [(&str, Shown); 3] =
+    [("Perfetto", Shown::Samples), ("Perfetto", Shown::Scheduling), ("Spall", Shown::Arguments)];
+
+fn shown_of(event: &Seen) -> impl Iterator<Item = Shown> {
+    let what = match event.kind {
+        EventKind::State => Shown::Scheduling,
+        _ if event.track.kind == TrackKind::Cpu => Shown::Scheduling,
+        EventKind::Complete
+        | EventKind::Begin
+        | EventKind::End
+        | EventKind::AsyncBegin
+        | EventKind::AsyncEnd
+        | EventKind::AsyncStepInto
+        | EventKind::AsyncStepPast => Shown::Spans,
+        EventKind::Instant | EventKind::AsyncInstant => Shown::Instants,
+        EventKind::Counter => Shown::Counters,
+        EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Shown::Flows,
+        EventKind::Sample => Shown::Samples,
+    };
+    // That of which a row is made of its own: what the scheduler says of a switch is told with its row.
+    let has_arguments = !event.args.is_empty() && what != Shown::Scheduling;
+    [Some(what), has_arguments.then_some(Shown::Arguments)].into_iter().flatten()
+}
+
+/// The files of a folder and of the folders in it.
+fn files_in(folder: &Path) -> Vec<PathBuf> {
+    let entries = folder.read_dir().expect("a folder").map(|entry| entry.expect("an entry").path());
+    let (folders, mut files): (Vec<_>, Vec<_>) = entries.partition(|path| path.is_dir());
+    files.extend(folders.iter().flat_map(|folder| files_in(folder)));
+    files
+}
+
+#[test]
+fn each_format_shows_what_the_table_says_and_no_more() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut shown: BTreeMap<&str, BTreeSet<&str>> = BTreeMap::new();
+    for path in [files_in(&root.join("tests/data")), files_in(&root.join("tests/fuzz/corpus"))].concat() {
+        let Ok(source) = Source::open(&path, &crate::formats::ReadContext::default()) else { continue };
+        let Some(format) = crate::formats::sniff::format_of(source.head()) else { continue };
+        // Native captures hold whatever the model does; archives hold captures.
+        if format.name == "Longspan capture" || format.shows.is_empty() {
+            continue;
+        }
+        // Damaged ones are among them.
+        let Ok(reading) = read_path(&path) else { continue };
+        let labels = reading.events.iter().flat_map(shown_of).map(Shown::label);
+        shown.entry(format.name).or_default().extend(labels);
+    }
+    for (format, made) in MADE {
+        let is_new = shown.entry(format).or_default().insert(made.label());
+        assert!(is_new, "{format}: a kept capture has {} now", made.label());
+    }
+    let mut expected = BTreeMap::new();
+    for format in FORMATS.iter().filter(|format| !format.shows.is_empty() && format.name != "Longspan capture") {
+        expected.insert(format.name, format.shows.iter().map(|shown| shown.label()).collect::<BTreeSet<_>>());
+    }
+    assert_eq!(shown, expected);
+}

@@ -1,0 +1,138 @@
+//! Any spans, written in each format that has them whole, read as the same spans; and cut anywhere, as some of them.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+
+use crate::formats::testing::{Reading, read_bytes, read_cut};
+use crate::model::{EventFlags, EventKind, TrackKey};
+
+mod writers;
+
+/// A span as it is meant, in the unit of time that its format has.
+#[derive(Debug, Clone)]
+struct Meant {
+    start: u32,
+    dur: u32,
+    thread: u8,
+    name: String,
+}
+
+/// A format with a writer of it.
+#[derive(Debug)]
+struct Written {
+    format: &'static str,
+    /// Nanoseconds in its unit of time.
+    unit_ns: u64,
+    /// What its times begin at, in seconds.
+    epoch_s: u64,
+    write: fn(&[Meant]) -> Vec<u8>,
+}
+
+/// Its times are since 1970, and it is told from other text by that.
+const STRACE_EPOCH_S: u64 = 1_700_000_000;
+
+const ALL: &[Written] = &[
+    Written { format: "Fuchsia trace", unit_ns: 1, epoch_s: 0, write: writers::fxt },
+    Written { format: "Tracy zones", unit_ns: 1, epoch_s: 0, write: writers::tracy },
+    Written { format: "Ninja log", unit_ns: 1_000_000, epoch_s: 0, write: writers::ninja },
+    Written { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
+    Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },
+    Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::function_graph },
+    Written { format: "perf script", unit_ns: 1000, epoch_s: 0, write: writers::perf_script },
+    Written { format: "Firefox profile", unit_ns: 1000, epoch_s: 0, write: writers::firefox },
+    Written { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },
+    Written { format: "OpenTelemetry protobuf", unit_ns: 1, epoch_s: 0, write: writers::otlp_proto },
+    Written { format: "OpenTelemetry JSON", unit_ns: 1, epoch_s: 0, write: writers::otlp_json },
+];
+
+/// What is told of spans by all formats, sorted: begins and ends are paired plainly, by their track, number and name. Those
+/// without an end are left out.
+fn told(reading: &Reading) -> Vec<(i64, u64, &str)> {
+    let mut open: BTreeMap<(String, u64, &str), i64> = BTreeMap::new();
+    let mut told = Vec::new();
+    let number = |track: &TrackKey| format!("{:?}", (&track.pid, &track.tid));
+    for event in &reading.events {
+        let key = || (number(&event.track), event.value, &*event.name);
+        match event.kind {
+            EventKind::Complete if event.flags.has(EventFlags::UNFINISHED) => {}
+            EventKind::Complete => told.push((event.ts_ns, event.value, &*event.name)),
+            EventKind::Begin | EventKind::AsyncBegin => {
+                assert_eq!(open.insert(key(), event.ts_ns), None, "{event:?}");
+            }
+            EventKind::End | EventKind::AsyncEnd => {
+                // The begin may be what is cut off.
+                if let Some(start_ns) = open.remove(&key()) {
+                    told.push((start_ns, event.ts_ns.abs_diff(start_ns), &*event.name));
+                }
+            }
+            // What the scheduler is told of on the way.
+            _ => {}
+        }
+    }
+    told.sort_unstable();
+    told
+}
+
+fn expected<'a>(spans: &'a [Meant], written: &Written) -> Vec<(i64, u64, &'a str)> {
+    let ns = |units: u32| u64::from(units) * written.unit_ns;
+    let epoch_ns = written.epoch_s * 1_000_000_000;
+    let mut expected: Vec<_> =
+        spans.iter().map(|span| ((epoch_ns + ns(span.start)).cast_signed(), ns(span.dur), &*span.name)).collect();
+    expected.sort_unstable();
+    expected
+}
+
+fn spans() -> impl Strategy<Value = Vec<Meant>> {
+    let span = (0..2_000_000_000u32, 0..2_000_000_000u32, 0..4u8, "[a-z][a-z_0-9]{0,11}");
+    let span = span.prop_map(|(start, dur, thread, name)| Meant { start, dur, thread, name });
+    prop::collection::vec(span, 1..30)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig { cases: 64, ..ProptestConfig::default() })]
+
+    #[test]
+    fn any_spans_read_as_they_are_meant_however_the_bytes_are_cut(spans in spans(), block_bytes in 1usize..200) {
+        for written in ALL {
+            let bytes = (written.write)(&spans);
+            prop_assert_eq!(crate::formats::testing::format_of(&bytes), Some(written.format));
+            let whole = read_bytes(&bytes).expect(written.format);
+            prop_assert_eq!(told(&whole), expected(&spans, written), "{}", written.format);
+            prop_assert_eq!(whole.losses.total(), 0, "{}: {:?}", written.format, whole.lost());
+            prop_assert_eq!(read_cut(&bytes, block_bytes, 2).expect(written.format), whole, "{}", written.format);
+        }
+    }
+}
+
+#[test]
+fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the_cut_are_all_there() {
+    // Each ends before the next begins, so that what is written by time is written span by span.
+    let spans: Vec<Meant> = (0..6)
+        .map(|k| Meant { start: 1000 + 100 * k, dur: 60 - k, thread: (k % 3) as u8, name: format!("name_{k}") })
+        .collect();
+    for written in ALL {
+        let bytes = (written.write)(&spans);
+        let all = expected(&spans, written);
+        let mut most = 0;
+        for len in 0..bytes.len() {
+            // Too little to be told from anything else.
+            let Ok(reading) = read_bytes(&bytes[..len]) else { continue };
+            let told = told(&reading);
+            for (place, span) in told.iter().enumerate() {
+                // A call whose line is cut before its duration is one of which that is not known; a text that is cut is
+                // shorter, and texts that stand behind what uses them may not be there.
+                let is_part = |whole: &&(i64, u64, &str)| {
+                    let is_last = place + 1 == told.len();
+                    whole.0 == span.0
+                        && (whole.1 == span.1 || is_last && span.1 == 0)
+                        && (whole.2 == span.2 || span.2.is_empty() || is_last && whole.2.starts_with(span.2))
+                };
+                assert!(all.iter().any(|whole| is_part(&whole)), "{}, {len} bytes: {span:?}", written.format);
+            }
+            assert!(told.len() >= most || written.format == "Firefox profile", "{}, {len} bytes", written.format);
+            most = told.len();
+        }
+        assert!(most >= spans.len() - 1, "{}: {most}", written.format);
+    }
+}
