@@ -48,7 +48,7 @@ pub mod formats {
     pub use crate::formats::{
         BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader,
     };
-    pub mod detect {
+    pub mod sniff {
         pub use crate::formats::sniff::{FORMATS, Format, format_of, open};
     }
     pub mod native {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
 use std::path::Path;
 
-use longspan::facade::formats::detect::{self, FORMATS, Format};
+use longspan::facade::formats::sniff::{self, FORMATS, Format};
 use longspan::facade::formats::source::Source;
 use longspan::facade::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
 use longspan::facade::model::args::Detail;
@@ -178,7 +178,7 @@ fn unpacked_bytes(path: &Path) -> usize {
 pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
     let format = format(format_name);
     let file = file_of(bytes);
-    let _known = detect::format_of(&bytes[..bytes.len().min(longspan::facade::formats::source::HEAD_BYTES)]);
+    let _known = sniff::format_of(&bytes[..bytes.len().min(longspan::facade::formats::source::HEAD_BYTES)]);
     let usual = read_as(format, file.path(), &context((1, None, None)));
     for cut in [(3, None, Some(3)), (2, Some(61), Some(1)), (1, Some(7), Some(50))] {
         let other = read_as(format, file.path(), &context(cut));
