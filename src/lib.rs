@@ -10,7 +10,7 @@
 //!                                                          `-> export (sorted native, Chrome JSON, Perfetto, CSV, Parquet)
 //! ```
 //!
-//! One direction, no way back: a module imports only what stands to its left, and `tests/tidy.rs` holds that with one
+//! One direction, no way back: a module imports only what stands to its left, and `tests/tidy` holds that with one
 //! table of allowed imports, for modules and for packages.
 //!
 //! # The modules, in reading order

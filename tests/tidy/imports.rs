@@ -1,0 +1,100 @@
+//! The way of the data: which module may import which, and where a package may be used.
+
+use crate::code::{is_word, words};
+
+/// The imports that each module may have: only what stands to its left in the way of the data.
+pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
+    ("base", &[]),
+    ("model", &["base"]),
+    ("formats", &["base", "model"]),
+    ("store", &["base", "model"]),
+    ("ingest", &["base", "model", "formats", "store"]),
+    ("query", &["base", "model", "store"]),
+    ("export", &["base", "model", "formats", "store", "query"]),
+    ("synth", &["base", "model", "formats"]),
+    ("scene", &["base", "model", "store", "query"]),
+    ("render", &["base", "scene"]),
+    ("ui", &["base", "model", "store", "query", "export", "scene", "render"]),
+    ("app", &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui"]),
+    (
+        "cli",
+        &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app"],
+    ),
+    (
+        "facade",
+        &[
+            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app",
+            "cli",
+        ],
+    ),
+    ("main", &["run"]),
+    ("lib", &[]),
+];
+
+/// Where a package may be used: the beginnings of the paths of its files.
+pub(crate) const PACKAGES: &[(&str, &[&str])] = &[
+    ("memmap2", &["src/base/mapped.rs"]),
+    ("wgpu", &["src/render/", "src/app/"]),
+    ("egui_wgpu", &["src/render/", "src/app/"]),
+    ("egui", &["src/ui/", "src/render/", "src/app/"]),
+    ("egui_winit", &["src/app/"]),
+    ("egui_system_font_provider", &["src/app/fonts.rs"]),
+    ("winit", &["src/app/"]),
+    ("rfd", &["src/app/"]),
+    ("zbus", &["src/app/"]),
+    ("x11rb", &["src/app/keyboard.rs", "tests/window/"]),
+    ("clap", &["src/cli/"]),
+    ("signal_hook", &["src/base/"]),
+    ("libc", &["src/base/mapped.rs"]),
+];
+
+/// The top-level module that a file below `src` belongs to.
+pub(crate) fn module_of(path: &str) -> &str {
+    let below = path.strip_prefix("src/").unwrap_or(path);
+    below.split_once('/').map_or_else(|| below.trim_end_matches(".rs"), |(folder, _)| folder)
+}
+
+/// Every path that begins at the crate's root, as where it stands and the top-level module it names.
+pub(crate) fn imports<'a>(path: &str, code: &'a str) -> Vec<(usize, &'a str)> {
+    let mut found = Vec::new();
+    let root = if path == "src/main.rs" { "longspan" } else { "crate" };
+    for at in words(code, root) {
+        let Some(rest) = code[at + root.len()..].strip_prefix("::") else { continue };
+        found.extend(first_segments(rest).into_iter().map(|segment| (at, segment)));
+    }
+    // `super::` as often as the file is deep is `crate::`
+    let below = path.trim_start_matches("src/").trim_end_matches(".rs").trim_end_matches("/mod");
+    let depth = below.split('/').count();
+    for at in words(code, "super").filter(|&at| !code[..at].ends_with("super::")) {
+        let rest = code[at..].trim_start_matches("super::");
+        let steps = (code.len() - at - rest.len()) / "super::".len();
+        if steps < depth {
+            continue;
+        }
+        let known = |segment: &&str| IMPORTS.iter().any(|(module, _)| module == segment);
+        found.extend(first_segments(rest).into_iter().filter(known).map(|segment| (at, segment)));
+    }
+    found
+}
+
+/// The first name of a path, or of each path in a group in braces.
+fn first_segments(rest: &str) -> Vec<&str> {
+    let name = |text: &'_ str| text.find(|c: char| !is_word(c)).unwrap_or(text.len());
+    let Some(group) = rest.strip_prefix('{') else { return vec![&rest[..name(rest)]] };
+    let mut segments = Vec::new();
+    let (mut depth, mut expected) = (0, true);
+    for (at, c) in group.char_indices() {
+        match c {
+            '{' => depth += 1,
+            '}' if depth == 0 => break,
+            '}' => depth -= 1,
+            ',' => expected = depth == 0,
+            _ if expected && is_word(c) => {
+                segments.push(&group[at..at + name(&group[at..])]);
+                expected = false;
+            }
+            _ => {}
+        }
+    }
+    segments
+}
