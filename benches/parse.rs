@@ -9,7 +9,7 @@ use std::io::Write as _;
 use std::path::Path;
 use std::time::Instant;
 
-use longspan::facade::formats::{BatchSink, ReadContext, ReadError, Reader, detect};
+use longspan::facade::formats::{BatchSink, ReadContext, ReadError, Reader, sniff};
 use longspan::facade::model::Batch;
 use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 
@@ -103,7 +103,7 @@ fn measure_ours(path: &Path, bytes: u64) {
         report(&format!("longspan, {threads} parsing"), bytes, || {
             let context = ReadContext { threads, ..ReadContext::default() };
             let mut count = Count::default();
-            match detect::open(path, &context).expect("a capture") {
+            match sniff::open(path, &context).expect("a capture") {
                 Reader::Stream(mut reader) => reader.read(&mut count, &context).expect("read"),
                 Reader::Chunks(_) => panic!("Chrome JSON is a stream"),
             }
