@@ -14,7 +14,7 @@ use longspan::facade::query::aggregate::{GrowingTotals, aggregate};
 use longspan::facade::query::filter::Filter;
 use longspan::facade::query::longest::longest;
 use longspan::facade::query::matcher::Matcher;
-use longspan::facade::query::scan::Scope;
+use longspan::facade::query::scope::Scope;
 use longspan::facade::query::search::search;
 use longspan::facade::query::{Buckets, Snapshot, filtered, stacks};
 use longspan::facade::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};

@@ -136,8 +136,8 @@ pub mod query {
     pub mod rows {
         pub use crate::query::rows::{SortedRow, SortedRows};
     }
-    pub mod scan {
-        pub use crate::query::scan::Scope;
+    pub mod scope {
+        pub use crate::query::scope::Scope;
     }
     pub mod search {
         pub use crate::query::search::search;

@@ -13,7 +13,7 @@ use crate::query::filter::Filter;
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
 use crate::query::over_time::over_time;
-use crate::query::scan::Scope;
+use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks;
 use crate::scene::filtered::{Asked, Filtered};
@@ -139,7 +139,7 @@ impl Analysis {
 }
 
 fn scope_of(range: TimeRange) -> Scope {
-    Scope { from_ns: range.map(|(from_ns, _)| from_ns), to_ns: range.map(|(_, to_ns)| to_ns), ..Scope::default() }
+    Scope::from_range(range.map(|(from_ns, _)| from_ns), range.map(|(_, to_ns)| to_ns))
 }
 
 fn answer(
@@ -176,7 +176,7 @@ fn answer(
         }
         Question::Name(name, range) => {
             let matcher = Matcher::new(snapshot, &Filter::default()).and_name(name);
-            let scope = Scope { spans_only: true, ..scope_of(range) };
+            let scope = scope_of(range).spans();
             let range = range.unwrap_or((snapshot.start_ns(), snapshot.end_ns()));
             Some(Answer::Name(Arc::new(NameFacts {
                 name,

@@ -9,7 +9,7 @@ use crate::export::csv::span_row;
 use crate::export::table::Table;
 use crate::query::Snapshot;
 use crate::query::matcher::Matcher;
-use crate::query::scan::Scope;
+use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
 /// The most spans of one time that are put in order of depth: those of a capture in which all times are equal are more
@@ -24,7 +24,7 @@ pub(super) fn print(spans: &Spans, how: &Load) -> Result<(), CliError> {
 fn print_once(spans: &Spans, how: &Load) -> Result<(), CliError> {
     let snapshot = Snapshot::new(load(&spans.sources, how)?.store);
     let (from_ns, to_ns) = spans.range.on_clock_of(snapshot.start_ns());
-    let scope = Scope { from_ns, to_ns, spans_only: true, ..Scope::default() };
+    let scope = Scope::from_range(from_ns, to_ns).spans();
     let matcher = Matcher::new(&snapshot, &spans.filter);
     let Ok(hits) = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()) else { return Ok(()) };
     rows_to_stdout(snapshot.store(), |out| {

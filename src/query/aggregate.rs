@@ -13,7 +13,8 @@ use rustc_hash::FxHashMap;
 
 use super::cursor::LaneCursor;
 use super::matcher::Matcher;
-use super::scan::{LaneScan, Scope};
+use super::scan::LaneScan;
+use super::scope::Scope;
 use super::sketch::Sketch;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -143,7 +144,7 @@ pub fn aggregate(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<(), Cancelled> {
-    let scope = &Scope { spans_only: true, ..scope.clone() };
+    let scope = &scope.clone().spans();
     let scans: Vec<LaneScan<'_>> =
         scope.lanes(snapshot, matcher).map(|lane| LaneScan::new(snapshot, matcher, scope, lane)).collect();
     progress.begin(Stage::Counting, scans.iter().map(|scan| scan.rows.end - scan.rows.start).sum());

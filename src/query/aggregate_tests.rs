@@ -12,7 +12,7 @@ use super::longest::longest;
 use super::matcher::Matcher;
 use super::over_time::over_time;
 use super::rows::{SortedRow, SortedRows};
-use super::scan::Scope;
+use super::scope::Scope;
 use super::search::Hit;
 use super::stacks::{self, CallTree, NodeIdx};
 use crate::base::cancel::Cancel;

@@ -8,7 +8,8 @@
 
 use super::buckets::{Buckets, Cell, Crowd};
 use super::matcher::Matcher;
-use super::scan::{BlockHits, LaneScan, Scope};
+use super::scan::{BlockHits, LaneScan};
+use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::NameIdx;
@@ -41,13 +42,7 @@ pub fn longest(
     if !matcher.has_track(snapshot.lane(lane).track) {
         return Ok(Vec::new());
     }
-    let last_ns = buckets.start_ns(buckets.end());
-    let in_view = Scope {
-        from_ns: Some(buckets.start_ns(buckets.first)),
-        to_ns: (last_ns < i64::MAX).then_some(last_ns),
-        ..Scope::default()
-    };
-    let scan = LaneScan::new(snapshot, matcher, &in_view, lane);
+    let scan = LaneScan::new(snapshot, matcher, &Scope::from_buckets(buckets), lane);
     let mut best = Best { buckets, answers: vec![None; buckets.count as usize] };
     let records = scan.lane().extents();
     let forest = scan.lane().forest::<LongestNs>();

@@ -7,7 +7,8 @@ use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};
 
 use super::matcher::Matcher;
-use super::scan::{LaneScan, Scope};
+use super::scan::LaneScan;
+use super::scope::Scope;
 use super::search::{Hit, hits_of};
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
@@ -25,7 +26,7 @@ pub fn longest(
     count: usize,
     cancel: &Cancel,
 ) -> Result<Vec<Hit>, Cancelled> {
-    let scope = Scope { spans_only: true, ..scope.clone() };
+    let scope = scope.clone().spans();
     let scans: Vec<LaneScan<'_>> =
         scope.lanes(snapshot, matcher).map(|lane| LaneScan::new(snapshot, matcher, &scope, lane)).collect();
     let mut extents = BinaryHeap::new();

@@ -16,6 +16,7 @@ pub(crate) mod pick;
 pub(crate) mod pixels;
 pub(crate) mod rows;
 pub(crate) mod scan;
+pub(crate) mod scope;
 pub(crate) mod search;
 pub(crate) mod sketch;
 pub(crate) mod snapshot;

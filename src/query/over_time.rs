@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use rayon::prelude::*;
 
 use super::matcher::Matcher;
-use super::scan::{LaneScan, Scope};
+use super::scan::LaneScan;
+use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::store::block::BLOCK_ROWS;

@@ -3,54 +3,15 @@
 
 use std::ops::Range;
 
-use rustc_hash::FxHashSet;
-
 use super::cursor::LaneCursor;
 use super::matcher::Matcher;
+use super::scope::Scope;
 use super::snapshot::Snapshot;
-use crate::model::TrackIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::details::DetailReader;
 use crate::store::extent::Extent;
 use crate::store::iforest::LongestNs;
 use crate::store::{Lane, LaneIdx, LaneKind};
-
-/// Where to look.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub struct Scope {
-    /// Only rows that reach beyond this time.
-    pub(crate) from_ns: Option<i64>,
-    /// Only rows that start before this time.
-    pub(crate) to_ns: Option<i64>,
-    /// Only rows of these tracks; `None`: of all.
-    pub(crate) tracks: Option<Vec<TrackIdx>>,
-    /// Only spans; else instants and samples too.
-    pub(crate) spans_only: bool,
-    /// Also the bars that samples are drawn as: they are no events, and seen like any span.
-    pub(crate) with_charts: bool,
-}
-
-impl Scope {
-    /// The lanes in which something may be.
-    pub(crate) fn lanes<'a>(
-        &'a self,
-        snapshot: &'a Snapshot,
-        matcher: &'a Matcher,
-    ) -> impl Iterator<Item = LaneIdx> + 'a {
-        let tracks = self.tracks.as_ref().map(|tracks| tracks.iter().copied().collect::<FxHashSet<TrackIdx>>());
-        (0..snapshot.store().lane_count()).map(LaneIdx).filter(move |&lane| {
-            let info = snapshot.lane(lane);
-            let is_event = !snapshot.track(info.track).key.kind.is_derived();
-            let is_in_scope = tracks.as_ref().is_none_or(|tracks| tracks.contains(&info.track));
-            let is_wanted = match info.kind {
-                LaneKind::Spans => true,
-                LaneKind::Instants | LaneKind::Samples => !self.spans_only,
-                LaneKind::Counter | LaneKind::Flows => false,
-            };
-            (is_event || self.with_charts) && is_wanted && is_in_scope && matcher.has_track(info.track)
-        })
-    }
-}
 
 /// The part of one lane that is in scope, ready to be passed over.
 #[derive(Debug, Clone)]

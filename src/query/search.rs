@@ -18,7 +18,8 @@ use rayon::prelude::*;
 pub(crate) use ticks::{PARTS, Ticks};
 
 use super::matcher::Matcher;
-use super::scan::{BlockHits, LaneScan, Scope};
+use super::scan::{BlockHits, LaneScan};
+use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::{Progress, Stage};

@@ -9,7 +9,7 @@ use super::filter::{Filter, Test};
 use super::filtered;
 use super::matcher::Matcher;
 use super::rows::SortedRows;
-use super::scan::Scope;
+use super::scope::Scope;
 use super::search::{Hit, PARTS, search};
 use super::{Buckets, Snapshot};
 use crate::base::cancel::Cancel;

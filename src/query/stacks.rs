@@ -4,10 +4,10 @@
 //! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
 
 use rayon::prelude::*;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 
 use super::rows::SortedRows;
-use super::scan::Scope;
+use super::scope::Scope;
 use super::snapshot::Snapshot;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::ends::DepthEnds;
@@ -135,7 +135,7 @@ pub fn of_spans(
     cancel: &Cancel,
     progress: &Progress,
 ) -> Result<CallTree, Cancelled> {
-    let tracks = tracks_of(snapshot, scope);
+    let tracks = scope.event_tracks(snapshot);
     progress.begin(Stage::Counting, tracks.len() as u64);
     let trees = tracks.into_par_iter().map(|track| {
         let tree = of_track(snapshot, track, scope, cancel)?;
@@ -160,7 +160,7 @@ pub fn of_spans(
 /// # Errors
 /// If it was asked to stop.
 pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
-    let tracks = tracks_of(snapshot, scope);
+    let tracks = scope.event_tracks(snapshot);
     let is_sampled = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Samples;
     let lanes = tracks.into_iter().flat_map(|track| snapshot.lanes_of(track).map(LaneIdx)).filter(is_sampled);
     let mut counts: FxHashMap<StackIdx, u64> = FxHashMap::default();
@@ -183,17 +183,6 @@ pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result
     }
     tree.add_up();
     Ok(tree)
-}
-
-fn tracks_of(snapshot: &Snapshot, scope: &Scope) -> Vec<TrackIdx> {
-    let mut tracks: Vec<TrackIdx> = snapshot.capture_lanes().map(|lane| snapshot.lane(lane).track).collect();
-    // The lanes of a track are neighbours.
-    tracks.dedup();
-    if let Some(wanted) = &scope.tracks {
-        let wanted: FxHashSet<TrackIdx> = wanted.iter().copied().collect();
-        tracks.retain(|track| wanted.contains(track));
-    }
-    tracks
 }
 
 fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
