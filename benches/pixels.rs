@@ -65,7 +65,7 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
     let rows: u64 = views
         .iter()
         .map(|&(lane, view)| {
-            let mut cursor = LaneCursor::new(snapshot, lane);
+            let mut cursor = LaneCursor::new(snapshot.store(), lane);
             let from = cursor.first_from(view.start_ns(view.first)).row;
             cursor.first_from(view.start_ns(view.end())).row - from
         })

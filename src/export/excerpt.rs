@@ -93,7 +93,7 @@ impl Excerpt {
     pub(crate) fn count(&self, snapshot: &Snapshot) -> u64 {
         let (from_ns, to_ns) = self.range;
         let in_range = |&lane: &LaneIdx| {
-            let mut cursor = LaneCursor::new(snapshot, lane);
+            let mut cursor = LaneCursor::new(snapshot.store(), lane);
             let first = from_ns.map_or(0, |from_ns| cursor.first_from(from_ns).row);
             let end = to_ns.map_or(cursor.lane().rows(), |to_ns| cursor.first_from(to_ns).row);
             end.saturating_sub(first)
@@ -164,7 +164,7 @@ fn spans_of_point(snapshot: &Snapshot, row: &SortedRow) -> Vec<RowIdx> {
         if info.kind != LaneKind::Spans {
             continue;
         }
-        let mut cursor = LaneCursor::new(snapshot, lane);
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
         let earliest_ns = if info.depth >= inside { Some(ts_ns) } else { ts_ns.checked_add(1) };
         let Some(place) = earliest_ns.map(|earliest_ns| cursor.first_from(earliest_ns)) else { continue };
         if let Some((start_ns, _)) = cursor.times_at(place) {
@@ -186,12 +186,12 @@ fn held_value(snapshot: &Snapshot, lane: LaneIdx, from_ns: i64) -> Option<RowIdx
     if snapshot.lane(lane).kind != LaneKind::Counter {
         return None;
     }
-    let row = LaneCursor::new(snapshot, lane).first_from(from_ns).row.checked_sub(1)?;
+    let row = LaneCursor::new(snapshot.store(), lane).first_from(from_ns).row.checked_sub(1)?;
     Some(RowIdx { lane, row })
 }
 
 fn sorted_row(snapshot: &Snapshot, index: RowIdx) -> Option<SortedRow> {
-    let mut cursor = LaneCursor::new(snapshot, index.lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), index.lane);
     let unfinished = cursor.lane().is_unfinished(index.row);
     Some(SortedRow { index, kind: cursor.lane().info().kind, row: cursor.row(index.row)?, unfinished })
 }

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet, BinaryHeap};
 
 use super::lane_set::LaneSet;
-use super::lanes::{OpenSpan, Placed, Until};
+use super::open_span::{OpenSpan, Placed, Until};
 use super::steps;
 use crate::base::ends::EndTree;
 use crate::model::StrIdx;

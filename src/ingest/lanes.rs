@@ -10,6 +10,7 @@
 use smallvec::SmallVec;
 
 use super::lane_index::LaneIndex;
+use super::open_span::{OpenSpan, Placed, Until};
 use super::steps;
 use crate::model::StrIdx;
 
@@ -30,31 +31,6 @@ struct LaneList<T> {
     ragged: bool,
     /// Open begins beyond the last lane.
     unplaced: u32,
-}
-
-/// An open span of a track.
-#[derive(Debug)]
-pub(super) struct OpenSpan<T> {
-    pub(super) lane: u16,
-    pub(super) until: Until<T>,
-}
-
-/// How an open span ends.
-#[derive(Debug)]
-pub(super) enum Until<T> {
-    /// At a known time.
-    Time(i64),
-    /// By an end that is to come, if `closable`; otherwise no end closes it.
-    End { payload: T, closable: bool },
-}
-
-/// The place of a span.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Placed {
-    /// The lane.
-    pub(crate) lane: u16,
-    /// Whether it overlaps an open span without nesting in it.
-    pub(crate) overlaps: bool,
 }
 
 /// The result of a scan from the innermost span outwards.
@@ -281,46 +257,6 @@ impl<T> LaneList<T> {
         self.ragged |= overlaps || above.is_some_and(|above| span.ends_after(above));
         self.open.insert(position, span);
         Some(Placed { lane, overlaps })
-    }
-}
-
-impl<T> OpenSpan<T> {
-    fn contains(&self, end_ns: i64) -> bool {
-        match self.until {
-            Until::Time(own_ns) => own_ns >= end_ns,
-            Until::End { .. } => true,
-        }
-    }
-
-    fn has_ended(&self, ts_ns: i64) -> bool {
-        matches!(self.until, Until::Time(end_ns) if end_ns <= ts_ns)
-    }
-
-    /// Whether it ends after `other`, where an end that is to come is later than any known one.
-    fn ends_after(&self, other: &Self) -> bool {
-        match (&self.until, &other.until) {
-            (_, Until::End { .. }) => false,
-            (Until::End { .. }, Until::Time(_)) => true,
-            (Until::Time(own_ns), Until::Time(other_ns)) => own_ns > other_ns,
-        }
-    }
-
-    fn is_closable(&self) -> bool {
-        matches!(self.until, Until::End { closable: true, .. })
-    }
-
-    fn begin(&self) -> Option<(u16, &T)> {
-        match &self.until {
-            Until::Time(_) => None,
-            Until::End { payload, .. } => Some((self.lane, payload)),
-        }
-    }
-
-    fn into_begin(self) -> Option<(u16, T)> {
-        match self.until {
-            Until::Time(_) => None,
-            Until::End { payload, .. } => Some((self.lane, payload)),
-        }
     }
 }
 

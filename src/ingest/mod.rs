@@ -19,6 +19,7 @@ pub(crate) mod lanes;
 pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod nest;
+mod open_span;
 pub(crate) mod pipeline;
 pub(crate) mod place;
 pub(crate) mod prefetch;

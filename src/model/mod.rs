@@ -14,9 +14,10 @@ pub(crate) use args::Details;
 pub(crate) use chunk::{Batch, Chunk};
 pub(crate) use event::{Event, EventFlags, EventKind};
 pub(crate) use loss::{Loss, Losses, Place};
-pub(crate) use names::{NameIdx, NameRow, Names, StrIdx};
+pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sources::{SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
+pub(crate) use texts::StrIdx;
 pub(crate) use tracks::{
     Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

@@ -11,17 +11,12 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::texts::Texts;
+use super::texts::{StrIdx, Texts};
 
 /// A row of [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct NameIdx(pub u32);
-
-/// A row of the table of texts.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
-#[repr(transparent)]
-pub(crate) struct StrIdx(pub u32);
 
 impl NameIdx {
     /// The empty name without a category.

@@ -4,10 +4,14 @@
 
 use std::fmt;
 
+use bytemuck::{Pod, Zeroable};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 
-use super::StrIdx;
+/// A row of the table of texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
+#[repr(transparent)]
+pub(crate) struct StrIdx(pub u32);
 
 /// Texts end to end.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]

@@ -205,7 +205,7 @@ impl<'a> Below<'a> {
     /// The lane of spans one deeper on the same track, if there is one.
     fn of(snapshot: &'a Snapshot, lane: LaneIdx) -> Option<Self> {
         let below = snapshot.lane_below(lane)?;
-        let cursor = LaneCursor::new(snapshot, below);
+        let cursor = LaneCursor::new(snapshot.store(), below);
         let rows = cursor.lane().rows();
         let (starts, durs) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         Some(Self { cursor, rows, extent: 0, block: 0, starts, durs, count: 0, next: 0 })

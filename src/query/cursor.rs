@@ -9,9 +9,7 @@ use crate::model::NameIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::extent::{BlockEntry, Extent};
 use crate::store::iforest::{self, Aggregate, MinMax};
-use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span};
-
-use super::snapshot::Snapshot;
+use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span, Store};
 
 /// Work that answers took: repeats exactly for the same questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -151,8 +149,8 @@ pub struct LaneCursor<'a> {
 impl<'a> LaneCursor<'a> {
     /// Starts on a lane; reads nothing yet.
     #[must_use]
-    pub fn new(snapshot: &'a Snapshot, lane: LaneIdx) -> Self {
-        let lane = snapshot.store().lane(lane);
+    pub fn new(store: &'a Store, lane: LaneIdx) -> Self {
+        let lane = store.lane(lane);
         Self {
             lane,
             kind: lane.info().kind,

@@ -49,7 +49,7 @@ pub struct Description {
 pub fn describe(snapshot: &Snapshot, row: RowIdx) -> Option<Description> {
     let store = snapshot.store();
     let info = store.lane(row.lane).info();
-    let mut cursor = LaneCursor::new(snapshot, row.lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), row.lane);
     let kept = cursor.row(row.row)?;
     let span = cursor.span_of(kept, row.row);
     let name = snapshot.names().get(span.name);
@@ -96,7 +96,7 @@ pub(crate) fn ancestors(snapshot: &Snapshot, track: TrackIdx, depth: u16, start_
 }
 
 fn containing(snapshot: &Snapshot, lane: LaneIdx, start_ns: i64, end_ns: i64) -> Option<RowIdx> {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = cursor.first_from(start_ns.saturating_add(1));
     let row = after.row.checked_sub(1)?;
     let span = cursor.span(row)?;
@@ -112,7 +112,7 @@ pub(crate) fn self_ns(snapshot: &Snapshot, row: RowIdx) -> Option<u64> {
     const CHILDREN_MAX: u64 = 64 * 1024;
     let span = snapshot.row(row);
     let Some(below) = snapshot.lane_below(row.lane) else { return Some(span.dur_ns) };
-    let mut cursor = LaneCursor::new(snapshot, below);
+    let mut cursor = LaneCursor::new(snapshot.store(), below);
     let from = cursor.first_from(span.start_ns);
     let to = cursor.first_from(span.end_ns());
     if to.row - from.row > CHILDREN_MAX {

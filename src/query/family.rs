@@ -40,7 +40,7 @@ pub(crate) fn longest_children(snapshot: &Snapshot, row: RowIdx, count: usize) -
         other.kind == LaneKind::Spans && other.depth > info.depth
     });
     for lane in lanes.take(LANES_BELOW_MAX) {
-        let mut cursor = LaneCursor::new(snapshot, lane);
+        let mut cursor = LaneCursor::new(snapshot.store(), lane);
         let from = cursor.first_from(span.start_ns);
         let to = cursor.first_from(span.end_ns());
         if from.row >= to.row {

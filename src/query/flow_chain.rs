@@ -149,10 +149,10 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     let span = snapshot.row(row);
     // What arrives at the next span stands between the one before and this; what leaves the last one, between this and the
     // next.
-    let mut around = LaneCursor::new(snapshot, row.lane);
+    let mut around = LaneCursor::new(snapshot.store(), row.lane);
     let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
     let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
     let to = cursor.first_from(after_ns.saturating_add(1)).row;
     let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| placed(&mut cursor, number, track));
@@ -169,7 +169,7 @@ fn points_of(
     /// Rows between two looks at whether to stop: some 100 µs.
     const ROWS_AT_ONCE: u64 = 4096;
     let info = snapshot.lane(lane);
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let mut found = Vec::new();
     for number in 0..info.rows {
         if number % ROWS_AT_ONCE == 0 {
@@ -236,14 +236,14 @@ fn instant_at(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
 
 /// The last span of a lane that starts at a time or before, and when.
 fn last_begun(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let row = cursor.first_from(ts_ns.saturating_add(1)).row.checked_sub(1)?;
     Some((RowIdx { lane, row }, cursor.span(row)?.start_ns))
 }
 
 /// The first span of a lane that starts at a time or later, and when.
 fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let position = cursor.first_from(ts_ns);
     let (start_ns, _) = cursor.times_at(position)?;
     Some((RowIdx { lane, row: position.row }, start_ns))

@@ -9,7 +9,7 @@ use crate::store::{LaneIdx, RowIdx};
 /// Of spans that lie within the tolerance and not under the point, the longest: it is the one that is drawn.
 #[must_use]
 pub fn row_at(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64, tolerance_ns: u64) -> Option<RowIdx> {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let after = cursor.first_from(ts_ns.saturating_add(1));
     let under = after.row.checked_sub(1);
     if let Some(row) = under

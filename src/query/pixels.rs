@@ -22,7 +22,7 @@ const IN_ORDER_ROWS: u64 = 48;
 ///
 /// Returns the work it took.
 pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     if from_overview(&mut cursor, buckets, cells) {
         return cursor.count;
     }
@@ -38,14 +38,14 @@ pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
 
 /// The same as [`longest`], asked of the forest even where the pyramid would do: for tests and measurements.
 pub fn longest_from_forest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     forest::longest(&mut cursor, buckets, cells);
     cursor.count
 }
 
 /// The same as [`longest`], by a pass over the rows: for tests and measurements.
 pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let from = cursor.first_from(buckets.start_ns(buckets.first));
     in_order::longest(&mut cursor, buckets, from, cells);
     cursor.count
@@ -56,7 +56,7 @@ pub fn longest_in_order(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, ce
 ///
 /// Returns the work it took.
 pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let mut from = cursor.first_from(buckets.start_ns(buckets.first));
     let mut held = from.row.checked_sub(1).and_then(|row| cursor.row(row)).map(|row| f64::from_bits(row.value));
     let mut bucket = buckets.first;
@@ -103,7 +103,7 @@ fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Posit
 
 /// Replaces `out` by how many rows start in each bucket.
 pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: &mut Vec<u64>) {
-    let mut cursor = LaneCursor::new(snapshot, lane);
+    let mut cursor = LaneCursor::new(snapshot.store(), lane);
     out.clear();
     if let Some((level, shift)) =
         cursor.lane().overview(buckets.width_log2).map(|level| (level, buckets.width_log2 - level.width_log2))

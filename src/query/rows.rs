@@ -108,7 +108,7 @@ impl<'a> SortedRows<'a> {
     }
 
     fn add(&mut self, index: LaneIdx, from_ns: i64) {
-        let mut cursor = LaneCursor::new(self.snapshot, index);
+        let mut cursor = LaneCursor::new(self.snapshot.store(), index);
         let from = cursor.first_from(from_ns);
         let reaching = cursor
             .step_back(from)

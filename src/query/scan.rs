@@ -50,7 +50,7 @@ impl<'a> LaneScan<'a> {
     /// The part of a lane that is in `scope`. Reads at most two blocks.
     #[must_use]
     pub(crate) fn new(snapshot: &'a Snapshot, matcher: &'a Matcher, scope: &Scope, index: LaneIdx) -> Self {
-        let mut cursor = LaneCursor::new(snapshot, index);
+        let mut cursor = LaneCursor::new(snapshot.store(), index);
         let lane = cursor.lane();
         let first = match scope.from_ns {
             None => 0,

@@ -142,7 +142,7 @@ impl Snapshot {
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
         let was = earlier.row(row);
         let lane = self.lane_since(earlier, row.lane)?;
-        let mut cursor = LaneCursor::new(self, lane);
+        let mut cursor = LaneCursor::new(self.store(), lane);
         let first = cursor.first_from(was.start_ns).row;
         let is_same = |span: Span| (span.start_ns, span.name) == (was.start_ns, was.name);
         // Instants may share a time; spans that do are those without duration.
@@ -162,7 +162,7 @@ impl Snapshot {
     /// One row, as a span; the duration of anything but a span is 0.
     #[must_use]
     pub(crate) fn row(&self, row: RowIdx) -> Span {
-        LaneCursor::new(self, row.lane).span(row.row).unwrap_or_default()
+        LaneCursor::new(self.store(), row.lane).span(row.row).unwrap_or_default()
     }
 }
 

@@ -182,7 +182,7 @@ proptest! {
     fn the_place_of_every_time_equals_a_scan(steps in any_steps(), count in 1usize..5000, write_held_every in 0usize..300) {
         let rows = rows_of(7, &steps, count);
         let snapshot = snapshot_of(&[(LaneKind::Spans, rows.clone())], write_held_every);
-        let mut cursor = LaneCursor::new(&snapshot, LaneIdx(0));
+        let mut cursor = LaneCursor::new(snapshot.store(), LaneIdx(0));
         for k in 0..200 {
             let ts_ns = rows[(k * 7919) % rows.len()].start_ns + [0, 1, -1, 500, i64::MAX / 2][k % 5];
             let place = cursor.first_from(ts_ns);

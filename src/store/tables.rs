@@ -1,6 +1,7 @@
 //! The sections of a store: written lane by lane at its end, or put together in memory for a preview. Never holds a second
 //! copy of a table that it writes: with millions of lanes that would be hundreds of megabytes.
 
+use std::fs::File;
 use std::io::{self, Write};
 use std::path::Path;
 
@@ -8,6 +9,7 @@ use bytemuck::Pod;
 use xxhash_rust::xxh3::Xxh3;
 
 use super::append::AppendFile;
+use super::details::DetailWriter;
 use super::extent_log::ExtentLog;
 use super::format::{LaneRecord, Meta, SECTIONS, Section, SectionRecord};
 use super::iforest;
@@ -16,7 +18,6 @@ use super::lane_builder::LaneBuilder;
 use super::overview::{OverviewBucket, OverviewShape};
 use super::read::{Signatures, Store, StoreTables};
 use super::signature;
-use super::writer::StoreWriter;
 use crate::base::mapped::Mapped;
 
 /// Bytes that a section gathers before it hands them on.
@@ -26,9 +27,14 @@ const BUFFER_BYTES: usize = 1 << 16;
 ///
 /// # Errors
 /// I/O errors of a write, such as a full disk.
-pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[SectionRecord; SECTIONS]> {
-    let order = order(&writer.lanes);
-    let StoreWriter { lanes, extents: log, details, file, .. } = writer;
+pub(super) fn write(
+    file: &mut AppendFile,
+    lanes: &mut [LaneBuilder],
+    log: &ExtentLog,
+    details: &DetailWriter,
+    meta: &Meta,
+) -> io::Result<[SectionRecord; SECTIONS]> {
+    let order = order(lanes);
     let mut sections = [SectionRecord::default(); SECTIONS];
 
     let mut pyramids = Pyramids::default();
@@ -72,22 +78,28 @@ pub(super) fn write(writer: &mut StoreWriter, meta: &Meta) -> io::Result<[Sectio
 ///
 /// # Errors
 /// I/O errors of another map.
-pub(super) fn preview(writer: &StoreWriter, meta: Meta) -> io::Result<Store> {
-    let map = Mapped::of_store(writer.file.file(), Path::new("a store that is being made"))?;
+pub(super) fn preview(
+    file: &File,
+    lane_builders: &[LaneBuilder],
+    log: &ExtentLog,
+    details: &DetailWriter,
+    meta: Meta,
+) -> io::Result<Store> {
+    let map = Mapped::of_store(file, Path::new("a store that is being made"))?;
     let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));
     let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
-    for lane in order(&writer.lanes) {
-        let lane = &writer.lanes[lane as usize];
+    for lane in order(lane_builders) {
+        let lane = &lane_builders[lane as usize];
         // Rows that wait are in none of its extents.
         if lane.extents.count() > 0 {
-            let log = writer.extents.of_lane(lane.extents);
-            lanes.push(records.next(lane, &writer.extents, none));
-            extents.extend(log.records());
-            signatures.extend(log.signatures());
-            forests.extend(log.forest(lane.kind == LaneKind::Counter));
+            let own = log.of_lane(lane.extents);
+            lanes.push(records.next(lane, log, none));
+            extents.extend(own.records());
+            signatures.extend(own.signatures());
+            forests.extend(own.forest(lane.kind == LaneKind::Counter));
         }
     }
-    let details = writer.details.blocks().to_vec();
+    let details = details.blocks().to_vec();
     let signatures = Signatures::Held(signatures);
     Store::of_tables(
         StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },

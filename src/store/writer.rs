@@ -182,7 +182,7 @@ impl StoreWriter {
     /// # Errors
     /// What the system says to another map; the store goes on growing all the same.
     pub(crate) fn preview(&self, meta: Meta) -> io::Result<Store> {
-        tables::preview(self, meta)
+        tables::preview(self.file.file(), &self.lanes, &self.extents, &self.details, meta)
     }
 
     /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
@@ -192,7 +192,7 @@ impl StoreWriter {
     pub fn finish(mut self, meta: &Meta) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
-        let sections = tables::write(&mut self, meta)?;
+        let sections = tables::write(&mut self.file, &mut self.lanes, &self.extents, &self.details, meta)?;
         self.file.append(&[])?;
         let file_bytes = self.file.position() + size_of::<Trailer>() as u64;
         // The trailer must not reach the disk before what it vouches for.

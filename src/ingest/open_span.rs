@@ -1,0 +1,66 @@
+//! An open span of a track, and how it ends.
+
+/// An open span of a track.
+#[derive(Debug)]
+pub(super) struct OpenSpan<T> {
+    pub(super) lane: u16,
+    pub(super) until: Until<T>,
+}
+
+/// How an open span ends.
+#[derive(Debug)]
+pub(super) enum Until<T> {
+    /// At a known time.
+    Time(i64),
+    /// By an end that is to come, if `closable`; otherwise no end closes it.
+    End { payload: T, closable: bool },
+}
+
+/// The place of a span.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Placed {
+    /// The lane.
+    pub(crate) lane: u16,
+    /// Whether it overlaps an open span without nesting in it.
+    pub(crate) overlaps: bool,
+}
+
+impl<T> OpenSpan<T> {
+    pub(super) fn contains(&self, end_ns: i64) -> bool {
+        match self.until {
+            Until::Time(own_ns) => own_ns >= end_ns,
+            Until::End { .. } => true,
+        }
+    }
+
+    pub(super) fn has_ended(&self, ts_ns: i64) -> bool {
+        matches!(self.until, Until::Time(end_ns) if end_ns <= ts_ns)
+    }
+
+    /// Whether it ends after `other`, where an end that is to come is later than any known one.
+    pub(super) fn ends_after(&self, other: &Self) -> bool {
+        match (&self.until, &other.until) {
+            (_, Until::End { .. }) => false,
+            (Until::End { .. }, Until::Time(_)) => true,
+            (Until::Time(own_ns), Until::Time(other_ns)) => own_ns > other_ns,
+        }
+    }
+
+    pub(super) fn is_closable(&self) -> bool {
+        matches!(self.until, Until::End { closable: true, .. })
+    }
+
+    pub(super) fn begin(&self) -> Option<(u16, &T)> {
+        match &self.until {
+            Until::Time(_) => None,
+            Until::End { payload, .. } => Some((self.lane, payload)),
+        }
+    }
+
+    pub(super) fn into_begin(self) -> Option<(u16, T)> {
+        match self.until {
+            Until::Time(_) => None,
+            Until::End { payload, .. } => Some((self.lane, payload)),
+        }
+    }
+}
