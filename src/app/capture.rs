@@ -6,7 +6,7 @@ use super::tasks::{self, Looking, TaskId, Wake};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::scene::survey::Survey;
-use crate::ui::details::Details;
+use crate::ui::panels::details::Details;
 use crate::ui::timeline::Timeline;
 
 /// A capture that is open.

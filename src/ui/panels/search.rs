@@ -3,10 +3,6 @@
 
 use egui::{Key, Modifiers, Rect, RichText, Sense, Ui, pos2, vec2};
 
-use super::questions::{Answer, Question};
-use super::reading_order::on_screen;
-use super::theme::Theme;
-use super::{Command, field};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;
@@ -15,6 +11,10 @@ use crate::query::search::{Hit, Hits};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
+use crate::ui::questions::{Answer, Question};
+use crate::ui::reading_order::on_screen;
+use crate::ui::theme::Theme;
+use crate::ui::{Command, field};
 
 /// The height of a row of the list, in points.
 const ROW_POINTS: f32 = 34.0;

@@ -3,15 +3,15 @@
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value;
 
-use super::reading_order::on_screen;
-use super::theme::Theme;
-use super::{Command, Step};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::query::flow_chain::FlowChain;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
+use crate::ui::reading_order::on_screen;
+use crate::ui::theme::Theme;
+use crate::ui::{Command, Step};
 
 /// The longest spans in a span that are listed.
 const CHILDREN_MAX: usize = 12;

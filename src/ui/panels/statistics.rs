@@ -6,13 +6,6 @@ use std::sync::Arc;
 
 use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
 
-use super::bars::Bars;
-use super::commands::key_of;
-use super::picker::Purpose;
-use super::questions::{Answer, NameFacts, Question, TimeRange};
-use super::reading_order::on_screen;
-use super::theme::Theme;
-use super::{Command, field};
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
@@ -21,6 +14,13 @@ use crate::query::Snapshot;
 use crate::query::aggregate::{NameTotals, Totals};
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::bars::Bars;
+use crate::ui::commands::key_of;
+use crate::ui::picker::Purpose;
+use crate::ui::questions::{Answer, NameFacts, Question, TimeRange};
+use crate::ui::reading_order::on_screen;
+use crate::ui::theme::Theme;
+use crate::ui::{Command, field};
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
@@ -187,7 +187,7 @@ impl StatisticsPanel {
             self.show_progress(ui, progress, range, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
-                    commands.push(Command::Toggle(super::Panel::Statistics));
+                    commands.push(Command::Toggle(crate::ui::Panel::Statistics));
                 }
                 if is_narrow {
                     ui.menu_button("CSV", |ui| show_csv(ui, &mut commands));

@@ -6,10 +6,6 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
-use super::Command;
-use super::questions::{Question, TimeRange};
-use super::reading_order::on_screen;
-use super::theme::{Theme, color32};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
@@ -17,6 +13,10 @@ use crate::query::filter::quoted;
 use crate::query::stacks::{CallTree, NodeIdx};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
+use crate::ui::Command;
+use crate::ui::questions::{Question, TimeRange};
+use crate::ui::reading_order::on_screen;
+use crate::ui::theme::{Theme, color32};
 
 /// The height of a bar, in points.
 const BAR_POINTS: f32 = 18.0;
@@ -114,7 +114,7 @@ impl FlamePanel {
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
-                    commands.push(Command::Toggle(super::Panel::Flame));
+                    commands.push(Command::Toggle(crate::ui::Panel::Flame));
                 }
             });
         });
