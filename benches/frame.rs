@@ -16,7 +16,7 @@ use longspan::facade::scene::color::Shade;
 use longspan::facade::scene::frame::{self, FrameOptions, RectBudget};
 use longspan::facade::scene::palette::Palette;
 use longspan::facade::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use longspan::facade::scene::tiles::{Tiles, buckets_of};
+use longspan::facade::scene::tiles::Tiles;
 use longspan::facade::scene::viewport::Viewport;
 use longspan::facade::store::LaneIdx;
 use support::lanes_of_spans;
@@ -47,7 +47,7 @@ fn main() -> io::Result<()> {
         let mut tiles = Tiles::default();
         let ask_us = best_us(|| {
             tiles = Tiles::default();
-            tiles.prepare(&snapshot, buckets_of(&view), &lanes);
+            tiles.prepare(&snapshot, view.buckets(), &lanes);
         });
         let mut rects = 0;
         let build_us = best_us(|| {
@@ -56,7 +56,7 @@ fn main() -> io::Result<()> {
         });
         let drag_us = best_us(|| {
             view.pan(100.0);
-            tiles.prepare(&snapshot, buckets_of(&view), &lanes);
+            tiles.prepare(&snapshot, view.buckets(), &lanes);
             black_box(frame::build(&snapshot, snapshot.names(), &layout, &view, &tiles, options));
         });
         let loop_us =

@@ -166,7 +166,7 @@ pub mod scene {
         pub use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
     }
     pub mod tiles {
-        pub use crate::scene::tiles::{Tiles, buckets_of};
+        pub use crate::scene::tiles::Tiles;
     }
     pub mod viewport {
         pub use crate::scene::viewport::Viewport;

@@ -28,7 +28,7 @@ use crate::scene::frame::{self, FrameOptions, RectBudget};
 use crate::scene::palette::Palette;
 use crate::scene::rects::Rect;
 use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use crate::scene::tiles::{Tiles, buckets_of};
+use crate::scene::tiles::Tiles;
 use crate::scene::viewport::Viewport;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
@@ -241,7 +241,7 @@ impl Look<'_> {
     fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> Step {
         let (began, cpu_before) = (Instant::now(), processor_time());
         let lanes = frame::lanes_in_view(self.layout, self.view);
-        let buckets = buckets_of(self.view);
+        let buckets = self.view.buckets();
         let mut held = None;
         match self.asker {
             Some(asker) => {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use rustc_hash::FxHashSet;
 
-use super::tiles::{Answered, LaneAnswers, Question, Tiles, buckets_of};
+use super::tiles::{Answered, LaneAnswers, Question, Tiles};
 use super::viewport::Viewport;
 use crate::query::Buckets;
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -45,7 +45,7 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
     // The pixel whose time stays in place while zooming.
     let fixed_px = before.x_from_time(now.start_ns()) * before.ns_per_px() / slower_ns;
     // How wide a pixel is when these buckets are the widest for it, after one of the halvings to come.
-    let narrowest_ns = f64::from(buckets_of(now).width_log2).exp2();
+    let narrowest_ns = f64::from(now.buckets().width_log2).exp2();
     let mut next = *now;
     next.zoom(now.ns_per_px() / narrowest_ns, fixed_px.clamp(0.0, now.width_px()));
     let width_log2 = buckets.width_log2.checked_sub(1)?;
@@ -430,15 +430,15 @@ mod tests {
         before.show_exactly(1 << 30, (1 << 30) + 1_000_000);
         let mut now = before;
         now.zoom(1.1, 250.0);
-        let ahead = ahead_of_zoom(&before, &now, buckets_of(&now)).unwrap();
+        let ahead = ahead_of_zoom(&before, &now, now.buckets()).unwrap();
         let mut next = now;
-        while buckets_of(&next).width_log2 == buckets_of(&now).width_log2 {
+        while next.buckets().width_log2 == now.buckets().width_log2 {
             next.zoom(1.01, 250.0);
         }
-        let needed = buckets_of(&next);
+        let needed = next.buckets();
         assert_eq!(ahead.width_log2, needed.width_log2);
         assert!(ahead.first <= needed.first && ahead.end() >= needed.end(), "{ahead:?} {needed:?}");
-        assert_eq!(ahead_of_zoom(&now, &before, buckets_of(&before)), None, "a zoom out");
+        assert_eq!(ahead_of_zoom(&now, &before, before.buckets()), None, "a zoom out");
     }
 
     #[test]
@@ -449,7 +449,7 @@ mod tests {
         let mut view = Viewport::of_capture(0, 1 << 50, 1920.0, 1080.0);
         let (mut before, mut needed) = (view, FxHashSet::default());
         for frame in 0..200 {
-            let buckets = buckets_of(&view);
+            let buckets = view.buckets();
             let wanted = Wanted { ahead: ahead_of_zoom(&before, &view, buckets), ..wanted(buckets) };
             // Before the third frame it is not known that this is a zoom, and where it goes.
             let patience = if frame < 3 { LONG } else { Duration::ZERO };

@@ -7,11 +7,9 @@ use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
 use super::color::Rgba;
-use super::frame::rows_in_view;
 use super::palette::Palette;
 use super::rects::{Columns, Stretch};
 use super::rows::RowLayout;
-use super::tiles::buckets_of;
 use super::viewport::Viewport;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
@@ -43,9 +41,9 @@ impl Asked {
     /// What is in view.
     #[must_use]
     pub(crate) fn of(layout: &RowLayout, view: &Viewport) -> Self {
-        let rows = rows_in_view(layout, view).into_iter();
+        let rows = layout.lanes_in_view(view).into_iter();
         let lanes = rows.filter(|row| matches!(row.kind, LaneKind::Spans | LaneKind::Instants | LaneKind::Samples));
-        Self { buckets: buckets_of(view), lanes: lanes.map(|row| row.lane).collect() }
+        Self { buckets: view.buckets(), lanes: lanes.map(|row| row.lane).collect() }
     }
 }
 

@@ -8,7 +8,7 @@ use super::filtered::Filtered;
 use super::palette::{ColorBy, Palette};
 use super::rects::{Columns, Look, Placing, Rect, Stretch, rect};
 use super::rows::{LaneRow, RowLayout};
-use super::tiles::{LaneAnswers, Tiles, buckets_of};
+use super::tiles::{LaneAnswers, Tiles};
 use super::viewport::Viewport;
 use super::{counters, labels, markers};
 use crate::model::{NameIdx, Names, TrackIdx};
@@ -102,7 +102,7 @@ struct Colored {
 /// The lanes that a frame asks about.
 #[must_use]
 pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(LaneIdx, LaneKind)> {
-    rows_in_view(layout, view).iter().map(|row| (row.lane, row.kind)).collect()
+    layout.lanes_in_view(view).iter().map(|row| (row.lane, row.kind)).collect()
 }
 
 /// Builds the picture from what `tiles` know of the [`lanes_in_view`].
@@ -115,8 +115,8 @@ pub fn build(
     tiles: &Tiles,
     options: FrameOptions<'_>,
 ) -> Frame {
-    let buckets = buckets_of(view);
-    let rows = rows_in_view(layout, view);
+    let buckets = view.buckets();
+    let rows = layout.lanes_in_view(view);
     let gap_px = options.scale.round().max(1.0);
     let lanes: Vec<DrawnLane> = rows
         .par_iter()
@@ -277,33 +277,12 @@ fn push_counter(
     counters::rects(view, buckets, &cells, scale, &band, rects);
 }
 
-/// The lanes of which at least a pixel is in view.
-#[must_use]
-pub(crate) fn rows_in_view(layout: &RowLayout, view: &Viewport) -> Vec<LaneRow> {
-    let (top_px, bottom_px) = pixels_in_view(view);
-    layout.lanes_within(top_px, bottom_px)
-}
-
-/// The first row of pixels in view and the one after the last, from the top of all rows.
-#[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
-pub(crate) fn pixels_in_view(view: &Viewport) -> (u64, u64) {
-    (view.scroll_px() as u64, (view.scroll_px() + view.height_px()).ceil() as u64)
-}
-
 /// The upper and the lower edge of a lane on the canvas.
 fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
-    let y0 = y_on_canvas(view, row.top_px);
+    let y0 = view.y_on_canvas(row.top_px);
     #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
     let height = row.height_px as f32;
     (y0, y0 + height)
-}
-
-/// Where on the canvas a distance from the top of all rows is.
-#[must_use]
-#[expect(clippy::cast_possible_truncation, clippy::cast_precision_loss, reason = "below 2^53, then near the canvas")]
-pub(crate) fn y_on_canvas(view: &Viewport, top_px: u64) -> f32 {
-    (top_px as f64 - view.scroll_px()) as f32
 }
 
 #[cfg(test)]
@@ -390,7 +369,7 @@ mod tests {
     impl Canvas {
         fn frame(&mut self, rects: RectBudget) -> Frame {
             let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None };
-            self.tiles.prepare(&self.capture, buckets_of(&self.view), &lanes_in_view(&self.layout, &self.view));
+            self.tiles.prepare(&self.capture, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
             build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
         }
     }

@@ -1,6 +1,5 @@
 //! From a point on the canvas to the lane and the time under it. Which span that is, the query says.
 
-use super::frame::pixels_in_view;
 use super::rows::{Group, LaneRow, RowLayout};
 use super::viewport::Viewport;
 
@@ -22,7 +21,7 @@ pub(crate) struct Picked {
 pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
     /// Half the width of the smallest thing that a hand hits.
     const REACH_PX: f64 = 3.0;
-    let (top_px, _) = pixels_in_view(view);
+    let (top_px, _) = view.pixels_in_view();
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "not negative; a float saturates")]
     let (y_px, tolerance_ns) = (top_px + y.max(0.0) as u64, (REACH_PX * view.ns_per_px()).ceil() as u64);
     Picked {

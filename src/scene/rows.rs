@@ -9,6 +9,7 @@ use std::ops::Range;
 use rustc_hash::FxHashSet;
 
 use super::sums::HeightSums;
+use super::viewport::Viewport;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::store::lane::{LaneIdx, LaneKind};
 
@@ -259,6 +260,13 @@ impl RowLayout {
             found.extend(lanes.within(group.top_px, inside_px(top_px)..inside_px(bottom_px), &heights));
         }
         found
+    }
+
+    /// The lanes of which at least a pixel is in view.
+    #[must_use]
+    pub(crate) fn lanes_in_view(&self, view: &Viewport) -> Vec<LaneRow> {
+        let (top_px, bottom_px) = view.pixels_in_view();
+        self.lanes_within(top_px, bottom_px)
     }
 
     /// The place of a lane, if it is shown.

@@ -48,7 +48,7 @@ mod tests {
     use crate::base::cancel::Cancel;
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
-    use crate::scene::tiles::{LaneAnswers, buckets_of};
+    use crate::scene::tiles::LaneAnswers;
     use crate::store::lane::LaneIdx;
 
     #[test]
@@ -62,7 +62,7 @@ mod tests {
         let snapshot = snapshot(&format!("[{}{long}]", short.collect::<String>()));
         let mut view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
         view.show_exactly(0, 1_000_000);
-        let buckets = buckets_of(&view);
+        let buckets = view.buckets();
         let lanes = ProcessLanes::of(&snapshot, buckets, &Cancel::default()).unwrap();
         let (mut cells, mut out) = (Vec::new(), Vec::new());
         lanes.longest(LaneIdx(0), buckets, &mut cells);

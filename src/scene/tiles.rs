@@ -12,7 +12,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rebucket::Answer;
 use super::titles::track_title;
-use super::viewport::Viewport;
 use crate::model::TrackKind;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
@@ -191,18 +190,6 @@ pub struct Tiles {
     read: ReadCount,
     pending: usize,
     unknown: Vec<(LaneIdx, Buckets)>,
-}
-
-/// The buckets of a view: as wide as half a pixel to a whole one, so that columns are sharp.
-#[must_use]
-pub fn buckets_of(view: &Viewport) -> Buckets {
-    #[expect(
-        clippy::cast_possible_truncation,
-        clippy::cast_sign_loss,
-        reason = "positive, and a float to u64 saturates"
-    )]
-    let least_ns = (view.ns_per_px() / 2.0).ceil() as u64;
-    Buckets::covering(view.start_ns(), view.end_ns(), least_ns)
 }
 
 impl Tiles {

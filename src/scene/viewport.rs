@@ -1,5 +1,7 @@
 //! Which slice of time, and which rows, the canvas shows. Converts between times and pixels; draws nothing.
 
+use crate::query::Buckets;
+
 /// The most that one can zoom in: a nanosecond is the unit of time, so ten pixels for one are plenty.
 const NS_PER_PX_MIN: f64 = 0.1;
 
@@ -262,6 +264,36 @@ impl Viewport {
         } else if to_last < 0.0 {
             self.shift(to_last);
         }
+    }
+
+    /// The first row of pixels in view and the one after the last, from the top of all rows.
+    #[must_use]
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "whole, not negative, below 2^53")]
+    pub(crate) fn pixels_in_view(&self) -> (u64, u64) {
+        (self.scroll_px() as u64, (self.scroll_px() + self.height_px()).ceil() as u64)
+    }
+
+    /// Where on the canvas a distance from the top of all rows is.
+    #[must_use]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_precision_loss,
+        reason = "below 2^53, then near the canvas"
+    )]
+    pub(crate) fn y_on_canvas(&self, top_px: u64) -> f32 {
+        (top_px as f64 - self.scroll_px()) as f32
+    }
+
+    /// The buckets of a view: as wide as half a pixel to a whole one, so that columns are sharp.
+    #[must_use]
+    pub fn buckets(&self) -> Buckets {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "positive, and a float to u64 saturates"
+        )]
+        let least_ns = (self.ns_per_px() / 2.0).ceil() as u64;
+        Buckets::covering(self.start_ns(), self.end_ns(), least_ns)
     }
 }
 

@@ -6,7 +6,6 @@ use egui::Pos2;
 use super::places::Places;
 use super::rows::Arranging;
 use super::timeline::Timeline;
-use crate::scene::frame;
 use crate::store::lane::RowIdx;
 
 impl Timeline {
@@ -108,7 +107,7 @@ impl Timeline {
 
     pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (first_px, end_px) = frame::pixels_in_view(&self.view);
+        let (first_px, end_px) = self.view.pixels_in_view();
         if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
             self.scroll_to(place.top_px as f64 - self.view.height_px() / 2.0);
@@ -119,7 +118,7 @@ impl Timeline {
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selected else { return };
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (_, end_px) = frame::pixels_in_view(&self.view);
+        let (_, end_px) = self.view.pixels_in_view();
         let row_end_px = place.top_px + u64::from(place.height_px);
         if place.top_px < end_px_before && row_end_px > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]

@@ -21,7 +21,7 @@ use crate::scene::palette::Palette;
 use crate::scene::process_lanes::ProcessLanes;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::strips;
-use crate::scene::tiles::{LaneAnswers, buckets_of};
+use crate::scene::tiles::LaneAnswers;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 
@@ -124,7 +124,7 @@ impl Pane {
             return false;
         }
         let lanes = frame::lanes_in_view(&self.layout, view);
-        let look = Look { view, buckets: buckets_of(view), lanes: &lanes, deadline };
+        let look = Look { view, buckets: view.buckets(), lanes: &lanes, deadline };
         let held = self.tiles.prepare(snapshot, look);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(held);
@@ -141,7 +141,7 @@ impl Pane {
     /// The groups of rows that the last frame shows.
     pub(super) fn drawn_groups(&self) -> Vec<Group> {
         let Some(drawn) = &self.drawn else { return Vec::new() };
-        let (top_px, bottom_px) = frame::pixels_in_view(&drawn.view);
+        let (top_px, bottom_px) = drawn.view.pixels_in_view();
         self.layout.groups_within(top_px, bottom_px)
     }
 
@@ -151,7 +151,7 @@ impl Pane {
         let bands: Vec<_> = groups
             .iter()
             .map(|group| {
-                let top = frame::y_on_canvas(&drawn.view, group.top_px);
+                let top = drawn.view.y_on_canvas(group.top_px);
                 #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
                 let height = group.height_px as f32;
                 top..top + height
@@ -189,7 +189,7 @@ impl Pane {
         /// The part of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
         let Some(strips) = &mut self.strips else { return };
-        let (top_px, bottom_px) = frame::pixels_in_view(view);
+        let (top_px, bottom_px) = view.pixels_in_view();
         let groups = self.layout.groups_within(top_px, bottom_px);
         let folded = groups.iter().filter_map(|group| match group.kind {
             GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
@@ -202,14 +202,14 @@ impl Pane {
         if lanes.is_empty() {
             return;
         }
-        let buckets = buckets_of(view);
+        let buckets = view.buckets();
         let _held = strips.tiles.prepare(&*strips.processes, Look { view, buckets, lanes: &lanes, deadline });
         let tiles = strips.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
         for (group, process, lane) in folded {
             tiles.spans(lane, buckets, &mut cells);
-            let y0 = frame::y_on_canvas(view, group.top_px);
+            let y0 = view.y_on_canvas(group.top_px);
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
@@ -223,11 +223,11 @@ impl Pane {
 impl ShownPane<'_> {
     /// A band of the canvas, from a height below the top of all rows.
     pub(super) fn band(&self, top_px: u64, height_px: u32) -> Rect {
-        band(self.canvas, self.scale, frame::y_on_canvas(&self.view, top_px), height_px)
+        band(self.canvas, self.scale, self.view.y_on_canvas(top_px), height_px)
     }
 
     pub(super) fn groups(&self) -> Vec<Group> {
-        let (top_px, bottom_px) = frame::pixels_in_view(&self.view);
+        let (top_px, bottom_px) = self.view.pixels_in_view();
         self.pane.layout.groups_within(top_px, bottom_px)
     }
 

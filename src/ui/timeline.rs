@@ -500,7 +500,7 @@ impl Timeline {
             self.lay_out();
         }
         if (self.view.width_px(), self.view.height_px()) != (width_px, height_px) {
-            let (_, end_px_before) = frame::pixels_in_view(&self.view);
+            let (_, end_px_before) = self.view.pixels_in_view();
             self.view.resize(width_px, height_px);
             self.scroll(0.0);
             self.keep_selected_in_view(end_px_before);
