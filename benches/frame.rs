@@ -10,15 +10,15 @@ use std::hint::black_box;
 use std::io;
 use std::time::Instant;
 
+use longspan::facade::frame::{self, FrameOptions, RectBudget};
 use longspan::facade::model::{ProcessIdx, TrackIdx};
 use longspan::facade::query::Snapshot;
 use longspan::facade::scene::color::Shade;
-use longspan::facade::scene::frame::{self, FrameOptions, RectBudget};
 use longspan::facade::scene::palette::Palette;
 use longspan::facade::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use longspan::facade::scene::tiles::Tiles;
 use longspan::facade::scene::viewport::Viewport;
 use longspan::facade::store::LaneIdx;
+use longspan::facade::tiles::Tiles;
 use support::lanes_of_spans;
 
 const SPANS: u64 = 4_000_000;

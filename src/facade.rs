@@ -75,6 +75,9 @@ pub mod formats {
         pub use crate::formats::input::source::{HEAD_BYTES, Source};
     }
 }
+pub mod frame {
+    pub use crate::frame::{FrameOptions, RectBudget, build, lanes_in_view};
+}
 pub mod ingest {
     pub use crate::ingest::load::{CachePolicy, LoadError, LoadOptions, Loaded};
     pub use crate::ingest::pipeline::{open, open_with_previews};
@@ -156,17 +159,11 @@ pub mod scene {
     pub mod color {
         pub use crate::scene::color::Shade;
     }
-    pub mod frame {
-        pub use crate::scene::frame::{FrameOptions, RectBudget, build, lanes_in_view};
-    }
     pub mod palette {
         pub use crate::scene::palette::{ColorBy, Colors, Hues, Palette};
     }
     pub mod rows {
         pub use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
-    }
-    pub mod tiles {
-        pub use crate::scene::tiles::Tiles;
     }
     pub mod viewport {
         pub use crate::scene::viewport::Viewport;
@@ -202,6 +199,9 @@ pub mod synth {
     pub mod write {
         pub use crate::synth::write::{write_chrome_json, write_native, write_perfetto};
     }
+}
+pub mod tiles {
+    pub use crate::tiles::Tiles;
 }
 #[cfg(feature = "window")]
 pub mod ui {

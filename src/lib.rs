@@ -3,11 +3,11 @@
 //! # The way of the data
 //!
 //! ```text
-//! bytes -> formats -> chunks -> ingest -------> store -> query -> scene -> render + ui -> app
-//!          parse      min ts    merge, nest,    one      pixels,  pure     wgpu, egui     window, dialogs
-//!          in         in each   spill past      mapped   picks,   geometry
-//!          parallel   header    the budget      file     rows        |
-//!                                                          `-> export (sorted native, Chrome JSON, Perfetto, CSV, Parquet)
+//! bytes -> formats -> chunks -> ingest -----> store -> query -> scene ---> tiles -> frame ---> render + ui -> app
+//!          parse      min ts    merge, nest,  one      pixels,  pure      cache,   instances  wgpu, egui     window,
+//!          in         in each   spill past    mapped   picks,   geometry  loader   to draw                   dialogs
+//!          parallel   header    the budget    file     rows
+//!                                                        `-> export (sorted native, Chrome JSON, Perfetto, CSV, Parquet)
 //! ```
 //!
 //! One direction, no way back: a module imports only what stands to its left, and `tests/tidy` holds that with one
@@ -26,6 +26,8 @@
 //! | [`export`] | writes a store back as a sorted capture, or as tables |
 //! | [`synth`] | generates captures like those of real programs, as large as wanted |
 //! | [`scene`] | viewport, ruler, rows, rectangles, labels: numbers in, instances out |
+//! | [`tiles`] | the cache of answers for a view, the threads that load them, summaries of processes and of the capture |
+//! | [`frame`] | builds one picture of the canvas from a layout, a viewport and tiles |
 //! | `render` | draws instances with the GPU, into the window or into a picture |
 //! | `ui` | the panels: timeline, details, search, statistics, flame graph, settings; each returns commands |
 //! | `app` | the window: tabs, background tasks, dialogs, preferences, and what the desktop asks |
@@ -49,7 +51,7 @@
 //!   them in capture order.
 //! - **No recording.** Captures are opened as others wrote them; a file that still grows is read as far as it reaches.
 //! - **No panel that changes the store.** Panels return commands.
-//! - **No geometry in the renderer or the panels.** It is in [`scene`], tested without a window.
+//! - **No geometry in the renderer or the panels.** It is in [`scene`] and [`frame`], tested without a window.
 //! - **No `unsafe`** outside of [`base::mapped`].
 
 #![cfg_attr(
@@ -64,6 +66,7 @@ mod cli;
 mod export;
 pub mod facade;
 mod formats;
+mod frame;
 mod ingest;
 mod model;
 mod query;
@@ -72,6 +75,7 @@ mod render;
 mod scene;
 mod store;
 mod synth;
+mod tiles;
 #[cfg(feature = "window")]
 mod ui;
 

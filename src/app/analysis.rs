@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::tasks::{TaskError, TaskEvent, TaskId, Wake, guarded, spawn};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
+use crate::frame::filtered::{Asked, Filtered};
 use crate::query::Snapshot;
 use crate::query::aggregate::{GrowingTotals, aggregate};
 use crate::query::filter::Filter;
@@ -16,7 +17,6 @@ use crate::query::over_time::over_time;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks;
-use crate::scene::filtered::{Asked, Filtered};
 use crate::ui::questions::{Answer, Kind, NameFacts, Question, TimeRange};
 
 /// The longest spans of a name that are listed.

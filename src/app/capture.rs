@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::tasks::{self, Looking, TaskId, Wake};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
-use crate::scene::survey::Survey;
+use crate::tiles::trace_summary::Survey;
 use crate::ui::panels::details::Details;
 use crate::ui::timeline::Timeline;
 

@@ -16,7 +16,7 @@ use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
-use crate::scene::survey::Survey;
+use crate::tiles::trace_summary::Survey;
 use crate::ui::PictureSize;
 use crate::ui::navigation::Navigation;
 use crate::ui::theme::Theme;

@@ -20,17 +20,17 @@ use super::units::SizeArg;
 use super::{CliError, to_stdout};
 use crate::base::escape::write_json;
 use crate::export::check;
+use crate::frame::{self, FrameOptions, RectBudget};
 use crate::model::Sources;
 use crate::query::Snapshot;
-use crate::scene::asker::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
 use crate::scene::color::Shade;
-use crate::scene::frame::{self, FrameOptions, RectBudget};
 use crate::scene::palette::Palette;
 use crate::scene::rects::Rect;
 use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
-use crate::scene::tiles::Tiles;
 use crate::scene::viewport::Viewport;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
+use crate::tiles::Tiles;
+use crate::tiles::loader::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
 
 /// The object that is printed: names are a contract with scripts.
 #[derive(Debug, Serialize)]

@@ -5,33 +5,22 @@
 //! because one step of an `f32` at today's epoch is more than two minutes.
 
 pub(crate) mod arrange;
-pub(crate) mod asker;
 pub(crate) mod clock_ruler;
 pub(crate) mod color;
 pub(crate) mod counters;
-pub(crate) mod filtered;
-pub(crate) mod frame;
 pub(crate) mod labels;
-pub(crate) mod live_tiles;
 pub(crate) mod markers;
 pub(crate) mod marks;
 pub(crate) mod minimap;
 pub(crate) mod motion;
 pub(crate) mod palette;
 pub(crate) mod pick;
-pub(crate) mod process_lanes;
-mod rebucket;
 pub(crate) mod rects;
 pub(crate) mod rows;
 pub(crate) mod ruler;
-pub(crate) mod strips;
-mod sums;
-pub(crate) mod survey;
-pub(crate) mod tiles;
+pub(crate) mod sums;
 pub(crate) mod titles;
 pub(crate) mod viewport;
 
-#[cfg(test)]
-mod gate_tests;
 #[cfg(test)]
 pub(crate) mod tests;

@@ -86,7 +86,7 @@ impl HeightSums {
 
 /// How often sums were asked for by this thread: what tests bound.
 #[cfg(test)]
-pub(super) mod lookups {
+pub(crate) mod lookups {
     use std::cell::Cell;
 
     thread_local!(static COUNT: Cell<u64> = const { Cell::new(0) });

@@ -4,7 +4,6 @@ use std::io::Write;
 
 use super::arrange::{self, Arrangement, Order};
 use super::rows::{Folded, GroupKind, RowHeights};
-use super::survey::Survey;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::ingest::{self, CachePolicy, LoadOptions};
@@ -22,7 +21,7 @@ pub(crate) fn snapshot(json: &str) -> Snapshot {
 }
 
 /// A span of one microsecond for each `(process, thread, start)`, on threads that are named after both.
-fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
+pub(crate) fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
     let lines = spans.iter().map(|(process, thread, start)| {
         format!(
             r#"{{"ph":"M","name":"process_name","pid":"{process}","args":{{"name":"{process}"}}}},
@@ -77,21 +76,4 @@ fn pinned_tracks_are_laid_out_also_where_they_are_hidden_and_unknown_ones_are_le
     let layout = arrange::pinned_layout(&snapshot, &arrangement, &RowHeights::at_scale(1.0));
     let groups = layout.groups_within(0, 1000);
     assert_eq!(groups.iter().map(|group| group.kind).collect::<Vec<_>>(), [GroupKind::Track(TrackIdx(1))]);
-}
-
-#[test]
-fn the_survey_sees_where_spans_are() {
-    let mut spans = vec![("a", "quiet", 0)];
-    spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
-    spans.push(("a", "quiet", 1000));
-    let snapshot = threads(&spans);
-    let survey = Survey::of(&snapshot, &Cancel::default()).unwrap();
-    let columns = survey.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
-    let most = columns.iter().copied().fold(0.0, f32::max);
-    assert_eq!(columns[5], most, "{columns:?}");
-    assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    assert!(survey.processes.is_some_and(|processes| processes.lane_of(ProcessIdx(0)).is_some()));
-    let stopped = Cancel::default();
-    stopped.cancel();
-    assert!(Survey::of(&snapshot, &stopped).is_err());
 }

@@ -10,20 +10,20 @@ use super::places::band;
 use super::span_names::{SpanName, span_names};
 use super::theme::{LABEL_POINTS, Theme};
 use super::timeline::as_f32;
+use crate::frame::process_summary;
+use crate::frame::{self, Frame, FrameOptions};
 use crate::model::Names;
 use crate::query::Snapshot;
 use crate::render::Rects;
 use crate::render::rects::Layer;
-use crate::scene::asker::Workers;
-use crate::scene::frame::{self, Frame, FrameOptions};
-use crate::scene::live_tiles::{LiveTiles, Look};
 use crate::scene::palette::Palette;
-use crate::scene::process_lanes::ProcessLanes;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
-use crate::scene::strips;
-use crate::scene::tiles::LaneAnswers;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
+use crate::tiles::LaneAnswers;
+use crate::tiles::live::{LiveTiles, Look};
+use crate::tiles::loader::Workers;
+use crate::tiles::process_summary::ProcessLanes;
 
 /// Rows on one canvas.
 pub(super) struct Pane {
@@ -213,9 +213,9 @@ impl Pane {
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
-            let band = strips::Band { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
+            let band = process_summary::Band { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
             let process = (process, &*strips.processes);
-            strips::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
+            process_summary::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
         }
     }
 }

@@ -3,11 +3,11 @@
 
 use std::sync::Arc;
 
+use crate::frame::filtered::Filtered;
 use crate::model::NameIdx;
 use crate::query::aggregate::Totals;
 use crate::query::search::{Hit, Hits};
 use crate::query::stacks::CallTree;
-use crate::scene::filtered::Filtered;
 use crate::store::lane::RowIdx;
 
 /// A part of the capture's time, from its first nanosecond to the first after it; `None`: all of it.

@@ -5,8 +5,8 @@ use egui::{Color32, FontId, Ui};
 use super::reading_order::on_screen;
 use super::theme::{LABEL_POINTS, color32};
 use crate::base::time::duration_text;
+use crate::frame::Frame;
 use crate::query::Snapshot;
-use crate::scene::frame::Frame;
 use crate::scene::labels::{shorten_middle, shown};
 
 /// A name at its place.

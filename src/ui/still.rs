@@ -9,7 +9,7 @@ use super::navigation::Navigation;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use crate::base::cancel::Cancel;
-use crate::scene::filtered::Filtered;
+use crate::frame::filtered::Filtered;
 
 impl Timeline {
     /// A copy that stands still, for so many times the pixels across and down. Its frames wait for all that they show.

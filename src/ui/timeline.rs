@@ -19,6 +19,8 @@ use super::{
     Command, canvas_menu, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted,
 };
 use crate::base::time::{duration_text, seconds_text};
+use crate::frame::filtered::{Asked, Filtered};
+use crate::frame::{FrameOptions, RectBudget};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
@@ -26,11 +28,8 @@ use crate::query::search::Hits;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
-use crate::scene::asker::{FRAME_PATIENCE, Workers};
 use crate::scene::color::Shade;
 use crate::scene::counters::value_text;
-use crate::scene::filtered::{Asked, Filtered};
-use crate::scene::frame::{self, FrameOptions, RectBudget};
 use crate::scene::labels::shown;
 use crate::scene::marks::Marks;
 use crate::scene::minimap::Grip;
@@ -38,10 +37,11 @@ use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
 use crate::scene::rows::{Density, GroupKind};
-use crate::scene::survey::Survey;
 use crate::scene::titles::{process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
+use crate::tiles::loader::{FRAME_PATIENCE, Workers};
+use crate::tiles::trace_summary::Survey;
 
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
@@ -296,7 +296,7 @@ impl Timeline {
     /// The last frame, for measurements.
     #[cfg(test)]
     #[must_use]
-    pub(crate) fn last_frame(&self) -> Option<&crate::scene::frame::Frame> {
+    pub(crate) fn last_frame(&self) -> Option<&crate::frame::Frame> {
         self.rows.last_frame()
     }
 

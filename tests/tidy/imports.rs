@@ -13,18 +13,29 @@ pub(crate) const IMPORTS: &[(&str, &[&str])] = &[
     ("export", &["base", "model", "formats", "store", "query"]),
     ("synth", &["base", "model", "formats"]),
     ("scene", &["base", "model", "store", "query"]),
+    ("tiles", &["base", "model", "store", "query", "scene"]),
+    ("frame", &["base", "model", "store", "query", "scene", "tiles"]),
     ("render", &["base", "scene"]),
-    ("ui", &["base", "model", "store", "query", "export", "scene", "render"]),
-    ("app", &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui"]),
+    ("ui", &["base", "model", "store", "query", "export", "scene", "tiles", "frame", "render"]),
+    (
+        "app",
+        &[
+            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
+            "render", "ui",
+        ],
+    ),
     (
         "cli",
-        &["base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app"],
+        &[
+            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
+            "render", "ui", "app",
+        ],
     ),
     (
         "facade",
         &[
-            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "render", "ui", "app",
-            "cli",
+            "base", "model", "formats", "store", "ingest", "query", "export", "synth", "scene", "tiles", "frame",
+            "render", "ui", "app", "cli",
         ],
     ),
     ("main", &["run"]),

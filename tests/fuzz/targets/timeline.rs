@@ -3,9 +3,9 @@
 
 use std::sync::LazyLock;
 
+use longspan::facade::frame::RectBudget;
 use longspan::facade::query::Snapshot;
 use longspan::facade::scene::color::Shade;
-use longspan::facade::scene::frame::RectBudget;
 use longspan::facade::ui::kept::KeptTimeline;
 use longspan::facade::ui::navigation::Navigation;
 use longspan::facade::ui::theme::Theme;

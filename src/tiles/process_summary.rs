@@ -5,17 +5,17 @@
 //! downwards, until none that is left can hold a longer one; and for processes of very many lanes the [`Survey`] has asked
 //! all of them once for the whole capture, which answers wide views and every narrower bucket that lies within such a span.
 //!
-//! [`Survey`]: super::survey::Survey
+//! [`Survey`]: super::trace_summary::Survey
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
+use super::cache::LaneAnswers;
 use super::rebucket::Answer;
-use super::tiles::LaneAnswers;
-use super::titles::track_title;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Buckets, Cell, CounterCell, Crowd, ReadCount, Snapshot, pixels};
+use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 

@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::query::{Cell, CounterCell, Crowd};
 
 /// What one bucket, or a run of them, was answered.
-pub(super) trait Answer: Copy + Send + Sync + 'static {
+pub(crate) trait Answer: Copy + Send + Sync + 'static {
     /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking for
     /// the wide ones would have given the same.
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;

@@ -3,10 +3,10 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::asker::{Asker, Held, Wanted, Workers, ahead_of_zoom};
-use super::tiles::{LaneAnswers, Tiles};
-use super::viewport::Viewport;
+use super::cache::{LaneAnswers, Tiles};
+use super::loader::{Asker, Held, Wanted, Workers, ahead_of_zoom};
 use crate::query::{Buckets, Snapshot};
+use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// Tiles, and who asks for them.

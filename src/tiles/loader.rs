@@ -11,9 +11,9 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use rustc_hash::FxHashSet;
 
-use super::tiles::{Answered, LaneAnswers, Question, Tiles};
-use super::viewport::Viewport;
+use super::cache::{Answered, LaneAnswers, Question, Tiles};
 use crate::query::Buckets;
+use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and are

@@ -3,17 +3,17 @@
 
 use rayon::prelude::*;
 
-use super::color::Rgba;
 use super::filtered::Filtered;
-use super::palette::{ColorBy, Palette};
-use super::rects::{Columns, Look, Placing, Rect, Stretch, rect};
-use super::rows::{LaneRow, RowLayout};
-use super::tiles::{LaneAnswers, Tiles};
-use super::viewport::Viewport;
-use super::{counters, labels, markers};
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
+use crate::scene::color::Rgba;
+use crate::scene::palette::{ColorBy, Palette};
+use crate::scene::rects::{Columns, Look, Placing, Rect, Stretch, rect};
+use crate::scene::rows::{LaneRow, RowLayout};
+use crate::scene::viewport::Viewport;
+use crate::scene::{counters, labels, markers};
 use crate::store::lane::{LaneIdx, LaneKind};
+use crate::tiles::{LaneAnswers, Tiles};
 
 /// How many rectangles a frame may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

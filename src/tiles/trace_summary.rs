@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::process_lanes::ProcessLanes;
+use super::process_summary::ProcessLanes;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Loss, Place};
 use crate::query::{Buckets, Snapshot, pixels};

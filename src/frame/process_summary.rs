@@ -1,12 +1,12 @@
 //! The strip that a folded process shows in place of its tracks: in each column the longest span of all of them, as
 //! [`ProcessLanes`] tell it.
 
-use super::palette::{ColorBy, Palette};
-use super::process_lanes::ProcessLanes;
-use super::rects::{Columns, Rect, rect};
-use super::viewport::Viewport;
 use crate::model::{Names, ProcessIdx};
 use crate::query::{Buckets, Cell};
+use crate::scene::palette::{ColorBy, Palette};
+use crate::scene::rects::{Columns, Rect, rect};
+use crate::scene::viewport::Viewport;
+use crate::tiles::process_summary::ProcessLanes;
 
 /// A strip is some ten pixels high, so that its columns need not be narrower than two: forty of them fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
@@ -48,8 +48,8 @@ mod tests {
     use crate::base::cancel::Cancel;
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
-    use crate::scene::tiles::LaneAnswers;
     use crate::store::lane::LaneIdx;
+    use crate::tiles::LaneAnswers;
 
     #[test]
     fn in_each_column_the_longest_span_of_all_tracks_is_drawn_whole() {

@@ -6,15 +6,15 @@ use std::sync::Arc;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::color::Rgba;
-use super::palette::Palette;
-use super::rects::{Columns, Stretch};
-use super::rows::RowLayout;
-use super::viewport::Viewport;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::TrackIdx;
 use crate::query::matcher::Matcher;
 use crate::query::{Buckets, Cell, Snapshot, filtered};
+use crate::scene::color::Rgba;
+use crate::scene::palette::Palette;
+use crate::scene::rects::{Columns, Stretch};
+use crate::scene::rows::RowLayout;
+use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How much of a colour is left of what does not match: enough to see where it is.

@@ -3,7 +3,7 @@
 //! buckets follow from the narrower ones.
 //!
 //! Whether all answers are waited for ([`Tiles::prepare`], for pictures) or come from the background while coarser ones
-//! stand in for them ([`super::asker`], for the window) is not decided here.
+//! stand in for them ([`super::loader`], for the window) is not decided here.
 
 use std::ops::RangeInclusive;
 
@@ -11,9 +11,9 @@ use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::rebucket::Answer;
-use super::titles::track_title;
 use crate::model::TrackKind;
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
+use crate::scene::titles::track_title;
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
 /// What a frame asks of a capture. Work is bounded by the buckets asked for.

@@ -1,15 +1,17 @@
 //! What frames take, counted: no more for more threads or more spans, whatever the rows are arranged by, and also where all
 //! threads of a process are one strip, or the whole capture one map.
 
-use super::arrange::{self, Arrangement, Order};
-use super::process_lanes::ProcessLanes;
-use super::rows::RowHeights;
-use super::sums::lookups;
-use super::survey::Survey;
-use super::tests::snapshot;
-use super::tiles::LaneAnswers;
+use super::cache::LaneAnswers;
+use super::process_summary::ProcessLanes;
+use super::trace_summary::Survey;
 use crate::base::cancel::Cancel;
+use crate::model::ProcessIdx;
 use crate::query::{Buckets, ReadCount, Snapshot};
+use crate::scene::arrange;
+use crate::scene::arrange::{Arrangement, Order};
+use crate::scene::rows::RowHeights;
+use crate::scene::sums::lookups;
+use crate::scene::tests::{snapshot, threads};
 use crate::store::lane::LaneIdx;
 
 /// The buckets of a strip in view.
@@ -101,4 +103,21 @@ fn the_map_holds_as_many_parts_however_many_threads_and_spans_it_stands_for() {
         assert!(survey.filled.len() <= 2050, "{} parts for {threads} threads", survey.filled.len());
         assert_eq!(survey.columns(0, 4_620_000, 640).len(), 640);
     }
+}
+
+#[test]
+fn the_survey_sees_where_spans_are() {
+    let mut spans = vec![("a", "quiet", 0)];
+    spans.extend((0..40).map(|n| ("a", "busy", 500 + n * 2)));
+    spans.push(("a", "quiet", 1000));
+    let snapshot = threads(&spans);
+    let survey = Survey::of(&snapshot, &Cancel::default()).unwrap();
+    let columns = survey.columns(snapshot.start_ns(), snapshot.end_ns(), 10);
+    let most = columns.iter().copied().fold(0.0, f32::max);
+    assert_eq!(columns[5], most, "{columns:?}");
+    assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
+    assert!(survey.processes.is_some_and(|processes| processes.lane_of(ProcessIdx(0)).is_some()));
+    let stopped = Cancel::default();
+    stopped.cancel();
+    assert!(Survey::of(&snapshot, &stopped).is_err());
 }

@@ -1,0 +1,9 @@
+//! One picture of the canvas, as rectangles and labels: from a layout and a viewport of [`crate::scene`], and from what
+//! [`crate::tiles`] holds of the lanes in view.
+
+mod builder;
+pub(crate) mod filtered;
+pub(crate) mod process_summary;
+
+pub(crate) use builder::Frame;
+pub use builder::{FrameOptions, RectBudget, build, lanes_in_view};

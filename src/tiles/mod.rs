@@ -1,0 +1,15 @@
+//! Tiles of answers between the store and a frame: a cache of aligned runs of buckets, the threads that load them, and
+//! summaries of a process and of the whole capture. Knows neither the window nor the graphics card.
+
+mod cache;
+pub(crate) mod live;
+pub(crate) mod loader;
+pub(crate) mod process_summary;
+mod rebucket;
+pub(crate) mod trace_summary;
+
+pub(crate) use cache::LaneAnswers;
+pub use cache::Tiles;
+
+#[cfg(test)]
+mod tests;
