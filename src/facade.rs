@@ -45,11 +45,11 @@ pub mod export {
     pub use crate::export::{ExportError, ExportOptions, ExportReport, export};
 }
 pub mod formats {
-    pub use crate::formats::{
-        BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader,
-    };
+    pub use crate::formats::error::ReadError;
+    pub use crate::formats::reader::{BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, Reader};
     pub mod sniff {
-        pub use crate::formats::sniff::{FORMATS, Format, format_of, open};
+        pub use crate::formats::format::Format;
+        pub use crate::formats::sniff::{FORMATS, format_of, open, open_as};
     }
     pub mod native {
         pub mod read {

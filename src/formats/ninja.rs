@@ -10,6 +10,7 @@ use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::{BatchBuilder, bare};
 use super::output::pack::Rows;
 use super::{ReadError, Reader};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
 
@@ -18,15 +19,21 @@ const HEADER: &[u8] = b"# ninja log v";
 /// Commands that are laid out together. A build of more is laid out in parts, which may take more rows.
 const COMMANDS_MAX: usize = 1 << 17;
 
+/// Ninja's log of a build.
+pub(crate) const FORMAT: Format = Format {
+    name: "Ninja log",
+    sniff: looks_like_ninja_log,
+    shows: &[Shown::Spans, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether a capture begins as Ninja begins its logs.
-#[must_use]
-pub(crate) fn looks_like_ninja_log(head: &[u8]) -> bool {
+fn looks_like_ninja_log(head: &[u8]) -> bool {
     head.starts_with(HEADER)
 }
 
 /// Makes a reader of a log.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     super::input::lines::open(source, NinjaLog::default())
 }
 

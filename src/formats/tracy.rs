@@ -9,23 +9,30 @@ use super::input::lines::{Line, LineParser};
 use super::input::source::Source;
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, TrackKey, TrackKind};
 
 /// The columns without which there is no span.
 const NEEDED: [&[u8]; 3] = [b"name", b"ns_since_start", b"exec_time_ns"];
 
+/// Zones that `tracy-csvexport` writes.
+pub(crate) const FORMAT: Format = Format {
+    name: "Tracy zones",
+    sniff: looks_like_zones,
+    shows: &[Shown::Spans, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether the first line names the columns of exported zones.
-#[must_use]
-pub(crate) fn looks_like_zones(head: &[u8]) -> bool {
+fn looks_like_zones(head: &[u8]) -> bool {
     let end = memchr::memchr(b'\n', head).unwrap_or(head.len());
     let columns: Vec<_> = cells(head[..end].trim_ascii_end());
     NEEDED.iter().all(|needed| columns.iter().any(|column| column == needed))
 }
 
 /// Makes a reader of exported zones.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     super::input::lines::open(source, Zones::default())
 }
 

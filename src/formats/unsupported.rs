@@ -1,12 +1,21 @@
 //! Captures of tools whose formats are not read here, or that lack what a timeline needs: recognised, and refused with what to
 //! do about it.
 
+use super::format::{Format, Opener};
 use super::input::source::Source;
 use super::linux::strace;
 use super::{ReadError, Reader};
 
-/// A kind of capture that is refused.
-struct Elsewhere {
+/// All captures that are recognised and refused.
+pub(super) const FORMAT: Format = Format {
+    name: "capture to convert",
+    sniff: is_unsupported,
+    shows: &[],
+    opener: Opener::Capture(|source, _| refuse(&source)),
+};
+
+/// A format that is recognised and refused.
+struct UnsupportedFormat {
     sniff: fn(head: &[u8]) -> bool,
     /// What it is.
     found: &'static str,
@@ -15,29 +24,29 @@ struct Elsewhere {
 }
 
 /// All of them, the most certain first.
-const ELSEWHERE: [Elsewhere; 5] = [
-    Elsewhere {
+const UNSUPPORTED: [UnsupportedFormat; 5] = [
+    UnsupportedFormat {
         // Of this and of earlier versions; the layout changes with each.
         sniff: |head| [&b"tr\xfdP"[..], b"tlZ\x04", b"tZst"].iter().any(|magic| head.starts_with(magic)),
         found: "a capture of Tracy",
         advice: "convert it with `tracy-csvexport -u CAPTURE > zones.csv` and open zones.csv",
     },
-    Elsewhere {
+    UnsupportedFormat {
         sniff: |head| head.starts_with(b"\x17\x08\x44tracing"),
         found: "a capture of trace-cmd",
         advice: "convert it with `trace-cmd report CAPTURE > trace.txt` and open trace.txt",
     },
-    Elsewhere {
+    UnsupportedFormat {
         sniff: |head| head.starts_with(b"go 1.") && head.get(..16).is_some_and(|head| head.contains(&0)),
         found: "an execution trace of Go",
         advice: "run `go tool trace -http=localhost:6060 CAPTURE`, and save http://localhost:6060/jsontrace as trace.json",
     },
-    Elsewhere {
+    UnsupportedFormat {
         sniff: |head| head.starts_with(b"FLR\0"),
         found: "a recording of Java's flight recorder",
         advice: "convert it with async-profiler's `jfrconv -o collapsed CAPTURE stacks.txt` and open stacks.txt",
     },
-    Elsewhere {
+    UnsupportedFormat {
         sniff: strace::looks_like_strace_without_times,
         found: "what strace prints without times",
         advice: "record it again with `strace -f -ttt -T -o trace.txt`",
@@ -45,17 +54,16 @@ const ELSEWHERE: [Elsewhere; 5] = [
 ];
 
 /// Whether this is a capture of one of those kinds.
-#[must_use]
-pub(super) fn is_elsewhere(head: &[u8]) -> bool {
-    ELSEWHERE.iter().any(|kind| (kind.sniff)(head))
+fn is_unsupported(head: &[u8]) -> bool {
+    UNSUPPORTED.iter().any(|kind| (kind.sniff)(head))
 }
 
 /// Says what a capture is, and what to do about it.
 ///
 /// # Errors
 /// Always.
-pub(super) fn refuse(source: &Source) -> Result<Reader, ReadError> {
-    let kind = ELSEWHERE.iter().find(|kind| (kind.sniff)(source.head()));
+fn refuse(source: &Source) -> Result<Reader, ReadError> {
+    let kind = UNSUPPORTED.iter().find(|kind| (kind.sniff)(source.head()));
     let found = kind.map_or_else(|| "another".to_owned(), |kind| format!("{}: {}", kind.found, kind.advice));
     let expected = "a capture in a format that Longspan reads".to_owned();
     Err(ReadError::Malformed { path: source.path().to_owned(), offset: 0, expected, found })

@@ -18,5 +18,7 @@ mod tables;
 mod wire;
 pub(crate) mod write;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

@@ -17,16 +17,25 @@ use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
 use super::samples::Homeless;
 use super::split::{PIECE_BYTES, Piece, Splitter};
 use crate::base::budget::Charge;
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
+use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, Place, TrackKind};
 
 /// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
 const READ_AHEAD_SHARE: u64 = 8;
 
+/// Chrome's trace event format, and all JSON that no other format claims.
+pub(crate) const FORMAT: Format = Format {
+    name: "Chrome JSON",
+    sniff: looks_like_json,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Makes a reader of Chrome JSON.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     let piece_bytes = source.block_bytes(PIECE_BYTES);
     Reader::Stream(Box::new(ChromeJson { source: Some(source), piece_bytes }))
 }

@@ -10,5 +10,7 @@ mod names;
 pub(crate) mod read;
 mod wire;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

@@ -5,6 +5,7 @@ use rustc_hash::FxHashMap;
 use super::events::{Maker, Record};
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words, bits};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::Feed;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -20,15 +21,21 @@ const PROVIDERS_MAX: usize = 1 << 16;
 /// The largest blob that is stepped over rather than taken for damage: a large record counts its words in 32 bits.
 const LARGE_WORDS_MAX: u64 = 1 << 27;
 
+/// Fuchsia's trace format.
+pub(crate) const FORMAT: Format = Format {
+    name: "Fuchsia trace",
+    sniff: looks_like_fxt,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Flows, Shown::Arguments, Shown::Scheduling],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether a capture begins with the magic record.
-#[must_use]
-pub(crate) fn looks_like_fxt(head: &[u8]) -> bool {
+fn looks_like_fxt(head: &[u8]) -> bool {
     head.starts_with(&MAGIC.to_le_bytes())
 }
 
 /// Makes a reader of a capture.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Fxt { source: Some(source) }))
 }
 

@@ -8,3 +8,4 @@ pub(crate) mod decompress;
 pub(crate) mod lines;
 pub(crate) mod source;
 pub(crate) mod ticks;
+pub(crate) mod unpack;

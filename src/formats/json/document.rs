@@ -23,7 +23,7 @@ use window::Window;
 
 use crate::base::budget::Charge;
 use crate::formats::input::source::Source;
-use crate::formats::multi::archive;
+use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, Place};
 
@@ -78,7 +78,7 @@ impl Document {
     /// Opens the file of a source; one that is compressed is unpacked to a temporary file first.
     ///
     /// # Errors
-    /// What the system says, and what [`archive::unpacked_to_file`] refuses.
+    /// What the system says, and what [`unpacked_to_file`] refuses.
     pub(crate) fn open(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         const BLOCK_BYTES: usize = 64 << 10;
         let (path, is_plain, block_bytes) =
@@ -87,7 +87,7 @@ impl Document {
         let file = if is_plain {
             File::open(&path).map_err(io_error)?
         } else {
-            archive::unpacked_to_file(source, context)?.into_file()
+            unpacked_to_file(source, context)?.into_file()
         };
         let len = file.metadata().map_err(io_error)?.len();
         let context = context.clone();

@@ -3,4 +3,5 @@
 pub(crate) mod document;
 pub(crate) mod scan;
 pub(crate) mod skip;
+pub(crate) mod sniff;
 pub(crate) mod text;

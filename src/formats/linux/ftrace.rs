@@ -4,6 +4,7 @@
 
 use super::event_text::{KernelText, TextEvent, number};
 use super::function_graph::{Drawn, FunctionGraph};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
 use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
 use crate::formats::input::source::Source;
@@ -11,9 +12,16 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
 use crate::model::{Loss, Place};
 
+/// Text of ftrace and of trace-cmd.
+pub(crate) const FORMAT: Format = Format {
+    name: "ftrace",
+    sniff: looks_like_ftrace,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Scheduling],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether this is the text of a trace, or a page that may hold one.
-#[must_use]
-pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
+fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
     let mut lines = head_lines(head).filter(|line| !is_note(line));
     let is_record = |line| Record::of(line).is_some() || Drawn::of(line).is_some();
@@ -21,8 +29,7 @@ pub(crate) fn looks_like_ftrace(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of the text of a trace.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     let page = if is_page(source.head()) { Page::Outside } else { Page::None };
     crate::formats::input::lines::open(source, Ftrace { page, ..Ftrace::default() })
 }

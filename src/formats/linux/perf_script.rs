@@ -4,6 +4,7 @@
 //! not name is shown as its file.
 
 use super::event_text::{KernelText, TextEvent, number};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
 use crate::formats::input::source::Source;
@@ -13,9 +14,16 @@ use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, NameIdx, Place, StackIdx};
 
+/// Text of `perf script`.
+pub(crate) const FORMAT: Format = Format {
+    name: "perf script",
+    sniff: looks_like_perf_script,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether the first line that is no comment is an event of `perf script`.
-#[must_use]
-pub(crate) fn looks_like_perf_script(head: &[u8]) -> bool {
+fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
     lines.next().and_then(Header::of).is_some_and(|header| {
         // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
@@ -24,8 +32,7 @@ pub(crate) fn looks_like_perf_script(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of the text of `perf script`.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, PerfScript::default())
 }
 

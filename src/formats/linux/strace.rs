@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
 use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
 use crate::formats::input::source::Source;
@@ -24,9 +25,16 @@ const DAY_NS: i64 = 86_400_000_000_000;
 /// Fewer digits are a distance of `strace -r` rather than a time.
 const EPOCH_DIGITS: usize = 9;
 
+/// Text of strace with times.
+pub(crate) const FORMAT: Format = Format {
+    name: "strace",
+    sniff: looks_like_strace,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether the first lines are those of `strace` with times.
-#[must_use]
-pub(crate) fn looks_like_strace(head: &[u8]) -> bool {
+fn looks_like_strace(head: &[u8]) -> bool {
     let mut told = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
     told.next().is_some_and(|line| Record::of(line).is_some_and(|record| record.what != What::Unknown))
 }
@@ -48,8 +56,7 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of what `strace` printed.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, Strace::default())
 }
 

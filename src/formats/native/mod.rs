@@ -12,5 +12,7 @@ pub(crate) mod tables;
 pub(crate) mod wire;
 pub(crate) mod write;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

@@ -12,8 +12,28 @@ use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
 use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION};
 use crate::base::progress::Progress;
-use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, StoreParts};
+use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::source::Source;
+use crate::formats::input::unpack::unpacked_to_file;
+use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
+
+/// Longspan's own format.
+pub(crate) const FORMAT: Format = Format {
+    name: "Longspan capture",
+    sniff: |head| head.starts_with(&MAGIC),
+    shows: &Shown::ALL,
+    opener: Opener::Capture(open_source),
+};
+
+/// A native capture is read by position: one that is compressed as a whole is unpacked to a file first.
+fn open_source(source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+    let path = source.path().to_owned();
+    let unpacked = if source.is_packed() { Some(unpacked_to_file(source, context)?) } else { None };
+    // The file has no name any more once it is open.
+    let bytes = unpacked.as_ref().map_or(path.as_path(), |file| file.path());
+    open_unpacked(bytes, &path, context).map(Box::new).map(Reader::Chunks)
+}
 
 /// Opens a capture: reads its directory and its tables, not its events.
 ///
@@ -28,7 +48,7 @@ pub fn open(path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadEr
 ///
 /// # Errors
 /// As [`open`].
-pub(crate) fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
+fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<ChunkedCapture, ReadError> {
     let file = CaptureFile::open(unpacked)?.known_as(path);
     let mut losses = Losses::default();
     read_file_header(&file, &mut losses)?;

@@ -7,6 +7,7 @@ use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{Line, LineParser, Output};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Extent, Unit};
@@ -15,9 +16,16 @@ use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Place};
 
+/// OpenTelemetry's traces as JSON.
+pub(crate) const FORMAT: Format = Format {
+    name: "OpenTelemetry JSON",
+    sniff: looks_like_otlp,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    opener: Opener::Capture(open),
+};
+
 /// Whether this is JSON that begins with spans by resource.
-#[must_use]
-pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
+fn looks_like_otlp(head: &[u8]) -> bool {
     let head = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = head.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     key.starts_with(b"\"resourceSpans\"") || key.starts_with(b"\"resource_spans\"")
@@ -27,7 +35,7 @@ pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// What the system says.
-pub(crate) fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
+fn open(mut source: Source, context: &ReadContext) -> Result<Reader, ReadError> {
     let first = source.head().trim_ascii_start();
     let line = first.split(|&byte| byte == b'\n').next().unwrap_or_default();
     // The first line of a document that is laid out for people is not a whole request.

@@ -3,6 +3,7 @@
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::Feed;
 use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
@@ -21,10 +22,17 @@ const RESOURCE_BYTES_MAX: usize = 64 << 20;
 /// Values within values; the parser of arguments allows 128.
 const DEPTH_MAX: u32 = 100;
 
+/// OpenTelemetry's traces as protobuf.
+pub(crate) const FORMAT: Format = Format {
+    name: "OpenTelemetry protobuf",
+    sniff: looks_like_otlp,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Flows, Shown::Arguments],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same byte,
 /// and with numbers where these have text.
-#[must_use]
-pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
+fn looks_like_otlp(head: &[u8]) -> bool {
     let inside = |bytes: &[u8]| -> Option<Vec<u8>> {
         let mut rest = bytes.strip_prefix(&[TAG])?;
         let len = usize::try_from(take_varint(&mut rest)?).ok()?;
@@ -37,8 +45,7 @@ pub(crate) fn looks_like_otlp(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of requests.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Protobuf { source: Some(source) }))
 }
 

@@ -28,5 +28,7 @@ mod track_event;
 mod tracks;
 pub(crate) mod write;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

@@ -10,7 +10,7 @@ use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
 use super::ftrace::{Kernel, Taker};
 use super::legacy::Legacy;
-use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part};
+use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part, looks_like_perfetto};
 use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said, TRACK_EVENT};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
@@ -18,6 +18,7 @@ use super::track_event::{Maker, TrackEvent};
 use super::tracks::{Rest, Tracks};
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
@@ -41,9 +42,16 @@ const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
 /// Events of a batch. A writer interns its names once, and each batch has to look each of them up again.
 const BATCH_EVENTS: usize = 64 * 1024;
 
+/// Perfetto's captures.
+pub(crate) const FORMAT: Format = Format {
+    name: "Perfetto",
+    sniff: looks_like_perfetto,
+    shows: &Shown::ALL,
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Makes a reader of a Perfetto capture.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Perfetto { source: Some(source) }))
 }
 

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_millis;
 use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
 use crate::formats::input::source::Source;
@@ -15,9 +16,16 @@ use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackK
 /// Frames that are kept at once, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
 
+/// Stacks with weights, one a line, as flame graph tools exchange them.
+pub(crate) const FORMAT: Format = Format {
+    name: "Collapsed stacks",
+    sniff: looks_like_collapsed,
+    shows: &[Shown::Spans],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether the first lines are stacks with weights.
-#[must_use]
-pub(crate) fn looks_like_collapsed(head: &[u8]) -> bool {
+fn looks_like_collapsed(head: &[u8]) -> bool {
     let mut deep = 0;
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty()).peekable();
     let is_empty = lines.peek().is_none();
@@ -29,8 +37,7 @@ pub(crate) fn looks_like_collapsed(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of collapsed stacks.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, Collapsed::default())
 }
 

@@ -7,8 +7,10 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
 use super::frames::Frames;
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, Extent, Kept, Unit};
+use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
@@ -16,17 +18,23 @@ use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
 /// The time between two samples, where V8 is told nothing else.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
 
+/// CPU profiles of V8, as Chrome and Node.js save them.
+pub(crate) const FORMAT: Format = Format {
+    name: "V8 CPU profile",
+    sniff: looks_like_cpuprofile,
+    shows: &[Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether this is JSON with the nodes of a profile.
-#[must_use]
-pub(crate) fn looks_like_cpuprofile(head: &[u8]) -> bool {
-    let has = |key| crate::formats::sniff::has_key(head, key);
+fn looks_like_cpuprofile(head: &[u8]) -> bool {
+    let has = |key| has_key(head, key);
     let is_profile = has("nodes") && has("callFrame") && has("functionName");
-    crate::formats::sniff::looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
+    looks_like_json(head) && is_profile && !has("traceEvents") && !has("ph")
 }
 
 /// Makes a reader of a profile.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(CpuProfile { source: Some(source) }))
 }
 

@@ -9,8 +9,10 @@ use std::sync::Arc;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Element, Extent, Kept, Unit};
+use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackIdx, TrackKey, TrackKind};
@@ -21,17 +23,23 @@ const FRAME_BYTES: usize = size_of::<Box<str>>();
 /// How long a sample is drawn where no weight is known: as long as a weight of 1 that is no time.
 const UNWEIGHTED_NS: i64 = 1_000_000;
 
+/// Profiles in the format of speedscope.
+pub(crate) const FORMAT: Format = Format {
+    name: "speedscope",
+    sniff: looks_like_speedscope,
+    shows: &[Shown::Spans],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether this is JSON that names speedscope.
-#[must_use]
-pub(crate) fn looks_like_speedscope(head: &[u8]) -> bool {
-    let has = |key| crate::formats::sniff::has_key(head, key);
+fn looks_like_speedscope(head: &[u8]) -> bool {
+    let has = |key| has_key(head, key);
     let names_it = memchr::memmem::find(head, b"speedscope").is_some() && (has("$schema") || has("exporter"));
-    crate::formats::sniff::looks_like_json(head) && names_it && !has("traceEvents") && !has("ph")
+    looks_like_json(head) && names_it && !has("traceEvents") && !has("ph")
 }
 
 /// Makes a reader of a speedscope file.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Speedscope { source: Some(source) }))
 }
 

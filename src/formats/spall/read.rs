@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::wire::{
     At, BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, What, event,
 };
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::Feed;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::Tick;
@@ -20,9 +21,16 @@ const EVENTS_PER_CHECK: u32 = 1024;
 /// So many events in a row that make sense are taken for the end of damage.
 const EVENTS_TRUSTED: usize = 3;
 
+/// Spall, of the manual kind.
+pub(crate) const FORMAT: Format = Format {
+    name: "Spall",
+    sniff: looks_like_spall,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments],
+    opener: Opener::Capture(|source, _| open(source)),
+};
+
 /// Whether a capture begins as Spall's do, of either kind.
-#[must_use]
-pub(crate) fn looks_like_spall(head: &[u8]) -> bool {
+fn looks_like_spall(head: &[u8]) -> bool {
     head.starts_with(&MAGIC) || head.starts_with(&MAGIC_AUTOMATIC)
 }
 
@@ -30,7 +38,7 @@ pub(crate) fn looks_like_spall(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ReadError::Malformed`] for captures of the automatic kind, other versions and impossible clocks.
-pub(crate) fn open(source: Source) -> Result<Reader, ReadError> {
+fn open(source: Source) -> Result<Reader, ReadError> {
     let malformed = |offset, expected: &str, found: String| {
         Err(ReadError::Malformed { path: source.path().to_owned(), offset, expected: expected.to_owned(), found })
     };

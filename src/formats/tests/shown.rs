@@ -4,8 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
+use crate::formats::format::Shown;
 use crate::formats::input::source::Source;
-use crate::formats::sniff::{FORMATS, Shown};
+use crate::formats::sniff::FORMATS;
 use crate::formats::testing::{Seen, read_path};
 use crate::model::{EventKind, TrackKind};
 

@@ -165,7 +165,7 @@ fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<u
 /// Reads a file as a capture of this format, even if it begins like another.
 fn read_as(format: &Format, path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let source = Source::open(path, context)?;
-    read((format.open)(source, context)?, context)
+    read(sniff::open_as(format, source, context)?, context)
 }
 
 /// The bytes of a file without what packs them.

@@ -17,5 +17,7 @@ pub(crate) mod read;
 mod rounds;
 mod wire;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

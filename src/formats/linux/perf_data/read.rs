@@ -6,6 +6,7 @@ use super::events::Maker;
 use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
 use super::rounds::{Record, Rounds};
 use super::wire::{Front, RECORD_HEADER_BYTES, kind};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::Feed;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -18,9 +19,16 @@ const RECORDS_PER_CHECK: u64 = 4096;
 /// A compressed record has less than 64 KiB, and perf packs what its buffers hold: more than this is an attack.
 const UNPACKED_BYTES_MAX: usize = 64 << 20;
 
+/// The file that `perf record` writes.
+pub(crate) const FORMAT: Format = Format {
+    name: "perf.data",
+    sniff: looks_like_perf_data,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Arguments, Shown::Scheduling, Shown::Samples],
+    opener: Opener::Capture(|source, _| open(source)),
+};
+
 /// Whether a capture begins as those of perf do.
-#[must_use]
-pub(crate) fn looks_like_perf_data(head: &[u8]) -> bool {
+fn looks_like_perf_data(head: &[u8]) -> bool {
     begins(head)
 }
 
@@ -28,7 +36,7 @@ pub(crate) fn looks_like_perf_data(head: &[u8]) -> bool {
 ///
 /// # Errors
 /// [`ReadError::Malformed`] for captures of big-endian machines.
-pub(crate) fn open(source: Source) -> Result<Reader, ReadError> {
+fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
         let (path, expected) = (source.path().to_owned(), "a capture of a little-endian machine".to_owned());
         return Err(ReadError::Malformed {

@@ -13,4 +13,4 @@ mod zip;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use members::unpacked_to_file;
+pub(crate) use read::{TAR, ZIP};

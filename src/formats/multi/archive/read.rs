@@ -3,39 +3,43 @@
 use std::fs::File;
 use std::path::{Path, PathBuf};
 
-use super::members::{Allowance, Ended, MEMBERS_MAX, Member, is_hidden, unpacked_to_file};
+use super::members::{MEMBERS_MAX, Member, is_hidden};
 use super::tar::{self, EntryKind, Step};
 use super::zip;
 use crate::base::progress::Progress;
+use crate::formats::format::{Format, Opener, recognise};
 use crate::formats::input::source::Source;
+use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
 use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{Scope, Scoped, only_losses};
 use crate::formats::native::batches;
-use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
+use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Losses, Place};
 
+/// A zip archive.
+pub(crate) const ZIP: Format = Format {
+    name: "zip archive",
+    sniff: looks_like_zip,
+    shows: &[],
+    opener: Opener::Archive(|source, formats| Archive::open(source, Kind::Zip, formats)),
+};
+
+/// A tar archive.
+pub(crate) const TAR: Format = Format {
+    name: "tar archive",
+    sniff: looks_like_tar,
+    shows: &[],
+    opener: Opener::Archive(|source, formats| Archive::open(source, Kind::Tar, formats)),
+};
+
 /// Whether a capture begins as zip archives do.
-#[must_use]
-pub(crate) fn looks_like_zip(head: &[u8]) -> bool {
+fn looks_like_zip(head: &[u8]) -> bool {
     head.starts_with(b"PK\x03\x04")
 }
 
 /// Whether a capture begins as tar archives do.
-#[must_use]
-pub(crate) fn looks_like_tar(head: &[u8]) -> bool {
+fn looks_like_tar(head: &[u8]) -> bool {
     head.get(257..262) == Some(b"ustar")
-}
-
-/// Makes a reader of a zip archive.
-#[must_use]
-pub(crate) fn open_zip(source: Source) -> Reader {
-    Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Zip }))
-}
-
-/// Makes a reader of a tar archive.
-#[must_use]
-pub(crate) fn open_tar(source: Source) -> Reader {
-    Reader::Stream(Box::new(Archive { source: Some(source), kind: Kind::Tar }))
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -47,11 +51,20 @@ enum Kind {
 struct Archive {
     source: Option<Source>,
     kind: Kind,
+    formats: &'static [Format],
+}
+
+impl Archive {
+    /// Makes a reader of an archive whose members are in any of these formats.
+    fn open(source: Source, kind: Kind, formats: &'static [Format]) -> Reader {
+        Reader::Stream(Box::new(Self { source: Some(source), kind, formats }))
+    }
 }
 
 /// What lasts from one file to the next.
 struct Walk<'a> {
     path: PathBuf,
+    formats: &'static [Format],
     sink: &'a mut dyn BatchSink,
     /// With a progress of its own: bytes of the archive are what is counted.
     context: ReadContext,
@@ -74,6 +87,7 @@ impl StreamReader for Archive {
         let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
         let mut walk = Walk {
             path,
+            formats: self.formats,
             sink,
             context: quietly,
             allowance: Allowance::of(bytes),
@@ -124,7 +138,8 @@ impl Walk<'_> {
                 self.losses.add(Loss::UnreadableMember, Place::Offset(entry.offset));
                 continue;
             };
-            let member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            let member = Member { name: entry.name, file, ended };
             self.member(&member, entry.offset)?;
             if member.ended == Ended::AtTheLimit {
                 return Ok(());
@@ -168,7 +183,8 @@ impl Walk<'_> {
                 continue;
             }
             let mut content = walk.content(&entry);
-            let mut member = self.allowance.unpack(entry.name, &mut content, &self.path, &self.context)?;
+            let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
+            let mut member = Member { name: entry.name, file, ended };
             if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {
                 member.ended = Ended::InDamage;
             }
@@ -213,9 +229,11 @@ impl Walk<'_> {
             Err(ReadError::Empty { .. }) => return Ok(false),
             Err(error) => return Err(error),
         };
-        let known = sniff::format_of(source.head()).filter(|format| !format.is_archive());
-        let Some(format) = known else { return Ok(false) };
-        let reader = (format.open)(source, &self.context)?;
+        // An archive in an archive is not read.
+        let Some(Opener::Capture(open)) = recognise(self.formats, source.head()).map(|format| format.opener) else {
+            return Ok(false);
+        };
+        let reader = open(source, &self.context)?;
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
         let scope = Scope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };

@@ -5,10 +5,11 @@ use std::io::{self, Read};
 
 use tar::{EntryType, GnuHeader, Header};
 
-use super::members::{Allowance, MemberName};
+use super::members::MemberName;
 use crate::base::cancel::Cancel;
 use crate::formats::ReadError;
 use crate::formats::input::decompress::read_full;
+use crate::formats::input::unpack::Allowance;
 
 /// The unit of tar archives.
 const BLOCK_BYTES: u64 = 512;

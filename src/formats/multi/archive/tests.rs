@@ -3,7 +3,7 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
-use super::members::{Allowance, Ended, MemberName};
+use crate::formats::input::unpack::{Allowance, Ended};
 use crate::formats::native::write::NativeWriter;
 use crate::formats::output::batch::bare;
 use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
@@ -182,8 +182,8 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     let mut allowance = Allowance { left_bytes: 1500 };
     let mut unpack = |len: u64| {
         let mut bytes = std::io::Read::take(std::io::repeat(b'x'), len);
-        let member = allowance.unpack(MemberName::of(b"name"), &mut bytes, path, &context).expect("unpacked");
-        (member.ended, member.file.len())
+        let (file, ended) = allowance.unpack(&mut bytes, path, &context).expect("unpacked");
+        (ended, file.len())
     };
     assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));
     assert_eq!(unpack(u64::MAX), (Ended::AtTheLimit, 500));

@@ -8,5 +8,7 @@ pub(crate) mod read;
 mod thread;
 mod wire;
 
+pub(crate) use read::FORMAT;
+
 #[cfg(test)]
 mod tests;

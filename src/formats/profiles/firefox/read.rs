@@ -10,8 +10,10 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::thread::{Stacks, Texts};
 use super::wire::{Category, Library, MarkerSchema, Members, SampleUnits, Table, Tables};
+use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, Extent, Unit, id};
+use crate::formats::json::sniff::has_key;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
@@ -20,10 +22,17 @@ use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, Name
 /// A process starts processes, but not for ever.
 const PROCESSES_DEEP_MAX: u32 = 16;
 
+/// Profiles of Firefox and of samply.
+pub(crate) const FORMAT: Format = Format {
+    name: "Firefox profile",
+    sniff: looks_like_firefox,
+    shows: &[Shown::Spans, Shown::Instants, Shown::Counters, Shown::Arguments, Shown::Samples],
+    opener: Opener::Capture(|source, _| Ok(open(source))),
+};
+
 /// Whether this is JSON whose first key is that of a profile.
-#[must_use]
-pub(crate) fn looks_like_firefox(head: &[u8]) -> bool {
-    let has = |key| crate::formats::sniff::has_key(head, key);
+fn looks_like_firefox(head: &[u8]) -> bool {
+    let has = |key| has_key(head, key);
     let inside = head.strip_prefix("\u{feff}".as_bytes()).unwrap_or(head).trim_ascii_start();
     let key = inside.strip_prefix(b"{").map(<[u8]>::trim_ascii_start).unwrap_or_default();
     let begins =
@@ -32,8 +41,7 @@ pub(crate) fn looks_like_firefox(head: &[u8]) -> bool {
 }
 
 /// Makes a reader of a profile.
-#[must_use]
-pub(crate) fn open(source: Source) -> Reader {
+fn open(source: Source) -> Reader {
     Reader::Stream(Box::new(Firefox { source: Some(source) }))
 }
 

@@ -1,0 +1,73 @@
+//! Why a capture is unreadable: each error names the file, the position in it, what was expected and what was found.
+
+use std::path::{Path, PathBuf};
+
+use crate::base::cancel::Cancelled;
+use crate::base::escape::escaped;
+use crate::base::files::FileKind;
+
+/// Why a capture, or one chunk of it, is unreadable.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum ReadError {
+    /// The system refuses.
+    #[error("{}: cannot read at byte {offset}: {source}", path.display())]
+    Io { path: PathBuf, offset: u64, source: std::io::Error },
+    /// The file holds no byte.
+    #[error("{}: the file is empty", path.display())]
+    Empty { path: PathBuf },
+    /// Something else than a file stands there.
+    #[error("{}: not a file but {kind}", path.display())]
+    NotAFile { path: PathBuf, kind: FileKind },
+    /// No known format begins like this.
+    #[error(
+        "{}: byte 0: expected a capture in a known format, found {found}; known are {supported}", path.display()
+    )]
+    Unrecognised { path: PathBuf, found: String, supported: String },
+    /// The bytes contradict the format.
+    #[error("{}: byte {offset}: expected {expected}, found {found}", path.display())]
+    Malformed { path: PathBuf, offset: u64, expected: String, found: String },
+    /// Several files cannot be read: why, for each.
+    #[error("{} files cannot be read:\n{}", errors.len(), lines(errors))]
+    Several { errors: Vec<ReadError> },
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+    /// What was read could not be kept.
+    #[error("{0}")]
+    Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
+}
+
+/// Each error on a line of its own: a line break in the name of a file begins none.
+fn lines(errors: &[ReadError]) -> String {
+    errors.iter().map(|error| escaped(&error.to_string()).into_owned()).collect::<Vec<_>>().join("\n")
+}
+
+impl ReadError {
+    /// The same about the file at `named`, where it is about what was read instead of it.
+    #[must_use]
+    pub(crate) fn renamed(mut self, read: &Path, named: &Path) -> Self {
+        if let Self::Io { path, .. }
+        | Self::Empty { path }
+        | Self::NotAFile { path, .. }
+        | Self::Unrecognised { path, .. }
+        | Self::Malformed { path, .. } = &mut self
+            && path == read
+        {
+            named.clone_into(path);
+        }
+        if let Self::Several { errors } = self {
+            return Self::Several { errors: errors.into_iter().map(|error| error.renamed(read, named)).collect() };
+        }
+        self
+    }
+
+    /// Where in the file it was found.
+    #[must_use]
+    pub(crate) fn offset(&self) -> u64 {
+        match self {
+            Self::Io { offset, .. } | Self::Malformed { offset, .. } => *offset,
+            _ => 0,
+        }
+    }
+}

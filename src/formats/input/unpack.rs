@@ -1,0 +1,86 @@
+//! Unpacks to temporary files, for what is read by position, within a limit on what a small file may become.
+
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::path::Path;
+
+use super::source::Source;
+use crate::base::temporary::Scratch;
+use crate::formats::{ReadContext, ReadError};
+
+/// What may be unpacked whatever the archive is: small archives of very repetitive text.
+const UNPACKED_BYTES_MIN: u64 = 1 << 30;
+
+/// What an archive may unpack to, times its own length. Captures as text shrink to a twentieth, seldom to a fiftieth.
+const UNPACKED_RATIO_MAX: u64 = 256;
+
+/// Bytes between two looks at whether to stop.
+const BLOCK_BYTES: usize = 1 << 20;
+
+/// How unpacking ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Ended {
+    AtItsEnd,
+    AtTheLimit,
+    InDamage,
+}
+
+/// What a file, or all members of an archive together, may unpack to.
+#[derive(Debug)]
+pub(crate) struct Allowance {
+    pub(crate) left_bytes: u64,
+}
+
+impl Allowance {
+    pub(crate) fn of(archive_bytes: u64) -> Self {
+        Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
+    }
+
+    /// Unpacks bytes of the file at `path` to a temporary file. Damage of the bytes ends them; a failure to write is an error.
+    ///
+    /// # Errors
+    /// What the system says, and a request to stop.
+    pub(crate) fn unpack(
+        &mut self,
+        packed: &mut dyn Read,
+        path: &Path,
+        context: &ReadContext,
+    ) -> Result<(Scratch, Ended), ReadError> {
+        let io_error = |source: io::Error| ReadError::Io { path: path.to_owned(), offset: 0, source };
+        let mut file = Scratch::new(&std::env::temp_dir()).map_err(io_error)?;
+        let mut block = vec![0; BLOCK_BYTES];
+        loop {
+            context.cancel.check()?;
+            let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(BLOCK_BYTES);
+            if wanted == 0 {
+                return Ok((file, Ended::AtTheLimit));
+            }
+            match packed.read(&mut block[..wanted]) {
+                Ok(0) => return Ok((file, Ended::AtItsEnd)),
+                Ok(len) => {
+                    file.file().write_all(&block[..len]).map_err(io_error)?;
+                    self.left_bytes -= len as u64;
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(_) => return Ok((file, Ended::InDamage)),
+            }
+        }
+    }
+}
+
+/// The decompressed bytes of a source as a file, for formats that read by position.
+///
+/// # Errors
+/// [`ReadError::Malformed`] for what unpacks to far more than it is, and what the system says.
+pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Result<Scratch, ReadError> {
+    let path = source.path().to_owned();
+    let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());
+    let mut allowance = Allowance::of(packed_bytes);
+    let allowed = allowance.left_bytes;
+    let (file, ended) = allowance.unpack(&mut source, &path, context)?;
+    if ended == Ended::AtTheLimit {
+        let expected = format!("at most {allowed} bytes of decompressed data");
+        return Err(ReadError::Malformed { path, offset: allowed, expected, found: "more".to_owned() });
+    }
+    Ok(file)
+}

@@ -1,0 +1,132 @@
+//! The two traits behind which a format stands, with everything that passes between a reader and its caller.
+
+use super::error::ReadError;
+use crate::base::budget::Budget;
+use crate::base::cancel::Cancel;
+use crate::base::progress::Progress;
+use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
+
+/// What a reader is given beside its bytes.
+#[derive(Debug, Clone, Default)]
+pub struct ReadContext {
+    /// Asks the reader to stop between batches.
+    pub cancel: Cancel,
+    /// Told of bytes and events as they are read.
+    pub progress: Progress,
+    /// Bounds what is read ahead.
+    pub budget: Budget,
+    /// How many threads may parse at once, at least 1.
+    pub threads: usize,
+    /// How finely the capture is cut.
+    pub grain: Grain,
+}
+
+/// How finely a capture is cut while it is read; where it says nothing, as suits the format. No cut may show in what is
+/// read: tests cut so that every record is hit.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Grain {
+    /// Bytes that are taken from the capture at once, at least 1.
+    pub block_bytes: Option<usize>,
+    /// Events after which a batch is handed on, at least 1.
+    pub batch_events: Option<usize>,
+}
+
+/// Takes batches in the order of the capture.
+pub trait BatchSink {
+    /// Takes the next batch.
+    ///
+    /// # Errors
+    /// [`ReadError::Sink`] when the batch cannot be kept; the reader then stops.
+    fn accept(&mut self, batch: Batch) -> Result<(), ReadError>;
+
+    /// Where the next batch goes: what [`Self::move_from`] is told later. Of no use to a sink that keeps no batches.
+    fn position(&self) -> usize {
+        0
+    }
+
+    /// Moves the events of all batches from a position on in time, and returns whether it did: not where one of them would
+    /// leave 64-bit nanoseconds. A sink that keeps no batches has nothing to move.
+    fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
+        _ = (position, by_ns);
+        true
+    }
+
+    /// Tells the user a sentence.
+    fn tell(&mut self, sentence: String) {
+        drop(sentence);
+    }
+}
+
+/// A format that is parsed from front to back.
+pub trait StreamReader: Send {
+    /// Reads the whole capture, handing on batches in its order. What is damaged is counted in their losses.
+    ///
+    /// # Errors
+    /// Only for what makes the capture unreadable as a whole, a failing sink, or a request to stop.
+    fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
+}
+
+/// What is known of a chunk without reading it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct ChunkHead {
+    /// The smallest time in the chunk, as its header promises.
+    pub min_ts_ns: i64,
+    /// The largest time at which an event of the chunk starts, as its header says; used for statistics and previews only.
+    pub max_ts_ns: i64,
+    /// How many events it holds.
+    pub events: u32,
+    /// Bytes that it takes in memory once loaded, for the budget.
+    pub memory_bytes: u64,
+}
+
+/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are rows of the source's tables.
+pub trait ChunkSource: Send + Sync {
+    /// What is known of each chunk, in capture order.
+    fn heads(&self) -> &[ChunkHead];
+
+    /// Fetches one chunk; its events need not be sorted.
+    ///
+    /// # Errors
+    /// [`ReadError::Malformed`] when the chunk is damaged: the caller counts it and goes on without it.
+    fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
+}
+
+/// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that they are
+/// what was written.
+pub(crate) trait StoreParts: Send + Sync {
+    /// How many there are, at least 1.
+    fn count(&self) -> usize;
+
+    /// Their lengths together.
+    fn bytes(&self) -> u64;
+
+    /// Fetches one.
+    ///
+    /// # Errors
+    /// [`ReadError::Malformed`] when it is damaged: then the chunks are still there.
+    fn load(&self, part: usize) -> Result<Vec<u8>, ReadError>;
+}
+
+/// A capture whose chunks can be fetched in any order, with the tables that they point into.
+pub struct ChunkedCapture {
+    /// The chunks.
+    pub source: Box<dyn ChunkSource>,
+    /// What [`crate::model::Event::name`] points into.
+    pub names: Names,
+    /// What [`crate::model::Event::track`] points into.
+    pub tracks: TrackTables,
+    /// What the values of samples point into.
+    pub stacks: Stacks,
+    /// What the capture itself says was lost, and what was found damaged while opening it.
+    pub losses: Losses,
+    /// What saves sorting the chunks, where the capture has it and nothing of it is damaged so far.
+    pub(crate) store: Option<Box<dyn StoreParts>>,
+}
+
+/// An opened capture.
+pub enum Reader {
+    /// To be parsed from front to back.
+    Stream(Box<dyn StreamReader>),
+    /// To be fetched chunk by chunk.
+    Chunks(Box<ChunkedCapture>),
+}
