@@ -9,6 +9,7 @@ pub(crate) mod family;
 pub(crate) mod filter;
 pub(crate) mod filtered;
 pub(crate) mod flow_chain;
+pub(crate) mod last_spans;
 pub(crate) mod longest;
 pub(crate) mod matcher;
 pub(crate) mod over_time;

@@ -94,8 +94,8 @@ impl Flows {
 
 #[cfg(test)]
 mod tests {
-    use super::super::latest::Begun;
     use super::*;
+    use crate::query::last_spans::LastSpan;
 
     const TRACK: TrackIdx = TrackIdx(0);
 
@@ -108,7 +108,7 @@ mod tests {
 
     impl Dumped {
         fn span(&mut self, depth: u16, id: u64, start_ns: i64, end_ns: i64) {
-            self.latest.put(TRACK, depth, Begun { id, start_ns, end_ns });
+            self.latest.put(TRACK, depth, LastSpan { id, start_ns, end_ns });
             self.flows.span(TRACK, start_ns, id, &mut self.found);
         }
 

@@ -13,7 +13,7 @@ use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
 use self::flows::Flows;
-use self::latest::{Begun, Latest};
+use self::latest::Latest;
 use super::args::Load;
 use super::load::{load, starting_over};
 use super::{CliError, rows_to_stdout};
@@ -21,6 +21,7 @@ use crate::base::escape::write_json;
 use crate::model::args::Detail;
 use crate::model::{Id, NameIdx, Sources, StackIdx, Track, TrackIdx, TrackKey, TrackKind};
 use crate::query::Snapshot;
+use crate::query::last_spans::LastSpan;
 use crate::query::rows::{SortedRow, SortedRows};
 use crate::store::details::DetailReader;
 use crate::store::flow::FlowPoint;
@@ -149,7 +150,7 @@ impl<'a> Dump<'a> {
             LaneKind::Spans => {
                 let id = self.slice(row, lane.track, lane.depth, row.row.value)?;
                 let end_ns = row.row.start_ns.saturating_add_unsigned(row.row.value);
-                self.latest.put(lane.track, lane.depth, Begun { id, start_ns: row.row.start_ns, end_ns });
+                self.latest.put(lane.track, lane.depth, LastSpan { id, start_ns: row.row.start_ns, end_ns });
                 self.flows.span(lane.track, row.row.start_ns, id, &mut self.connections);
             }
             LaneKind::Instants => {

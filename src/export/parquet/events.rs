@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 use super::Table;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
 use super::file::{Cell, Column};
-use crate::base::ends::DepthEnds;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, StackIdx, TrackIdx, TrackKind};
 use crate::query::Snapshot;
+use crate::query::last_spans::{LastSpan, LastSpans};
 
 /// The columns that only spans have, before the others.
 const SPAN: &[Column] = &[Column("id", Rising, false), Column("parent_id", Int64, true)];
@@ -56,8 +56,8 @@ pub(super) struct EventCells<'a> {
     names: Recent<NameIdx, (ByteArray, Cell)>,
     /// The cells of tracks.
     tracks: Recent<TrackIdx, TrackCells>,
-    /// By track: the last span that began at each depth.
-    latest: FxHashMap<TrackIdx, Latest>,
+    /// The last span that began at each depth.
+    latest: LastSpans,
     /// Spans so far, and so the number of the next.
     spans: i64,
 }
@@ -85,21 +85,6 @@ struct TrackCells {
     track: Cell,
 }
 
-/// The last span that began at each depth of a track.
-#[derive(Debug, Default)]
-struct Latest {
-    begun: Vec<Begun>,
-    ends: DepthEnds,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct Begun {
-    id: i64,
-    end_ns: i64,
-}
-
-const NONE_BEGUN: Begun = Begun { id: -1, end_ns: i64::MIN };
-
 impl<'a> EventCells<'a> {
     /// Starts before the first event.
     pub(super) fn new(snapshot: &'a Snapshot) -> Self {
@@ -107,7 +92,7 @@ impl<'a> EventCells<'a> {
             snapshot,
             names: Recent(FxHashMap::default()),
             tracks: Recent(FxHashMap::default()),
-            latest: FxHashMap::default(),
+            latest: LastSpans::default(),
             spans: 0,
         }
     }
@@ -169,22 +154,17 @@ impl<'a> EventCells<'a> {
         let id = self.spans;
         self.spans += 1;
         let end_ns = span.ts_ns.saturating_add_unsigned(span.value);
-        let depth = usize::from(span.depth);
-        let latest = self.latest.entry(span.track).or_default();
-        let parent = latest.ends.deepest(depth, end_ns).map(|depth| latest.begun[depth].id);
-        if latest.begun.len() <= depth {
-            latest.begun.resize(depth + 1, NONE_BEGUN);
-        }
-        latest.begun[depth] = Begun { id, end_ns };
-        latest.ends.set(depth, end_ns);
+        let parent = self.latest.reaching(span.track, span.depth, end_ns).map(|parent| parent.id.cast_signed());
+        let begun = LastSpan { id: id.cast_unsigned(), start_ns: span.ts_ns, end_ns };
+        self.latest.put(span.track, span.depth, begun);
         (id, parent)
     }
 
     /// The span around a point in time, whose depth is how many spans are around it.
     fn around(&self, point: &Event) -> Cell {
-        let depth = usize::from(point.depth).checked_sub(1);
-        let begun = depth.and_then(|depth| self.latest.get(&point.track)?.begun.get(depth));
-        Cell::int_or_null(begun.filter(|begun| begun.id >= 0 && begun.end_ns >= point.ts_ns).map(|begun| begun.id))
+        let begun = point.depth.checked_sub(1).and_then(|depth| self.latest.at(point.track, depth));
+        let around = begun.filter(|begun| begun.end_ns >= point.ts_ns);
+        Cell::int_or_null(around.map(|begun| begun.id.cast_signed()))
     }
 }
 

@@ -1,0 +1,278 @@
+//! The last span at each depth of each track, while rows pass in order of time, then depth: enough to find parents.
+//!
+//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of a list, and allocates nothing.
+
+use crate::base::ends::EndTree;
+use crate::model::TrackIdx;
+
+/// A span that has begun.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct LastSpan {
+    /// Its number among the rows that pass.
+    pub id: u64,
+    /// Its start.
+    pub start_ns: i64,
+    /// Its end.
+    pub end_ns: i64,
+}
+
+/// The last span at each depth of each track.
+#[derive(Debug, Default)]
+pub struct LastSpans {
+    /// By track, up to the last one that has a span.
+    tracks: Vec<TrackSpans>,
+}
+
+#[derive(Debug, Default)]
+enum TrackSpans {
+    #[default]
+    Empty,
+    /// The span at depth 0.
+    Flat(LastSpan),
+    Nested(Box<Depths>),
+}
+
+const _: () = assert!(size_of::<TrackSpans>() == 32);
+
+/// The last spans of a track with several depths.
+#[derive(Debug)]
+struct Depths {
+    /// By depth; [`NO_SPAN`] where none has begun.
+    spans: Vec<LastSpan>,
+    /// The depth of the span that began last, the innermost of several.
+    last: u16,
+    /// Made when there are more depths than a search scans.
+    index: Option<Box<DepthIndex>>,
+}
+
+const NO_SPAN: LastSpan = LastSpan { id: u64::MAX, start_ns: i64::MIN, end_ns: i64::MIN };
+
+/// Answers for many depths what a scan answers for a few.
+#[derive(Debug, Default)]
+struct DepthIndex {
+    ends: EndTree,
+    /// The depths of the spans that start with the last one, in order.
+    starting: Vec<u16>,
+}
+
+impl LastSpans {
+    /// Notes a span; it replaces the one before it at its depth. Its id is less than `u64::MAX`.
+    pub fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
+        if self.tracks.len() <= track.index() {
+            self.tracks.resize_with(track.index() + 1, TrackSpans::default);
+        }
+        let spans = &mut self.tracks[track.index()];
+        match spans {
+            TrackSpans::Nested(depths) => depths.put(depth, span),
+            _ if depth == 0 => *spans = TrackSpans::Flat(span),
+            flat => {
+                let mut depths = Depths { spans: Vec::new(), last: 0, index: None };
+                if let TrackSpans::Flat(outermost) = flat {
+                    depths.put(0, *outermost);
+                }
+                depths.put(depth, span);
+                *flat = TrackSpans::Nested(Box::new(depths));
+            }
+        }
+    }
+
+    /// The span that began last, the innermost of several.
+    #[must_use]
+    pub fn last(&self, track: TrackIdx) -> Option<LastSpan> {
+        let spans = self.spans(track);
+        let last = match self.tracks.get(track.index()) {
+            Some(TrackSpans::Nested(depths)) => usize::from(depths.last),
+            _ => 0,
+        };
+        spans.get(last).copied()
+    }
+
+    /// The last span at a depth.
+    #[must_use]
+    pub fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
+        self.spans(track).get(usize::from(depth)).copied().filter(|span| span.id != NO_SPAN.id)
+    }
+
+    /// The innermost span above `depth` that ends at `end_ns` or later.
+    #[must_use]
+    pub fn reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<LastSpan> {
+        Some(self.spans(track)[self.depth_reaching(track, depth.into(), end_ns)?])
+    }
+
+    /// The innermost span that runs at `ts_ns`, or starts there. Spans that start later have not been noted.
+    #[must_use]
+    pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
+        let running = ts_ns.checked_add(1).and_then(|end_ns| self.depth_reaching(track, usize::MAX, end_ns));
+        let starts = |span: &LastSpan| span.start_ns == ts_ns;
+        let starting = match self.tracks.get(track.index())? {
+            TrackSpans::Empty => None,
+            TrackSpans::Flat(span) => starts(span).then_some(0),
+            TrackSpans::Nested(depths) => starts(&depths.spans[usize::from(depths.last)]).then_some(depths.last.into()),
+        };
+        running.max(starting).map(|depth| self.spans(track)[depth])
+    }
+
+    /// The outermost span from `depth` on that starts at `start_ns`, the latest start so far.
+    #[must_use]
+    pub fn starting_at(&self, track: TrackIdx, depth: u16, start_ns: i64) -> Option<LastSpan> {
+        self.last(track).filter(|last| last.start_ns == start_ns)?;
+        let spans = self.spans(track);
+        if let Some(TrackSpans::Nested(depths)) = self.tracks.get(track.index())
+            && let Some(index) = &depths.index
+        {
+            let first = index.starting.partition_point(|&own| own < depth);
+            return index.starting.get(first).map(|&depth| spans[usize::from(depth)]);
+        }
+        let starts = |span: &&LastSpan| span.start_ns == start_ns && span.id != NO_SPAN.id;
+        spans.iter().skip(depth.into()).find(starts).copied()
+    }
+
+    /// By depth.
+    fn spans(&self, track: TrackIdx) -> &[LastSpan] {
+        match self.tracks.get(track.index()) {
+            None | Some(TrackSpans::Empty) => &[],
+            Some(TrackSpans::Flat(span)) => std::slice::from_ref(span),
+            Some(TrackSpans::Nested(depths)) => &depths.spans,
+        }
+    }
+
+    /// The deepest of the depths above `below` with a span that ends at `end_ns` or later.
+    fn depth_reaching(&self, track: TrackIdx, below: usize, end_ns: i64) -> Option<usize> {
+        let spans = self.spans(track);
+        let above = &spans[..below.min(spans.len())];
+        let first = above.len().saturating_sub(Depths::SCANNED);
+        let reaches = |span: &LastSpan| span.end_ns >= end_ns && span.id != NO_SPAN.id;
+        match (above[first..].iter().rposition(reaches), self.tracks.get(track.index())) {
+            (Some(position), _) => Some(first + position),
+            (None, Some(TrackSpans::Nested(depths))) if first > 0 => depths.index.as_ref()?.ends.deepest(first, end_ns),
+            _ => None,
+        }
+    }
+}
+
+impl Depths {
+    /// A scan of these is faster than the index, and most stacks are no deeper.
+    const SCANNED: usize = 32;
+    /// Up to here the list takes no more memory than it has depths.
+    const EXACT: usize = 8;
+
+    fn put(&mut self, depth: u16, span: LastSpan) {
+        let index = usize::from(depth);
+        let last_ns = self.spans.get(usize::from(self.last)).filter(|last| last.id != NO_SPAN.id);
+        let later = last_ns.map(|last| span.start_ns.cmp(&last.start_ns));
+        if self.spans.len() <= index {
+            if index < Self::EXACT {
+                self.spans.reserve_exact(index + 1 - self.spans.len());
+            }
+            self.spans.resize(index + 1, NO_SPAN);
+        }
+        self.spans[index] = span;
+        let is_later = later.is_none_or(std::cmp::Ordering::is_gt);
+        if is_later || depth >= self.last {
+            self.last = depth;
+        }
+        if self.spans.len() > Self::SCANNED {
+            self.put_in_index(depth, span, is_later);
+        }
+    }
+
+    fn put_in_index(&mut self, depth: u16, span: LastSpan, is_later: bool) {
+        if let Some(index) = &mut self.index {
+            index.ends.set(depth.into(), Some(span.end_ns));
+            if is_later {
+                index.starting.clear();
+            }
+            // Spans of one time come by depth, so this is nearly always the end.
+            if let Err(place) = index.starting.binary_search(&depth) {
+                index.starting.insert(place, depth);
+            }
+            return;
+        }
+        let index = self.index.insert(Box::default());
+        let latest_ns = self.spans[usize::from(self.last)].start_ns;
+        for (depth, span) in (0u16..).zip(&self.spans).filter(|(_, span)| span.id != NO_SPAN.id) {
+            index.ends.set(depth.into(), Some(span.end_ns));
+            if span.start_ns == latest_ns {
+                index.starting.push(depth);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// A plain list of the last span at each depth, searched from one end to the other.
+    #[derive(Default)]
+    struct Oracle(Vec<Option<LastSpan>>);
+
+    impl Oracle {
+        fn put(&mut self, depth: u16, span: LastSpan) {
+            self.0.resize(self.0.len().max(usize::from(depth) + 1), None);
+            self.0[usize::from(depth)] = Some(span);
+        }
+
+        fn last(&self) -> Option<LastSpan> {
+            self.0.iter().flatten().copied().max_by_key(|span| span.start_ns)
+        }
+
+        fn innermost(&self, below: usize, fits: impl Fn(&LastSpan) -> bool) -> Option<LastSpan> {
+            self.0.iter().take(below).rev().flatten().copied().find(fits)
+        }
+
+        fn starting_at(&self, depth: u16, start_ns: i64) -> Option<LastSpan> {
+            self.0.iter().skip(depth.into()).flatten().copied().find(|span| span.start_ns == start_ns)
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn answers_are_those_of_a_scan(
+            steps in prop::collection::vec((0u32..3, 0i64..3, 0i64..20, prop::bool::weighted(0.3)), 0..300),
+            depth_max in prop::sample::select(vec![1u16, 3, 31, 32, 33, 90]),
+            places in prop::collection::vec((0u16..95, 0i64..12), 300),
+        ) {
+            let (mut spans, mut oracles) = (LastSpans::default(), [(); 3].map(|()| Oracle::default()));
+            // Starts at the first moment of time, which no sentinel may be mistaken for.
+            let (mut now_ns, mut depths) = (i64::MIN, [0u16; 3]);
+            for (id, ((track, later_ns, dur_ns, is_outer), (place, reach_ns))) in (0u64..).zip(steps.into_iter().zip(places)) {
+                if later_ns > 0 {
+                    now_ns += later_ns;
+                    depths = [place % depth_max; 3];
+                }
+                let own = &mut depths[track as usize];
+                // Of spans with the same start the outer ones come first.
+                *own = if is_outer { *own } else { (*own + 1).min(depth_max) };
+                let span = LastSpan { id, start_ns: now_ns, end_ns: now_ns + dur_ns };
+                spans.put(TrackIdx(track), *own, span);
+                oracles[track as usize].put(*own, span);
+                for (track, oracle) in (0..).map(TrackIdx).zip(&oracles) {
+                    prop_assert_eq!(spans.at(track, place), oracle.0.get(usize::from(place)).copied().flatten());
+                    prop_assert_eq!(spans.last(track), oracle.last());
+                    let end_ns = now_ns + reach_ns;
+                    prop_assert_eq!(
+                        spans.reaching(track, place, end_ns),
+                        oracle.innermost(place.into(), |span| span.end_ns >= end_ns)
+                    );
+                    let is_around = |span: &LastSpan| span.end_ns > end_ns || span.start_ns == end_ns;
+                    prop_assert_eq!(spans.around(track, end_ns), oracle.innermost(usize::MAX, is_around));
+                    prop_assert_eq!(spans.starting_at(track, place, now_ns), oracle.starting_at(place, now_ns));
+                    prop_assert_eq!(spans.starting_at(track, 0, now_ns + 1), None);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn a_track_without_spans_has_no_answers() {
+        let mut spans = LastSpans::default();
+        spans.put(TrackIdx(5), 0, LastSpan { id: 0, start_ns: 1, end_ns: 2 });
+        for track in [TrackIdx(0), TrackIdx(9)] {
+            assert_eq!((spans.last(track), spans.at(track, 0), spans.around(track, 1)), (None, None, None));
+            assert_eq!((spans.reaching(track, 9, i64::MIN), spans.starting_at(track, 0, 1)), (None, None));
+        }
+    }
+}
