@@ -14,6 +14,7 @@ use super::iforest;
 use super::lane::{DetailRef, LaneIdx, LaneInfo, LaneKind};
 use super::overview::{OverviewBucket, OverviewLevel};
 use super::signature;
+use super::table::Table;
 use super::verified::Verified;
 use crate::base::mapped::Mapped;
 use crate::model::TrackIdx;
@@ -43,24 +44,15 @@ pub struct Store {
 /// What a store consists of.
 #[derive(Debug)]
 pub(super) struct StoreTables {
-    pub(crate) map: Mapped,
-    pub(crate) lanes: Vec<LaneRecord>,
-    pub(crate) extents: Vec<ExtentRecord>,
-    pub(crate) forests: Vec<u64>,
-    pub(crate) details: Vec<DetailBlock>,
+    pub map: Mapped,
+    pub lanes: Table<LaneRecord>,
+    pub extents: Table<ExtentRecord>,
+    pub forests: Table<u64>,
+    pub details: Vec<DetailBlock>,
     /// The bytes of the pyramids in the map.
-    pub(crate) overview: Range<usize>,
-    pub(crate) signatures: Signatures,
-    pub(crate) meta: Meta,
-}
-
-/// Where the signatures of extents are.
-#[derive(Debug)]
-pub(super) enum Signatures {
-    /// In the map: these bytes.
-    Mapped(Range<usize>),
-    /// In memory, while the store is being built.
-    Held(Vec<u64>),
+    pub overview: Range<usize>,
+    pub signatures: Table<u64>,
+    pub meta: Meta,
 }
 
 impl Store {
@@ -82,10 +74,8 @@ impl Store {
         let map = Mapped::of_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
         let trailer = Trailer::of(&map).ok_or_else(|| damaged("trailer"))?;
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
-        let lanes = table::<LaneRecord>(section(Section::Lanes, "table of lanes")?);
-        let extents = table::<ExtentRecord>(section(Section::Extents, "table of extents")?);
-        let forests = table::<u64>(section(Section::Forests, "table of forests")?);
-        let details = table::<DetailBlock>(section(Section::Details, "table of details")?);
+        let details = section(Section::Details, "table of details")?;
+        let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
         let meta: Meta =
             postcard::from_bytes(section(Section::Meta, "table of names")?).map_err(|_| damaged("table of names"))?;
         // A checksum proves that the bytes are those that were written, so what they point to is there as well.
@@ -94,7 +84,14 @@ impl Store {
             start..start + bytes.len()
         };
         let overview = in_map(section(Section::Overview, "overview")?);
-        let signatures = Signatures::Mapped(in_map(section(Section::Signatures, "table of signatures")?));
+        let lanes = Table::mapped(&map, in_map(section(Section::Lanes, "table of lanes")?));
+        let extents = Table::mapped(&map, in_map(section(Section::Extents, "table of extents")?));
+        let forests = Table::mapped(&map, in_map(section(Section::Forests, "table of forests")?));
+        let signatures = Table::mapped(&map, in_map(section(Section::Signatures, "table of signatures")?));
+        let lanes = lanes.ok_or_else(|| damaged("table of lanes"))?;
+        let extents = extents.ok_or_else(|| damaged("table of extents"))?;
+        let forests = forests.ok_or_else(|| damaged("table of forests"))?;
+        let signatures = signatures.ok_or_else(|| damaged("table of signatures"))?;
         let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta };
         Self::of_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
@@ -102,7 +99,7 @@ impl Store {
     /// Puts a store together; `None` if a lane belongs to no track.
     pub(super) fn of_tables(tables: StoreTables, path: &Path) -> Option<Self> {
         let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];
-        for (index, lane) in (0u32..).zip(&tables.lanes) {
+        for (index, lane) in (0u32..).zip(tables.lanes.rows(&tables.map)) {
             let range: &mut Range<u32> = track_lanes.get_mut(lane.track.index())?;
             *range = if range.start == range.end { index..index + 1 } else { range.start..index + 1 };
         }
@@ -146,7 +143,8 @@ impl Store {
     /// If there is no such lane.
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> Lane<'_> {
-        Lane { store: self, record: &self.tables.lanes[lane.index()] }
+        let record = self.tables.lanes.slice(&self.tables.map, lane.0.into(), 1);
+        Lane { store: self, record: &record[0] }
     }
 
     /// The blob of a detail, through a reader that keeps the last block.
@@ -180,27 +178,13 @@ impl Store {
         self.damaged()
     }
 
-    fn signatures(&self) -> &[u64] {
-        match &self.tables.signatures {
-            Signatures::Held(words) => words,
-            Signatures::Mapped(range) => {
-                let bytes = self.tables.map.get(range.clone()).unwrap_or(&[]);
-                bytemuck::try_cast_slice(bytes).unwrap_or(&[])
-            }
-        }
-    }
-
     /// An extent by its row in the table; `None` if there is none, or it is damaged.
     fn extent(&self, extent: usize) -> Option<Extent<'_>> {
-        let record = self.tables.extents.get(extent)?;
+        let record = self.tables.extents.get(&self.tables.map, extent)?;
         let start = usize::try_from(record.offset).ok()?;
         let bytes = self.tables.map.get(start..start.checked_add(record.bytes as usize)?).unwrap_or(&[]);
         self.extents.is_intact(extent, || Extent::is_intact(bytes)).then(|| Extent::new(bytes))?
     }
-}
-
-fn table<T: Pod>(bytes: &[u8]) -> Vec<T> {
-    bytes.chunks_exact(size_of::<T>()).map(bytemuck::pod_read_unaligned).collect()
 }
 
 /// One lane of a store.
@@ -239,7 +223,8 @@ impl<'a> Lane<'a> {
     /// Its extents, in order of time.
     #[must_use]
     pub fn extents(&self) -> &'a [ExtentRecord] {
-        slice(&self.store.tables.extents, self.record.extent_first, self.record.extent_count)
+        let StoreTables { extents, map, .. } = &self.store.tables;
+        extents.slice(map, self.record.extent_first, self.record.extent_count)
     }
 
     /// One of its extents; `None` if there is none of that number, or it is damaged.
@@ -250,8 +235,8 @@ impl<'a> Lane<'a> {
     }
 
     /// The signatures of the names in its extents, in order; empty for those that have none.
-    pub(crate) fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
-        let all = self.store.signatures();
+    pub fn signatures(&self) -> impl Iterator<Item = &'a [u64]> + use<'a> {
+        let all = self.store.tables.signatures.rows(&self.store.tables.map);
         let mut rest =
             usize::try_from(self.record.signature_first).ok().and_then(|first| all.get(first..)).unwrap_or(&[]);
         self.extents().iter().map(move |extent| {
@@ -265,7 +250,8 @@ impl<'a> Lane<'a> {
     #[must_use]
     pub(crate) fn forest<A: Pod>(&self) -> &'a [A] {
         let words = iforest::node_count(self.extents().len()) * (size_of::<A>() / size_of::<u64>());
-        bytemuck::cast_slice(slice(&self.store.tables.forests, self.record.forest_first, words as u64))
+        let StoreTables { forests, map, .. } = &self.store.tables;
+        bytemuck::cast_slice(forests.slice(map, self.record.forest_first, words as u64))
     }
 
     /// The coarsest level of its pyramid whose buckets are not wider than `2^width_log2`, if there is one.
@@ -278,10 +264,4 @@ impl<'a> Lane<'a> {
         let all: &[OverviewBucket] = bytemuck::try_cast_slice(bytes).ok()?;
         self.record.overview.level(all.get(usize::try_from(self.record.overview_first).ok()?..)?, width_log2)
     }
-}
-
-/// A part of a table; empty rather than out of bounds.
-fn slice<T>(table: &[T], first: u64, count: u64) -> &[T] {
-    let range = usize::try_from(first).ok().zip(usize::try_from(count).ok());
-    range.and_then(|(first, count)| table.get(first..first.checked_add(count)?)).unwrap_or(&[])
 }

@@ -16,8 +16,9 @@ use super::iforest;
 use super::lane::LaneKind;
 use super::lane_builder::LaneBuilder;
 use super::overview::{OverviewBucket, OverviewShape};
-use super::read::{Signatures, Store, StoreTables};
+use super::read::{Store, StoreTables};
 use super::signature;
+use super::table::Table;
 use crate::base::mapped::Mapped;
 
 /// Bytes that a section gathers before it hands them on.
@@ -100,7 +101,8 @@ pub(super) fn preview(
         }
     }
     let details = details.blocks().to_vec();
-    let signatures = Signatures::Held(signatures);
+    let (lanes, extents) = (Table::Held(lanes), Table::Held(extents));
+    let (forests, signatures) = (Table::Held(forests), Table::Held(signatures));
     Store::of_tables(
         StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
         Path::new(""),
