@@ -7,6 +7,7 @@ mod flat_args;
 mod flows;
 mod latest;
 
+use std::cell::OnceCell;
 use std::io::{self, Write};
 
 use rustc_hash::FxHashMap;
@@ -118,8 +119,8 @@ struct Dump<'a> {
     details: DetailReader,
     latest: Latest,
     flows: Flows,
-    /// The numbers of threads.
-    utids: FxHashMap<(i64, i64), u32>,
+    /// The numbers of threads, once a row asks for one: for each of a million threads the look-up takes 40 bytes.
+    utids: OnceCell<FxHashMap<(i64, i64), u32>>,
     /// The number of the slice before.
     slice: u64,
     connections: Vec<flows::Connection>,
@@ -127,15 +128,13 @@ struct Dump<'a> {
 
 impl<'a> Dump<'a> {
     fn new(snapshot: &'a Snapshot, out: &'a mut dyn Write) -> Self {
-        let tracks = (1u32..).zip(&snapshot.tracks().tracks);
-        let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
         Self {
             snapshot,
             out,
             details: DetailReader::default(),
             latest: Latest::default(),
             flows: Flows::default(),
-            utids: threads.filter_map(|(id, track)| Some((ids_of(&track.key)?, id))).collect(),
+            utids: OnceCell::new(),
             slice: 0,
             connections: Vec::new(),
         }
@@ -178,11 +177,21 @@ impl<'a> Dump<'a> {
         Ok(())
     }
 
+    /// The number of the thread with these ids.
+    fn utid(&self, ids: (i64, i64)) -> Option<u32> {
+        let utids = self.utids.get_or_init(|| {
+            let tracks = (1u32..).zip(&self.snapshot.tracks().tracks);
+            let threads = tracks.filter(|(_, track)| track.key.kind == TrackKind::Thread);
+            threads.filter_map(|(id, track)| Some((ids_of(&track.key)?, id))).collect()
+        });
+        utids.get(&ids).copied()
+    }
+
     /// Writes what ran on a CPU.
     fn sched(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);
         let args: Value = serde_json::from_str(Detail::decode(blob).args_json).unwrap_or_default();
-        let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utids.get(&ids));
+        let utid = args["pid"].as_i64().zip(args["tid"].as_i64()).and_then(|ids| self.utid(ids));
         let object = json!({
             "t": "sched",
             "ts": row.row.start_ns,
@@ -197,7 +206,7 @@ impl<'a> Dump<'a> {
     /// Writes what a thread was about, by the letters of the kernel.
     fn state(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let key = &self.snapshot.track(track).key;
-        let utid = ids_of(key).and_then(|ids| self.utids.get(&ids));
+        let utid = ids_of(key).and_then(|ids| self.utid(ids));
         let name = self.snapshot.names().get(NameIdx(row.row.name));
         let (ts, state) = (row.row.start_ns, name.category);
         line(self.out, &json!({"t": "state", "ts": ts, "dur": dur_value(row), "utid": utid, "state": state}))
