@@ -33,9 +33,9 @@ pub(crate) struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     /// Starts with empty tables.
     #[must_use]
-    pub(crate) fn new(chunks: KeptChunks, progress: &'a Progress) -> Self {
+    pub fn new(names: Names, chunks: KeptChunks, progress: &'a Progress) -> Self {
         Self {
-            names: Names::default(),
+            names,
             stacks: Stacks::default(),
             registry: Registry::default(),
             losses: Losses::default(),

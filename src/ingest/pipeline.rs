@@ -109,7 +109,9 @@ fn load(
     let reader = formats::multi::files::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
-    let mut capture = read(reader, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
+    // Texts are looked up all the time, so that they get a part of their own, which chunks do not fill.
+    let names = place.names(context.budget.limit_bytes() / 16);
+    let mut capture = read(reader, names, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
     place.notes.append(&mut capture.notes);
 
     if let Some(parts) = capture.store.take() {
@@ -191,6 +193,7 @@ fn read_error(error: ReadError, place: &StorePlace) -> LoadError {
 
 fn read(
     reader: Reader,
+    no_names: Names,
     source_bytes: u64,
     spill: &Arc<SpillFile>,
     context: &ReadContext,
@@ -199,7 +202,7 @@ fn read(
         Reader::Stream(mut reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
             let kept = KeptChunks::new(context.budget.clone(), Arc::clone(spill));
-            let mut assembler = Assembler::new(kept, &context.progress);
+            let mut assembler = Assembler::new(no_names, kept, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, losses, chunks, notes, .. } = assembler;
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));

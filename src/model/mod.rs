@@ -17,7 +17,7 @@ pub(crate) use loss::{Loss, Losses, Place};
 pub(crate) use names::{NameIdx, NameRow, Names};
 pub(crate) use sources::{SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
-pub(crate) use texts::StrIdx;
+pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use tracks::{
     Id, Metadata, Process, ProcessIdx, Registry, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };

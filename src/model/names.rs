@@ -4,6 +4,8 @@
 //! pairs, and the category then costs no byte a span.
 
 use std::hash::{BuildHasher, Hash};
+use std::ops::Range;
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use hashbrown::HashTable;
@@ -11,7 +13,8 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::FxBuildHasher;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use super::texts::{StrIdx, Texts};
+use super::texts::{StrIdx, TextSpill, Texts};
+use crate::base::mapped::Mapped;
 
 /// A row of [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
@@ -82,20 +85,37 @@ impl<'de> Deserialize<'de> for Names {
 
 impl Default for Names {
     fn default() -> Self {
-        let mut names = Self {
-            texts: Texts::default(),
-            rows: Vec::new(),
-            text_index: HashTable::new(),
-            row_index: HashTable::new(),
-        };
-        names.intern("", None);
-        names
+        Self::with_texts(Texts::default())
     }
 }
 
 impl Names {
     /// The most bytes of one text; longer ones are cut by the reader and counted as [`super::Loss::LongText`].
     pub(crate) const TEXT_BYTES_MAX: usize = 64 * 1024;
+
+    /// Names whose letters go to a file where they are many.
+    #[must_use]
+    pub fn spilling(spill: TextSpill) -> Self {
+        Self::with_texts(Texts::spilling(spill))
+    }
+
+    fn with_texts(texts: Texts) -> Self {
+        let (text_index, row_index) = (HashTable::new(), HashTable::new());
+        let mut names = Self { texts, rows: Vec::new(), text_index, row_index };
+        names.intern("", None);
+        names
+    }
+
+    /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes after it.
+    ///
+    /// # Errors
+    /// If it was cut or is something else.
+    pub fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<(Self, &[u8]), postcard::Error> {
+        let (texts, end) = Texts::read_mapped(map, range.start)?;
+        let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
+        let (rows, rest) = postcard::take_from_bytes(rest)?;
+        Ok((Self { texts, rows, text_index: HashTable::new(), row_index: HashTable::new() }, rest))
+    }
 
     /// The index of a name with its category, new or known.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
@@ -130,8 +150,8 @@ impl Names {
     pub(crate) fn intern_text(&mut self, text: &str) -> StrIdx {
         self.index_texts();
         let texts = &mut self.texts;
-        let is_same = |known: &StrIdx| texts.get(*known) == text;
-        match self.text_index.entry(hash(text), is_same, |known| hash(texts.get(*known))) {
+        let is_same = |known: &StrIdx| texts.bytes(*known) == text.as_bytes();
+        match self.text_index.entry(hash(text.as_bytes()), is_same, |known| hash(texts.bytes(*known))) {
             Entry::Occupied(known) => *known.get(),
             Entry::Vacant(place) => {
                 let index = StrIdx(u32::try_from(texts.len()).unwrap_or(0));
@@ -158,9 +178,9 @@ impl Names {
         if self.text_index.is_empty() {
             let texts = &self.texts;
             for index in (0..).map(StrIdx).take(texts.len()) {
-                let text = texts.get(index);
-                let is_same = |known: &StrIdx| texts.get(*known) == text;
-                self.text_index.entry(hash(text), is_same, |known| hash(texts.get(*known))).or_insert(index);
+                let text = texts.bytes(index);
+                let is_same = |known: &StrIdx| texts.bytes(*known) == text;
+                self.text_index.entry(hash(text), is_same, |known| hash(texts.bytes(*known))).or_insert(index);
             }
         }
     }

@@ -1,12 +1,22 @@
 //! Many texts in one string, by index. Texts are added at the end, and never changed or removed.
 //!
 //! The slow answer is a `Vec<Box<str>>`, which takes some 40 bytes a text beside its letters, most of them the allocator's.
+//! A trace may have gigabytes of letters: those of a load go to a temporary file beyond a bound, and those of a store stay in
+//! the store's file. Both are mapped, so that they take page cache and no memory of the program's own.
 
 use std::fmt;
+use std::fs::File;
+use std::io;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
 use serde::de::{DeserializeSeed, Deserializer, Error, SeqAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
+
+use crate::base::disk::Disk;
+use crate::base::mapped::Mapped;
 
 /// A row of the table of texts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
@@ -14,33 +24,160 @@ use serde::{Deserialize, Serialize, Serializer};
 pub(crate) struct StrIdx(pub u32);
 
 /// Texts end to end.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Default)]
 pub(super) struct Texts {
+    /// The first letters, where they are in a file.
+    mapped: Option<MappedTexts>,
+    /// The letters after those.
     letters: String,
-    /// `ends[k]` is the end of text `k` in `letters`.
+    /// `ends[k]` is the end of text `k` in the mapped bytes and the letters after them.
     ends: Vec<u64>,
+    spill: Option<TextSpill>,
+}
+
+/// Texts in a file.
+#[derive(Debug, Clone)]
+struct MappedTexts {
+    map: Arc<Mapped>,
+    bytes: Range<usize>,
+    /// Whether each text stands after its length, as postcard writes it.
+    has_lengths: bool,
+}
+
+/// Where letters go that are too many for memory.
+#[derive(Debug)]
+pub struct TextSpill {
+    folder: PathBuf,
+    disk: Arc<dyn Disk>,
+    held_bytes_max: usize,
+    /// Made when it is first needed.
+    file: Option<File>,
+}
+
+impl TextSpill {
+    /// Letters beyond `held_bytes_max` go to a file without a name in `folder`.
+    #[must_use]
+    pub fn new(folder: &Path, disk: Arc<dyn Disk>, held_bytes_max: usize) -> Self {
+        Self { folder: folder.into(), disk, held_bytes_max, file: None }
+    }
+
+    /// Appends letters to the file that has `length` bytes, and maps all of it.
+    fn append(&mut self, letters: &str, length: usize) -> io::Result<MappedTexts> {
+        let file = match &mut self.file {
+            Some(file) => file,
+            none => none
+                .insert(tempfile::tempfile_in(&self.folder).or_else(|_| tempfile::tempfile_in(std::env::temp_dir()))?),
+        };
+        self.disk.write_all_at(file, letters.as_bytes(), length as u64)?;
+        let map = Arc::new(Mapped::of_store(file, Path::new("the names of a trace that is being loaded"))?);
+        Ok(MappedTexts { map, bytes: 0..length + letters.len(), has_lengths: false })
+    }
+}
+
+impl MappedTexts {
+    /// The letters of the text at `range`, without its length.
+    fn letters(&self, range: Range<usize>) -> &[u8] {
+        let all = self.map.get(self.bytes.clone()).unwrap_or(&[]);
+        let text = all.get(range).unwrap_or(&[]);
+        if !self.has_lengths {
+            return text;
+        }
+        let length = text.iter().position(|byte| byte & 0x80 == 0).map_or(text.len(), |last| last + 1);
+        &text[length..]
+    }
 }
 
 impl Texts {
-    pub(super) fn len(&self) -> usize {
+    /// No texts yet.
+    pub fn spilling(spill: TextSpill) -> Self {
+        Self { spill: Some(spill), ..Self::default() }
+    }
+
+    /// Reads what [`Serialize`] wrote at `start` of a map, whose letters stay there. Returns where the list ends.
+    pub fn read_mapped(map: &Arc<Mapped>, start: usize) -> Result<(Self, usize), postcard::Error> {
+        let all = map.get(start..).unwrap_or(&[]);
+        let (count, list) = postcard::take_from_bytes::<u64>(all)?;
+        let mut ends = Vec::with_capacity(usize::try_from(count).unwrap_or(usize::MAX).min(list.len()));
+        let mut rest = list;
+        for _ in 0..count {
+            (_, rest) = postcard::take_from_bytes::<&str>(rest)?;
+            ends.push((list.len() - rest.len()) as u64);
+        }
+        let first = start + (all.len() - list.len());
+        let bytes = first..first + (list.len() - rest.len());
+        let end = bytes.end;
+        let mapped = MappedTexts { map: Arc::clone(map), bytes, has_lengths: true };
+        Ok((Self { mapped: Some(mapped), letters: String::new(), ends, spill: None }, end))
+    }
+
+    pub fn len(&self) -> usize {
         self.ends.len()
     }
 
     pub(super) fn push(&mut self, text: &str) {
         self.letters.push_str(text);
-        self.ends.push(self.letters.len() as u64);
+        self.ends.push((self.mapped_bytes() + self.letters.len()) as u64);
+        if self.spill.as_ref().is_some_and(|spill| self.letters.len() > spill.held_bytes_max) {
+            self.spill();
+        }
     }
 
     /// A text; the empty one for an index beyond the last.
-    pub(super) fn get(&self, index: StrIdx) -> &str {
+    pub fn get(&self, index: StrIdx) -> &str {
+        let Some(range) = self.range(index) else { return "" };
+        match &self.mapped {
+            Some(mapped) if range.end <= mapped.bytes.len() => str::from_utf8(mapped.letters(range)).unwrap_or(""),
+            _ => {
+                let before = self.mapped_bytes();
+                self.letters.get(range.start - before..range.end - before).unwrap_or("")
+            }
+        }
+    }
+
+    /// The bytes of a text, which take no check.
+    pub fn bytes(&self, index: StrIdx) -> &[u8] {
+        let Some(range) = self.range(index) else { return &[] };
+        match &self.mapped {
+            Some(mapped) if range.end <= mapped.bytes.len() => mapped.letters(range),
+            _ => {
+                let before = self.mapped_bytes();
+                self.letters.as_bytes().get(range.start - before..range.end - before).unwrap_or(&[])
+            }
+        }
+    }
+
+    /// Where a text is among the mapped bytes and the letters after them.
+    fn range(&self, index: StrIdx) -> Option<Range<usize>> {
         let index = index.0 as usize;
-        let start = index.checked_sub(1).map_or(Some(0), |before| self.ends.get(before).copied());
-        let range = start.zip(self.ends.get(index).copied());
-        range.and_then(|(start, end)| self.letters.get(start as usize..end as usize)).unwrap_or("")
+        let end = *self.ends.get(index)? as usize;
+        let start = index.checked_sub(1).map_or(0, |before| self.ends[before] as usize);
+        Some(start..end)
+    }
+
+    fn mapped_bytes(&self) -> usize {
+        self.mapped.as_ref().map_or(0, |mapped| mapped.bytes.len())
+    }
+
+    /// Moves the letters in memory to the file. On a disk that is full they stay, and so do all later ones.
+    fn spill(&mut self) {
+        let length = self.mapped_bytes();
+        let Some(mut spill) = self.spill.take() else { return };
+        if let Ok(mapped) = spill.append(&self.letters, length) {
+            self.letters.clear();
+            (self.mapped, self.spill) = (Some(mapped), Some(spill));
+        }
     }
 
     fn iter(&self) -> impl Iterator<Item = &str> {
         (0..).take(self.len()).map(|index| self.get(StrIdx(index)))
+    }
+}
+
+/// The copy keeps in memory what is added to it.
+impl Clone for Texts {
+    fn clone(&self) -> Self {
+        let (mapped, letters) = (self.mapped.clone(), self.letters.clone());
+        Self { mapped, letters, ends: self.ends.clone(), spill: None }
     }
 }
 
@@ -99,6 +236,7 @@ mod tests {
     use proptest::prelude::*;
 
     use super::*;
+    use crate::base::disk::SystemDisk;
 
     proptest! {
         #[test]
@@ -108,11 +246,87 @@ mod tests {
             let bytes = postcard::to_stdvec(&texts).unwrap();
             prop_assert_eq!(&bytes, &postcard::to_stdvec(&expected).unwrap(), "as a plain list of texts");
             let back: Texts = postcard::from_bytes(&bytes).unwrap();
-            prop_assert_eq!(&back, &texts);
+            prop_assert!(back.iter().eq(texts.iter()));
             for (index, text) in (0..).zip(&expected) {
                 prop_assert_eq!(back.get(StrIdx(index)), text);
             }
             prop_assert_eq!(back.get(StrIdx(expected.len() as u32)), "");
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn texts_in_files_are_those_in_memory(
+            expected in proptest::collection::vec(prop_oneof![".{0,12}", "a{120,140}"], 0..60),
+            more in proptest::collection::vec(".{0,12}", 0..10),
+            held_bytes_max in 0usize..300,
+            before in 0usize..20,
+        ) {
+            let folder = tempfile::tempdir().unwrap();
+            let spill = TextSpill::new(folder.path(), Arc::new(SystemDisk), held_bytes_max);
+            let mut spilled = Texts::spilling(spill);
+            expected.iter().for_each(|text| spilled.push(text));
+            prop_assert!(spilled.letters.len() <= held_bytes_max);
+            let written = postcard::to_stdvec(&spilled).unwrap();
+            prop_assert_eq!(&written, &postcard::to_stdvec(&expected).unwrap());
+
+            let path = folder.path().join("texts");
+            std::fs::write(&path, [&vec![b'x'; before], &*written, b"rest"].concat()).unwrap();
+            let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+            let (mut mapped, end) = Texts::read_mapped(&map, before).unwrap();
+            prop_assert_eq!(end, before + written.len());
+            prop_assert!(mapped.letters.is_empty());
+            // Both go on in memory or in the file.
+            for text in &more {
+                spilled.push(text);
+                mapped.push(text);
+            }
+            for texts in [&spilled, &mapped, &spilled.clone()] {
+                prop_assert!(texts.iter().eq(expected.iter().chain(&more)));
+                prop_assert!((0..).take(texts.len()).all(|k| texts.bytes(StrIdx(k)) == texts.get(StrIdx(k)).as_bytes()));
+                prop_assert_eq!(texts.get(StrIdx(texts.len() as u32)), "");
+            }
+        }
+    }
+
+    #[test]
+    fn a_list_that_is_cut_is_refused() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("texts");
+        let written = postcard::to_stdvec(&["first", "second"]).unwrap();
+        for length in 1..written.len() {
+            std::fs::write(&path, &written[..length]).unwrap();
+            let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+            assert!(Texts::read_mapped(&map, 0).is_err(), "{length}");
+        }
+    }
+
+    #[test]
+    fn letters_that_cannot_be_written_stay_in_memory() {
+        let spill = TextSpill::new(Path::new("."), Arc::new(FullDisk), 4);
+        let mut texts = Texts::spilling(spill);
+        ["first", "second"].iter().for_each(|text| texts.push(text));
+        assert_eq!((texts.get(StrIdx(0)), texts.get(StrIdx(1))), ("first", "second"));
+    }
+
+    #[derive(Debug)]
+    struct FullDisk;
+
+    impl Disk for FullDisk {
+        fn write_all_at(&self, _: &File, _: &[u8], _: u64) -> io::Result<()> {
+            Err(io::ErrorKind::StorageFull.into())
+        }
+
+        fn sync(&self, _: &File) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn sync_folder(&self, _: &Path) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn rename(&self, _: &Path, _: &Path) -> io::Result<()> {
+            Ok(())
         }
     }
 }

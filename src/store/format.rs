@@ -10,6 +10,7 @@
 //! All numbers are little-endian. The file is written front to back and has no trailer until everything else is durable,
 //! so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are made again.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use bytemuck::{Pod, Zeroable};
@@ -17,6 +18,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::overview::OverviewShape;
+use crate::base::mapped::Mapped;
 use crate::model::{Losses, Names, Stacks, TrackIdx, TrackTables};
 
 /// How a store file begins.
@@ -160,6 +162,35 @@ pub struct Meta {
     pub summary: Summary,
 }
 
+/// What [`Meta`] has beside the names, in the order of its fields.
+#[derive(Deserialize)]
+struct MetaRest {
+    stacks: Arc<Stacks>,
+    tracks: TrackTables,
+    losses: Losses,
+    summary: Summary,
+}
+
+impl Meta {
+    /// From so many bytes on, the letters of names stay in the map.
+    const MAPPED_BYTES_MIN: usize = 8 << 20;
+
+    /// Reads it from a part of a map.
+    ///
+    /// # Errors
+    /// If there is something else.
+    pub fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
+        let bytes = map.get(range.clone()).unwrap_or(&[]);
+        if bytes.len() < Self::MAPPED_BYTES_MIN { postcard::from_bytes(bytes) } else { Self::read_mapped(map, range) }
+    }
+
+    fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
+        let (names, rest) = Names::read_mapped(map, range)?;
+        let MetaRest { stacks, tracks, losses, summary } = postcard::from_bytes(rest)?;
+        Ok(Self { names: Arc::new(names), stacks, tracks, losses, summary })
+    }
+}
+
 /// What `info` says of a capture.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Summary {
@@ -204,4 +235,36 @@ pub struct LoadStats {
     pub(crate) head_moves: u64,
     /// Bytes written to the spill file.
     pub spilled_bytes: u64,
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{self, File};
+
+    use super::*;
+
+    #[test]
+    fn what_stays_in_the_map_is_what_is_read_to_memory() {
+        let mut meta = Meta::default();
+        let names = Arc::make_mut(&mut meta.names);
+        let known = [names.intern("work", Some("category")), names.intern(&"long ".repeat(100), None)];
+        meta.summary.spans = 7;
+        meta.tracks.utc_offset_ns = Some(9);
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("meta");
+        let written = postcard::to_stdvec(&meta).unwrap();
+        fs::write(&path, [b"before", &*written, b"after"].concat()).unwrap();
+        let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+        let range = 6..6 + written.len();
+        let mut read = Meta::read_mapped(&map, range.clone()).unwrap();
+        let held = Meta::read(&map, range.clone()).unwrap();
+        for read in [&read, &held] {
+            assert_eq!(postcard::to_stdvec(read).unwrap(), written);
+            assert!(known.iter().all(|&name| read.names.get(name) == meta.names.get(name)));
+        }
+        assert_eq!(Arc::make_mut(&mut read.names).intern("work", Some("category")), known[0]);
+        for end in range.clone() {
+            assert!(Meta::read_mapped(&map, range.start..end).is_err(), "cut at {end}");
+        }
+    }
 }

@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io;
 use std::ops::Range;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use bytemuck::Pod;
 
@@ -44,7 +45,7 @@ pub struct Store {
 /// What a store consists of.
 #[derive(Debug)]
 pub(super) struct StoreTables {
-    pub map: Mapped,
+    pub map: Arc<Mapped>,
     pub lanes: Table<LaneRecord>,
     pub extents: Table<ExtentRecord>,
     pub forests: Table<u64>,
@@ -72,17 +73,18 @@ impl Store {
     pub fn of_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
         let map = Mapped::of_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
+        let map = Arc::new(map);
         let trailer = Trailer::of(&map).ok_or_else(|| damaged("trailer"))?;
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
-        let meta: Meta =
-            postcard::from_bytes(section(Section::Meta, "table of names")?).map_err(|_| damaged("table of names"))?;
         // A checksum proves that the bytes are those that were written, so what they point to is there as well.
         let in_map = |bytes: &[u8]| {
             let start = bytes.as_ptr() as usize - map.as_ptr() as usize;
             start..start + bytes.len()
         };
+        let meta = Meta::read(&map, in_map(section(Section::Meta, "table of names")?));
+        let meta = meta.map_err(|_| damaged("table of names"))?;
         let overview = in_map(section(Section::Overview, "overview")?);
         let lanes = Table::mapped(&map, in_map(section(Section::Lanes, "table of lanes")?));
         let extents = Table::mapped(&map, in_map(section(Section::Extents, "table of extents")?));
