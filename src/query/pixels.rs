@@ -117,11 +117,31 @@ pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: 
         }
         return;
     }
-    let mut row = cursor.first_from(buckets.start_ns(buckets.first)).row;
+    let from = cursor.first_from(buckets.start_ns(buckets.first));
+    let to = first_in(&mut cursor, buckets, buckets.end());
+    if to.row - from.row <= IN_ORDER_ROWS * u64::from(buckets.count) {
+        count_starts(&mut cursor, buckets, from, out);
+        return;
+    }
+    let mut row = from.row;
     out.extend((buckets.first..buckets.end()).map(|bucket| {
         let from = std::mem::replace(&mut row, first_in(&mut cursor, buckets, bucket + 1).row);
         row - from
     }));
+}
+
+/// The same by a pass over the rows: most lanes of a trace with very many have few, and no search for each bucket then.
+fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Position, out: &mut Vec<u64>) {
+    out.resize(buckets.count as usize, 0);
+    let mut at = from;
+    while let Some(block) = cursor.rows_from(at) {
+        for &start_ns in block.starts {
+            let place = usize::try_from(buckets.bucket_at(start_ns) - buckets.first).ok();
+            let Some(count) = place.and_then(|place| out.get_mut(place)) else { return };
+            *count += 1;
+        }
+        at = block.end;
+    }
 }
 
 /// Answers from the pyramid; returns false if the lane has none that is fine enough.
