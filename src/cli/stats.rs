@@ -31,7 +31,7 @@ fn print_once(stats: &Stats, how: &Load) -> Result<(), CliError> {
     aggregate(&snapshot, &matcher, &scope, &growing, &Cancel::default(), &progress).ok(); // nobody stops it
     drop(line);
     check(snapshot.store())?;
-    let totals = growing.so_far();
+    let totals = growing.into_totals();
     let mut rows = totals.by_name();
     // By name where times are the same, since the order of names is that of the capture.
     rows.sort_by_key(|(name, totals)| (u128::MAX - totals.total_ns, snapshot.names().get(*name)));

@@ -47,8 +47,24 @@ pub(crate) struct NameTotals {
 }
 
 /// What is known of the spans of each name.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Totals(FxHashMap<NameIdx, NameTotals>);
+///
+/// A trace may have millions of names: a list grows where it is, while a map of all this would be in memory twice.
+#[derive(Debug, Clone, Default)]
+pub struct Totals {
+    /// By name, its index in the lists.
+    index: FxHashMap<NameIdx, u32>,
+    names: Vec<NameIdx>,
+    totals: Vec<NameTotals>,
+}
+
+/// Equal are those of the same names, in whatever order these were added.
+impl PartialEq for Totals {
+    fn eq(&self, other: &Self) -> bool {
+        self.by_name() == other.by_name()
+    }
+}
+
+impl Eq for Totals {}
 
 /// Totals that are being added up: what there is so far may be looked at from another thread.
 #[derive(Debug, Default)]
@@ -102,24 +118,34 @@ impl NameTotals {
 impl Totals {
     /// What is known of one name.
     #[must_use]
-    pub(crate) fn get(&self, name: NameIdx) -> Option<&NameTotals> {
-        self.0.get(&name)
+    pub fn get(&self, name: NameIdx) -> Option<&NameTotals> {
+        self.totals.get(*self.index.get(&name)? as usize)
     }
 
     /// All names that have a span, in order of their index.
     #[must_use]
-    pub(crate) fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
-        let mut all: Vec<_> = self.0.iter().map(|(&name, totals)| (name, totals)).collect();
-        all.sort_by_key(|(name, _)| *name);
+    pub fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
+        let mut all: Vec<_> = self.names.iter().copied().zip(&self.totals).collect();
+        all.sort_unstable_by_key(|(name, _)| *name);
         all
     }
 
+    fn of_name(&mut self, name: NameIdx) -> &mut NameTotals {
+        let index = *self.index.entry(name).or_insert_with(|| {
+            self.names.push(name);
+            self.totals.push(NameTotals::default());
+            self.totals.len() as u32 - 1
+        });
+        &mut self.totals[index as usize]
+    }
+
     fn merge(&mut self, other: Self) {
-        let mut others: Vec<_> = other.0.into_iter().collect();
-        // In an order of their own, so that memory is laid out alike in every run.
-        others.sort_by_key(|(name, _)| *name);
-        for (name, totals) in others {
-            self.0.entry(name).or_default().merge(totals);
+        if self.names.is_empty() {
+            *self = other;
+            return;
+        }
+        for (name, totals) in other.names.into_iter().zip(other.totals) {
+            self.of_name(name).merge(totals);
         }
     }
 }
@@ -129,6 +155,12 @@ impl GrowingTotals {
     #[must_use]
     pub(crate) fn so_far(&self) -> Totals {
         self.0.lock().map(|totals| totals.clone()).unwrap_or_default()
+    }
+
+    /// Ends with all there is.
+    #[must_use]
+    pub fn into_totals(self) -> Totals {
+        self.0.into_inner().unwrap_or_default()
     }
 }
 
@@ -180,7 +212,7 @@ fn of_extents(snapshot: &Snapshot, scan: &LaneScan<'_>, scope: &Scope, extents: 
                 let (from_ns, to_ns) = (start_ns.max(from_ns), start_ns.saturating_add_unsigned(dur_ns).min(to_ns));
                 let within_ns = if to_ns > from_ns { to_ns.abs_diff(from_ns) } else { 0 };
                 let below_ns = below.as_mut().map_or(0, |below| below.time(start_ns, from_ns, to_ns));
-                let name = totals.0.entry(NameIdx(names[slot] as u32)).or_default();
+                let name = totals.of_name(NameIdx(names[slot] as u32));
                 name.add(dur_ns, within_ns, within_ns.saturating_sub(below_ns));
             }
         }

@@ -64,7 +64,13 @@ impl Sketch {
     /// Adds a duration.
     pub(crate) fn add(&mut self, dur_ns: u64) {
         match self {
-            Self::Exact(values) if values.len() < EXACT_MAX => values.push(dur_ns),
+            Self::Exact(values) if values.len() < EXACT_MAX => {
+                if values.is_empty() {
+                    // Of a million names most have one span.
+                    values.reserve_exact(1);
+                }
+                values.push(dur_ns);
+            }
             Self::Exact(_) => {
                 self.count_all();
                 self.add(dur_ns);
