@@ -5,7 +5,7 @@
 
 use std::fmt::Write as _;
 use std::fs::{self, File};
-use std::io::{BufWriter, Write};
+use std::io::{self, BufWriter, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
@@ -29,21 +29,34 @@ struct Shape {
     names_each: u64,
     /// The part of the usual count: some shapes take longer.
     divisor: u64,
+    /// Commands that keep the bound as well as `info`, which every shape is held to.
+    commands: &'static [Command],
 }
 
+/// A command that reads all of a store.
+#[derive(Debug, Clone, Copy)]
+enum Command {
+    Dump,
+    Stats,
+}
+
+use Command::{Dump, Stats};
+
 const SHAPES: &[Shape] = &[
-    Shape { name: "threads", write: threads, names_each: 0, divisor: 1 },
-    Shape { name: "named threads", write: named_threads, names_each: 1, divisor: 1 },
-    Shape { name: "processes", write: processes, names_each: 0, divisor: 1 },
-    Shape { name: "counters", write: counters, names_each: 1, divisor: 1 },
-    Shape { name: "names", write: names, names_each: 1, divisor: 1 },
-    Shape { name: "open spans", write: open_spans, names_each: 0, divisor: 1 },
-    Shape { name: "asynchronous ids", write: async_ids, names_each: 0, divisor: 1 },
-    Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1 },
-    Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1 },
-    Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1 },
-    Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50 },
-    Shape { name: "files", write: files, names_each: 0, divisor: 100 },
+    Shape { name: "threads", write: threads, names_each: 0, divisor: 1, commands: &[Dump] },
+    Shape { name: "nested threads", write: nested_threads, names_each: 0, divisor: 4, commands: &[Dump] },
+    Shape { name: "named threads", write: named_threads, names_each: 1, divisor: 1, commands: &[] },
+    Shape { name: "processes", write: processes, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "counters", write: counters, names_each: 1, divisor: 1, commands: &[] },
+    Shape { name: "names", write: names, names_each: 1, divisor: 1, commands: &[Dump, Stats] },
+    Shape { name: "long names", write: long_names, names_each: 1, divisor: 5, commands: &[Dump, Stats] },
+    Shape { name: "open spans", write: open_spans, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "asynchronous ids", write: async_ids, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "flows without end", write: flows, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "keys of arguments", write: argument_keys, names_each: 0, divisor: 1, commands: &[] },
+    Shape { name: "stacks", write: stacks, names_each: 2, divisor: 1, commands: &[] },
+    Shape { name: "members of an archive", write: members, names_each: 0, divisor: 50, commands: &[] },
+    Shape { name: "files", write: files, names_each: 0, divisor: 100, commands: &[] },
 ];
 
 /// How many of each a capture has.
@@ -64,6 +77,12 @@ fn json(folder: &Path, events: impl Iterator<Item = String>) -> Vec<PathBuf> {
 
 fn threads(folder: &Path, count: u64) -> Vec<PathBuf> {
     json(folder, (0..count).map(|k| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":5,"name":"work"}}"#)))
+}
+
+/// Two spans on each thread, one within the other.
+fn nested_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let spans = |k| [5, 4].map(|dur| format!(r#"{{"ph":"X","pid":1,"tid":{k},"ts":{k},"dur":{dur},"name":"work"}}"#));
+    json(folder, (0..count).flat_map(spans))
 }
 
 fn named_threads(folder: &Path, count: u64) -> Vec<PathBuf> {
@@ -88,6 +107,13 @@ fn counters(folder: &Path, count: u64) -> Vec<PathBuf> {
 fn names(folder: &Path, count: u64) -> Vec<PathBuf> {
     let span = |k| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"function number {k}"}}"#, k * 10);
     json(folder, (0..count).map(span))
+}
+
+/// With 3,000 letters each, which are many times the bound in all.
+fn long_names(folder: &Path, count: u64) -> Vec<PathBuf> {
+    let letters = "x".repeat(3000);
+    let name = |k| format!(r#"{{"ph":"X","pid":1,"tid":1,"ts":{},"dur":5,"name":"{k} {letters}"}}"#, k * 10);
+    json(folder, (0..count).map(name))
 }
 
 /// On sixteen threads, so that each has fewer open spans than a track has lanes.
@@ -153,12 +179,19 @@ fn files(folder: &Path, count: u64) -> Vec<PathBuf> {
 
 /// The most anonymous memory of a command at any moment it was looked at, and the JSON that it prints.
 fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
+    let (bytes, text) = peak_bytes(words);
+    (bytes, serde_json::from_str(&text).expect("JSON"))
+}
+
+/// The same, and the first of what it prints: it may print hundreds of megabytes.
+fn peak_bytes(words: &[&str]) -> (u64, String) {
     // 2 GiB of addresses as well: whatever does not fit ends in an error, and not in an abort.
     let mut child = limited("ulimit -v 2097152", words).spawn().expect("the program starts");
     let (status, mut stdout) = (format!("/proc/{}/status", child.id()), child.stdout.take().expect("a pipe"));
     let printed = std::thread::spawn(move || {
         let mut text = String::new();
-        std::io::Read::read_to_string(&mut stdout, &mut text).map(|_| text)
+        stdout.by_ref().take(1 << 20).read_to_string(&mut text)?;
+        io::copy(&mut stdout, &mut io::sink()).map(|_| text)
     });
     let mut peak_kib = 0;
     while child.try_wait().expect("a child").is_none() {
@@ -171,7 +204,17 @@ fn anonymous_bytes(words: &[&str]) -> (u64, serde_json::Value) {
     let output = child.wait_with_output().expect("a child");
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let text = printed.join().expect("no panic").expect("read");
-    (peak_kib * 1024, serde_json::from_str(&text).expect("JSON"))
+    (peak_kib * 1024, text)
+}
+
+fn bytes_of(command: Command, paths: &[PathBuf], memory: &str) -> u64 {
+    let words: &[&str] = match command {
+        Dump => &["dump"],
+        Stats => &["stats"],
+    };
+    let mut words = [words, &["--no-cache", "--memory", memory]].concat();
+    words.extend(paths.iter().map(|path| path.to_str().expect("text")));
+    peak_bytes(&words).0
 }
 
 #[test]
@@ -191,6 +234,11 @@ fn anonymous_memory_stays_within_the_promise_for_every_shape() {
             let extents = info["load"]["chunks"].as_u64().expect("a number") + number("lanes");
             let bound = memory_mib * MIB + BESIDE_BYTES + ROW_BYTES * rows + EXTENT_BYTES * extents;
             assert!(bytes <= bound, "{count} {}, {memory}: {} of {} MiB", shape.name, bytes / MIB, bound / MIB);
+            for &command in shape.commands {
+                let bytes = bytes_of(command, &paths, &memory);
+                let (name, used) = (shape.name, bytes / MIB);
+                assert!(bytes <= bound, "{command:?} of {count} {name}, {memory}: {used} of {} MiB", bound / MIB);
+            }
         }
     }
 }
