@@ -33,7 +33,7 @@ pub(crate) struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     /// Starts with empty tables.
     #[must_use]
-    pub fn new(names: Names, chunks: KeptChunks, progress: &'a Progress) -> Self {
+    pub(crate) fn new(names: Names, chunks: KeptChunks, progress: &'a Progress) -> Self {
         Self {
             names,
             stacks: Stacks::default(),

@@ -124,7 +124,7 @@ impl StorePlace {
 
     /// No names yet. Letters beyond `held_bytes_max` go to a file beside the store.
     #[must_use]
-    pub fn names(&self, held_bytes_max: u64) -> Names {
+    pub(crate) fn names(&self, held_bytes_max: u64) -> Names {
         let held_bytes_max = usize::try_from(held_bytes_max).unwrap_or(usize::MAX);
         Names::spilling(TextSpill::new(&self.folder, Arc::clone(&self.disk), held_bytes_max))
     }

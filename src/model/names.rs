@@ -110,7 +110,7 @@ impl Names {
     ///
     /// # Errors
     /// If it was cut or is something else.
-    pub fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<(Self, &[u8]), postcard::Error> {
+    pub(crate) fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<(Self, &[u8]), postcard::Error> {
         let (texts, end) = Texts::read_mapped(map, range.start)?;
         let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
         let (rows, rest) = postcard::take_from_bytes(rest)?;

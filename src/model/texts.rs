@@ -89,12 +89,12 @@ impl MappedTexts {
 
 impl Texts {
     /// No texts yet.
-    pub fn spilling(spill: TextSpill) -> Self {
+    pub(super) fn spilling(spill: TextSpill) -> Self {
         Self { spill: Some(spill), ..Self::default() }
     }
 
     /// Reads what [`Serialize`] wrote at `start` of a map, whose letters stay there. Returns where the list ends.
-    pub fn read_mapped(map: &Arc<Mapped>, start: usize) -> Result<(Self, usize), postcard::Error> {
+    pub(super) fn read_mapped(map: &Arc<Mapped>, start: usize) -> Result<(Self, usize), postcard::Error> {
         let all = map.get(start..).unwrap_or(&[]);
         let (count, list) = postcard::take_from_bytes::<u64>(all)?;
         let mut ends = Vec::with_capacity(usize::try_from(count).unwrap_or(usize::MAX).min(list.len()));
@@ -110,7 +110,7 @@ impl Texts {
         Ok((Self { mapped: Some(mapped), letters: String::new(), ends, spill: None }, end))
     }
 
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         self.ends.len()
     }
 
@@ -123,7 +123,7 @@ impl Texts {
     }
 
     /// A text; the empty one for an index beyond the last.
-    pub fn get(&self, index: StrIdx) -> &str {
+    pub(super) fn get(&self, index: StrIdx) -> &str {
         let Some(range) = self.range(index) else { return "" };
         match &self.mapped {
             Some(mapped) if range.end <= mapped.bytes.len() => str::from_utf8(mapped.letters(range)).unwrap_or(""),
@@ -135,7 +135,7 @@ impl Texts {
     }
 
     /// The bytes of a text, which take no check.
-    pub fn bytes(&self, index: StrIdx) -> &[u8] {
+    pub(super) fn bytes(&self, index: StrIdx) -> &[u8] {
         let Some(range) = self.range(index) else { return &[] };
         match &self.mapped {
             Some(mapped) if range.end <= mapped.bytes.len() => mapped.letters(range),

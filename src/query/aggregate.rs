@@ -54,7 +54,7 @@ pub struct Totals {
     /// By name, its index in the lists.
     index: FxHashMap<NameIdx, u32>,
     names: Vec<NameIdx>,
-    totals: Vec<NameTotals>,
+    rows: Vec<NameTotals>,
 }
 
 /// Equal are those of the same names, in whatever order these were added.
@@ -118,14 +118,14 @@ impl NameTotals {
 impl Totals {
     /// What is known of one name.
     #[must_use]
-    pub fn get(&self, name: NameIdx) -> Option<&NameTotals> {
-        self.totals.get(*self.index.get(&name)? as usize)
+    pub(crate) fn get(&self, name: NameIdx) -> Option<&NameTotals> {
+        self.rows.get(*self.index.get(&name)? as usize)
     }
 
     /// All names that have a span, in order of their index.
     #[must_use]
-    pub fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
-        let mut all: Vec<_> = self.names.iter().copied().zip(&self.totals).collect();
+    pub(crate) fn by_name(&self) -> Vec<(NameIdx, &NameTotals)> {
+        let mut all: Vec<_> = self.names.iter().copied().zip(&self.rows).collect();
         all.sort_unstable_by_key(|(name, _)| *name);
         all
     }
@@ -133,10 +133,10 @@ impl Totals {
     fn of_name(&mut self, name: NameIdx) -> &mut NameTotals {
         let index = *self.index.entry(name).or_insert_with(|| {
             self.names.push(name);
-            self.totals.push(NameTotals::default());
-            self.totals.len() as u32 - 1
+            self.rows.push(NameTotals::default());
+            self.rows.len() as u32 - 1
         });
-        &mut self.totals[index as usize]
+        &mut self.rows[index as usize]
     }
 
     fn merge(&mut self, other: Self) {
@@ -144,7 +144,7 @@ impl Totals {
             *self = other;
             return;
         }
-        for (name, totals) in other.names.into_iter().zip(other.totals) {
+        for (name, totals) in other.names.into_iter().zip(other.rows) {
             self.of_name(name).merge(totals);
         }
     }

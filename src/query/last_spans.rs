@@ -7,7 +7,7 @@ use crate::model::TrackIdx;
 
 /// A span that has begun.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct LastSpan {
+pub(crate) struct LastSpan {
     /// Its number among the rows that pass.
     pub id: u64,
     /// Its start.
@@ -18,7 +18,7 @@ pub struct LastSpan {
 
 /// The last span at each depth of each track.
 #[derive(Debug, Default)]
-pub struct LastSpans {
+pub(crate) struct LastSpans {
     /// By track, up to the last one that has a span.
     tracks: Vec<TrackSpans>,
 }
@@ -57,7 +57,7 @@ struct DepthIndex {
 
 impl LastSpans {
     /// Notes a span; it replaces the one before it at its depth. Its id is less than `u64::MAX`.
-    pub fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
+    pub(crate) fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
         if self.tracks.len() <= track.index() {
             self.tracks.resize_with(track.index() + 1, TrackSpans::default);
         }
@@ -78,7 +78,7 @@ impl LastSpans {
 
     /// The span that began last, the innermost of several.
     #[must_use]
-    pub fn last(&self, track: TrackIdx) -> Option<LastSpan> {
+    pub(crate) fn last(&self, track: TrackIdx) -> Option<LastSpan> {
         let spans = self.spans(track);
         let last = match self.tracks.get(track.index()) {
             Some(TrackSpans::Nested(depths)) => usize::from(depths.last),
@@ -89,19 +89,19 @@ impl LastSpans {
 
     /// The last span at a depth.
     #[must_use]
-    pub fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
+    pub(crate) fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
         self.spans(track).get(usize::from(depth)).copied().filter(|span| span.id != NO_SPAN.id)
     }
 
     /// The innermost span above `depth` that ends at `end_ns` or later.
     #[must_use]
-    pub fn reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<LastSpan> {
+    pub(crate) fn reaching(&self, track: TrackIdx, depth: u16, end_ns: i64) -> Option<LastSpan> {
         Some(self.spans(track)[self.depth_reaching(track, depth.into(), end_ns)?])
     }
 
     /// The innermost span that runs at `ts_ns`, or starts there. Spans that start later have not been noted.
     #[must_use]
-    pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
+    pub(crate) fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
         let running = ts_ns.checked_add(1).and_then(|end_ns| self.depth_reaching(track, usize::MAX, end_ns));
         let starts = |span: &LastSpan| span.start_ns == ts_ns;
         let starting = match self.tracks.get(track.index())? {
@@ -114,7 +114,7 @@ impl LastSpans {
 
     /// The outermost span from `depth` on that starts at `start_ns`, the latest start so far.
     #[must_use]
-    pub fn starting_at(&self, track: TrackIdx, depth: u16, start_ns: i64) -> Option<LastSpan> {
+    pub(crate) fn starting_at(&self, track: TrackIdx, depth: u16, start_ns: i64) -> Option<LastSpan> {
         self.last(track).filter(|last| last.start_ns == start_ns)?;
         let spans = self.spans(track);
         if let Some(TrackSpans::Nested(depths)) = self.tracks.get(track.index())

@@ -179,7 +179,7 @@ impl Meta {
     ///
     /// # Errors
     /// If there is something else.
-    pub fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
+    pub(crate) fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
         let bytes = map.get(range.clone()).unwrap_or(&[]);
         if bytes.len() < Self::MAPPED_BYTES_MIN { postcard::from_bytes(bytes) } else { Self::read_mapped(map, range) }
     }

@@ -16,13 +16,13 @@ pub(super) enum Table<T> {
 
 impl<T: Pod> Table<T> {
     /// A table at `bytes` of the map; `None` if no whole rows can stand there.
-    pub fn mapped(map: &[u8], bytes: Range<usize>) -> Option<Self> {
+    pub(super) fn mapped(map: &[u8], bytes: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Self::Mapped(bytes))
     }
 
     /// How many rows it has.
-    pub fn len(&self) -> usize {
+    pub(super) fn len(&self) -> usize {
         match self {
             Self::Mapped(bytes) => bytes.len() / size_of::<T>(),
             Self::Held(rows) => rows.len(),
@@ -30,12 +30,12 @@ impl<T: Pod> Table<T> {
     }
 
     /// All rows.
-    pub fn rows<'a>(&'a self, map: &'a [u8]) -> &'a [T] {
+    pub(super) fn rows<'a>(&'a self, map: &'a [u8]) -> &'a [T] {
         self.slice(map, 0, self.len() as u64)
     }
 
     /// One row, if there is one of that number.
-    pub fn get<'a>(&'a self, map: &'a [u8], row: usize) -> Option<&'a T> {
+    pub(super) fn get<'a>(&'a self, map: &'a [u8], row: usize) -> Option<&'a T> {
         match self {
             Self::Mapped(bytes) => {
                 let start = row.checked_mul(size_of::<T>())?;
@@ -47,7 +47,7 @@ impl<T: Pod> Table<T> {
     }
 
     /// Some of the rows; none rather than out of bounds.
-    pub fn slice<'a>(&'a self, map: &'a [u8], first: u64, count: u64) -> &'a [T] {
+    pub(super) fn slice<'a>(&'a self, map: &'a [u8], first: u64, count: u64) -> &'a [T] {
         self.checked_slice(map, first, count).unwrap_or(&[])
     }
 

@@ -7,14 +7,14 @@ use crate::query::last_spans::{LastSpan, LastSpans};
 
 /// The latest span of each depth of each track, and the latest instant. Spans have the numbers that they have in the dump.
 #[derive(Debug, Default)]
-pub struct Latest {
+pub(super) struct Latest {
     spans: LastSpans,
     instants: FxHashMap<TrackIdx, (u64, i64)>,
 }
 
 impl Latest {
     /// Notes a span; it takes the place of the one before it in its lane.
-    pub fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
+    pub(super) fn put(&mut self, track: TrackIdx, depth: u16, span: LastSpan) {
         self.spans.put(track, depth, span);
     }
 
@@ -29,29 +29,29 @@ impl Latest {
     }
 
     /// The span that began last, the innermost of several.
-    pub fn last(&self, track: TrackIdx) -> Option<LastSpan> {
+    pub(super) fn last(&self, track: TrackIdx) -> Option<LastSpan> {
         self.spans.last(track)
     }
 
     /// The latest span at a depth.
-    pub fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
+    pub(super) fn at(&self, track: TrackIdx, depth: u16) -> Option<LastSpan> {
         self.spans.at(track, depth)
     }
 
     /// The innermost span that runs at `ts_ns`, or starts there.
-    pub fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
+    pub(super) fn around(&self, track: TrackIdx, ts_ns: i64) -> Option<LastSpan> {
         self.spans.around(track, ts_ns)
     }
 
     /// The innermost span above `depth` that contains all of `start_ns..end_ns`.
-    pub fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
+    pub(super) fn parent(&self, track: TrackIdx, depth: u16, start_ns: i64, end_ns: i64) -> Option<u64> {
         // A span that has ended contains nothing.
         let reach_ns = end_ns.max(start_ns.checked_add(1)?);
         self.spans.reaching(track, depth, reach_ns).map(|span| span.id)
     }
 
     /// The outermost span from `depth` on that starts at `start_ns`.
-    pub fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
+    pub(super) fn starting_at(&self, track: TrackIdx, depth: usize, start_ns: i64) -> Option<u64> {
         self.spans.starting_at(track, u16::try_from(depth).ok()?, start_ns).map(|span| span.id)
     }
 }
