@@ -80,7 +80,6 @@ pub(super) fn write(
 ///
 /// # Errors
 /// I/O errors of another map.
-<<<<<<< HEAD
 pub(super) fn preview(
     file: &File,
     lane_builders: &[LaneBuilder],
@@ -89,11 +88,7 @@ pub(super) fn preview(
     meta: Meta,
 ) -> io::Result<Store> {
     let map = Mapped::of_store(file, Path::new("a store that is being made"))?;
-=======
-pub(super) fn preview(writer: &StoreWriter, meta: Meta) -> io::Result<Store> {
-    let map = Mapped::of_store(writer.file.file(), Path::new("a store that is being made"))?;
     let map = Arc::new(map);
->>>>>>> 324a763 (model: keep the letters of many names in files)
     let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));
     let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
     for lane in order(lane_builders) {
