@@ -46,7 +46,9 @@ pub mod export {
 }
 pub mod formats {
     pub use crate::formats::error::ReadError;
-    pub use crate::formats::reader::{BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, Reader};
+    pub use crate::formats::reader::{
+        BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, Reader,
+    };
     pub mod sniff {
         pub use crate::formats::format::Format;
         pub use crate::formats::sniff::{FORMATS, format_of, open, open_as};

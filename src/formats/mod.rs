@@ -36,5 +36,5 @@ mod tests;
 
 pub(crate) use error::ReadError;
 pub(crate) use reader::{
-    BatchSink, ChunkHead, ChunkSource, ChunkedCapture, Grain, ReadContext, Reader, StoreParts, StreamReader,
+    BatchSink, ChunkHead, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, Reader, StoreParts, StreamReader,
 };

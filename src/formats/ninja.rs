@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::input::decimal::nanos_from_millis;
-use super::input::lines::{Line, LineParser, Output};
+use super::input::lines::{LineParser, Output, TextLine};
 use super::input::source::Source;
 use super::output::args::{ArgsWriter, push_quoted};
 use super::output::batch::{BatchBuilder, bare};
@@ -42,14 +42,14 @@ struct NinjaLog {
     build: i64,
     rows: Rows,
     rows_named: usize,
-    commands: Vec<Command>,
+    commands: Vec<NinjaCommand>,
     /// When the last command of the build ended: Ninja writes a line when a command has ended, so that these only grow.
     last_end_ns: i64,
     args: ArgsWriter,
 }
 
 #[derive(Debug)]
-struct Command {
+struct NinjaCommand {
     start_ns: i64,
     end_ns: i64,
     hash: Box<[u8]>,
@@ -60,11 +60,11 @@ struct Command {
 }
 
 impl LineParser for NinjaLog {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         if line.bytes.is_empty() || line.bytes.starts_with(b"#") {
             return;
         }
-        let Some(command) = Command::of(line) else { return batch.lose(line.loss(), line.place()) };
+        let Some(command) = NinjaCommand::of(line) else { return batch.lose(line.loss(), line.place()) };
         if command.end_ns < self.last_end_ns || self.build == 0 {
             self.lay_out(batch);
             self.build += 1;
@@ -89,8 +89,8 @@ impl LineParser for NinjaLog {
     }
 }
 
-impl Command {
-    fn of(line: Line<'_>) -> Option<Self> {
+impl NinjaCommand {
+    fn of(line: TextLine<'_>) -> Option<Self> {
         let mut columns = line.bytes.split(|&byte| byte == b'\t');
         let mut column = || columns.next();
         let (start_ns, end_ns) = (nanos_from_millis(column()?).ok()?, nanos_from_millis(column()?).ok()?);
@@ -140,7 +140,7 @@ impl NinjaLog {
     }
 }
 
-impl Command {
+impl NinjaCommand {
     fn args<'a>(&self, args: &'a mut ArgsWriter) -> &'a str {
         args.clear();
         args.text("hash", &self.hash);

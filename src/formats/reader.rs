@@ -18,13 +18,13 @@ pub struct ReadContext {
     /// How many threads may parse at once, at least 1.
     pub threads: usize,
     /// How finely the capture is cut.
-    pub grain: Grain,
+    pub chunk_limits: ChunkLimits,
 }
 
 /// How finely a capture is cut while it is read; where it says nothing, as suits the format. No cut may show in what is
 /// read: tests cut so that every record is hit.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Grain {
+pub struct ChunkLimits {
     /// Bytes that are taken from the capture at once, at least 1.
     pub block_bytes: Option<usize>,
     /// Events after which a batch is handed on, at least 1.

@@ -4,7 +4,7 @@ use std::io::Write as _;
 use std::path::{Path, PathBuf};
 
 use super::output::batch::bare;
-use super::{BatchSink, Grain, ReadContext, ReadError, Reader, sniff};
+use super::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::args::Detail;
 use crate::model::{Batch, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, NameRow, StackIdx, TrackKey};
 
@@ -57,12 +57,12 @@ impl Reading {
 
 /// A reading in the making, with the names that its batches go on from.
 #[derive(Default)]
-struct Taker {
+struct CollectingSink {
     reading: Reading,
     names: Vec<NameRow<Box<str>>>,
 }
 
-impl BatchSink for Taker {
+impl BatchSink for CollectingSink {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         let Self { reading, names } = self;
         names.truncate(batch.names_before as usize);
@@ -124,12 +124,12 @@ pub(super) fn read_path(path: &Path) -> Result<Reading, ReadError> {
 
 /// Reads bytes so many at once, with batches of so many events.
 pub(super) fn read_cut(bytes: &[u8], block_bytes: usize, batch_events: usize) -> Result<Reading, ReadError> {
-    let grain = Grain { block_bytes: Some(block_bytes), batch_events: Some(batch_events) };
-    read_with(file_of(bytes).path(), &ReadContext { grain, ..context(1) })
+    let chunk_limits = ChunkLimits { block_bytes: Some(block_bytes), batch_events: Some(batch_events) };
+    read_with(file_of(bytes).path(), &ReadContext { chunk_limits, ..context(1) })
 }
 
 fn read_with(path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
-    let mut taker = Taker::default();
+    let mut taker = CollectingSink::default();
     match sniff::open(path, context)? {
         Reader::Stream(mut reader) => reader.read(&mut taker, context)?,
         Reader::Chunks(_) => panic!("not a stream"),

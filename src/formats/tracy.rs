@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::Reader;
 use super::input::decimal::nanos_from_nanos;
-use super::input::lines::{Line, LineParser};
+use super::input::lines::{LineParser, TextLine};
 use super::input::source::Source;
 use super::output::args::ArgsWriter;
 use super::output::batch::{BatchBuilder, bare};
@@ -86,7 +86,7 @@ impl Zones {
 }
 
 impl LineParser for Zones {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let place = line.place();
         if line.bytes.is_empty() {
             return;

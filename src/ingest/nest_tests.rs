@@ -8,7 +8,7 @@ use proptest::prelude::*;
 use super::heads::{HeadTable, OpenRun, Origin};
 use super::nest::{Nested, Nester};
 use crate::base::budget::Budget;
-use crate::formats::output::paired_ends::KnownEnds;
+use crate::formats::output::paired_ends::PairedEnds;
 use crate::model::args::Detail;
 use crate::model::{
     Chunk, Details, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Names, Registry, StackIdx, Stacks,
@@ -474,7 +474,7 @@ fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
 
 /// The same events, with ends moved to their begins within batches that end where `cuts` says.
 fn with_known_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
-    let mut known_ends = KnownEnds::default();
+    let mut known_ends = PairedEnds::default();
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     for (event, is_cut) in events.iter().zip(std::iter::once(&true).chain(cuts)) {
         if *is_cut {

@@ -19,7 +19,7 @@ use super::rows::write_behind;
 use super::spill::SpillFile;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
-use crate::formats::{self, ChunkSource, ChunkedCapture, Grain, ReadContext, ReadError, Reader, StoreParts};
+use crate::formats::{self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks, TrackTables};
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
@@ -54,7 +54,7 @@ pub fn open_with_previews(
         progress: progress.clone(),
         budget: options.memory.budget(),
         threads: options.threads.max(1),
-        grain: Grain::default(),
+        chunk_limits: ChunkLimits::default(),
     };
     let once = StorePlace::for_once(sources, options);
     let received = Received::take(sources, once.folder(), cancel, progress)?;

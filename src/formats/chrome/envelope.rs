@@ -26,7 +26,7 @@ pub(super) enum Follows {
 /// How far one is in the envelope.
 #[derive(Debug)]
 pub(super) struct Envelope {
-    stage: Stage,
+    stage: EnvelopeStage,
     is_object: bool,
     array_found: bool,
     /// The first keys that are not `traceEvents`, to name in an error.
@@ -34,7 +34,7 @@ pub(super) struct Envelope {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Stage {
+enum EnvelopeStage {
     Start,
     ArrayOpened,
     Members,
@@ -49,24 +49,24 @@ const KEYS_NAMED_MAX: usize = 5;
 
 impl Envelope {
     pub(super) fn new() -> Self {
-        Self { stage: Stage::Start, is_object: false, array_found: false, keys: Vec::new() }
+        Self { stage: EnvelopeStage::Start, is_object: false, array_found: false, keys: Vec::new() }
     }
 
     /// Goes on behind the closing bracket of the event array.
     pub(super) fn array_closed(&mut self) {
-        self.stage = if self.is_object { Stage::Members } else { Stage::Closed };
+        self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::Closed };
     }
 
     /// Whether the capture may end here without a loss. An array may: tracers leave it open so that a crash costs nothing.
     pub(super) fn may_end(&self) -> bool {
-        !self.is_object || matches!(self.stage, Stage::Closed | Stage::Left)
+        !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
     }
 
     /// Why there was no capture, if the bytes ended at `offset` without one.
     pub(super) fn at_end(&self, offset: u64) -> Result<(), NoCapture> {
-        let is_empty_object = matches!(self.stage, Stage::Closed) && self.keys.is_empty();
+        let is_empty_object = matches!(self.stage, EnvelopeStage::Closed) && self.keys.is_empty();
         // A lone opening bracket is an array that was left open.
-        if self.array_found || is_empty_object || matches!(self.stage, Stage::ArrayOpened) {
+        if self.array_found || is_empty_object || matches!(self.stage, EnvelopeStage::ArrayOpened) {
             return Ok(());
         }
         let found = if self.keys.is_empty() {
@@ -87,13 +87,13 @@ impl Envelope {
         let mut scanner = Scanner::new(bytes, 0);
         loop {
             let before = scanner.pos;
-            if let Stage::Value(mut skip) = self.stage {
+            if let EnvelopeStage::Value(mut skip) = self.stage {
                 let Some(len) = skip.advance(&bytes[before..]) else {
-                    self.stage = Stage::Value(skip);
+                    self.stage = EnvelopeStage::Value(skip);
                     return Ok((bytes.len(), Follows::Envelope));
                 };
                 scanner.pos = before + len;
-                self.stage = Stage::Members;
+                self.stage = EnvelopeStage::Members;
                 continue;
             }
             let Ok(byte) = scanner.peek() else { return Ok((scanner.pos, Follows::Envelope)) };
@@ -104,48 +104,48 @@ impl Envelope {
                 NoCapture { offset: offset_here, expected, found }
             };
             match self.stage {
-                Stage::Start => match byte {
+                EnvelopeStage::Start => match byte {
                     // A byte order mark.
                     0xef if bytes[here..].starts_with("\u{feff}".as_bytes()) => scanner.pos += 3,
                     b'[' => {
                         scanner.pos += 1;
-                        self.stage = Stage::ArrayOpened;
+                        self.stage = EnvelopeStage::ArrayOpened;
                     }
                     b'{' => {
                         scanner.pos += 1;
                         self.is_object = true;
-                        self.stage = Stage::Members;
+                        self.stage = EnvelopeStage::Members;
                     }
                     _ => return Err(no_capture("JSON")),
                 },
-                Stage::ArrayOpened => {
+                EnvelopeStage::ArrayOpened => {
                     if !matches!(byte, b'{' | b']' | b',') {
                         return Err(no_capture("an object for each event"));
                     }
                     self.array_found = true;
                     return Ok((here, Follows::Records));
                 }
-                Stage::Members => match byte {
+                EnvelopeStage::Members => match byte {
                     b',' => scanner.pos += 1,
                     b'}' => {
                         scanner.pos += 1;
-                        self.stage = Stage::Closed;
+                        self.stage = EnvelopeStage::Closed;
                     }
                     _ => match self.member(&mut scanner, losses, offset_here) {
                         Ok(()) => {}
                         Err(Broken::Incomplete) => return Ok((before, Follows::Envelope)),
                         Err(_) if self.array_found => {
                             losses.add(Loss::BadRecord, Place::Offset(offset_here));
-                            self.stage = Stage::Left;
+                            self.stage = EnvelopeStage::Left;
                         }
                         Err(_) => return Err(no_capture("a key and its value")),
                     },
                 },
-                Stage::Closed => {
+                EnvelopeStage::Closed => {
                     losses.add(Loss::BadRecord, Place::Offset(offset_here));
-                    self.stage = Stage::Left;
+                    self.stage = EnvelopeStage::Left;
                 }
-                Stage::Left | Stage::Value(_) => return Ok((bytes.len(), Follows::Envelope)),
+                EnvelopeStage::Left | EnvelopeStage::Value(_) => return Ok((bytes.len(), Follows::Envelope)),
             }
         }
     }
@@ -156,7 +156,7 @@ impl Envelope {
         let first = scanner.peek()?;
         if matches!(key.text, b"traceEvents" | b"samples") && first == b'[' {
             scanner.pos += 1;
-            self.stage = Stage::ArrayOpened;
+            self.stage = EnvelopeStage::ArrayOpened;
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
@@ -166,7 +166,7 @@ impl Envelope {
             let shown = &key.text[..key.text.len().min(40)];
             self.keys.push(String::from_utf8_lossy(shown).escape_debug().to_string());
         }
-        self.stage = Stage::Value(Skip::default());
+        self.stage = EnvelopeStage::Value(Skip::default());
         Ok(())
     }
 }

@@ -1,39 +1,55 @@
 //! Records -> events of a batch: one arm per phase. Keeps the capture's order; pairs, nests and matches nothing.
 
+mod samples;
+
 use std::borrow::Cow;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use samples::ThreadOwners;
+pub(super) use samples::UnownedThread;
+
 use super::frames::{BatchStacks, StackFrames};
 use super::phases::{Phase, phase};
 use super::profiles::ProfilePart;
-use super::records::{Outcome, Position};
-use super::samples::{Homeless, ThreadHomes};
-use super::tables::{Found, Tables, bounded_text, id, push_part};
-use super::wire::{Record, member, members};
+use super::tables::{ChromeTables, RepairedRow, bounded_text, id, push_part};
+use super::wire::{ChromeRecord, member, members};
 use crate::formats::input::decimal::nanos_from_micros;
-use crate::formats::json::scan::{Shape, Value};
+use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::model::args::Detail;
 use crate::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackIdx, TrackKind,
 };
 
-/// A batch in the making.
+/// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces are
+/// parsed on several threads.
 #[derive(Debug, Default)]
-pub(super) struct BatchBuilder<'a> {
+pub(super) struct ChromeEvents<'a> {
     chunk: Chunk,
-    pub(super) tables: Tables<'a>,
-    pub(super) stacks: BatchStacks,
+    tables: ChromeTables<'a>,
+    stacks: BatchStacks,
     metadata: Vec<Metadata>,
     pub(super) losses: Losses,
     scratch: Vec<u8>,
     /// The stack frames of the capture, if they were looked for.
-    pub(super) frames: Option<&'a StackFrames>,
-    pub(super) wants_frames: bool,
-    pub(super) homeless: Vec<Homeless>,
-    pub(super) homes: ThreadHomes,
+    frames: Option<&'a StackFrames>,
+    wants_frames: bool,
+    unowned: Vec<UnownedThread>,
+    owners: ThreadOwners,
+    profiles: Vec<ProfilePart>,
+}
+
+/// The events of some bytes of the array, with what only the reader of the whole capture can complete.
+#[derive(Debug)]
+pub(super) struct ChromeBatch {
+    pub(super) batch: Batch,
+    /// Threads in the batch whose process is not recorded.
+    pub(super) unowned: Vec<UnownedThread>,
+    /// The parts of profiles, in order.
     pub(super) profiles: Vec<ProfilePart>,
+    /// Whether there was a stack frame, and no table of them.
+    pub(super) wants_frames: bool,
 }
 
 /// Where an event goes: found once per record, used for each event that it makes.
@@ -47,7 +63,7 @@ pub(super) struct Spot {
 /// Bytes of a common record: room for that many events is made at once.
 const RECORD_BYTES: usize = 128;
 
-impl<'a> BatchBuilder<'a> {
+impl<'a> ChromeEvents<'a> {
     /// A batch of what stands in so many bytes.
     pub(super) fn for_bytes(len: usize, frames: Option<&'a StackFrames>) -> Self {
         let mut builder = Self { frames, ..Self::default() };
@@ -55,8 +71,8 @@ impl<'a> BatchBuilder<'a> {
         builder
     }
 
-    /// Sorts what was collected and hands it on, with how far the parse has come.
-    pub(super) fn finish(self, position: Position, consumed: usize) -> Outcome {
+    /// Sorts the events.
+    pub(super) fn finish(self) -> ChromeBatch {
         let mut chunk = self.chunk;
         chunk.sort();
         let batch = Batch {
@@ -68,12 +84,12 @@ impl<'a> BatchBuilder<'a> {
             metadata: self.metadata,
             losses: self.losses,
         };
-        let Self { homeless, profiles, wants_frames, .. } = self;
-        Outcome { batch, position, consumed, homeless, profiles, wants_frames }
+        let Self { unowned, profiles, wants_frames, .. } = self;
+        ChromeBatch { batch, unowned, profiles, wants_frames }
     }
 
     /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is passed over.
-    pub(super) fn take(&mut self, record: &Record<'a>, offset: u64) {
+    pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
         let place = Place::Offset(offset);
         if record.is_empty {
             return;
@@ -111,7 +127,7 @@ impl<'a> BatchBuilder<'a> {
         }
     }
 
-    fn take_span(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) {
+    fn take_span(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
         let mut event = self.thread_event(record, spot, kind);
         match kind {
             EventKind::Complete => match nanos_from_micros(number_text(&record.dur)) {
@@ -139,7 +155,7 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// The second version of flows: the span itself says that a flow leaves it, reaches it, or both.
-    fn take_bound_flow(&mut self, record: &Record<'a>, span: &Event) {
+    fn take_bound_flow(&mut self, record: &ChromeRecord<'a>, span: &Event) {
         let kind = match (is_set(&record.flow_in), is_set(&record.flow_out)) {
             (false, false) => return,
             (false, true) => EventKind::FlowStart,
@@ -150,8 +166,8 @@ impl<'a> BatchBuilder<'a> {
         self.chunk.events.push(Event { kind, value, flags: EventFlags::BIND_ENCLOSING, detail: 0, ..*span });
     }
 
-    fn take_instant(&mut self, record: &Record<'a>, spot: Spot) {
-        let nobody = Value::default();
+    fn take_instant(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+        let nobody = JsonValue::default();
         let mut event = self.event(record, spot, EventKind::Instant);
         event.track = match record.s.text {
             b"g" => self.track(TrackKind::Global, &nobody, &nobody, &[], spot.place),
@@ -161,8 +177,8 @@ impl<'a> BatchBuilder<'a> {
         self.chunk.events.push(event);
     }
 
-    fn take_counter(&mut self, record: &Record<'a>, spot: Spot) {
-        let nobody = Value::default();
+    fn take_counter(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
+        let nobody = JsonValue::default();
         let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
         let mut series_found = false;
         for (series, value) in members(&record.args) {
@@ -182,7 +198,7 @@ impl<'a> BatchBuilder<'a> {
         }
     }
 
-    fn take_async(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind, by_name: bool) {
+    fn take_async(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind, by_name: bool) {
         let (id, is_local) = if record.id.is_absent() { local_or_global(&record.id2) } else { (record.id, false) };
         if id.is_absent() {
             self.losses.add(Loss::BadAsync, spot.place);
@@ -190,7 +206,7 @@ impl<'a> BatchBuilder<'a> {
             self.chunk.events.push(alone);
             return;
         }
-        let nobody = Value::default();
+        let nobody = JsonValue::default();
         let scope = if record.scope.is_absent() { record.cat } else { record.scope };
         let process = if is_local { record.pid } else { nobody };
         let name = if by_name { record.name } else { nobody };
@@ -200,7 +216,7 @@ impl<'a> BatchBuilder<'a> {
         self.chunk.events.push(event);
     }
 
-    fn take_flow(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) {
+    fn take_flow(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) {
         let id = if record.id.is_absent() { local_or_global(&record.id2).0 } else { record.id };
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
@@ -224,8 +240,8 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// What happened to an object, with what it looked like then; all objects of a process are on one track.
-    fn take_object(&mut self, record: &Record<'a>, spot: Spot, what: &str) {
-        let (nobody, mut repairs) = (Value::default(), Repairs::default());
+    fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
+        let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
         let is_told = record.args.shape == Shape::Object && !is_empty_object(record.args.text);
         let args = if is_told { valid_json(&record.args, &mut repairs) } else { "".into() };
         let mut members = vec![("object".into(), quoted(what).into())];
@@ -236,12 +252,12 @@ impl<'a> BatchBuilder<'a> {
         repairs.count(&mut self.losses, spot.place);
         let (args_json, thread_ts_ns) = (&*with_members(args, &members), self.thread_time(&record.tts, spot.place));
         let detail = self.chunk.details.push(&Detail { thread_ts_ns, args_json, ..Detail::default() });
-        let objects = Value { text: b"objects", shape: Shape::String, ..nobody };
+        let objects = JsonValue { text: b"objects", shape: Shape::String, ..nobody };
         let track = self.track(TrackKind::Async, &record.pid, &nobody, &[objects], spot.place);
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
-    fn take_metadata(&mut self, record: &Record<'a>, place: Place) {
+    fn take_metadata(&mut self, record: &ChromeRecord<'a>, place: Place) {
         let mut repairs = Repairs::default();
         let pid = id(&record.pid, &mut repairs);
         let thread = |repairs: &mut Repairs| {
@@ -285,20 +301,20 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// An event with its details, on no track yet.
-    pub(super) fn event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+    fn event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
         Event { detail: self.detail(record, kind, spot.place), ..bare(spot, kind) }
     }
 
-    pub(super) fn push_event(&mut self, event: Event) {
+    fn push_event(&mut self, event: Event) {
         self.chunk.events.push(event);
     }
 
-    pub(super) fn thread_event(&mut self, record: &Record<'a>, spot: Spot, kind: EventKind) -> Event {
+    fn thread_event(&mut self, record: &ChromeRecord<'a>, spot: Spot, kind: EventKind) -> Event {
         let track = self.thread(record, spot.place);
         Event { track, ..self.event(record, spot, kind) }
     }
 
-    fn thread(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
+    fn thread(&mut self, record: &ChromeRecord<'a>, place: Place) -> TrackIdx {
         let found = self.tables.thread(&record.pid, &record.tid);
         self.counted(found, place)
     }
@@ -306,22 +322,22 @@ impl<'a> BatchBuilder<'a> {
     fn track(
         &mut self,
         kind: TrackKind,
-        pid: &Value<'a>,
-        tid: &Value<'a>,
-        parts: &[Value<'a>],
+        pid: &JsonValue<'a>,
+        tid: &JsonValue<'a>,
+        parts: &[JsonValue<'a>],
         place: Place,
     ) -> TrackIdx {
         let found = self.tables.track(kind, pid, tid, parts);
         self.counted(found, place)
     }
 
-    pub(super) fn counted<T>(&mut self, found: Found<T>, place: Place) -> T {
+    fn counted<T>(&mut self, found: RepairedRow<T>, place: Place) -> T {
         found.repairs.count(&mut self.losses, place);
         found.row
     }
 
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
-    fn detail(&mut self, record: &Record<'a>, kind: EventKind, place: Place) -> u32 {
+    fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: Place) -> u32 {
         let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
         if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && !has_more {
             return 0;
@@ -346,7 +362,7 @@ impl<'a> BatchBuilder<'a> {
         self.chunk.details.push(&Detail { thread_ts_ns, thread_dur_ns, args_json: &args })
     }
 
-    fn thread_time(&mut self, value: &Value<'a>, place: Place) -> Option<i64> {
+    fn thread_time(&mut self, value: &JsonValue<'a>, place: Place) -> Option<i64> {
         if value.is_absent() {
             return None;
         }
@@ -358,7 +374,7 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// One number for a list of texts; `domain` keeps the kinds of ids apart.
-    fn hash(&mut self, domain: u8, parts: &[Value<'a>]) -> u64 {
+    fn hash(&mut self, domain: u8, parts: &[JsonValue<'a>]) -> u64 {
         self.scratch.clear();
         self.scratch.push(domain);
         for part in parts {
@@ -382,7 +398,7 @@ fn bare(spot: Spot, kind: EventKind) -> Event {
 }
 
 /// The digits of a number, which may stand in a string; nothing for anything else.
-pub(super) fn number_text<'a>(value: &Value<'a>) -> &'a [u8] {
+pub(super) fn number_text<'a>(value: &JsonValue<'a>) -> &'a [u8] {
     match value.shape {
         Shape::Scalar | Shape::String => value.text,
         Shape::Absent | Shape::Object | Shape::Array => b"",
@@ -390,18 +406,18 @@ pub(super) fn number_text<'a>(value: &Value<'a>) -> &'a [u8] {
 }
 
 /// An id without its quotes: the number 1 and the string "1" are one id; "0x1" is another.
-fn plain(id: Value<'_>) -> Value<'_> {
+fn plain(id: JsonValue<'_>) -> JsonValue<'_> {
     let shape = if id.shape == Shape::String { Shape::Scalar } else { id.shape };
-    Value { shape, ..id }
+    JsonValue { shape, ..id }
 }
 
 /// The id in an `id2`, and whether it means something within its process only.
-fn local_or_global<'a>(id2: &Value<'a>) -> (Value<'a>, bool) {
+fn local_or_global<'a>(id2: &JsonValue<'a>) -> (JsonValue<'a>, bool) {
     let global = member(id2, b"global");
     if global.is_absent() { (member(id2, b"local"), true) } else { (global, false) }
 }
 
-fn step_name<'a>(record: &Record<'a>) -> Value<'a> {
+fn step_name<'a>(record: &ChromeRecord<'a>) -> JsonValue<'a> {
     let step = member(&record.args, b"step");
     if step.is_absent() { record.name } else { step }
 }
@@ -411,7 +427,7 @@ fn is_empty_object(json: &[u8]) -> bool {
     json.get(1..).is_some_and(|rest| rest.trim_ascii_start() == b"}")
 }
 
-fn is_set(flag: &Value<'_>) -> bool {
+fn is_set(flag: &JsonValue<'_>) -> bool {
     !flag.is_absent() && !matches!(flag.text, b"false" | b"0" | b"")
 }
 

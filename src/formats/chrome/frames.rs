@@ -9,9 +9,9 @@ use rustc_hash::FxHashMap;
 use super::tables::bounded_text;
 use super::wire::{member, members};
 use crate::base::progress::Progress;
-use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
-use crate::formats::json::scan::Value;
+use crate::formats::json::scan::JsonValue;
 use crate::formats::json::scan::{Quirks, Shape};
 use crate::formats::json::skip::Skip;
 use crate::formats::json::text::Repairs;
@@ -33,14 +33,14 @@ const FRAMES_MAX: usize = 1 << 16;
 /// The frames of a capture.
 #[derive(Debug, Default)]
 pub(super) struct StackFrames {
-    rows: Vec<Frame>,
+    rows: Vec<ChromeFrame>,
     by_id: FxHashMap<Box<[u8]>, u32>,
     /// What the texts of the table cost, and where it was too large to be held.
     pub(super) losses: Losses,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct ChromeFrame {
     name: NameRow<Box<str>>,
     caller: Option<Box<[u8]>>,
 }
@@ -53,7 +53,7 @@ impl StackFrames {
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
-        let mut feed = Feed::new(Source::open(path, context)?);
+        let mut feed = ByteReader::new(Source::open(path, context)?);
         let text_bytes_max = usize::try_from(context.budget.limit_bytes() / BUDGET_SHARE).unwrap_or(usize::MAX);
         let mark = "\u{feff}".as_bytes();
         if feed.peek(mark.len())? == mark {
@@ -88,7 +88,7 @@ impl StackFrames {
     }
 
     fn read(&mut self, text: &[u8], offset: u64) {
-        let table = Value { text, shape: Shape::Object, quirks: Quirks::default() };
+        let table = JsonValue { text, shape: Shape::Object, quirks: Quirks::default() };
         let mut repairs = Repairs::default();
         for (id, frame) in members(&table) {
             let (category, caller) = (member(&frame, b"category"), member(&frame, b"parent"));
@@ -96,7 +96,7 @@ impl StackFrames {
             let category = (!category.is_absent()).then(|| bounded_text(&category, &mut repairs));
             let caller = (!caller.is_absent()).then(|| caller.text.into());
             self.by_id.insert(id.text.into(), u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
-            self.rows.push(Frame { name: NameRow { text: name, category }, caller });
+            self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller });
         }
         repairs.count(&mut self.losses, Place::Offset(offset));
     }
@@ -157,7 +157,7 @@ impl BatchStacks {
 }
 
 /// The next byte that is not white space, without taking it.
-fn next_byte(feed: &mut Feed) -> Result<Option<u8>, ReadError> {
+fn next_byte(feed: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     loop {
         match feed.peek(1)?.first() {
             Some(byte) if byte.is_ascii_whitespace() => drop(feed.skip(1)?),
@@ -167,7 +167,7 @@ fn next_byte(feed: &mut Feed) -> Result<Option<u8>, ReadError> {
 }
 
 /// Takes one value, and returns its text if that is no longer than `len_max` and whole.
-fn value(feed: &mut Feed, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
+fn value(feed: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {
         context.cancel.check()?;

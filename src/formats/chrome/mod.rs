@@ -12,7 +12,6 @@ mod phases;
 mod profiles;
 pub(crate) mod read;
 mod records;
-mod samples;
 mod split;
 mod tables;
 mod wire;

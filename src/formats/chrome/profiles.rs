@@ -1,4 +1,4 @@
-//! V8's CPU profiles as its tracer writes them: an event `Profile`, then any number of `ProfileChunk`s with the nodes that
+//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the nodes that
 //! came since, what was sampled, and the microseconds between. Each chunk builds on those before it, so they are taken in
 //! the order of the capture, by the one that follows it. The samples are on the thread of the first event.
 
@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde_json::value::RawValue;
 
-use crate::formats::Grain;
-use crate::formats::json::document::Unit;
+use crate::formats::ChunkLimits;
+use crate::formats::json::document::TimeUnit;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::profiles::cpuprofile::{Calls, Node};
+use crate::formats::profiles::cpuprofile::{CallNode, Calls};
 use crate::model::{Batch, Id, Loss, Place, TrackKey, TrackKind};
 
 /// An event of a profile.
@@ -31,12 +31,12 @@ pub(super) struct ProfilePart {
 /// The profiles of a capture.
 #[derive(Debug)]
 pub(super) struct Profiles {
-    open: FxHashMap<(Id, Box<[u8]>), Profile>,
+    open: FxHashMap<(Id, Box<[u8]>), V8Profile>,
     batch: BatchBuilder,
 }
 
 #[derive(Debug)]
-struct Profile {
+struct V8Profile {
     calls: Calls,
     now_ns: i64,
     key: TrackKey,
@@ -48,47 +48,47 @@ struct Data<'a> {
     #[serde(borrow)]
     start_time: Option<&'a RawValue>,
     #[serde(default)]
-    cpu_profile: Tree,
+    cpu_profile: V8CallTree,
     #[serde(borrow, default)]
     time_deltas: Vec<&'a RawValue>,
 }
 
 #[derive(Default, Deserialize)]
 #[serde(rename_all = "camelCase")]
-struct Tree {
+struct V8CallTree {
     #[serde(default)]
-    nodes: Vec<Node>,
+    nodes: Vec<CallNode>,
     #[serde(default)]
     samples: Vec<u64>,
 }
 
 impl Profiles {
-    pub(super) fn new(grain: Grain) -> Self {
-        Self { open: FxHashMap::default(), batch: BatchBuilder::new(grain) }
+    pub(super) fn new(chunk_limits: ChunkLimits) -> Self {
+        Self { open: FxHashMap::default(), batch: BatchBuilder::new(chunk_limits) }
     }
 
     /// Takes the next event of a profile; returns the samples so far once they are many.
-    pub(super) fn take(&mut self, part: ProfilePart) -> Option<Batch> {
+    pub(super) fn add_part(&mut self, part: ProfilePart) -> Option<Batch> {
         let Ok(data) = serde_json::from_str::<Data<'_>>(&part.data) else {
             self.batch.lose(Loss::BadRecord, part.place);
             return None;
         };
         let key = (part.pid, part.id);
         if part.is_start {
-            let start_ns = data.start_time.and_then(|time| Unit::Microseconds.nanos(time).ok());
+            let start_ns = data.start_time.and_then(|time| TimeUnit::Microseconds.nanos(time).ok());
             let Some(now_ns) = start_ns else {
                 self.batch.lose(Loss::BadTime, part.place);
                 return None;
             };
             let (kind, pid, tid) = (TrackKind::Thread, key.0.clone(), part.tid);
             let track = TrackKey { kind, pid, tid, name: Arc::default(), slot: 0 };
-            self.open.insert(key.clone(), Profile { calls: Calls::default(), now_ns, key: track });
+            self.open.insert(key.clone(), V8Profile { calls: Calls::default(), now_ns, key: track });
         }
         let Some(profile) = self.open.get_mut(&key) else {
             self.batch.lose(Loss::MissingState, part.place);
             return None;
         };
-        profile.take(&data, part.place, &mut self.batch);
+        profile.add_data(&data, part.place, &mut self.batch);
         self.batch.is_full().then(|| self.rest())
     }
 
@@ -100,15 +100,15 @@ impl Profiles {
     }
 }
 
-impl Profile {
-    fn take(&mut self, data: &Data<'_>, place: Place, batch: &mut BatchBuilder) {
-        let Tree { nodes, samples } = &data.cpu_profile;
+impl V8Profile {
+    fn add_data(&mut self, data: &Data<'_>, place: Place, batch: &mut BatchBuilder) {
+        let V8CallTree { nodes, samples } = &data.cpu_profile;
         nodes.iter().for_each(|node| self.calls.add(node));
         batch.batch.losses.add_many(Loss::BadRecord, place, self.calls.join());
         let unequal = samples.len().abs_diff(data.time_deltas.len()) as u64;
         batch.batch.losses.add_many(Loss::BadRecord, place, unequal);
         for (&node, delta) in samples.iter().zip(&data.time_deltas) {
-            let next_ns = Unit::Microseconds.nanos(delta).ok().and_then(|delta| self.now_ns.checked_add(delta));
+            let next_ns = TimeUnit::Microseconds.nanos(delta).ok().and_then(|delta| self.now_ns.checked_add(delta));
             match next_ns {
                 Some(next_ns) => self.now_ns = next_ns,
                 None => batch.lose(Loss::BadTime, place),

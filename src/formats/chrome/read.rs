@@ -11,11 +11,11 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 use rustc_hash::FxHashMap;
 
 use super::envelope::{Envelope, Follows, NoCapture};
+use super::events::{ChromeBatch, UnownedThread};
 use super::frames::StackFrames;
 use super::profiles::Profiles;
-use super::records::{Outcome, Position, RECORD_BYTES_MAX, parse};
-use super::samples::Homeless;
-use super::split::{PIECE_BYTES, Piece, Splitter};
+use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
+use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
@@ -48,8 +48,8 @@ struct ChromeJson {
 
 /// A piece in the order of the capture, parsed or on its way to be.
 enum Ticket {
-    Parsed(Receiver<(Piece, Outcome)>, Charge),
-    Unparsed(Piece, Charge),
+    Parsed(Receiver<(ChromePiece, ParsedRecords)>, Charge),
+    Unparsed(ChromePiece, Charge),
     Failed(ReadError),
     /// Behind the last piece: where the source turned out to be cut short.
     End(Option<u64>),
@@ -57,9 +57,9 @@ enum Ticket {
 
 /// A piece to parse, and who waits for it.
 struct Job {
-    piece: Piece,
-    begins: Position,
-    reply: Sender<(Piece, Outcome)>,
+    piece: ChromePiece,
+    begins: ArrayPosition,
+    reply: Sender<(ChromePiece, ParsedRecords)>,
 }
 
 impl StreamReader for ChromeJson {
@@ -81,7 +81,7 @@ impl StreamReader for ChromeJson {
                 scope.spawn(move || work(&waiting, frames));
             }
             scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
-            let frames = Frames { path: &path, found: &frames };
+            let frames = FrameLookup { path: &path, found: &frames };
             Follower::new(sink, context, spare, frames).follow(&in_order)
         });
         read.map_err(|stop| match stop {
@@ -96,9 +96,9 @@ impl StreamReader for ChromeJson {
 /// Parses pieces until there are no more.
 fn work(waiting: &Receiver<Job>, frames: &OnceLock<StackFrames>) {
     for Job { piece, begins, reply } in waiting {
-        let outcome = parse(&piece.bytes, piece.offset, begins, false, frames.get());
+        let parsed = parse(&piece.bytes, piece.offset, begins, false, frames.get());
         // Nobody waits once the reading was stopped.
-        reply.send((piece, outcome)).ok();
+        reply.send((piece, parsed)).ok();
     }
 }
 
@@ -113,8 +113,8 @@ fn hand_out(mut splitter: Splitter, tickets: &Sender<Ticket>, jobs: &Sender<Job>
                 match piece.begins {
                     None => Ticket::Unparsed(piece, charge),
                     Some(begins) => {
-                        let (reply, outcome) = bounded(1);
-                        let ticket = Ticket::Parsed(outcome, charge);
+                        let (reply, parsed) = bounded(1);
+                        let ticket = Ticket::Parsed(parsed, charge);
                         if tickets.send(ticket).is_err() || jobs.send(Job { piece, begins, reply }).is_err() {
                             return;
                         }
@@ -150,7 +150,7 @@ impl From<NoCapture> for Stop {
 
 /// Where the table of stack frames is, once it was looked for.
 #[derive(Clone, Copy)]
-struct Frames<'a> {
+struct FrameLookup<'a> {
     path: &'a Path,
     found: &'a OnceLock<StackFrames>,
 }
@@ -161,7 +161,7 @@ struct Follower<'a> {
     context: &'a ReadContext,
     envelope: Envelope,
     /// Where in the event array one stands; `None` outside of it.
-    position: Option<Position>,
+    position: Option<ArrayPosition>,
     /// Bytes that were not enough for anything yet, and those behind them.
     carry: Vec<u8>,
     /// Where the carry stands in the capture.
@@ -172,18 +172,23 @@ struct Follower<'a> {
     truncated: bool,
     /// Takes back the buffers of pieces that are done.
     spare: Sender<Vec<u8>>,
-    frames: Frames<'a>,
+    frames: FrameLookup<'a>,
     profiles: Profiles,
     /// By thread id: the process of the first thread that had it.
-    homes: FxHashMap<Id, Id>,
+    owners: FxHashMap<Id, Id>,
 }
 
 impl<'a> Follower<'a> {
-    fn new(sink: &'a mut dyn BatchSink, context: &'a ReadContext, spare: Sender<Vec<u8>>, frames: Frames<'a>) -> Self {
+    fn new(
+        sink: &'a mut dyn BatchSink,
+        context: &'a ReadContext,
+        spare: Sender<Vec<u8>>,
+        frames: FrameLookup<'a>,
+    ) -> Self {
         Self {
             frames,
-            profiles: Profiles::new(context.grain),
-            homes: FxHashMap::default(),
+            profiles: Profiles::new(context.chunk_limits),
+            owners: FxHashMap::default(),
             spare,
             sink,
             context,
@@ -203,11 +208,11 @@ impl<'a> Follower<'a> {
                 Ticket::Failed(error) => return Err(error.into()),
                 Ticket::End(cut_at) => return self.end(cut_at),
                 Ticket::Unparsed(piece, _charge) => self.take_bytes(piece.bytes)?,
-                Ticket::Parsed(outcome, _charge) => {
+                Ticket::Parsed(parsed, _charge) => {
                     // A worker answers unless it panicked, and then the scope passes that on.
-                    let Ok((piece, outcome)) = outcome.recv() else { continue };
+                    let Ok((piece, parsed)) = parsed.recv() else { continue };
                     if self.carry.is_empty() && self.position == piece.begins {
-                        self.take_parsed(piece, outcome)?;
+                        self.take_parsed(piece, parsed)?;
                     } else {
                         self.take_bytes(piece.bytes)?;
                     }
@@ -218,18 +223,18 @@ impl<'a> Follower<'a> {
     }
 
     /// Takes a piece that was parsed from where the reading truly stands.
-    fn take_parsed(&mut self, piece: Piece, mut outcome: Outcome) -> Result<(), Stop> {
+    fn take_parsed(&mut self, piece: ChromePiece, mut parsed: ParsedRecords) -> Result<(), Stop> {
         let bytes = piece.bytes;
-        if outcome.wants_frames
+        if parsed.events.wants_frames
             && let Some(position) = self.position
         {
-            outcome = parse(&bytes, piece.offset, position, false, Some(self.find_frames()?));
+            parsed = parse(&bytes, piece.offset, position, false, Some(self.find_frames()?));
         }
-        self.carry.extend_from_slice(&bytes[outcome.consumed..]);
-        self.offset += outcome.consumed as u64;
+        self.carry.extend_from_slice(&bytes[parsed.consumed..]);
+        self.offset += parsed.consumed as u64;
         // Nobody may want it any more, or there are enough.
         self.spare.try_send(bytes).ok();
-        self.take_outcome(outcome)?;
+        self.take_records(parsed)?;
         if self.carry.is_empty() { Ok(()) } else { self.advance(false) }
     }
 
@@ -247,19 +252,19 @@ impl<'a> Follower<'a> {
         loop {
             let before = (self.carry.len(), self.position.is_some());
             if let Some(position) = self.position {
-                let mut outcome = parse(&self.carry, self.offset, position, at_end, self.frames.found.get());
-                if outcome.wants_frames {
+                let mut parsed = parse(&self.carry, self.offset, position, at_end, self.frames.found.get());
+                if parsed.events.wants_frames {
                     let frames = self.find_frames()?;
-                    outcome = parse(&self.carry, self.offset, position, at_end, Some(frames));
+                    parsed = parse(&self.carry, self.offset, position, at_end, Some(frames));
                 }
-                self.consume(outcome.consumed);
-                self.take_outcome(outcome)?;
+                self.consume(parsed.consumed);
+                self.take_records(parsed)?;
             } else {
                 let mut losses = Losses::default();
                 let (taken, follows) = self.envelope.advance(&self.carry, self.offset, &mut losses)?;
                 self.consume(taken);
                 if follows == Follows::Records {
-                    self.position = Some(Position::Between { comma_due: false });
+                    self.position = Some(ArrayPosition::Between { comma_due: false });
                 }
                 self.accept(Batch { losses, ..Batch::default() })?;
             }
@@ -277,7 +282,7 @@ impl<'a> Follower<'a> {
 
     /// The table of stack frames, for which the capture is looked through the first time.
     fn find_frames(&mut self) -> Result<&'a StackFrames, Stop> {
-        let Frames { path, found } = self.frames;
+        let FrameLookup { path, found } = self.frames;
         if found.get().is_none() {
             let mut frames = StackFrames::find(path, self.context)?;
             let losses = std::mem::take(&mut frames.losses);
@@ -288,29 +293,30 @@ impl<'a> Follower<'a> {
         Ok(found.get_or_init(StackFrames::default))
     }
 
-    fn take_outcome(&mut self, outcome: Outcome) -> Result<(), Stop> {
-        let Outcome { position, mut batch, homeless, profiles, .. } = outcome;
-        self.position = if position == Position::Behind {
+    fn take_records(&mut self, parsed: ParsedRecords) -> Result<(), Stop> {
+        let ParsedRecords { position, events, .. } = parsed;
+        let ChromeBatch { mut batch, unowned, profiles, .. } = events;
+        self.position = if position == ArrayPosition::Behind {
             self.envelope.array_closed();
             None
         } else {
             Some(position)
         };
         // Which process a thread has must not depend on where batches begin: those known before this one come first.
-        for Homeless { track, home, .. } in homeless {
+        for UnownedThread { track, owner } in unowned {
             let key = &mut batch.tracks[track.index()];
-            if let Some(home) = self.homes.get(&key.tid).or(home.as_ref()) {
-                key.pid = home.clone();
+            if let Some(owner) = self.owners.get(&key.tid).or(owner.as_ref()) {
+                key.pid = owner.clone();
             }
         }
         for track in batch.tracks.iter().filter(|track| track.kind == TrackKind::Thread && track.pid != Id::None) {
-            if !self.homes.contains_key(&track.tid) {
-                self.homes.insert(track.tid.clone(), track.pid.clone());
+            if !self.owners.contains_key(&track.tid) {
+                self.owners.insert(track.tid.clone(), track.pid.clone());
             }
         }
         self.accept(batch)?;
         for part in profiles {
-            if let Some(samples) = self.profiles.take(part) {
+            if let Some(samples) = self.profiles.add_part(part) {
                 self.accept(samples)?;
             }
         }

@@ -6,7 +6,7 @@
 
 use crossbeam_channel::Receiver;
 
-use super::records::{Next, Position, next_event};
+use super::records::{ArrayPosition, NextEvent, next_event};
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 
@@ -18,19 +18,19 @@ const WINDOW_BYTES: usize = 64 << 10;
 
 /// Consecutive bytes of a capture.
 #[derive(Debug, Default)]
-pub(super) struct Piece {
+pub(super) struct ChromePiece {
     pub(super) bytes: Vec<u8>,
     /// Where they stand in the capture.
     pub(super) offset: u64,
     /// Where in the event array the piece begins, if the guess is right; `None` without a guess.
-    pub(super) begins: Option<Position>,
+    pub(super) begins: Option<ArrayPosition>,
 }
 
 /// The pieces of a source.
 pub(super) struct Splitter {
     source: Source,
     piece_bytes: usize,
-    next: Piece,
+    next: ChromePiece,
     /// Buffers of pieces that are done, to be filled again: fresh ones would have to be cleared page by page.
     spare: Receiver<Vec<u8>>,
     ended: bool,
@@ -38,11 +38,11 @@ pub(super) struct Splitter {
 
 impl Splitter {
     pub(super) fn new(source: Source, piece_bytes: usize, spare: Receiver<Vec<u8>>) -> Self {
-        Self { source, piece_bytes: piece_bytes.max(1), next: Piece::default(), spare, ended: false }
+        Self { source, piece_bytes: piece_bytes.max(1), next: ChromePiece::default(), spare, ended: false }
     }
 
     /// The next piece, or `None` at the end.
-    pub(super) fn next_piece(&mut self) -> Result<Option<Piece>, ReadError> {
+    pub(super) fn next_piece(&mut self) -> Result<Option<ChromePiece>, ReadError> {
         if self.ended {
             return Ok(None);
         }
@@ -78,16 +78,16 @@ impl Splitter {
 }
 
 /// Where a record probably begins, near the end of `bytes`.
-fn find_cut(bytes: &[u8]) -> Option<(usize, Position)> {
+fn find_cut(bytes: &[u8]) -> Option<(usize, ArrayPosition)> {
     let windows = [bytes.len().saturating_sub(WINDOW_BYTES), bytes.len() / 2];
     windows.into_iter().find_map(|window| {
         let mut pos = window;
         let mut last = 0;
         loop {
-            let Next::Event { start, before, end, .. } = next_event(bytes, pos, last, true) else { return None };
+            let NextEvent::Event { start, before, end, .. } = next_event(bytes, pos, last, true) else { return None };
             match before {
-                b',' => return Some((start, Position::Between { comma_due: false })),
-                b'}' => return Some((start, Position::Between { comma_due: true })),
+                b',' => return Some((start, ArrayPosition::Between { comma_due: false })),
+                b'}' => return Some((start, ArrayPosition::Between { comma_due: true })),
                 // The first of an array: of the capture's own, or of one in some arguments.
                 _ => (pos, last) = (end, b'}'),
             }

@@ -2,22 +2,22 @@
 
 use rustc_hash::FxHashMap;
 
-use crate::formats::json::scan::{Shape, Value};
+use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, decode};
 use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
 
 /// A row that was found, and what its text cost.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Found<T> {
+pub(super) struct RepairedRow<T> {
     pub(super) row: T,
     pub(super) repairs: Repairs,
 }
 
 /// Two values that were looked up together, and their row.
 #[derive(Debug, Clone, Copy)]
-struct Recent<'a, T> {
-    values: [Value<'a>; 2],
-    found: Found<T>,
+struct RecentRow<'a, T> {
+    values: [JsonValue<'a>; 2],
+    found: RepairedRow<T>,
 }
 
 /// A hundred functions take most of the time of most programs.
@@ -27,18 +27,18 @@ const RECENT_SLOTS: usize = 128;
 ///
 /// Two spellings of one text get two rows; the ingest gives both the same index.
 #[derive(Debug)]
-pub(super) struct Tables<'a> {
+pub(super) struct ChromeTables<'a> {
     pub(super) names: Vec<NameRow<Box<str>>>,
     pub(super) tracks: Vec<TrackKey>,
-    name_rows: FxHashMap<Box<[u8]>, Found<NameIdx>>,
-    track_rows: FxHashMap<Box<[u8]>, Found<TrackIdx>>,
+    name_rows: FxHashMap<Box<[u8]>, RepairedRow<NameIdx>>,
+    track_rows: FxHashMap<Box<[u8]>, RepairedRow<TrackIdx>>,
     /// The names and threads met last, each at the slot of its text: they are asked for again and again.
-    recent_names: [Option<Recent<'a, NameIdx>>; RECENT_SLOTS],
-    recent_threads: [Option<Recent<'a, TrackIdx>>; RECENT_SLOTS],
+    recent_names: [Option<RecentRow<'a, NameIdx>>; RECENT_SLOTS],
+    recent_threads: [Option<RecentRow<'a, TrackIdx>>; RECENT_SLOTS],
     key: Vec<u8>,
 }
 
-impl Default for Tables<'_> {
+impl Default for ChromeTables<'_> {
     fn default() -> Self {
         Self {
             names: vec![NameRow::default()],
@@ -52,19 +52,19 @@ impl Default for Tables<'_> {
     }
 }
 
-impl<'a> Tables<'a> {
+impl<'a> ChromeTables<'a> {
     /// The row of a name with its category.
-    pub(super) fn name(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+    pub(super) fn name(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
         let slot = slot(name);
         if let Some(found) = recent(self.recent_names[slot].as_ref(), name, category) {
             return found;
         }
         let found = self.name_row(name, category);
-        self.recent_names[slot] = Some(Recent { values: [*name, *category], found });
+        self.recent_names[slot] = Some(RecentRow { values: [*name, *category], found });
         found
     }
 
-    fn name_row(&mut self, name: &Value<'a>, category: &Value<'a>) -> Found<NameIdx> {
+    fn name_row(&mut self, name: &JsonValue<'a>, category: &JsonValue<'a>) -> RepairedRow<NameIdx> {
         self.key.clear();
         push_part(&mut self.key, name);
         push_part(&mut self.key, category);
@@ -75,25 +75,25 @@ impl<'a> Tables<'a> {
         let text = bounded_text(name, &mut repairs);
         let category = (!category.is_absent()).then(|| bounded_text(category, &mut repairs));
         let found = if text.is_empty() && category.is_none() {
-            Found { row: NameIdx::EMPTY, repairs }
+            RepairedRow { row: NameIdx::EMPTY, repairs }
         } else {
             let row = NameIdx(u32::try_from(self.names.len()).unwrap_or(0));
             self.names.push(NameRow { text, category });
-            Found { row, repairs }
+            RepairedRow { row, repairs }
         };
         self.name_rows.insert(self.key.as_slice().into(), found);
         found
     }
 
     /// The row of a thread. Without a thread id it is the one that has the process's id.
-    pub(super) fn thread(&mut self, pid: &Value<'a>, tid: &Value<'a>) -> Found<TrackIdx> {
+    pub(super) fn thread(&mut self, pid: &JsonValue<'a>, tid: &JsonValue<'a>) -> RepairedRow<TrackIdx> {
         let tid = if tid.is_absent() { pid } else { tid };
         let slot = slot(tid);
         if let Some(found) = recent(self.recent_threads[slot].as_ref(), pid, tid) {
             return found;
         }
         let found = self.track(TrackKind::Thread, pid, tid, &[]);
-        self.recent_threads[slot] = Some(Recent { values: [*pid, *tid], found });
+        self.recent_threads[slot] = Some(RecentRow { values: [*pid, *tid], found });
         found
     }
 
@@ -101,10 +101,10 @@ impl<'a> Tables<'a> {
     pub(super) fn track(
         &mut self,
         kind: TrackKind,
-        pid: &Value<'a>,
-        tid: &Value<'a>,
-        parts: &[Value<'a>],
-    ) -> Found<TrackIdx> {
+        pid: &JsonValue<'a>,
+        tid: &JsonValue<'a>,
+        parts: &[JsonValue<'a>],
+    ) -> RepairedRow<TrackIdx> {
         self.key.clear();
         self.key.push(kind as u8);
         push_part(&mut self.key, pid);
@@ -126,7 +126,7 @@ impl<'a> Tables<'a> {
         };
         let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot: 0 });
-        let found = Found { row, repairs };
+        let found = RepairedRow { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), found);
         found
     }
@@ -148,7 +148,7 @@ fn counter_name(name: Option<Box<str>>, id: Option<Box<str>>, series: Option<Box
 }
 
 /// A process or thread id: a whole number is one, all else is text.
-pub(super) fn id(value: &Value<'_>, repairs: &mut Repairs) -> Id {
+pub(super) fn id(value: &JsonValue<'_>, repairs: &mut Repairs) -> Id {
     if value.is_absent() {
         return Id::None;
     }
@@ -160,7 +160,7 @@ pub(super) fn id(value: &Value<'_>, repairs: &mut Repairs) -> Id {
 }
 
 /// The text of a value, at most [`Names::TEXT_BYTES_MAX`] of it.
-pub(super) fn bounded_text(value: &Value<'_>, repairs: &mut Repairs) -> Box<str> {
+pub(super) fn bounded_text(value: &JsonValue<'_>, repairs: &mut Repairs) -> Box<str> {
     let text = decode(value, repairs);
     if text.len() <= Names::TEXT_BYTES_MAX {
         return text.into();
@@ -170,22 +170,26 @@ pub(super) fn bounded_text(value: &Value<'_>, repairs: &mut Repairs) -> Box<str>
 }
 
 /// The slot of a text: its length and its last bytes, which differ where `f1` and `f2`, or two thread ids, do.
-fn slot(value: &Value<'_>) -> usize {
+fn slot(value: &JsonValue<'_>) -> usize {
     let last = value.text.iter().rev().take(3).fold(0usize, |sum, &byte| sum * 11 + usize::from(byte));
     (value.text.len() * 31 + last) % RECENT_SLOTS
 }
 
 #[inline]
-fn recent<T: Copy>(recent: Option<&Recent<'_, T>>, first: &Value<'_>, second: &Value<'_>) -> Option<Found<T>> {
+fn recent<T: Copy>(
+    recent: Option<&RecentRow<'_, T>>,
+    first: &JsonValue<'_>,
+    second: &JsonValue<'_>,
+) -> Option<RepairedRow<T>> {
     recent.filter(|recent| same(&recent.values[0], first) && same(&recent.values[1], second)).map(|recent| recent.found)
 }
 
-fn same(a: &Value<'_>, b: &Value<'_>) -> bool {
+fn same(a: &JsonValue<'_>, b: &JsonValue<'_>) -> bool {
     a.shape == b.shape && a.text == b.text
 }
 
 /// Appends a value to a key so that no two lists of values give the same key.
-pub(super) fn push_part(key: &mut Vec<u8>, value: &Value<'_>) {
+pub(super) fn push_part(key: &mut Vec<u8>, value: &JsonValue<'_>) {
     let shape = [value.shape as u8];
     // A record is bounded far below 4 GiB.
     let len = u32::try_from(value.text.len()).unwrap_or(u32::MAX).to_le_bytes();

@@ -1,34 +1,34 @@
 //! One record of the event array: bytes -> where its known fields stand. Decodes nothing, decides nothing.
 
-use crate::formats::json::scan::{Broken, Scanner, Shape, Value};
+use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 
 /// The fields of one record. Absent ones, and those that are `null`, are [`Shape::Absent`]; of duplicates the last wins.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Record<'a> {
-    pub(super) ph: Value<'a>,
-    pub(super) name: Value<'a>,
-    pub(super) cat: Value<'a>,
-    pub(super) ts: Value<'a>,
-    pub(super) dur: Value<'a>,
-    pub(super) pid: Value<'a>,
-    pub(super) tid: Value<'a>,
-    pub(super) tts: Value<'a>,
-    pub(super) tdur: Value<'a>,
-    pub(super) args: Value<'a>,
-    pub(super) id: Value<'a>,
-    pub(super) id2: Value<'a>,
-    pub(super) scope: Value<'a>,
+pub(super) struct ChromeRecord<'a> {
+    pub(super) ph: JsonValue<'a>,
+    pub(super) name: JsonValue<'a>,
+    pub(super) cat: JsonValue<'a>,
+    pub(super) ts: JsonValue<'a>,
+    pub(super) dur: JsonValue<'a>,
+    pub(super) pid: JsonValue<'a>,
+    pub(super) tid: JsonValue<'a>,
+    pub(super) tts: JsonValue<'a>,
+    pub(super) tdur: JsonValue<'a>,
+    pub(super) args: JsonValue<'a>,
+    pub(super) id: JsonValue<'a>,
+    pub(super) id2: JsonValue<'a>,
+    pub(super) scope: JsonValue<'a>,
     /// `s`: the scope of an instant.
-    pub(super) s: Value<'a>,
+    pub(super) s: JsonValue<'a>,
     /// `bp`: how a flow binds.
-    pub(super) bp: Value<'a>,
-    pub(super) bind_id: Value<'a>,
-    pub(super) flow_in: Value<'a>,
-    pub(super) flow_out: Value<'a>,
+    pub(super) bp: JsonValue<'a>,
+    pub(super) bind_id: JsonValue<'a>,
+    pub(super) flow_in: JsonValue<'a>,
+    pub(super) flow_out: JsonValue<'a>,
     /// Keys with a leading dot, such as `.file` and `.line` of tracing-chrome: kept beside the arguments.
-    pub(super) dotted: Vec<(Value<'a>, Value<'a>)>,
+    pub(super) dotted: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Stacks and what else only samples have, and the place of a point of a flow that was exported.
-    pub(super) rare: Vec<(Value<'a>, Value<'a>)>,
+    pub(super) rare: Vec<(JsonValue<'a>, JsonValue<'a>)>,
     /// Whether there was no member at all.
     pub(super) is_empty: bool,
 }
@@ -36,9 +36,9 @@ pub(super) struct Record<'a> {
 /// Reads the record whose opening brace is at `start` and returns the position behind its closing brace.
 ///
 /// Into a record that is there already: it is 480 bytes, and moving it costs as much as filling it.
-pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
+pub(super) fn read_record<'a>(record: &mut ChromeRecord<'a>, bytes: &'a [u8], start: usize) -> Result<usize, Broken> {
     let mut scanner = Scanner::new(bytes, start);
-    *record = Record::default();
+    *record = ChromeRecord::default();
     scanner.expect(b'{')?;
     if scanner.peek()? == b'}' {
         record.is_empty = true;
@@ -78,16 +78,16 @@ pub(super) fn read_record<'a>(record: &mut Record<'a>, bytes: &'a [u8], start: u
     }
 }
 
-impl Record<'_> {
+impl ChromeRecord<'_> {
     /// Whether this looks like an event rather than some object that stands in its arguments.
     pub(super) fn is_event(&self) -> bool {
         self.ph.shape == Shape::String && self.ph.text.len() == 1
     }
 }
 
-impl<'a> Record<'a> {
+impl<'a> ChromeRecord<'a> {
     /// One of the members that few records have; of duplicates the last.
-    pub(super) fn rare(&self, name: &[u8]) -> Value<'a> {
+    pub(super) fn rare(&self, name: &[u8]) -> JsonValue<'a> {
         let found = self.rare.iter().rev().find(|(key, _)| key.text == name);
         found.map(|&(_, value)| value).unwrap_or_default()
     }
@@ -99,7 +99,7 @@ impl<'a> Record<'a> {
 }
 
 /// The members of an object that was stepped over before.
-pub(super) fn members<'a>(object: &Value<'a>) -> impl Iterator<Item = (Value<'a>, Value<'a>)> + use<'a> {
+pub(super) fn members<'a>(object: &JsonValue<'a>) -> impl Iterator<Item = (JsonValue<'a>, JsonValue<'a>)> + use<'a> {
     let mut scanner = Scanner::new(object.text, 0);
     let is_object = object.shape == Shape::Object;
     std::iter::from_fn(move || {
@@ -114,6 +114,6 @@ pub(super) fn members<'a>(object: &Value<'a>) -> impl Iterator<Item = (Value<'a>
 }
 
 /// The last member of an object with this key.
-pub(super) fn member<'a>(object: &Value<'a>, key: &[u8]) -> Value<'a> {
+pub(super) fn member<'a>(object: &JsonValue<'a>, key: &[u8]) -> JsonValue<'a> {
     members(object).filter(|(name, _)| name.text == key).last().map(|(_, value)| value).unwrap_or_default()
 }

@@ -6,7 +6,7 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::names::{Provider, Text, Thread, ThreadId};
 use super::wire::{TextRef, Words, bits};
-use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
+use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
@@ -267,16 +267,17 @@ impl Maker {
         let ticks = record.words.word()?;
         // The oldest form has references to threads and priorities; the others have the kernel's numbers.
         let (cpu, state, previous, next) = if kind == 0 {
-            let mut thread = |first, priority| -> Option<Task<'_>> {
+            let mut thread = |first, priority| -> Option<SchedulerTask<'_>> {
                 let found = record.thread(first)?;
                 self.scheduler.thread_of(found.thread.cast_signed(), found.process.cast_signed());
                 let priority = Some(record.bits(priority, 8).cast_signed());
-                Some(Task { tid: found.thread.cast_signed(), name: b"", priority })
+                Some(SchedulerTask { tid: found.thread.cast_signed(), name: b"", priority })
             };
             let (previous, next) = (thread(28, 44)?, thread(36, 52)?);
             (record.bits(16, 8), record.bits(24, 4), previous, next)
         } else {
-            let mut thread = || Some(Task { tid: record.words.word()?.cast_signed(), ..Task::default() });
+            let mut thread =
+                || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });
             let previous = thread()?;
             let next = if kind == 1 { thread()? } else { previous };
             // The weights that the scheduler gave them, which nothing shows.

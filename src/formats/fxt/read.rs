@@ -6,7 +6,7 @@ use super::events::{Maker, Record};
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words, bits};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -55,9 +55,9 @@ struct Walk {
 impl StreamReader for Fxt {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = Feed::new(source);
+        let mut feed = ByteReader::new(source);
         let mut walk = Walk {
-            batch: BatchBuilder::new(context.grain),
+            batch: BatchBuilder::new(context.chunk_limits),
             maker: Maker::default(),
             providers: FxHashMap::default(),
             provider: 0,

@@ -8,7 +8,7 @@ use crate::formats::ReadError;
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// The bytes of a source.
-pub(crate) struct Feed {
+pub(crate) struct ByteReader {
     source: Source,
     buffer: Vec<u8>,
     /// What of the buffer is taken.
@@ -18,7 +18,7 @@ pub(crate) struct Feed {
     block_bytes: usize,
 }
 
-impl Feed {
+impl ByteReader {
     pub(crate) fn new(source: Source) -> Self {
         let block_bytes = source.block_bytes(BLOCK_BYTES);
         Self { source, buffer: Vec::new(), start: 0, offset: 0, block_bytes }
@@ -94,7 +94,7 @@ mod tests {
     fn bytes_come_in_order_whatever_is_asked_for_at_once() {
         let bytes: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
         let file = file_of(&bytes);
-        let mut feed = Feed::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));
+        let mut feed = ByteReader::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));
         let mut at = 0;
         for len in [1, 3, 300_000, 0, 12, 1_000_000, 5].into_iter().cycle() {
             assert_eq!(feed.offset(), at as u64);

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crossbeam_channel::{Receiver, Sender, bounded};
 
-use crate::formats::Grain;
+use crate::formats::ChunkLimits;
 
 /// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -42,7 +42,7 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
 
 /// How bytes are packed, by their first ones.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Packing {
+pub(crate) enum Compression {
     Gzip,
     Zstd,
     /// What `atrace -z` writes: a line `TRACE:`, then zlib.
@@ -60,7 +60,7 @@ pub(crate) enum Endian {
 /// What tells how bytes are packed.
 const PACKING_BYTES: usize = 8;
 
-impl Packing {
+impl Compression {
     /// Looks at the first [`PACKING_BYTES`].
     pub(crate) fn of(head: &[u8]) -> Option<Self> {
         match head {
@@ -206,7 +206,7 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<
         let mut head = vec![0; PACKING_BYTES];
         let len = read_full(&mut reader, &mut head)?;
         head.truncate(len);
-        let packing = Packing::of(&head);
+        let packing = Compression::of(&head);
         reader = Box::new(io::Cursor::new(head).chain(reader));
         match packing {
             None => break,
@@ -247,9 +247,9 @@ impl Blocks {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub(crate) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, grain: Grain) -> io::Result<Self> {
+    pub(crate) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
-        let block_bytes = grain.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
+        let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
         let (blocks, receiver) = bounded(BLOCKS_AHEAD);
         std::thread::Builder::new()
             .name("decompress".into())

@@ -17,7 +17,7 @@ const LINES_PER_CHECK: u64 = 4096;
 
 /// A line without its end, `\n` or `\r\n`.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Line<'a> {
+pub(crate) struct TextLine<'a> {
     pub(crate) bytes: &'a [u8],
     /// Where it begins in the capture.
     pub(crate) offset: u64,
@@ -25,7 +25,7 @@ pub(crate) struct Line<'a> {
     pub(crate) has_end: bool,
 }
 
-impl Line<'_> {
+impl TextLine<'_> {
     pub(crate) fn place(&self) -> Place {
         Place::Offset(self.offset)
     }
@@ -42,7 +42,7 @@ pub(crate) trait LineParser: Send {
     const LINE_BYTES_MAX: usize = LINE_BYTES_MAX;
 
     /// Takes the next line.
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder);
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder);
 
     /// Hands on what a line filled up.
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -92,8 +92,8 @@ struct TextCapture<P> {
 impl<P: LineParser> StreamReader for TextCapture<P> {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut lines = Lines::new(source, P::LINE_BYTES_MAX);
-        let mut batch = BatchBuilder::new(context.grain);
+        let mut lines = LineReader::new(source, P::LINE_BYTES_MAX);
+        let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut count = 0u64;
         while let Some(line) = lines.next(&mut batch)? {
             self.parser.line(line, &mut batch);
@@ -114,7 +114,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
 }
 
 /// The lines of a source.
-pub(crate) struct Lines {
+pub(crate) struct LineReader {
     source: Source,
     buffer: Vec<u8>,
     /// What of the buffer is not taken yet.
@@ -126,14 +126,14 @@ pub(crate) struct Lines {
     block_bytes: usize,
 }
 
-impl Lines {
+impl LineReader {
     pub(crate) fn new(source: Source, line_bytes_max: usize) -> Self {
         let block_bytes = source.block_bytes(BLOCK_BYTES);
         Self { source, buffer: Vec::new(), start: 0, offset: 0, ended: false, line_bytes_max, block_bytes }
     }
 
     /// The next line; counts those that are too long to be one.
-    pub(crate) fn next(&mut self, batch: &mut BatchBuilder) -> Result<Option<Line<'_>>, ReadError> {
+    pub(crate) fn next(&mut self, batch: &mut BatchBuilder) -> Result<Option<TextLine<'_>>, ReadError> {
         let mut searched = 0;
         let mut too_long = None;
         let (start, len, next, has_end) = loop {
@@ -177,7 +177,7 @@ impl Lines {
         let bytes = if has_end { bytes.strip_suffix(b"\r").unwrap_or(bytes) } else { bytes };
         let offset = self.offset + start as u64;
         let bytes = if offset == 0 { bytes.strip_prefix("\u{feff}".as_bytes()).unwrap_or(bytes) } else { bytes };
-        Ok(Some(Line { bytes, offset, has_end }))
+        Ok(Some(TextLine { bytes, offset, has_end }))
     }
 
     /// Reads on, behind what is not taken yet.
@@ -205,15 +205,15 @@ pub(crate) fn head_lines(head: &[u8]) -> impl Iterator<Item = &[u8]> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::Grain;
+    use crate::formats::ChunkLimits;
     use crate::formats::testing::file_of;
     use proptest::prelude::*;
 
     fn read(bytes: &[u8]) -> (Vec<(u64, Vec<u8>, bool)>, u64) {
         let file = file_of(bytes);
         let source = Source::open(file.path(), &ReadContext::default()).expect("a file");
-        let mut lines = Lines::new(source, LINE_BYTES_MAX);
-        let mut batch = BatchBuilder::new(Grain::default());
+        let mut lines = LineReader::new(source, LINE_BYTES_MAX);
+        let mut batch = BatchBuilder::new(ChunkLimits::default());
         let mut found = Vec::new();
         while let Some(line) = lines.next(&mut batch).expect("read") {
             found.push((line.offset, line.bytes.to_vec(), line.has_end));
@@ -261,9 +261,9 @@ mod tests {
             assert_eq!(lines, ["über", "zwei 𝄞"]);
             // A block may end between the halves of a character, also when it holds nothing else.
             for block_bytes in [1, 2, 4, 6] {
-                let grain = Grain { block_bytes: Some(block_bytes), ..Grain::default() };
+                let chunk_limits = ChunkLimits { block_bytes: Some(block_bytes), ..ChunkLimits::default() };
                 let file = file_of(&bytes);
-                let context = ReadContext { grain, ..ReadContext::default() };
+                let context = ReadContext { chunk_limits, ..ReadContext::default() };
                 let mut text = Vec::new();
                 let mut source = Source::open(file.path(), &context).expect("a file");
                 std::io::Read::read_to_end(&mut source, &mut text).expect("read");

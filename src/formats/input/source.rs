@@ -5,10 +5,10 @@ use std::fs::File;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use super::decompress::{Blocks, Packing, read_full};
+use super::decompress::{Blocks, Compression, read_full};
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
-use crate::formats::{Grain, ReadContext, ReadError};
+use crate::formats::{ChunkLimits, ReadContext, ReadError};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
 pub const HEAD_BYTES: usize = 4096;
@@ -18,13 +18,13 @@ pub struct Source {
     path: PathBuf,
     head: Vec<u8>,
     head_read: usize,
-    rest: Rest,
+    rest: Remainder,
     offset: u64,
     cut_at: Option<u64>,
-    grain: Grain,
+    chunk_limits: ChunkLimits,
 }
 
-enum Rest {
+enum Remainder {
     Plain(FileReader),
     Blocks(Blocks),
 }
@@ -50,9 +50,9 @@ impl Source {
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(&mut reader, &mut head).map_err(io_error)?;
         head.truncate(len);
-        let (path_owned, rest, grain) = (path.to_owned(), Rest::Plain(reader), context.grain);
-        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, grain };
-        if Packing::of(&source.head).is_some() {
+        let (path_owned, rest, chunk_limits) = (path.to_owned(), Remainder::Plain(reader), context.chunk_limits);
+        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits };
+        if Compression::of(&source.head).is_some() {
             source.unpack().map_err(io_error)?;
         }
         if source.head.is_empty() {
@@ -77,13 +77,13 @@ impl Source {
 
     /// How many bytes to take at once, where that many are usual.
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
-        self.grain.block_bytes.unwrap_or(usual).max(1)
+        self.chunk_limits.block_bytes.unwrap_or(usual).max(1)
     }
 
     /// Whether the bytes of the file are not those that are read, because it is compressed.
     #[must_use]
     pub(crate) fn is_packed(&self) -> bool {
-        matches!(self.rest, Rest::Blocks(_))
+        matches!(self.rest, Remainder::Blocks(_))
     }
 
     /// The first bytes, up to [`HEAD_BYTES`]; they are read again from the beginning.
@@ -108,12 +108,12 @@ impl Source {
 
     /// Puts the file behind decompressors, on a thread of their own so that they work while the parser does.
     fn unpack(&mut self) -> io::Result<()> {
-        let Rest::Plain(reader) = &mut self.rest else { return Ok(()) };
+        let Remainder::Plain(reader) = &mut self.rest else { return Ok(()) };
         let file =
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
         let packed_bytes = file.file.metadata()?.len();
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        self.rest = Rest::Blocks(Blocks::of(packed, packed_bytes, self.grain)?);
+        self.rest = Remainder::Blocks(Blocks::of(packed, packed_bytes, self.chunk_limits)?);
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);
@@ -128,8 +128,8 @@ impl Read for Source {
         let unread = &self.head[self.head_read..];
         let len = if unread.is_empty() {
             match &mut self.rest {
-                Rest::Plain(file) => file.read(buffer)?,
-                Rest::Blocks(blocks) => {
+                Remainder::Plain(file) => file.read(buffer)?,
+                Remainder::Blocks(blocks) => {
                     let len = blocks.read(buffer)?;
                     if len == 0 && !buffer.is_empty() && !blocks.ended {
                         self.cut_at = Some(self.offset);

@@ -2,7 +2,7 @@
 //! them. Read by position in the file, in whatever order suits, so nothing is held but what a reader asks for, however large
 //! the document is.
 //!
-//! A value is an [`Extent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of the values
+//! A value is a [`JsonExtent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of the values
 //! of an array, [`Elements`] their texts, each of which is parsed strictly by itself. Damage costs the element that it is in.
 //! Refuses tables that do not fit a share of the memory budget.
 
@@ -18,7 +18,7 @@ use std::path::PathBuf;
 use serde::de::DeserializeOwned;
 
 pub(crate) use elements::{Element, Elements};
-pub(crate) use scalar::{Unit, id};
+pub(crate) use scalar::{TimeUnit, id};
 use window::Window;
 
 use crate::base::budget::Charge;
@@ -55,7 +55,7 @@ pub(crate) struct Document {
 }
 
 /// Memory of tables that were read from a document, given back when this is dropped.
-pub(crate) struct Kept<'d> {
+pub(crate) struct TableCharge<'d> {
     document: &'d Document,
     bytes: u64,
     charges: Vec<Charge>,
@@ -63,12 +63,12 @@ pub(crate) struct Kept<'d> {
 
 /// Where a value stands in a document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Extent {
+pub(crate) struct JsonExtent {
     pub(crate) start: u64,
     pub(crate) end: u64,
 }
 
-impl Extent {
+impl JsonExtent {
     pub(crate) fn place(self) -> Place {
         Place::Offset(self.start)
     }
@@ -96,16 +96,16 @@ impl Document {
     }
 
     /// The whole document.
-    pub(crate) fn whole(&self) -> Extent {
-        Extent { start: 0, end: self.len }
+    pub(crate) fn whole(&self) -> JsonExtent {
+        JsonExtent { start: 0, end: self.len }
     }
 
     /// Where the members with these keys are in an object, in one pass over it. Of several with the same key, the first.
     pub(crate) fn pick<const N: usize>(
         &self,
-        object: Extent,
+        object: JsonExtent,
         keys: [&str; N],
-    ) -> Result<[Option<Extent>; N], ReadError> {
+    ) -> Result<[Option<JsonExtent>; N], ReadError> {
         let mut found = [None; N];
         let mut members = self.members(object);
         while let Some((key, value)) = members.next()? {
@@ -117,22 +117,22 @@ impl Document {
     }
 
     /// The members of an object with their keys.
-    pub(crate) fn members(&self, object: Extent) -> Members<'_> {
-        Members { window: Window::new(self, object) }
+    pub(crate) fn members(&self, object: JsonExtent) -> JsonMembers<'_> {
+        JsonMembers { window: Window::new(self, object) }
     }
 
     /// The values of an array of large ones; none for what is no array.
-    pub(crate) fn items(&self, array: Option<Extent>) -> Items<'_> {
-        Items { window: Window::new(self, array.unwrap_or(Extent { start: 0, end: 0 })), has_begun: false }
+    pub(crate) fn items(&self, array: Option<JsonExtent>) -> Items<'_> {
+        Items { window: Window::new(self, array.unwrap_or(JsonExtent { start: 0, end: 0 })), has_begun: false }
     }
 
     /// The values of an array of small ones; none for what is no array.
-    pub(crate) fn elements(&self, array: Option<Extent>) -> Elements<'_> {
-        Elements::new(Window::new(self, array.unwrap_or(Extent { start: 0, end: 0 })))
+    pub(crate) fn elements(&self, array: Option<JsonExtent>) -> Elements<'_> {
+        Elements::new(Window::new(self, array.unwrap_or(JsonExtent { start: 0, end: 0 })))
     }
 
     /// The text of a value; the empty one if it is too long.
-    pub(crate) fn text(&self, value: Extent) -> Result<Vec<u8>, ReadError> {
+    pub(crate) fn text(&self, value: JsonExtent) -> Result<Vec<u8>, ReadError> {
         if value.end - value.start > VALUE_BYTES_MAX as u64 {
             return Ok(Vec::new());
         }
@@ -144,7 +144,7 @@ impl Document {
     /// A value that is taken whole; `None`, and counted, for one that is not what it should be.
     pub(crate) fn value<T: DeserializeOwned>(
         &self,
-        value: Option<Extent>,
+        value: Option<JsonExtent>,
         losses: &mut Losses,
     ) -> Result<Option<T>, ReadError> {
         let Some(value) = value else { return Ok(None) };
@@ -158,8 +158,8 @@ impl Document {
     }
 
     /// Begins a table.
-    pub(crate) fn kept(&self) -> Kept<'_> {
-        Kept { document: self, bytes: 0, charges: Vec::new() }
+    pub(crate) fn kept(&self) -> TableCharge<'_> {
+        TableCharge { document: self, bytes: 0, charges: Vec::new() }
     }
 
     /// Whether a value was seen to go on at the end of the file.
@@ -180,7 +180,7 @@ impl Document {
     }
 }
 
-impl Kept<'_> {
+impl TableCharge<'_> {
     /// Takes note of more of the table.
     ///
     /// # Errors
@@ -201,19 +201,19 @@ impl Kept<'_> {
     }
 }
 
-impl Drop for Kept<'_> {
+impl Drop for TableCharge<'_> {
     fn drop(&mut self) {
         self.document.kept_bytes.set(self.document.kept_bytes.get() - self.bytes);
     }
 }
 
 /// The members of an object: keys as they stand between their quotes, and the extents of the values.
-pub(crate) struct Members<'d> {
+pub(crate) struct JsonMembers<'d> {
     window: Window<'d>,
 }
 
-impl Members<'_> {
-    pub(crate) fn next(&mut self) -> Result<Option<(Vec<u8>, Extent)>, ReadError> {
+impl JsonMembers<'_> {
+    pub(crate) fn next(&mut self) -> Result<Option<(Vec<u8>, JsonExtent)>, ReadError> {
         let Some(key) = self.window.key(KEY_BYTES_MAX)? else { return Ok(None) };
         Ok(Some((key, self.window.skim()?)))
     }
@@ -226,7 +226,7 @@ pub(crate) struct Items<'d> {
 }
 
 impl Items<'_> {
-    pub(crate) fn next(&mut self) -> Result<Option<Extent>, ReadError> {
+    pub(crate) fn next(&mut self) -> Result<Option<JsonExtent>, ReadError> {
         loop {
             match (self.window.peek()?, self.has_begun) {
                 (Some(b'['), false) | (Some(b','), true) => self.window.advance(1),

@@ -58,13 +58,13 @@ impl Quirks {
 
 /// A value where it stands.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Value<'a> {
+pub(crate) struct JsonValue<'a> {
     pub(crate) text: &'a [u8],
     pub(crate) shape: Shape,
     pub(crate) quirks: Quirks,
 }
 
-impl Value<'_> {
+impl JsonValue<'_> {
     pub(crate) fn is_absent(&self) -> bool {
         self.shape == Shape::Absent
     }
@@ -112,7 +112,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over a key and its colon, and returns the key.
     #[inline]
-    pub(crate) fn key(&mut self) -> Result<Value<'a>, Broken> {
+    pub(crate) fn key(&mut self) -> Result<JsonValue<'a>, Broken> {
         self.expect(b'"')?;
         let key = self.rest_of_string()?;
         self.expect(b':')?;
@@ -121,7 +121,7 @@ impl<'a> Scanner<'a> {
 
     /// Steps over one value within `depth` open brackets.
     #[inline]
-    pub(crate) fn value(&mut self, depth: u32) -> Result<Value<'a>, Broken> {
+    pub(crate) fn value(&mut self, depth: u32) -> Result<JsonValue<'a>, Broken> {
         match self.peek()? {
             b'"' => {
                 self.pos += 1;
@@ -131,21 +131,21 @@ impl<'a> Scanner<'a> {
                 let start = self.pos;
                 let quirks = self.nested(depth)?;
                 let shape = if open == b'{' { Shape::Object } else { Shape::Array };
-                Ok(Value { text: &self.bytes[start..self.pos], shape, quirks })
+                Ok(JsonValue { text: &self.bytes[start..self.pos], shape, quirks })
             }
             _ => {
                 let text = self.scalar()?;
                 if text == b"null" {
-                    return Ok(Value::default());
+                    return Ok(JsonValue::default());
                 }
-                Ok(Value { text, shape: Shape::Scalar, quirks: Quirks::default() })
+                Ok(JsonValue { text, shape: Shape::Scalar, quirks: Quirks::default() })
             }
         }
     }
 
     /// Steps to behind the closing quote; the opening one is already taken.
     #[inline]
-    fn rest_of_string(&mut self) -> Result<Value<'a>, Broken> {
+    fn rest_of_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         // Keys and most short values end within eight plain bytes.
         if let Some((word, _)) = self.bytes[self.pos..].split_first_chunk::<8>() {
             let word = u64::from_le_bytes(*word);
@@ -155,13 +155,13 @@ impl<'a> Scanner<'a> {
             if word & HIGH_BITS & before_hit == 0 && self.bytes.get(self.pos + len) == Some(&b'"') && hits != 0 {
                 let text = &self.bytes[self.pos..self.pos + len];
                 self.pos += len + 1;
-                return Ok(Value { text, shape: Shape::String, quirks: Quirks::default() });
+                return Ok(JsonValue { text, shape: Shape::String, quirks: Quirks::default() });
             }
         }
         self.rest_of_long_string()
     }
 
-    fn rest_of_long_string(&mut self) -> Result<Value<'a>, Broken> {
+    fn rest_of_long_string(&mut self) -> Result<JsonValue<'a>, Broken> {
         let start = self.pos;
         let mut quirks = Quirks::default();
         loop {
@@ -170,7 +170,7 @@ impl<'a> Scanner<'a> {
                 b'"' => {
                     let text = &self.bytes[start..self.pos];
                     self.pos += 1;
-                    return Ok(Value { text, shape: Shape::String, quirks });
+                    return Ok(JsonValue { text, shape: Shape::String, quirks });
                 }
                 b'\\' => {
                     quirks.add(Quirks::ESCAPE);

@@ -2,7 +2,7 @@
 
 use std::borrow::Cow;
 
-use super::scan::{Quirks, Scanner, Shape, Value, is_json_scalar};
+use super::scan::{JsonValue, Quirks, Scanner, Shape, is_json_scalar};
 use crate::model::{Loss, Losses, Place};
 
 /// What had to be repaired in a text: bits, because names are looked up far more often than repaired.
@@ -32,7 +32,7 @@ impl Repairs {
 }
 
 /// The text of a string; of any other value, its JSON text. Control characters are kept: the view escapes them.
-pub(crate) fn decode<'a>(value: &Value<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
+pub(crate) fn decode<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
     if value.quirks.has(Quirks::CONTROL) {
         repairs.add(Repairs::CONTROL);
     }
@@ -106,7 +106,7 @@ fn utf16_unit(bytes: &[u8]) -> Option<u32> {
 }
 
 /// A value as valid JSON text: as it stands where it is valid, else with its strings and bare words written anew.
-pub(crate) fn valid_json<'a>(value: &Value<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
+pub(crate) fn valid_json<'a>(value: &JsonValue<'a>, repairs: &mut Repairs) -> Cow<'a, str> {
     if value.quirks.has(Quirks::CONTROL) {
         repairs.add(Repairs::CONTROL);
     }
@@ -153,7 +153,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn value(json: &[u8]) -> Value<'_> {
+    fn value(json: &[u8]) -> JsonValue<'_> {
         Scanner::new(json, 0).value(0).expect("a whole value")
     }
 

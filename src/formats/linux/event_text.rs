@@ -4,9 +4,9 @@
 
 use std::sync::Arc;
 
-use super::scheduler::{Scheduler, Switch, Task, TaskState};
-use super::syscalls::Call;
-use super::trace_markers::{Written, marker};
+use super::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use super::syscalls::SystemCall;
+use super::trace_markers::{MarkerSource, marker};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -76,7 +76,7 @@ impl KernelText {
                 } else {
                     fields
                 };
-                marker(&mut self.scheduler, batch, Written { ts_ns, tid, place }, text);
+                marker(&mut self.scheduler, batch, MarkerSource { ts_ns, tid, place }, text);
             }
             b"funcgraph_entry" | b"funcgraph_exit" => self.function(batch, event),
             _ => self.other(batch, event),
@@ -137,7 +137,7 @@ impl KernelText {
     }
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let call = Call::of_text(event.name, event.fields, &self.machine);
+        let call = SystemCall::of_text(event.name, event.fields, &self.machine);
         let (kind, name, told) = match call {
             Some((call, told)) => (call.kind, call.name, told),
             None => (EventKind::Instant, event.name.into(), event.fields),
@@ -183,21 +183,21 @@ fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]
     Some(&rest[..end])
 }
 
-fn task_of(fields: &[u8]) -> Option<Task<'_>> {
+fn task_of(fields: &[u8]) -> Option<SchedulerTask<'_>> {
     if let Some(tid) = number(value(fields, b"pid")) {
         let name = name_before(fields, b"comm", b"pid").unwrap_or_default();
-        return Some(Task { tid, name, priority: number(value(fields, b"prio")) });
+        return Some(SchedulerTask { tid, name, priority: number(value(fields, b"prio")) });
     }
     // `name:tid [priority] ..`, as `perf` writes it where it knows the event.
     short_task(fields).map(|(task, _)| task)
 }
 
-fn switch_of(fields: &[u8]) -> Option<(Task<'_>, &[u8], Task<'_>)> {
+fn switch_of(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], SchedulerTask<'_>)> {
     let arrow = memchr::memmem::find(fields, b" ==> ")?;
     let (before, after) = (&fields[..arrow], &fields[arrow + 5..]);
     let long = |fields, [name, tid, priority]: [&[u8]; 3]| {
         let name = name_before(fields, name, tid).unwrap_or_default();
-        Some(Task { tid: number(value(fields, tid))?, name, priority: number(value(fields, priority)) })
+        Some(SchedulerTask { tid: number(value(fields, tid))?, name, priority: number(value(fields, priority)) })
     };
     if let Some(next) = long(after, [b"next_comm", b"next_pid", b"next_prio"]) {
         let previous = long(before, [b"prev_comm", b"prev_pid", b"prev_prio"])?;
@@ -208,13 +208,13 @@ fn switch_of(fields: &[u8]) -> Option<(Task<'_>, &[u8], Task<'_>)> {
 }
 
 /// `name:tid [priority]`, and what stands behind it.
-fn short_task(text: &[u8]) -> Option<(Task<'_>, &[u8])> {
+fn short_task(text: &[u8]) -> Option<(SchedulerTask<'_>, &[u8])> {
     let open = memchr::memmem::find(text, b" [")?;
     let colon = memchr::memrchr(b':', &text[..open])?;
     let tid = number(Some(&text[colon + 1..open]))?;
     let close = open + memchr::memchr(b']', &text[open..])?;
     let priority = number(Some(&text[open + 2..close]));
-    Some((Task { tid, name: &text[..colon], priority }, &text[close + 1..]))
+    Some((SchedulerTask { tid, name: &text[..colon], priority }, &text[close + 1..]))
 }
 
 #[cfg(test)]

@@ -1,12 +1,12 @@
 //! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last writes:
-//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. Lines of a function graph as
+//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. LineReader of a function graph as
 //! the kernel draws it are in `function_graph`.
 
 use super::event_text::{KernelText, TextEvent, number};
-use super::function_graph::{Drawn, FunctionGraph};
+use super::function_graph::{FunctionGraph, GraphLine};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::{nanos_from_nanos, nanos_from_seconds};
-use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
     let mut lines = head_lines(head).filter(|line| !is_note(line));
-    let is_record = |line| Record::of(line).is_some() || Drawn::of(line).is_some();
+    let is_record = |line| FtraceRecord::of(line).is_some() || GraphLine::of(line).is_some();
     begins || is_page(head) || lines.next().is_some_and(is_record)
 }
 
@@ -71,7 +71,7 @@ enum Page {
 
 /// A line, taken apart.
 #[derive(Debug, Clone, Copy)]
-struct Record<'a> {
+struct FtraceRecord<'a> {
     task: &'a [u8],
     tid: i64,
     tgid: Option<i64>,
@@ -80,7 +80,7 @@ struct Record<'a> {
     event: &'a [u8],
 }
 
-impl<'a> Record<'a> {
+impl<'a> FtraceRecord<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind it.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
@@ -128,7 +128,7 @@ fn word(text: &[u8]) -> (&[u8], &[u8]) {
 }
 
 impl LineParser for Ftrace {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let mut bytes = line.bytes;
         if self.page != Page::None {
             let has = |text: &str| memchr::memmem::find(bytes, text.as_bytes()).is_some();
@@ -151,8 +151,8 @@ impl LineParser for Ftrace {
         if is_note(bytes) {
             return;
         }
-        let Some(record) = Record::of(bytes) else {
-            return match Drawn::of(bytes) {
+        let Some(record) = FtraceRecord::of(bytes) else {
+            return match GraphLine::of(bytes) {
                 Some(drawn) => self.graph.take(&drawn, batch, line.place()),
                 None => batch.lose(line.loss(), line.place()),
             };
@@ -166,7 +166,7 @@ impl LineParser for Ftrace {
         }
         let is_known = !matches!(record.task, b"<...>" | b"<idle>");
         let task = if is_known { record.task } else { &b""[..] };
-        let Record { ts_ns, tid, cpu, .. } = record;
+        let FtraceRecord { ts_ns, tid, cpu, .. } = record;
         self.kernel.take(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
     }
 

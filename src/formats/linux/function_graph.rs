@@ -23,22 +23,22 @@ const STACKS_MAX: usize = 1 << 16;
 
 /// A line of a graph, taken apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Drawn<'a> {
+pub(crate) struct GraphLine<'a> {
     ts_ns: Option<i64>,
     cpu: u32,
-    task: Option<Task<'a>>,
-    what: What<'a>,
+    task: Option<GraphTask<'a>>,
+    what: GraphEvent<'a>,
 }
 
 /// `name-pid`
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Task<'a> {
+struct GraphTask<'a> {
     name: &'a [u8],
     tid: i64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum What<'a> {
+enum GraphEvent<'a> {
     /// `f() {`
     Entry(&'a [u8]),
     /// `}`, with how long it took.
@@ -48,12 +48,12 @@ enum What<'a> {
     /// `/* text */`
     Comment(&'a [u8]),
     /// `a-1 => b-2`: the CPU goes on with another task.
-    Switch(Task<'a>, Task<'a>),
+    Switch(GraphTask<'a>, GraphTask<'a>),
     /// An interrupt begins or ends: its functions say the same.
     Arrow,
 }
 
-impl<'a> Drawn<'a> {
+impl<'a> GraphLine<'a> {
     /// Takes a line apart; `None` if it is none of a graph.
     pub(crate) fn of(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii();
@@ -70,7 +70,7 @@ impl<'a> Drawn<'a> {
         if let Some(arrow) = memchr::memmem::find(rest, b"=>")
             && let (Some(before), Some(after)) = (task(&rest[..arrow]), task(&rest[arrow + 2..]))
         {
-            return Some(Self { ts_ns, cpu, task: None, what: What::Switch(before, after) });
+            return Some(Self { ts_ns, cpu, task: None, what: GraphEvent::Switch(before, after) });
         }
         let (mut column, mut code) = cell(rest)?;
         let owner = task(column);
@@ -86,20 +86,20 @@ impl<'a> Drawn<'a> {
         }
         let is_arrow = |text: &[u8]| text.starts_with(b"====") || text.starts_with(b"<===");
         if is_arrow(column) || is_arrow(code) {
-            return Some(Self { ts_ns, cpu, task: owner, what: What::Arrow });
+            return Some(Self { ts_ns, cpu, task: owner, what: GraphEvent::Arrow });
         }
         if !is_duration(column) {
             return None;
         }
         let name = || &code[..memchr::memchr(b'(', code).unwrap_or(code.len())];
         let what = if code.starts_with(b"}") {
-            What::Exit(duration(column))
+            GraphEvent::Exit(duration(column))
         } else if let Some(text) = code.strip_prefix(b"/*") {
-            What::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
+            GraphEvent::Comment(text.strip_suffix(b"*/").unwrap_or(text).trim_ascii())
         } else if code.ends_with(b"{") || memchr::memmem::find(code, b" { /*").is_some() {
-            What::Entry(name())
+            GraphEvent::Entry(name())
         } else if memchr::memchr(b';', code).is_some() {
-            What::Leaf(name(), duration(column))
+            GraphEvent::Leaf(name(), duration(column))
         } else {
             return None;
         };
@@ -107,17 +107,17 @@ impl<'a> Drawn<'a> {
     }
 }
 
-/// What stands before the next bar, and what behind it.
+/// GraphEvent stands before the next bar, and what behind it.
 fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let bar = memchr::memchr(b'|', text)?;
     Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
 }
 
-fn task(text: &[u8]) -> Option<Task<'_>> {
+fn task(text: &[u8]) -> Option<GraphTask<'_>> {
     let text = text.trim_ascii();
     let dash = memchr::memrchr(b'-', text)?;
     let tid = number(Some(&text[dash + 1..])).filter(|&tid| tid >= 0)?;
-    Some(Task { name: text[..dash].trim_ascii(), tid })
+    Some(GraphTask { name: text[..dash].trim_ascii(), tid })
 }
 
 /// Whether a column is one of durations: empty, or so many microseconds.
@@ -134,36 +134,36 @@ fn duration(column: &[u8]) -> Option<u64> {
 
 /// Whose functions nest in each other: those of a task, or of a CPU whose task is not told.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Owner {
+enum GraphOwner {
     Cpu(u32),
     Task(i64),
 }
 
 /// A function that has not ended.
 #[derive(Debug)]
-struct Open {
+struct OpenFunction {
     name: Box<[u8]>,
     start_ns: i64,
 }
 
-/// What is known of the graph so far.
+/// GraphEvent is known of the graph so far.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
     /// Where each CPU is, if there are no times.
     now_ns: FxHashMap<u32, i64>,
-    open: FxHashMap<Owner, Vec<Open>>,
+    open: FxHashMap<GraphOwner, Vec<OpenFunction>>,
     /// The task of each CPU, once it is told; `None` while it rests.
     running: FxHashMap<u32, Option<i64>>,
-    named: FxHashMap<Owner, Box<[u8]>>,
+    named: FxHashMap<GraphOwner, Box<[u8]>>,
     args: ArgsWriter,
     has_no_times: bool,
 }
 
 impl FunctionGraph {
     /// Takes a line.
-    pub(crate) fn take(&mut self, drawn: &Drawn<'_>, batch: &mut BatchBuilder, place: Place) {
+    pub(crate) fn take(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: Place) {
         let cpu = drawn.cpu;
-        if let What::Switch(before, after) = drawn.what {
+        if let GraphEvent::Switch(before, after) = drawn.what {
             return self.switch(cpu, before, after, batch, place);
         }
         if drawn.ts_ns.is_none() && !std::mem::replace(&mut self.has_no_times, true) {
@@ -171,36 +171,36 @@ impl FunctionGraph {
         }
         let owner = match (drawn.task, self.running.get(&cpu)) {
             (Some(task), _) => self.name(cpu, task, batch, place),
-            (None, Some(&Some(tid))) => Owner::Task(tid),
-            (None, _) => Owner::Cpu(cpu),
+            (None, Some(&Some(tid))) => GraphOwner::Task(tid),
+            (None, _) => GraphOwner::Cpu(cpu),
         };
         if self.now_ns.len() + self.open.len() >= STACKS_MAX {
             return batch.lose(Loss::OverLimit, place);
         }
         let now_ns = drawn.ts_ns.unwrap_or_else(|| *self.now_ns.entry(cpu).or_default());
         let then_ns = match drawn.what {
-            What::Entry(name) => {
+            GraphEvent::Entry(name) => {
                 let open = self.open.entry(owner).or_default();
                 if open.len() >= DEPTH_MAX {
                     return batch.lose(Loss::DeepNesting, place);
                 }
-                open.push(Open { name: name.into(), start_ns: now_ns });
+                open.push(OpenFunction { name: name.into(), start_ns: now_ns });
                 now_ns
             }
-            What::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
-            What::Exit(dur_ns) => {
-                let Some(Open { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
+            GraphEvent::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
+            GraphEvent::Exit(dur_ns) => {
+                let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
                     return batch.lose(Loss::UnmatchedEnd, Place::Time(now_ns));
                 };
                 // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
                 let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
                 Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
             }
-            What::Comment(text) => {
+            GraphEvent::Comment(text) => {
                 self.comment(owner, text, cpu, now_ns, batch, place);
                 now_ns
             }
-            What::Switch(..) | What::Arrow => now_ns,
+            GraphEvent::Switch(..) | GraphEvent::Arrow => now_ns,
         };
         if drawn.ts_ns.is_none() {
             let newest_ns = self.now_ns.entry(cpu).or_default();
@@ -211,11 +211,11 @@ impl FunctionGraph {
     /// Shows what has not ended.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
         let open = std::mem::take(&mut self.open).into_iter();
-        let mut left: Vec<(Owner, Open)> =
+        let mut left: Vec<(GraphOwner, OpenFunction)> =
             open.flat_map(|(owner, open)| open.into_iter().map(move |open| (owner, open))).collect();
         // By time, and the outer ones first: the table has no order.
         left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
-        for (owner, Open { name, start_ns }) in left {
+        for (owner, OpenFunction { name, start_ns }) in left {
             let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, Place::Time(start_ns)));
             batch.push(bare(start_ns, EventKind::Begin, track, name));
         }
@@ -223,7 +223,7 @@ impl FunctionGraph {
 
     /// A function that began at a time; returns when it ended.
     fn span(
-        owner: Owner,
+        owner: GraphOwner,
         name: &[u8],
         start_ns: i64,
         dur_ns: Option<u64>,
@@ -241,8 +241,16 @@ impl FunctionGraph {
         start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
     }
 
-    /// What the kernel or an event says between the functions.
-    fn comment(&mut self, owner: Owner, text: &[u8], cpu: u32, now_ns: i64, batch: &mut BatchBuilder, place: Place) {
+    /// GraphEvent the kernel or an event says between the functions.
+    fn comment(
+        &mut self,
+        owner: GraphOwner,
+        text: &[u8],
+        cpu: u32,
+        now_ns: i64,
+        batch: &mut BatchBuilder,
+        place: Place,
+    ) {
         let (name, fields) = match memchr::memmem::find(text, b": ") {
             Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
             None => (text, &b""[..]),
@@ -258,26 +266,33 @@ impl FunctionGraph {
         batch.push(Event { detail, ..bare(now_ns, EventKind::Instant, track, name) });
     }
 
-    fn switch(&mut self, cpu: u32, before: Task<'_>, after: Task<'_>, batch: &mut BatchBuilder, place: Place) {
+    fn switch(
+        &mut self,
+        cpu: u32,
+        before: GraphTask<'_>,
+        after: GraphTask<'_>,
+        batch: &mut BatchBuilder,
+        place: Place,
+    ) {
         let before = self.name(cpu, before, batch, place);
         // Whose functions these were is told only now.
         if !self.running.contains_key(&cpu)
-            && let Some(open) = self.open.remove(&Owner::Cpu(cpu))
+            && let Some(open) = self.open.remove(&GraphOwner::Cpu(cpu))
         {
             self.open.entry(before).or_insert(open);
         }
         match self.name(cpu, after, batch, place) {
-            Owner::Task(tid) => self.running.insert(cpu, Some(tid)),
-            Owner::Cpu(_) => self.running.insert(cpu, None),
+            GraphOwner::Task(tid) => self.running.insert(cpu, Some(tid)),
+            GraphOwner::Cpu(_) => self.running.insert(cpu, None),
         };
     }
 
     /// Tells the name of a task where that is news. At rest, each CPU has a task 0 of its own.
-    fn name(&mut self, cpu: u32, task: Task<'_>, batch: &mut BatchBuilder, place: Place) -> Owner {
+    fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: Place) -> GraphOwner {
         if task.tid == 0 {
-            return Owner::Cpu(cpu);
+            return GraphOwner::Cpu(cpu);
         }
-        let owner = Owner::Task(task.tid);
+        let owner = GraphOwner::Task(task.tid);
         let is_nameless = matches!(task.name, b"<...>" | b"<idle>" | b"");
         if !is_nameless && self.named.get(&owner).is_none_or(|known| **known != *task.name) {
             self.named.insert(owner, task.name.into());
@@ -289,7 +304,7 @@ impl FunctionGraph {
     }
 }
 
-impl Owner {
+impl GraphOwner {
     fn tid(self) -> i64 {
         match self {
             Self::Cpu(cpu) => -1 - i64::from(cpu),

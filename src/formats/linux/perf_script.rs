@@ -6,7 +6,7 @@
 use super::event_text::{KernelText, TextEvent, number};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first line that is no comment is an event of `perf script`.
 fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
-    lines.next().and_then(Header::of).is_some_and(|header| {
+    lines.next().and_then(ScriptHeader::of).is_some_and(|header| {
         // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
         !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
     })
@@ -60,7 +60,7 @@ struct Pending {
 
 /// The first line of an event, taken apart.
 #[derive(Debug, Clone, Copy)]
-struct Header<'a> {
+struct ScriptHeader<'a> {
     comm: &'a [u8],
     pid: Option<i64>,
     tid: i64,
@@ -72,7 +72,7 @@ struct Header<'a> {
     fields: &'a [u8],
 }
 
-impl<'a> Header<'a> {
+impl<'a> ScriptHeader<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         // A program may be called anything: the time is the first word of digits and a point with an id before it.
         memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
@@ -156,7 +156,7 @@ fn source_line(line: &[u8]) -> Option<&[u8]> {
 }
 
 impl LineParser for PerfScript {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let bytes = line.bytes;
         if bytes.trim_ascii().is_empty() {
             return self.sample(batch);
@@ -179,7 +179,7 @@ impl LineParser for PerfScript {
             }
             return;
         }
-        let header = Header::of(bytes);
+        let header = ScriptHeader::of(bytes);
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
@@ -192,7 +192,7 @@ impl LineParser for PerfScript {
         }
         self.sample(batch);
         let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
-        let Header { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
+        let ScriptHeader { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
         if let Some(pid) = pid {
             self.kernel.scheduler.thread_of(tid, pid);
         }

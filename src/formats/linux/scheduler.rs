@@ -26,7 +26,7 @@ const THREADS_MAX: usize = 1 << 20;
 
 /// A thread as an event names it.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Task<'a> {
+pub(crate) struct SchedulerTask<'a> {
     /// 0 is a CPU at rest.
     pub(crate) tid: i64,
     /// Empty if the event does not tell.
@@ -40,25 +40,25 @@ pub(crate) struct Switch<'a> {
     pub(crate) ts_ns: i64,
     pub(crate) cpu: u64,
     /// `None` if the event does not tell: it is the one that was switched to before.
-    pub(crate) previous: Option<Task<'a>>,
+    pub(crate) previous: Option<SchedulerTask<'a>>,
     /// What the previous thread does from here on.
     pub(crate) previous_state: Option<TaskState>,
-    pub(crate) next: Task<'a>,
+    pub(crate) next: SchedulerTask<'a>,
 }
 
 /// What is known of the scheduler so far.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
     /// By CPU.
-    running: FxHashMap<u64, Running>,
+    running: FxHashMap<u64, RunningTask>,
     process_of: FxHashMap<i64, i64>,
-    threads: FxHashMap<i64, Thread>,
+    threads: FxHashMap<i64, ScheduledThread>,
     newest_ns: i64,
     args: ArgsWriter,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningTask {
     since_ns: i64,
     tid: i64,
     name: Box<[u8]>,
@@ -66,7 +66,7 @@ struct Running {
 }
 
 #[derive(Debug)]
-struct Thread {
+struct ScheduledThread {
     pid: i64,
     /// As it was told last.
     name: Box<[u8]>,
@@ -92,7 +92,8 @@ impl Scheduler {
         let &Switch { ts_ns, cpu, previous, previous_state, next } = switch;
         self.newest_ns = self.newest_ns.max(ts_ns);
         let ran = self.running.remove(&cpu);
-        let previous = previous.or_else(|| ran.as_ref().map(|ran| Task { tid: ran.tid, ..Task::default() }));
+        let previous =
+            previous.or_else(|| ran.as_ref().map(|ran| SchedulerTask { tid: ran.tid, ..SchedulerTask::default() }));
         if let Some(ran) = ran {
             let is_same = previous.is_none_or(|previous| previous.tid == ran.tid);
             if !is_same {
@@ -112,12 +113,12 @@ impl Scheduler {
             return batch.lose(Loss::OverLimit, place);
         }
         let name = if next.name.is_empty() { self.name_of(next.tid) } else { next.name }.into();
-        self.running.insert(cpu, Running { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
-        self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
+        self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
+        self.enter(batch, ts_ns, &next, "RunningTask", "RunningTask", EventFlags::AWAKE, place);
     }
 
     /// Takes a `sched_waking` or a `sched_wakeup`: the first of both counts.
-    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &Task<'_>, place: Place) {
+    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &SchedulerTask<'_>, place: Place) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
         self.enter(batch, ts_ns, task, TaskState::RUNNABLE.name(), "R", flags, place);
@@ -141,7 +142,7 @@ impl Scheduler {
         &mut self,
         batch: &mut BatchBuilder,
         cpu: u64,
-        ran: &Running,
+        ran: &RunningTask,
         until_ns: i64,
         end_state: Option<TaskState>,
         place: Place,
@@ -177,7 +178,7 @@ impl Scheduler {
         &mut self,
         batch: &mut BatchBuilder,
         ts_ns: i64,
-        task: &Task<'_>,
+        task: &SchedulerTask<'_>,
         state: &str,
         letters: &str,
         flags: EventFlags,
@@ -192,14 +193,14 @@ impl Scheduler {
     }
 
     /// The track of a thread's states; tells the thread's name where that is news.
-    fn states_of(&mut self, batch: &mut BatchBuilder, task: &Task<'_>, place: Place) -> Option<TrackIdx> {
+    fn states_of(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: Place) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process_of(tid).unwrap_or(tid);
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
             return None;
         }
         let nowhere = (u32::MAX, TrackIdx(0));
-        let thread = self.threads.entry(tid).or_insert(Thread { pid, name: Box::default(), states: nowhere });
+        let thread = self.threads.entry(tid).or_insert(ScheduledThread { pid, name: Box::default(), states: nowhere });
         if thread.pid != pid {
             (thread.pid, thread.states) = (pid, nowhere);
         }

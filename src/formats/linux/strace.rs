@@ -1,4 +1,4 @@
-//! What `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`. With `-T` a
+//! StraceEvent `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`. With `-T` a
 //! call is a span; without it only a call that another thread interrupted has two times, and all others are instants.
 //! Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that `-C` prints behind the
 //! calls has no times: it is stepped over.
@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_seconds;
-use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
@@ -36,7 +36,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first lines are those of `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
     let mut told = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
-    told.next().is_some_and(|line| Record::of(line).is_some_and(|record| record.what != What::Unknown))
+    told.next().is_some_and(|line| StraceRecord::of(line).is_some_and(|record| record.what != StraceEvent::Unknown))
 }
 
 /// Whether the first line is a call as `strace` prints it without times, or with their distances alone (`-r`).
@@ -52,7 +52,7 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
         let (first, after) = word(rest);
         rest = if is_number(first) { after } else { rest };
     }
-    matches!(What::of(rest), What::Call { .. } | What::Begun { .. }) && !looks_like_strace(head)
+    matches!(StraceEvent::of(rest), StraceEvent::Call { .. } | StraceEvent::Begun { .. }) && !looks_like_strace(head)
 }
 
 /// Makes a reader of what `strace` printed.
@@ -63,7 +63,7 @@ fn open(source: Source) -> Reader {
 #[derive(Debug, Default)]
 struct Strace {
     /// By thread: a call whose end has not been printed.
-    waiting: FxHashMap<i64, Waiting>,
+    waiting: FxHashMap<i64, UnfinishedCall>,
     /// What to add to times of day, and the last of them.
     day_ns: i64,
     last_of_day_ns: i64,
@@ -75,7 +75,7 @@ struct Strace {
 }
 
 #[derive(Debug)]
-struct Waiting {
+struct UnfinishedCall {
     start_ns: i64,
     name: Box<[u8]>,
     args: Box<[u8]>,
@@ -84,16 +84,16 @@ struct Waiting {
 
 /// A line, taken apart.
 #[derive(Debug, Clone, Copy)]
-struct Record<'a> {
+struct StraceRecord<'a> {
     /// Without `-f`, the one thread has no number.
     tid: Option<i64>,
     ns: i64,
     is_of_day: bool,
-    what: What<'a>,
+    what: StraceEvent<'a>,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-enum What<'a> {
+enum StraceEvent<'a> {
     /// `name(args) = result <seconds>`
     Call {
         name: &'a [u8],
@@ -118,7 +118,7 @@ enum What<'a> {
     Unknown,
 }
 
-impl<'a> Record<'a> {
+impl<'a> StraceRecord<'a> {
     fn of(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii_start();
         if let Some(after) = rest.strip_prefix(b"[pid ") {
@@ -141,11 +141,11 @@ impl<'a> Record<'a> {
             None if memchr::memchr(b'.', time)? >= EPOCH_DIGITS => (nanos_from_seconds(time).ok()?, false),
             None => return None,
         };
-        Some(Self { tid, ns, is_of_day, what: What::of(rest) })
+        Some(Self { tid, ns, is_of_day, what: StraceEvent::of(rest) })
     }
 }
 
-impl<'a> What<'a> {
+impl<'a> StraceEvent<'a> {
     fn of(rest: &'a [u8]) -> Self {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
@@ -215,7 +215,7 @@ fn time_of_day(text: &[u8]) -> Option<i64> {
 }
 
 impl LineParser for Strace {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         let place = line.place();
         if line.bytes.trim_ascii().is_empty() {
             return;
@@ -223,7 +223,7 @@ impl LineParser for Strace {
         if line.bytes.starts_with(b"strace: ") {
             return batch.lose(Loss::IgnoredMetadata, place);
         }
-        let Some(record) = Record::of(line.bytes) else {
+        let Some(record) = StraceRecord::of(line.bytes) else {
             let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
             self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
             return match (begins_table, self.is_in_table) {
@@ -239,15 +239,15 @@ impl LineParser for Strace {
         }
         let tid = record.tid.unwrap_or(0);
         match record.what {
-            What::Call { name, args, result, dur_ns } => {
+            StraceEvent::Call { name, args, result, dur_ns } => {
                 let result = Some(result);
                 self.call(batch, &Done { tid, start_ns: ts_ns, dur_ns, name, args: [args, b""], result, place });
                 if name == b"execve" && result == Some(b"0") {
                     name_thread(batch, tid, args, place);
                 }
             }
-            What::Begun { name, args } => {
-                let begun = Waiting { start_ns: ts_ns, name: name.into(), args: args.into(), place };
+            StraceEvent::Begun { name, args } => {
+                let begun = UnfinishedCall { start_ns: ts_ns, name: name.into(), args: args.into(), place };
                 if self.waiting.len() >= WAITING_MAX && !self.waiting.contains_key(&tid) {
                     return batch.lose(Loss::OverLimit, place);
                 }
@@ -255,7 +255,7 @@ impl LineParser for Strace {
                     self.endless(batch, tid, &before);
                 }
             }
-            What::Resumed { name, args, result, dur_ns } => {
+            StraceEvent::Resumed { name, args, result, dur_ns } => {
                 let result = Some(result);
                 match self.waiting.remove(&tid) {
                     Some(begun) if *begun.name == *name => {
@@ -273,11 +273,11 @@ impl LineParser for Strace {
                     }
                 }
             }
-            What::Note(note) => {
+            StraceEvent::Note(note) => {
                 let (track, name) = (batch.track_with(&thread(tid)), batch.name(note, None, place));
                 batch.push(bare(ts_ns, EventKind::Instant, track, name));
             }
-            What::Unknown => batch.lose(line.loss(), place),
+            StraceEvent::Unknown => batch.lose(line.loss(), place),
         }
     }
 
@@ -306,7 +306,7 @@ struct Done<'a> {
 
 impl Strace {
     /// The time of a line. Times of day that jump back by half a day have passed midnight.
-    fn time(&mut self, record: Record<'_>) -> Option<i64> {
+    fn time(&mut self, record: StraceRecord<'_>) -> Option<i64> {
         if !record.is_of_day {
             return Some(record.ns);
         }
@@ -328,9 +328,9 @@ impl Strace {
     }
 
     /// A call whose end was never printed.
-    fn endless(&mut self, batch: &mut BatchBuilder, tid: i64, begun: &Waiting) {
+    fn endless(&mut self, batch: &mut BatchBuilder, tid: i64, begun: &UnfinishedCall) {
         batch.lose(Loss::UnmatchedBegin, Place::Time(begun.start_ns));
-        let Waiting { start_ns, name, args, place } = begun;
+        let UnfinishedCall { start_ns, name, args, place } = begun;
         let (start_ns, place, args) = (*start_ns, *place, [&**args, b""]);
         let event = self.event(batch, &Done { tid, start_ns, dur_ns: None, name, args, result: None, place });
         batch.push(Event { flags: EventFlags::UNFINISHED, ..event });

@@ -7,13 +7,13 @@ use crate::model::EventKind;
 
 /// A system call begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Call<'a> {
+pub(crate) struct SystemCall<'a> {
     /// Begin or end.
     pub(crate) kind: EventKind,
     pub(crate) name: Cow<'a, [u8]>,
 }
 
-impl<'a> Call<'a> {
+impl<'a> SystemCall<'a> {
     /// The call that a tracepoint is of which stands for one call alone.
     pub(crate) fn of_tracepoint(name: &'a [u8]) -> Option<Self> {
         let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
@@ -91,10 +91,10 @@ mod tests {
             ("x86_64", -1, "syscall -1"),
             ("x86_64", 1 << 40, "syscall 1099511627776"),
         ] {
-            let call = Call::of_number(b"raw_syscalls:sys_enter", number, machine).expect("a call");
+            let call = SystemCall::of_number(b"raw_syscalls:sys_enter", number, machine).expect("a call");
             assert_eq!((call.kind, String::from_utf8_lossy(&call.name).as_ref()), (EventKind::Begin, expected));
         }
-        assert_eq!(Call::of_number(b"raw_syscalls:other", 1, "x86_64"), None);
+        assert_eq!(SystemCall::of_number(b"raw_syscalls:other", 1, "x86_64"), None);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             ("sys_exit", "", None),
             ("sched_stat_runtime", "comm=x", None),
         ] {
-            let found = Call::of_text(name.as_bytes(), fields.as_bytes(), "x86_64");
+            let found = SystemCall::of_text(name.as_bytes(), fields.as_bytes(), "x86_64");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let found = found.map(|(call, told)| (call.kind, text(&call.name), text(told)));
             assert_eq!(found, expected.map(|(kind, name, told)| (kind, name.to_owned(), told.to_owned())), "{name}");

@@ -10,15 +10,15 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, Place, Track
 
 /// Who wrote a marker, and when.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Written {
+pub(crate) struct MarkerSource {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
     pub(crate) place: Place,
 }
 
 /// Takes the text of a marker. The process that it tells is that of the thread from here on.
-pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: Written, text: &[u8]) {
-    let Written { ts_ns, tid, place } = written;
+pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, written: MarkerSource, text: &[u8]) {
+    let MarkerSource { ts_ns, tid, place } = written;
     let text = text.trim_ascii_end();
     let mut parts = text.splitn(3, |&byte| byte == b'|');
     let kind = parts.next().unwrap_or_default();

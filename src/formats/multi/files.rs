@@ -7,7 +7,7 @@
 use std::path::Path;
 
 use super::clock_sync::KnownSyncs;
-use super::namespace::{Scope, Scoped, only_losses};
+use super::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
 use crate::model::{Loss, Losses, Place, Sources};
@@ -19,15 +19,15 @@ use crate::model::{Loss, Losses, Place, Sources};
 pub(crate) fn open(sources: &Sources, context: &ReadContext) -> Result<Reader, ReadError> {
     match sources.alone() {
         Some(_) => sniff::open(sources.path_to_read(0), context),
-        None => Ok(Reader::Stream(Box::new(Together { sources: sources.clone() }))),
+        None => Ok(Reader::Stream(Box::new(MultiFileReader { sources: sources.clone() }))),
     }
 }
 
-struct Together {
+struct MultiFileReader {
     sources: Sources,
 }
 
-impl StreamReader for Together {
+impl StreamReader for MultiFileReader {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let context = &ReadContext { progress: context.progress.part(), ..context.clone() };
         let (mut is_first, mut read, mut refused) = (true, 0, Vec::new());
@@ -36,21 +36,21 @@ impl StreamReader for Together {
             context.cancel.check()?;
             let is_alone = self.sources.files().len() == 1;
             let label = (&*name).into();
-            let scope = Scope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
-            let mut scoped = Scoped::new(sink, scope);
+            let scope = FileScope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
+            let mut namespaced = NamespacedSink::new(sink, scope);
             let path = self.sources.path_to_read(position);
-            match read_file(path, &mut scoped, context).map_err(|error| error.renamed(path, &file.path)) {
+            match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, &file.path)) {
                 Ok(()) => read += 1,
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) => {
                     let mut losses = Losses::default();
                     let (offset, reason) = (error.offset(), error.to_string());
                     losses.add_because(&reason, Loss::UnreadableFile, Place::Offset(offset));
-                    scoped.accept(only_losses(losses))?;
+                    namespaced.accept(only_losses(losses))?;
                     refused.push(error);
                 }
             }
-            is_first &= !scoped.finish(&mut clock_syncs)?;
+            is_first &= !namespaced.finish(&mut clock_syncs)?;
         }
         if refused.is_empty() || read > 0 || !is_first {
             return Ok(());

@@ -15,7 +15,7 @@ use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Place, TrackKin
 
 /// What is known of a file of several.
 #[derive(Debug, Clone)]
-pub(crate) struct Scope {
+pub(crate) struct FileScope {
     /// What it is called, as no other.
     pub(crate) file: Arc<str>,
     /// What its processes are labelled, until they say otherwise.
@@ -29,9 +29,9 @@ pub(crate) struct Scope {
 }
 
 /// Hands batches on with ids of their own.
-pub(crate) struct Scoped<'a> {
+pub(crate) struct NamespacedSink<'a> {
     sink: &'a mut dyn BatchSink,
-    scope: Scope,
+    scope: FileScope,
     /// The processes of which it is said where they come from.
     labelled: FxHashSet<Id>,
     /// Those that the capture itself has labelled, perhaps in a batch before their first event.
@@ -45,8 +45,8 @@ pub(crate) struct Scoped<'a> {
     start: usize,
 }
 
-impl<'a> Scoped<'a> {
-    pub(crate) fn new(sink: &'a mut dyn BatchSink, scope: Scope) -> Self {
+impl<'a> NamespacedSink<'a> {
+    pub(crate) fn new(sink: &'a mut dyn BatchSink, scope: FileScope) -> Self {
         Self {
             start: sink.position(),
             sink,
@@ -171,7 +171,7 @@ impl<'a> Scoped<'a> {
     }
 }
 
-impl BatchSink for Scoped<'_> {
+impl BatchSink for NamespacedSink<'_> {
     fn accept(&mut self, mut batch: Batch) -> Result<(), ReadError> {
         self.had_events |= !batch.chunk.events.is_empty();
         if !self.scope.is_alone {

@@ -10,7 +10,7 @@ use super::file::CaptureFile;
 use super::recover;
 use super::stacks::{self, StacksPatch};
 use super::tables::{TablesPatch, TablesRead};
-use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, MAGIC, Trailer, VERSION};
+use super::wire::{ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer, MAGIC, VERSION};
 use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
@@ -212,8 +212,8 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
 
 /// The directory at the end of a file that was finished, if it and all that it says of places is whole.
 fn directory(file: &CaptureFile) -> Option<Vec<DirectoryEntry>> {
-    let trailer_offset = file.bytes.checked_sub(Trailer::BYTES)?;
-    let trailer = file.record::<Trailer>(trailer_offset).ok()??;
+    let trailer_offset = file.bytes.checked_sub(FileTrailer::BYTES)?;
+    let trailer = file.record::<FileTrailer>(trailer_offset).ok()??;
     let header = file.record::<ChunkHeader>(trailer.directory_offset).ok()??;
     let directory = DirectoryEntry { offset: trailer.directory_offset, header };
     let fits = trailer.is_whole()

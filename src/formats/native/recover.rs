@@ -2,7 +2,7 @@
 //! damaged one, by searching for the next that is whole. Counts what it had to pass over.
 
 use super::file::CaptureFile;
-use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, Trailer};
+use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer};
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, Place};
 
@@ -41,7 +41,7 @@ pub(super) fn hop(
             entries.push(entry);
             continue;
         }
-        if last_kind == Some(ChunkKind::Directory) && file.bytes - offset <= Trailer::BYTES {
+        if last_kind == Some(ChunkKind::Directory) && file.bytes - offset <= FileTrailer::BYTES {
             break;
         }
         gap = Some(offset);

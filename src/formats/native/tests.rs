@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use super::wire::{ChunkHeader, FileHeader, Trailer};
+use super::wire::{ChunkHeader, FileHeader, FileTrailer};
 use super::write::{EncodedChunk, NativeWriter};
 use super::{read, wire};
 use crate::formats::{ChunkedCapture, ReadContext, ReadError};
@@ -20,7 +20,7 @@ const CHUNKS: usize = 4;
 const EVENTS_IN_CHUNK: usize = 20;
 
 /// A small capture whose tables grow between its chunks.
-struct Sample {
+struct SampleCapture {
     chunks: Vec<Chunk>,
     names: Names,
     tracks: TrackTables,
@@ -30,7 +30,7 @@ struct Sample {
     places: Vec<std::ops::Range<u64>>,
 }
 
-fn sample() -> Sample {
+fn sample() -> SampleCapture {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
     let (mut chunks, mut places) = (Vec::new(), Vec::new());
@@ -62,7 +62,7 @@ fn sample() -> Sample {
     let mut losses = Losses::default();
     losses.add_many(Loss::Overlap, Place::Time(5), 3);
     let bytes = writer.finish(&losses).unwrap();
-    Sample { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
+    SampleCapture { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
 }
 
 fn open(bytes: &[u8]) -> Result<ChunkedCapture, ReadError> {
@@ -116,7 +116,7 @@ proptest! {
     fn any_events_come_back_bit_for_bit(
         events in proptest::collection::vec(proptest::collection::vec(any_event(), 1..60), 1..5),
     ) {
-        let Sample { names, tracks, .. } = sample();
+        let SampleCapture { names, tracks, .. } = sample();
         let mut writer = NativeWriter::new(Vec::new(), false).unwrap();
         writer.write_tables(&names, &tracks).unwrap();
         let mut chunks = Vec::new();
@@ -170,7 +170,7 @@ fn a_file_cut_at_any_byte_keeps_every_chunk_before_the_cut() {
 fn a_flipped_bit_in_a_chunk_header_costs_that_chunk_and_is_counted() {
     let sample = sample();
     let place = &sample.places[1];
-    let without_directory = sample.bytes.len() - Trailer::BYTES as usize;
+    let without_directory = sample.bytes.len() - FileTrailer::BYTES as usize;
     for bit in 0..ChunkHeader::BYTES * 8 {
         for end in [sample.bytes.len(), without_directory] {
             let mut bytes = sample.bytes[..end].to_vec();

@@ -6,7 +6,7 @@
 //! | [`FileHeader`] | 24 |
 //! | chunks: a [`ChunkHeader`], its payload, zeros up to a multiple of 8 | 80 + payload |
 //! | the directory: a chunk of kind [`ChunkKind::Directory`] that repeats every header with its place | |
-//! | [`Trailer`]: where the directory begins | 24 |
+//! | [`FileTrailer`]: where the directory begins | 24 |
 //!
 //! All numbers are little-endian. Everything after the file header can be found again without the directory: a chunk's
 //! header says how long its payload is, and headers stand at multiples of 8 and begin with a magic, so that a reader
@@ -98,7 +98,7 @@ pub struct DirectoryEntry {
 /// What a whole file ends with.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
-pub(crate) struct Trailer {
+pub(crate) struct FileTrailer {
     /// The byte at which the directory's header begins.
     pub(crate) directory_offset: u64,
     /// Of the bytes before it.
@@ -110,7 +110,7 @@ pub(crate) struct Trailer {
 const _: () = assert!(size_of::<FileHeader>() == 24, "the table above says so, and no field is padded");
 const _: () = assert!(size_of::<ChunkHeader>() == 80, "the table above says so, and no field is padded");
 const _: () = assert!(size_of::<DirectoryEntry>() == 88, "no field is padded");
-const _: () = assert!(size_of::<Trailer>() == 24, "the table above says so, and no field is padded");
+const _: () = assert!(size_of::<FileTrailer>() == 24, "the table above says so, and no field is padded");
 const _: () = assert!((size_of::<FileHeader>() as u64).is_multiple_of(ALIGNMENT), "the first chunk is aligned");
 const _: () = assert!((size_of::<ChunkHeader>() as u64).is_multiple_of(ALIGNMENT), "payloads are aligned");
 
@@ -209,7 +209,7 @@ impl ChunkHeader {
     }
 }
 
-impl Trailer {
+impl FileTrailer {
     /// The bytes that it takes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
 

@@ -7,7 +7,7 @@ use super::columns::{self, ColumnsError, DECODED_BYTES_MAX};
 use super::stacks;
 use super::tables::{TablesPatch, TablesWritten};
 use super::wire::{
-    ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, NO_WATERMARK, Trailer, checksum,
+    ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer, NO_WATERMARK, checksum,
 };
 use crate::model::{Chunk, EventFlags, EventKind, Losses, Names, Stacks, TrackTables};
 
@@ -160,7 +160,7 @@ impl<W: Write> NativeWriter<W> {
         if entries.len() as u64 <= DECODED_BYTES_MAX {
             let payload = zstd::bulk::compress(entries, ZSTD_LEVEL)?;
             let header = chunk_header(ChunkKind::Directory, &payload, entries.len() as u64)?;
-            let trailer = Trailer::new(self.offset);
+            let trailer = FileTrailer::new(self.offset);
             self.append(header, &payload)?;
             self.out.write_all(bytemuck::bytes_of(&trailer))?;
         }

@@ -8,9 +8,9 @@ use serde_json::value::RawValue;
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::lines::{Line, LineParser, Output};
+use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
-use crate::formats::json::document::{Document, Extent, Unit};
+use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -240,7 +240,7 @@ impl LineParser for Requests {
     /// A request of the largest usual batch takes some MiB.
     const LINE_BYTES_MAX: usize = 64 << 20;
 
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
@@ -268,7 +268,7 @@ impl StreamReader for OneRequest {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
-        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new(context.grain));
+        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new(context.chunk_limits));
         taker.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
         taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         document.count_cut(&mut batch.batch.losses);
@@ -308,7 +308,7 @@ impl Taker {
         Ok(())
     }
 
-    fn take_resources(&mut self, document: &Document, all: Extent, out: &mut Output<'_>) -> Result<(), ReadError> {
+    fn take_resources(&mut self, document: &Document, all: JsonExtent, out: &mut Output<'_>) -> Result<(), ReadError> {
         let mut resources = document.items(Some(all));
         while let Some(of_resource) = resources.next()? {
             let keys = ["resource", "scopeSpans", "scope_spans", "instrumentationLibrarySpans"];
@@ -343,7 +343,7 @@ impl Taker {
     }
 
     fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {
-        let time = |time: Option<&RawValue>| Unit::Nanoseconds.nanos(time?).ok();
+        let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
         let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
         let parent = span.parent_span_id.as_deref().filter(|parent| parent.bytes().any(|byte| byte != b'0'));
         let attributes = &mut self.attributes;

@@ -4,7 +4,7 @@
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::layout::{Layout, Point, Span, span_id};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
 use crate::formats::output::args::push_quoted;
@@ -56,8 +56,8 @@ struct Protobuf {
 impl StreamReader for Protobuf {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = Feed::new(source);
-        let mut batch = BatchBuilder::new(context.grain);
+        let mut feed = ByteReader::new(source);
+        let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut taker = Taker::default();
         loop {
             context.cancel.check()?;

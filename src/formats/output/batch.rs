@@ -3,8 +3,8 @@
 
 use rustc_hash::FxHashMap;
 
-use super::paired_ends::KnownEnds;
-use crate::formats::{BatchSink, Grain, ReadContext, ReadError};
+use super::paired_ends::PairedEnds;
+use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
     Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
     TrackKind,
@@ -48,7 +48,7 @@ pub(crate) struct BatchBuilder {
     events_max: usize,
     /// Whether each batch goes on from the names of the one before.
     tells_names_once: bool,
-    known_ends: Option<KnownEnds>,
+    paired_ends: Option<PairedEnds>,
 }
 
 impl NameTable {
@@ -72,8 +72,8 @@ impl NameTable {
 
 impl BatchBuilder {
     /// Begins the first batch.
-    pub(crate) fn new(grain: Grain) -> Self {
-        let events_max = grain.batch_events.unwrap_or(BATCH_EVENTS).max(1);
+    pub(crate) fn new(chunk_limits: ChunkLimits) -> Self {
+        let events_max = chunk_limits.batch_events.unwrap_or(BATCH_EVENTS).max(1);
         let names = NameTable::new(1);
         Self {
             batch: empty_batch(&names, events_max),
@@ -84,14 +84,14 @@ impl BatchBuilder {
             key: Vec::new(),
             events_max,
             tells_names_once: false,
-            known_ends: None,
+            paired_ends: None,
         }
     }
 
     /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches, and
     /// ends are told with their begins. For tracks by [`Self::numbered_track`].
-    pub(crate) fn telling_once(grain: Grain) -> Self {
-        Self { tells_names_once: true, known_ends: Some(KnownEnds::default()), ..Self::new(grain) }
+    pub(crate) fn telling_once(chunk_limits: ChunkLimits) -> Self {
+        Self { tells_names_once: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }
 
     /// Counts what could not be taken.
@@ -105,8 +105,8 @@ impl BatchBuilder {
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured; see above")]
     pub(crate) fn push(&mut self, event: Event) {
-        match &mut self.known_ends {
-            Some(known_ends) => known_ends.push(&mut self.batch.chunk.events, event),
+        match &mut self.paired_ends {
+            Some(paired_ends) => paired_ends.push(&mut self.batch.chunk.events, event),
             None => self.batch.chunk.events.push(event),
         }
     }
@@ -179,9 +179,9 @@ impl BatchBuilder {
     }
 
     fn push_track(&mut self, number: Option<u32>, key: TrackKey) -> TrackIdx {
-        if let Some(known_ends) = &mut self.known_ends {
+        if let Some(paired_ends) = &mut self.paired_ends {
             // Several asynchronous tracks may share rows, which are free again when their last span ends.
-            known_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
+            paired_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
         }
         let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
         self.batch.tracks.push(key);
@@ -214,8 +214,8 @@ impl BatchBuilder {
     pub(crate) fn take(&mut self) -> Batch {
         self.number += 1;
         self.track_rows.clear();
-        if let Some(known_ends) = &mut self.known_ends {
-            known_ends.begin_batch();
+        if let Some(paired_ends) = &mut self.paired_ends {
+            paired_ends.begin_batch();
         }
         if !self.tells_names_once || self.names.is_full() {
             self.names = NameTable::new(self.names.number + 1);

@@ -10,7 +10,7 @@ use crate::model::{Event, EventFlags, EventKind};
 
 /// The begins whose ends have not come, of the tracks of a reader that goes through a capture in its order.
 #[derive(Debug, Default)]
-pub(crate) struct KnownEnds {
+pub(crate) struct PairedEnds {
     /// By row of track in the batch; those beyond `rows` are kept to be used again.
     tails: Vec<Tail>,
     rows: usize,
@@ -27,7 +27,7 @@ struct Tail {
     open: Vec<u32>,
 }
 
-impl KnownEnds {
+impl PairedEnds {
     /// Begins the next batch, which has no tracks.
     pub(crate) fn begin_batch(&mut self) {
         for tail in &mut self.tails[..self.rows] {
@@ -100,7 +100,7 @@ mod tests {
 
     /// Time and value of what is left of events of one track, each cut being the end of a batch.
     fn left(events: &[(i64, EventKind, EventFlags)], cuts: &[usize]) -> Vec<(i64, u64)> {
-        let mut ends = KnownEnds::default();
+        let mut ends = PairedEnds::default();
         let (mut batch, mut all) = (Vec::new(), Vec::new());
         ends.begin_batch();
         ends.add_track(Some(7));
@@ -149,7 +149,7 @@ mod tests {
 
     #[test]
     fn tracks_that_are_not_numbered_are_left_alone() {
-        let mut ends = KnownEnds::default();
+        let mut ends = PairedEnds::default();
         ends.begin_batch();
         ends.add_track(None);
         let mut events = Vec::new();

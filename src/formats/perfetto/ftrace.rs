@@ -4,9 +4,9 @@
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
 use super::tracks::Tracks;
-use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
-use crate::formats::linux::syscalls::Call;
-use crate::formats::linux::trace_markers::{Written, marker};
+use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use crate::formats::linux::syscalls::SystemCall;
+use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, Value};
@@ -128,7 +128,7 @@ impl Taker<'_> {
             Some((3, print)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 let text = Fields::of(print).find(|field| field.number == 2).map_or(&b""[..], |f| f.value.bytes());
-                marker(&mut self.kernel.scheduler, self.batch, Written { ts_ns, tid, place: self.place }, text);
+                marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, place: self.place }, text);
             }
             Some((4, switch)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
@@ -137,7 +137,7 @@ impl Taker<'_> {
             // Wakeup, waking, and the first one of a thread.
             Some((17 | 20 | 114, waking)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
-                let mut task = Task::default();
+                let mut task = SchedulerTask::default();
                 for field in Fields::of(waking) {
                     match field.number {
                         1 => task.name = field.value.bytes(),
@@ -171,7 +171,7 @@ impl Taker<'_> {
             }
         }
         let name: &[u8] = if number == SYS_ENTER { b"sys_enter" } else { b"sys_exit" };
-        let Some(call) = id.and_then(|id| Call::of_number(name, id, &self.kernel.machine)) else {
+        let Some(call) = id.and_then(|id| SystemCall::of_number(name, id, &self.kernel.machine)) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
         let args = &mut self.kernel.args;
@@ -192,7 +192,7 @@ impl Taker<'_> {
     }
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
-        let (mut previous, mut next, mut state) = (Task::default(), Task::default(), 0);
+        let (mut previous, mut next, mut state) = (SchedulerTask::default(), SchedulerTask::default(), 0);
         for field in Fields::of(bytes) {
             match field.number {
                 1 => previous.name = field.value.bytes(),
@@ -223,7 +223,7 @@ impl Taker<'_> {
         for (distance, tid) in column(1).zip(column(3)) {
             raw = raw.wrapping_add(distance);
             let (state, priority) = (states.next(), priorities.next());
-            let next = Task {
+            let next = SchedulerTask {
                 tid: tid as i64,
                 name: name_of(rows.next()),
                 priority: priority.map(|priority| priority as i64),
@@ -237,7 +237,7 @@ impl Taker<'_> {
         raw = 0;
         for (distance, tid) in column(7).zip(column(8)) {
             raw = raw.wrapping_add(distance);
-            let task = Task { tid: tid as i64, name: name_of(rows.next()), priority: None };
+            let task = SchedulerTask { tid: tid as i64, name: name_of(rows.next()), priority: None };
             let Some(ts_ns) = self.time(clock, raw) else { continue };
             self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
         }

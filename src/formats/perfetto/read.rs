@@ -23,7 +23,7 @@ use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, StreamReader};
+use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Loss, Losses, Metadata, Place, StackIdx};
 
@@ -176,9 +176,9 @@ impl Decoder {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
-            batch: BatchBuilder::telling_once(Grain {
-                batch_events: rest.context.grain.batch_events.or(Some(BATCH_EVENTS)),
-                ..rest.context.grain
+            batch: BatchBuilder::telling_once(ChunkLimits {
+                batch_events: rest.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
+                ..rest.context.chunk_limits
             }),
             tracks: Tracks::new(rest),
             args: ArgsWriter::default(),

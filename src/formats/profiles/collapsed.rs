@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::decimal::nanos_from_millis;
-use crate::formats::input::lines::{Line, LineParser, Output, head_lines};
+use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
@@ -58,13 +58,13 @@ struct Collapsed {
     names: Vec<Box<[u8]>>,
     name_index: FxHashMap<Box<[u8]>, u32>,
     /// A frame stands behind the one that called it.
-    frames: Vec<Frame>,
+    frames: Vec<CollapsedFrame>,
     /// By caller, 0 for none and else 1 + its place, and name.
     frame_index: FxHashMap<(u32, u32), u32>,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct CollapsedFrame {
     caller: Option<u32>,
     name: u32,
     /// Its own weight, and then that of all it calls too.
@@ -73,7 +73,7 @@ struct Frame {
 }
 
 impl LineParser for Collapsed {
-    fn line(&mut self, line: Line<'_>, batch: &mut BatchBuilder) {
+    fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder) {
         if line.bytes.trim_ascii().is_empty() {
             return;
         }
@@ -97,7 +97,7 @@ impl LineParser for Collapsed {
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         for position in (0..self.frames.len()).rev() {
-            let Frame { caller, weight_ns, first, .. } = self.frames[position];
+            let CollapsedFrame { caller, weight_ns, first, .. } = self.frames[position];
             if let Some(caller) = caller {
                 let sum = &mut self.frames[caller as usize].weight_ns;
                 *sum = sum.checked_add(weight_ns).unwrap_or_else(|| {
@@ -151,7 +151,7 @@ impl Collapsed {
             return Some(known);
         }
         let index = u32::try_from(self.frames.len()).ok().filter(|&index| (index as usize) < FRAMES_MAX)?;
-        self.frames.push(Frame { caller, name, weight_ns: 0, first });
+        self.frames.push(CollapsedFrame { caller, name, weight_ns: 0, first });
         self.frame_index.insert(key, index);
         Some(index)
     }

@@ -6,10 +6,10 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use serde::Deserialize;
 
-use super::frames::Frames;
+use super::frames::FrameTable;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
-use crate::formats::json::document::{Document, Element, Extent, Kept, Unit};
+use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -45,7 +45,7 @@ struct CpuProfile {
 /// A node of the tree of calls. Of `parent` and `children` a profile has one.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct Node {
+pub(crate) struct CallNode {
     pub(crate) id: u64,
     pub(crate) call_frame: CallFrame,
     pub(crate) parent: Option<u64>,
@@ -79,7 +79,7 @@ impl CallFrame {
 /// The tree of calls, by the ids of its nodes.
 #[derive(Debug, Default)]
 pub(crate) struct Calls {
-    frames: Frames,
+    frames: FrameTable,
     /// By id: the row of the frame, none for the root.
     rows: FxHashMap<u64, Option<u32>>,
     /// By child: callers that are not joined, since a node of the two has not come.
@@ -92,13 +92,13 @@ pub(crate) struct Calls {
 
 impl Calls {
     /// Bytes of a node in memory, beside its title: tables of hashes are half full at worst.
-    const NODE_BYTES: usize = Frames::ROW_BYTES + Frames::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
+    const NODE_BYTES: usize = FrameTable::ROW_BYTES + FrameTable::TITLE_BYTES + 2 * size_of::<(u64, Option<u32>)>();
 
     /// Bytes of a call from one node to another, until both have come.
     const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
     /// Adds a node.
-    pub(crate) fn add(&mut self, node: &Node) {
+    pub(crate) fn add(&mut self, node: &CallNode) {
         let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
         let row = if is_root {
             None
@@ -155,7 +155,7 @@ impl StreamReader for CpuProfile {
         if nodes.is_none() {
             return Err(document.without("the JSON of a profile with nodes"));
         }
-        let mut batch = BatchBuilder::new(context.grain);
+        let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut kept = document.kept();
         let mut calls = calls(&document, nodes, &mut kept, &mut batch)?;
         let (pid, tid) = (Id::None, Id::Number(1));
@@ -163,7 +163,7 @@ impl StreamReader for CpuProfile {
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
-        let mut now_ns = Unit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
+        let mut now_ns = TimeUnit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
             batch.lose(Loss::BadTime, Place::Time(0));
             0
         });
@@ -179,7 +179,7 @@ impl StreamReader for CpuProfile {
                 }
             };
             let later_ns = if let Some(delta) = delta {
-                Unit::Microseconds.nanos_of(delta.text).ok()
+                TimeUnit::Microseconds.nanos_of(delta.text).ok()
             } else {
                 // They stand behind the samples, so a file that is cut lacks them.
                 batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
@@ -208,15 +208,15 @@ impl StreamReader for CpuProfile {
 /// The tree of calls.
 fn calls(
     document: &Document,
-    nodes: Option<Extent>,
-    kept: &mut Kept<'_>,
+    nodes: Option<JsonExtent>,
+    kept: &mut TableCharge<'_>,
     batch: &mut BatchBuilder,
 ) -> Result<Calls, ReadError> {
     let mut calls = Calls::default();
-    let place = nodes.map_or(Place::Offset(0), Extent::place);
+    let place = nodes.map_or(Place::Offset(0), JsonExtent::place);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
-        let Some(node) = element.parse::<Node>(&mut batch.batch.losses) else { continue };
+        let Some(node) = element.parse::<CallNode>(&mut batch.batch.losses) else { continue };
         let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
         kept.add(kept_bytes, element.offset)?;
         calls.add(&node);

@@ -7,16 +7,16 @@ use crate::model::{Loss, NameIdx, Place, StackIdx};
 /// No thread has so many frames.
 const FRAMES_MAX: u32 = 1 << 16;
 
-/// Frames below other frames, numbered from 0.
+/// FrameTable below other frames, numbered from 0.
 #[derive(Debug, Default)]
-pub(crate) struct Frames {
-    rows: Vec<Frame>,
+pub(crate) struct FrameTable {
+    rows: Vec<FrameRow>,
     titles: Vec<Box<[u8]>>,
     path: Vec<u32>,
 }
 
 #[derive(Debug)]
-struct Frame {
+struct FrameRow {
     /// In no circle.
     caller: Option<u32>,
     /// How many frames its stack had when its caller was told.
@@ -29,9 +29,9 @@ struct Frame {
     above: (u32, u32),
 }
 
-impl Frames {
+impl FrameTable {
     /// Bytes of a row in memory.
-    pub(crate) const ROW_BYTES: usize = size_of::<Frame>();
+    pub(crate) const ROW_BYTES: usize = size_of::<FrameRow>();
 
     /// Bytes of a title in memory, beside its text.
     pub(crate) const TITLE_BYTES: usize = size_of::<Box<[u8]>>();
@@ -56,7 +56,7 @@ impl Frames {
         let caller = caller.filter(|_| depth.is_some());
         let own = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
         let above = caller.map_or((own, 0), |caller| (caller, 1));
-        self.rows.push(Frame { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
+        self.rows.push(FrameRow { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
         is_taken
     }
 
@@ -130,7 +130,7 @@ mod tests {
 
     #[test]
     fn stacks_share_their_callers_and_no_caller_makes_a_circle() {
-        let mut frames = Frames::default();
+        let mut frames = FrameTable::default();
         let titles = [&b"main"[..], b"f", b"g", b"later"].map(|name| frames.push_title(name));
         assert!(frames.push_titled(None, titles[0]) && frames.push_titled(Some(0), titles[1]));
         assert!(frames.push_titled(Some(0), titles[2]));
@@ -138,14 +138,14 @@ mod tests {
         assert!(frames.set_caller(3, 4) && !frames.set_caller(4, 3) && !frames.set_caller(4, 4));
         let place = Place::Offset(0);
         // With a batch for each as with one for all.
-        let mut batch = BatchBuilder::new(crate::formats::Grain::default());
+        let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, place));
         assert_eq!(found[0], found[2]);
         let stacks = &batch.batch.stacks;
         assert_eq!((stacks.len(), stacks.get(found[1]).parent, stacks.get(found[0]).parent), (6, found[3], found[3]));
         assert_eq!(stacks.frames(found[4]).count(), 2);
         for frame in [4, 3] {
-            let mut alone = BatchBuilder::new(crate::formats::Grain::default());
+            let mut alone = BatchBuilder::new(crate::formats::ChunkLimits::default());
             alone.number = batch.number + 1 + frame;
             let stack = frames.stack(frame, &mut alone, place);
             assert_eq!(alone.batch.stacks.frames(stack).count(), 5 - frame as usize);
@@ -177,7 +177,7 @@ mod tests {
             told in proptest::collection::vec((0..24u32, 0..24u32), 0..120),
             first in proptest::collection::vec(proptest::option::of(0..24u32), 24),
         ) {
-            let mut frames = Frames::default();
+            let mut frames = FrameTable::default();
             let title = frames.push_title(b"f");
             let mut callers = Vec::new();
             for (row, caller) in (0..24).zip(first) {
@@ -199,7 +199,7 @@ mod tests {
 
     #[test]
     fn a_deep_stack_that_is_told_from_the_outside_in_is_joined_at_once() {
-        let mut frames = Frames::default();
+        let mut frames = FrameTable::default();
         let title = frames.push_title(b"f");
         let count = 4 * FRAMES_MAX;
         for _ in 0..count {
@@ -213,11 +213,11 @@ mod tests {
 
     #[test]
     fn a_stack_that_is_too_deep_begins_anew() {
-        let mut frames = Frames::default();
+        let mut frames = FrameTable::default();
         let title = frames.push_title(b"f");
         let refused = (0..FRAMES_MAX + 2).filter(|&row| !frames.push_titled(row.checked_sub(1), title)).count();
         assert_eq!(refused, 1);
-        let mut batch = BatchBuilder::new(crate::formats::Grain::default());
+        let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let stack = frames.stack(FRAMES_MAX + 1, &mut batch, Place::Offset(0));
         assert_eq!(batch.batch.stacks.frames(stack).count(), 2);
     }

@@ -11,7 +11,7 @@ use serde_json::value::RawValue;
 
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
-use crate::formats::json::document::{Document, Element, Extent, Kept, Unit};
+use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge, TimeUnit};
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -48,7 +48,7 @@ struct Speedscope {
 }
 
 #[derive(Deserialize)]
-struct Frame<'a> {
+struct SpeedscopeFrame<'a> {
     #[serde(default)]
     name: String,
     file: Option<String>,
@@ -73,7 +73,7 @@ impl StreamReader for Speedscope {
         if profiles.is_none() {
             return Err(document.without("the JSON of profiles"));
         }
-        let mut batch = BatchBuilder::new(context.grain);
+        let mut batch = BatchBuilder::new(context.chunk_limits);
         let name: Option<String> = document.value(name, &mut batch.batch.losses)?;
         batch.batch.metadata.extend(name.map(|name| Metadata::ProcessName { pid: Id::None, name: name.into() }));
         let mut kept = document.kept();
@@ -83,12 +83,13 @@ impl StreamReader for Speedscope {
         while let Some(extent) = profiles.next()? {
             number += 1;
             let tid = Id::Number(number);
-            let profile = Profile::of(&document, extent, &mut batch)?;
+            let profile = SpeedscopeProfile::of(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
             let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
             let document = &document;
-            let mut maker = Maker { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
+            let mut maker =
+                SpeedscopeEventBuilder { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
             match &*profile.kind {
                 "evented" => maker.events(&profile)?,
                 "sampled" => maker.samples(&profile)?,
@@ -105,22 +106,22 @@ impl StreamReader for Speedscope {
 /// The titles of the frames that all profiles share.
 fn frames(
     document: &Document,
-    shared: Option<Extent>,
-    kept: &mut Kept<'_>,
+    shared: Option<JsonExtent>,
+    kept: &mut TableCharge<'_>,
     batch: &mut BatchBuilder,
 ) -> Result<Vec<Box<str>>, ReadError> {
     let mut titles = Vec::new();
     let [table] = shared.map_or(Ok([None]), |shared| document.pick(shared, ["frames"]))?;
     let mut frames = document.elements(table);
     while let Some(frame) = frames.next()? {
-        let title = frame.parse(&mut batch.batch.losses).map(Frame::title).unwrap_or_default();
+        let title = frame.parse(&mut batch.batch.losses).map(SpeedscopeFrame::title).unwrap_or_default();
         kept.add(FRAME_BYTES + title.len(), frame.offset)?;
         titles.push(title.into());
     }
     Ok(titles)
 }
 
-impl Frame<'_> {
+impl SpeedscopeFrame<'_> {
     fn title(self) -> String {
         let Some(file) = self.file else { return self.name };
         let file = file.rsplit(['/', '\\']).next().unwrap_or_default();
@@ -133,18 +134,18 @@ impl Frame<'_> {
 
 /// A profile: what is small of it, and where the rest is.
 #[derive(Default)]
-struct Profile {
+struct SpeedscopeProfile {
     kind: String,
     name: Option<String>,
     unit: Option<String>,
     start: Vec<u8>,
-    events: Option<Extent>,
-    samples: Option<Extent>,
-    weights: Option<Extent>,
+    events: Option<JsonExtent>,
+    samples: Option<JsonExtent>,
+    weights: Option<JsonExtent>,
 }
 
-impl Profile {
-    fn of(document: &Document, extent: Extent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
+impl SpeedscopeProfile {
+    fn of(document: &Document, extent: JsonExtent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
         let keys = ["type", "name", "unit", "startValue", "events", "samples", "weights"];
         let [kind, name, unit, start, events, samples, weights] = document.pick(extent, keys)?;
         let losses = &mut batch.batch.losses;
@@ -161,14 +162,14 @@ impl Profile {
     }
 
     /// Its unit, and whether that is one of time.
-    fn unit(&self) -> (Unit, bool) {
+    fn unit(&self) -> (TimeUnit, bool) {
         match self.unit.as_deref() {
-            Some("nanoseconds") => (Unit::Nanoseconds, true),
-            Some("microseconds") => (Unit::Microseconds, true),
-            Some("milliseconds") => (Unit::Milliseconds, true),
-            Some("seconds") => (Unit::Seconds, true),
-            Some("bytes") => (Unit::Nanoseconds, false),
-            _ => (Unit::Milliseconds, false),
+            Some("nanoseconds") => (TimeUnit::Nanoseconds, true),
+            Some("microseconds") => (TimeUnit::Microseconds, true),
+            Some("milliseconds") => (TimeUnit::Milliseconds, true),
+            Some("seconds") => (TimeUnit::Seconds, true),
+            Some("bytes") => (TimeUnit::Nanoseconds, false),
+            _ => (TimeUnit::Milliseconds, false),
         }
     }
 
@@ -182,7 +183,7 @@ impl Profile {
     }
 }
 
-struct Maker<'a> {
+struct SpeedscopeEventBuilder<'a> {
     document: &'a Document,
     frames: &'a [Box<str>],
     key: TrackKey,
@@ -191,7 +192,7 @@ struct Maker<'a> {
     context: &'a ReadContext,
 }
 
-impl Maker<'_> {
+impl SpeedscopeEventBuilder<'_> {
     /// The track and the name of a frame. A frame that the table does not have is counted, and has no name.
     fn rows(&mut self, frame: Option<u32>, place: Place) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
@@ -202,7 +203,7 @@ impl Maker<'_> {
         (track, self.batch.name(name.as_bytes(), None, place))
     }
 
-    fn events(&mut self, profile: &Profile) -> Result<(), ReadError> {
+    fn events(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
         let mut events = self.document.elements(profile.events);
         let mut last_ns = 0;
@@ -232,7 +233,7 @@ impl Maker<'_> {
     /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and weights
     /// are read side by side; those without a partner are counted. Weights stand behind the samples, so a file that is cut
     /// has samples without: they are shown as long as the one before them.
-    fn samples(&mut self, profile: &Profile) -> Result<(), ReadError> {
+    fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
         let mut now_ns = 0;
         if !profile.start.is_empty() {

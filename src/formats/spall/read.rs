@@ -3,12 +3,13 @@
 use std::sync::Arc;
 
 use super::wire::{
-    At, BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, What, event,
+    BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
+    event,
 };
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
-use crate::formats::input::ticks::Tick;
+use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -56,7 +57,7 @@ fn open(source: Source) -> Result<Reader, ReadError> {
         return malformed(8, "version 1 or 3", format!("version {version}"));
     }
     let micros = f64::from_le_bytes(field(16));
-    match Tick::of_micros(micros) {
+    match TickLength::of_micros(micros) {
         Some(tick) => Ok(Reader::Stream(Box::new(Spall { source: Some(source), version, tick }))),
         None => malformed(16, "the microseconds of a tick, above 0", format!("{micros} ({})", excerpt(&field(16)))),
     }
@@ -65,16 +66,18 @@ fn open(source: Source) -> Result<Reader, ReadError> {
 struct Spall {
     source: Option<Source>,
     version: u64,
-    tick: Tick,
+    tick: TickLength,
 }
 
 impl StreamReader for Spall {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = Feed::new(source);
+        let mut feed = ByteReader::new(source);
         feed.skip(HEADER_BYTES as u64)?;
-        let maker = Maker { tick: self.tick, pid: 0, tid: 0, place: Place::Offset(0), args: ArgsWriter::default() };
-        let mut walk = Walk { feed, maker, batch: BatchBuilder::new(context.grain), sink, context, unchecked: 0 };
+        let maker =
+            SpallEventBuilder { tick: self.tick, pid: 0, tid: 0, place: Place::Offset(0), args: ArgsWriter::default() };
+        let mut walk =
+            SpallParser { feed, maker, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
         if self.version == 1 {
             walk.stream()?;
         } else {
@@ -90,9 +93,9 @@ impl StreamReader for Spall {
     }
 }
 
-struct Walk<'a> {
-    feed: Feed,
-    maker: Maker,
+struct SpallParser<'a> {
+    feed: ByteReader,
+    maker: SpallEventBuilder,
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
@@ -100,15 +103,15 @@ struct Walk<'a> {
 }
 
 /// Makes events of one thread.
-struct Maker {
-    tick: Tick,
+struct SpallEventBuilder {
+    tick: TickLength,
     pid: u32,
     tid: u32,
     place: Place,
     args: ArgsWriter,
 }
 
-impl Walk<'_> {
+impl SpallParser<'_> {
     /// Version 1: events to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
@@ -121,8 +124,8 @@ impl Walk<'_> {
                 Ok(found) => {
                     self.maker.place = place;
                     match found.what {
-                        What::Over => return Ok(()),
-                        What::Padding(len) => found.len as u64 + u64::from(len),
+                        SpallEventKind::Over => return Ok(()),
+                        SpallEventKind::Padding(len) => found.len as u64 + u64::from(len),
                         what => {
                             self.maker.take(what, &mut self.batch);
                             found.len as u64
@@ -160,7 +163,7 @@ impl Walk<'_> {
         }
     }
 
-    /// Version 3: buffers to the end. What is damaged costs the rest of its buffer.
+    /// Version 3: buffers to the end. SpallEventKind is damaged costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
         while !self.feed.is_at_end()? {
             let place = Place::Offset(self.feed.offset());
@@ -188,8 +191,8 @@ impl Walk<'_> {
             self.maker.place = Place::Offset(offset);
             let step = match event(3, bytes) {
                 Ok(found) => match found.what {
-                    What::Over => left,
-                    What::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
+                    SpallEventKind::Over => left,
+                    SpallEventKind::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
                     what => {
                         self.maker.take(what, &mut self.batch);
                         found.len as u64
@@ -240,12 +243,12 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
             return true;
         }
         let Ok(found) = event(1, bytes) else { return false };
-        let may_be = |at: At| matches!(at, At::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
+        let may_be = |at: SpallTime| matches!(at, SpallTime::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
         let is_good = match found.what {
-            What::Begin { at, name, args } => {
+            SpallEventKind::Begin { at, name, args } => {
                 may_be(at) && std::str::from_utf8(name).is_ok() && std::str::from_utf8(args).is_ok()
             }
-            What::End { at } => may_be(at),
+            SpallEventKind::End { at } => may_be(at),
             _ => false,
         };
         if !is_good {
@@ -256,27 +259,27 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
     true
 }
 
-impl Maker {
-    fn take(&mut self, what: What<'_>, batch: &mut BatchBuilder) {
+impl SpallEventBuilder {
+    fn take(&mut self, what: SpallEventKind<'_>, batch: &mut BatchBuilder) {
         let (kind, at, name, args) = match what {
-            What::Begin { at, name, args } => (EventKind::Begin, at, name, args),
-            What::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
-            What::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
-            What::ProcessName(name) => {
+            SpallEventKind::Begin { at, name, args } => (EventKind::Begin, at, name, args),
+            SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),
+            SpallEventKind::Instant { at, name } => (EventKind::Instant, at, name, &b""[..]),
+            SpallEventKind::ProcessName(name) => {
                 let name = text(name, self.place, &mut batch.batch.losses);
                 let pid = Id::Number(self.pid.into());
                 return batch.batch.metadata.push(Metadata::ProcessName { pid, name });
             }
-            What::ThreadName(name) => {
+            SpallEventKind::ThreadName(name) => {
                 let name = text(name, self.place, &mut batch.batch.losses);
                 let (pid, tid) = (Id::Number(self.pid.into()), Id::Number(self.tid.into()));
                 return batch.batch.metadata.push(Metadata::ThreadName { pid, tid, name });
             }
-            What::Padding(_) | What::Over => return,
+            SpallEventKind::Padding(_) | SpallEventKind::Over => return,
         };
         let (pid, tid, ts_ns) = match at {
-            At::Float { pid, tid, ticks } => (pid, tid, self.tick.nanos_from_float(ticks)),
-            At::Ticks(ticks) => (self.pid, self.tid, self.tick.nanos(ticks)),
+            SpallTime::Float { pid, tid, ticks } => (pid, tid, self.tick.nanos_from_float(ticks)),
+            SpallTime::Ticks(ticks) => (self.pid, self.tid, self.tick.nanos(ticks)),
         };
         let Some(ts_ns) = ts_ns else { return batch.lose(Loss::BadTime, self.place) };
         let (pid, tid) = (Id::Number(pid.into()), Id::Number(tid.into()));

@@ -17,24 +17,24 @@ pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
 
 /// An event.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Event<'a> {
-    pub(super) what: What<'a>,
+pub(super) struct SpallEvent<'a> {
+    pub(super) what: SpallEventKind<'a>,
     /// Bytes that it takes.
     pub(super) len: usize,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum What<'a> {
+pub(super) enum SpallEventKind<'a> {
     Begin {
-        at: At,
+        at: SpallTime,
         name: &'a [u8],
         args: &'a [u8],
     },
     End {
-        at: At,
+        at: SpallTime,
     },
     Instant {
-        at: At,
+        at: SpallTime,
         name: &'a [u8],
     },
     ProcessName(&'a [u8]),
@@ -47,7 +47,7 @@ pub(super) enum What<'a> {
 
 /// When, and in version 1 also on which thread.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum At {
+pub(super) enum SpallTime {
     Float { pid: u32, tid: u32, ticks: f64 },
     Ticks(u64),
 }
@@ -62,9 +62,9 @@ pub(super) enum NoEvent {
 }
 
 /// Bytes that are taken from the front.
-struct Front<'a>(&'a [u8]);
+struct SpallBytes<'a>(&'a [u8]);
 
-impl<'a> Front<'a> {
+impl<'a> SpallBytes<'a> {
     fn bytes(&mut self, len: usize) -> Result<&'a [u8], NoEvent> {
         let (bytes, rest) = self.0.split_at_checked(len).ok_or(NoEvent::Incomplete)?;
         self.0 = rest;
@@ -81,22 +81,22 @@ impl<'a> Front<'a> {
         Ok(usize::from(self.array::<1>()?[0]))
     }
 
-    fn thread_and_time(&mut self) -> Result<At, NoEvent> {
+    fn thread_and_time(&mut self) -> Result<SpallTime, NoEvent> {
         let (pid, tid) = (u32::from_le_bytes(self.array()?), u32::from_le_bytes(self.array()?));
-        Ok(At::Float { pid, tid, ticks: f64::from_le_bytes(self.array()?) })
+        Ok(SpallTime::Float { pid, tid, ticks: f64::from_le_bytes(self.array()?) })
     }
 
-    fn ticks(&mut self) -> Result<At, NoEvent> {
-        Ok(At::Ticks(u64::from_le_bytes(self.array()?)))
+    fn ticks(&mut self) -> Result<SpallTime, NoEvent> {
+        Ok(SpallTime::Ticks(u64::from_le_bytes(self.array()?)))
     }
 }
 
 /// Reads the event that `bytes` begin with.
-pub(super) fn event(version: u64, bytes: &[u8]) -> Result<Event<'_>, NoEvent> {
-    let mut front = Front(bytes);
+pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEvent> {
+    let mut front = SpallBytes(bytes);
     let kind = front.byte()?;
     let what = match (kind, version) {
-        (2, _) => What::Over,
+        (2, _) => SpallEventKind::Over,
         (3, 1) => {
             front.byte()?; // a category, which no tool shows
             let at = front.thread_and_time()?;
@@ -106,25 +106,25 @@ pub(super) fn event(version: u64, bytes: &[u8]) -> Result<Event<'_>, NoEvent> {
             let at = front.ticks()?;
             named(&mut front, at)?
         }
-        (4, 1) => What::End { at: front.thread_and_time()? },
-        (4, _) => What::End { at: front.ticks()? },
+        (4, 1) => SpallEventKind::End { at: front.thread_and_time()? },
+        (4, _) => SpallEventKind::End { at: front.ticks()? },
         (5, 3) => {
             let at = front.ticks()?;
             let len = front.byte()?;
-            What::Instant { at, name: front.bytes(len)? }
+            SpallEventKind::Instant { at, name: front.bytes(len)? }
         }
-        (7, _) => What::Padding(u32::from_le_bytes(front.array()?)),
+        (7, _) => SpallEventKind::Padding(u32::from_le_bytes(front.array()?)),
         (8 | 9, 3) => {
             let len = front.byte()?;
             let name = front.bytes(len)?;
-            if kind == 8 { What::ProcessName(name) } else { What::ThreadName(name) }
+            if kind == 8 { SpallEventKind::ProcessName(name) } else { SpallEventKind::ThreadName(name) }
         }
         _ => return Err(NoEvent::Unknown),
     };
-    Ok(Event { what, len: bytes.len() - front.0.len() })
+    Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
 }
 
-fn named<'a>(front: &mut Front<'a>, at: At) -> Result<What<'a>, NoEvent> {
+fn named<'a>(front: &mut SpallBytes<'a>, at: SpallTime) -> Result<SpallEventKind<'a>, NoEvent> {
     let (name, args) = (front.byte()?, front.byte()?);
-    Ok(What::Begin { at, name: front.bytes(name)?, args: front.bytes(args)? })
+    Ok(SpallEventKind::Begin { at, name: front.bytes(name)?, args: front.bytes(args)? })
 }

@@ -10,14 +10,14 @@ use crate::model::EventKind;
 
 /// A sample as it is meant.
 #[derive(Debug, Clone)]
-struct Meant {
+struct MeantSample {
     us: u32,
     thread: u8,
     /// Outermost first.
     stack: Vec<String>,
 }
 
-type Writer = fn(&[Meant]) -> Vec<u8>;
+type Writer = fn(&[MeantSample]) -> Vec<u8>;
 
 const ALL: [(&str, Writer); 4] = [
     ("perf script", perf_script),
@@ -35,9 +35,9 @@ fn millis(us: u32) -> String {
 }
 
 /// A line for each sample, then one for each frame, innermost first.
-fn perf_script(samples: &[Meant]) -> Vec<u8> {
+fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
     let mut text = String::new();
-    for Meant { us, thread, stack } in samples {
+    for MeantSample { us, thread, stack } in samples {
         let (seconds, micros) = (us / 1_000_000, us % 1_000_000);
         writeln!(text, "prog 7/{} [00{thread}] {seconds}.{micros:06}: 250000 cpu-clock:u: ", 100 + u32::from(*thread))
             .expect("into memory");
@@ -54,7 +54,7 @@ type Row = (Option<usize>, String);
 
 /// The rows of tables in which no two stacks share anything: each frame of each sample is a row of its own, whose caller is
 /// the row before it; and for each sample its innermost row.
-fn rows(samples: &[&Meant]) -> (Vec<Row>, Vec<Option<usize>>) {
+fn rows(samples: &[&MeantSample]) -> (Vec<Row>, Vec<Option<usize>>) {
     let (mut rows, mut innermost) = (Vec::new(), Vec::new());
     for sample in samples {
         let mut caller = None;
@@ -72,14 +72,14 @@ fn or_null(row: Option<usize>) -> String {
 }
 
 /// The threads of a profile, each written by `tables` from its samples.
-fn threads(samples: &[Meant], tables: fn(&[&Meant]) -> String) -> String {
+fn threads(samples: &[MeantSample], tables: fn(&[&MeantSample]) -> String) -> String {
     joined(0..4u8, |thread| {
-        let own: Vec<&Meant> = samples.iter().filter(|sample| sample.thread == thread).collect();
+        let own: Vec<&MeantSample> = samples.iter().filter(|sample| sample.thread == thread).collect();
         format!(r#"{{"name":"t","pid":7,"tid":{},{}}}"#, 100 + u32::from(thread), tables(&own))
     })
 }
 
-fn processed(samples: &[Meant]) -> Vec<u8> {
+fn processed(samples: &[MeantSample]) -> Vec<u8> {
     let threads = threads(samples, |own| {
         let (rows, innermost) = rows(own);
         let numbers = joined(0..rows.len(), |row| row.to_string());
@@ -96,7 +96,7 @@ fn processed(samples: &[Meant]) -> Vec<u8> {
     .into_bytes()
 }
 
-fn gecko(samples: &[Meant]) -> Vec<u8> {
+fn gecko(samples: &[MeantSample]) -> Vec<u8> {
     let threads = threads(samples, |own| {
         let (rows, innermost) = rows(own);
         let seen =
@@ -114,7 +114,7 @@ fn gecko(samples: &[Meant]) -> Vec<u8> {
 }
 
 /// One thread: samples of all are on it. Node 1 is the root, of which stacks show nothing.
-fn cpuprofile(samples: &[Meant]) -> Vec<u8> {
+fn cpuprofile(samples: &[MeantSample]) -> Vec<u8> {
     let (rows, innermost) = rows(&samples.iter().collect::<Vec<_>>());
     let nodes = joined(rows.iter().enumerate(), |(row, (caller, name))| {
         let parent = caller.map_or(1, |caller| caller + 2);
@@ -150,7 +150,7 @@ proptest! {
         samples in prop::collection::vec((0..2_000_000_000u32, 0..4u8, prop::collection::vec("[a-z][a-z_0-9]{0,7}", 0..6)), 1..20),
         block_bytes in 1usize..200,
     ) {
-        let samples: Vec<Meant> = samples.into_iter().map(|(us, thread, stack)| Meant { us, thread, stack }).collect();
+        let samples: Vec<MeantSample> = samples.into_iter().map(|(us, thread, stack)| MeantSample { us, thread, stack }).collect();
         let mut expected: Vec<_> = samples.iter().map(|sample| (i64::from(sample.us) * 1000, sample.stack.clone())).collect();
         expected.sort();
         for (format, write) in ALL {

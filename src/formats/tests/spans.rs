@@ -11,7 +11,7 @@ mod writers;
 
 /// A span as it is meant, in the unit of time that its format has.
 #[derive(Debug, Clone)]
-struct Meant {
+struct MeantSpan {
     start: u32,
     dur: u32,
     thread: u8,
@@ -20,30 +20,30 @@ struct Meant {
 
 /// A format with a writer of it.
 #[derive(Debug)]
-struct Written {
+struct FormatWriter {
     format: &'static str,
     /// Nanoseconds in its unit of time.
     unit_ns: u64,
     /// What its times begin at, in seconds.
     epoch_s: u64,
-    write: fn(&[Meant]) -> Vec<u8>,
+    write: fn(&[MeantSpan]) -> Vec<u8>,
 }
 
 /// Its times are since 1970, and it is told from other text by that.
 const STRACE_EPOCH_S: u64 = 1_700_000_000;
 
-const ALL: &[Written] = &[
-    Written { format: "Fuchsia trace", unit_ns: 1, epoch_s: 0, write: writers::fxt },
-    Written { format: "Tracy zones", unit_ns: 1, epoch_s: 0, write: writers::tracy },
-    Written { format: "Ninja log", unit_ns: 1_000_000, epoch_s: 0, write: writers::ninja },
-    Written { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
-    Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },
-    Written { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::function_graph },
-    Written { format: "perf script", unit_ns: 1000, epoch_s: 0, write: writers::perf_script },
-    Written { format: "Firefox profile", unit_ns: 1000, epoch_s: 0, write: writers::firefox },
-    Written { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },
-    Written { format: "OpenTelemetry protobuf", unit_ns: 1, epoch_s: 0, write: writers::otlp_proto },
-    Written { format: "OpenTelemetry JSON", unit_ns: 1, epoch_s: 0, write: writers::otlp_json },
+const ALL: &[FormatWriter] = &[
+    FormatWriter { format: "Fuchsia trace", unit_ns: 1, epoch_s: 0, write: writers::fxt },
+    FormatWriter { format: "Tracy zones", unit_ns: 1, epoch_s: 0, write: writers::tracy },
+    FormatWriter { format: "Ninja log", unit_ns: 1_000_000, epoch_s: 0, write: writers::ninja },
+    FormatWriter { format: "strace", unit_ns: 1000, epoch_s: STRACE_EPOCH_S, write: writers::strace },
+    FormatWriter { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::ftrace },
+    FormatWriter { format: "ftrace", unit_ns: 1000, epoch_s: 0, write: writers::function_graph },
+    FormatWriter { format: "perf script", unit_ns: 1000, epoch_s: 0, write: writers::perf_script },
+    FormatWriter { format: "Firefox profile", unit_ns: 1000, epoch_s: 0, write: writers::firefox },
+    FormatWriter { format: "speedscope", unit_ns: 1000, epoch_s: 0, write: writers::speedscope },
+    FormatWriter { format: "OpenTelemetry protobuf", unit_ns: 1, epoch_s: 0, write: writers::otlp_proto },
+    FormatWriter { format: "OpenTelemetry JSON", unit_ns: 1, epoch_s: 0, write: writers::otlp_json },
 ];
 
 /// What is told of spans by all formats, sorted: begins and ends are paired plainly, by their track, number and name. Those
@@ -74,7 +74,7 @@ fn told(reading: &Reading) -> Vec<(i64, u64, &str)> {
     told
 }
 
-fn expected<'a>(spans: &'a [Meant], written: &Written) -> Vec<(i64, u64, &'a str)> {
+fn expected<'a>(spans: &'a [MeantSpan], written: &FormatWriter) -> Vec<(i64, u64, &'a str)> {
     let ns = |units: u32| u64::from(units) * written.unit_ns;
     let epoch_ns = written.epoch_s * 1_000_000_000;
     let mut expected: Vec<_> =
@@ -83,9 +83,9 @@ fn expected<'a>(spans: &'a [Meant], written: &Written) -> Vec<(i64, u64, &'a str
     expected
 }
 
-fn spans() -> impl Strategy<Value = Vec<Meant>> {
+fn spans() -> impl Strategy<Value = Vec<MeantSpan>> {
     let span = (0..2_000_000_000u32, 0..2_000_000_000u32, 0..4u8, "[a-z][a-z_0-9]{0,11}");
-    let span = span.prop_map(|(start, dur, thread, name)| Meant { start, dur, thread, name });
+    let span = span.prop_map(|(start, dur, thread, name)| MeantSpan { start, dur, thread, name });
     prop::collection::vec(span, 1..30)
 }
 
@@ -108,8 +108,8 @@ proptest! {
 #[test]
 fn spans_of_a_capture_that_ends_at_any_byte_are_some_of_all_and_those_before_the_cut_are_all_there() {
     // Each ends before the next begins, so that what is written by time is written span by span.
-    let spans: Vec<Meant> = (0..6)
-        .map(|k| Meant { start: 1000 + 100 * k, dur: 60 - k, thread: (k % 3) as u8, name: format!("name_{k}") })
+    let spans: Vec<MeantSpan> = (0..6)
+        .map(|k| MeantSpan { start: 1000 + 100 * k, dur: 60 - k, thread: (k % 3) as u8, name: format!("name_{k}") })
         .collect();
     for written in ALL {
         let bytes = (written.write)(&spans);

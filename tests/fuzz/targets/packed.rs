@@ -4,7 +4,7 @@
 use std::io::{Read as _, Write as _};
 
 use longspan::facade::formats::source::Source;
-use longspan::facade::formats::{Grain, ReadContext};
+use longspan::facade::formats::{ChunkLimits, ReadContext};
 
 use super::reading::file_of;
 
@@ -14,8 +14,8 @@ const UNPACKED_BYTES_MAX: u64 = 8 << 20;
 /// The bytes of a file as readers get them, and where they turned out to be cut; nothing if there are none.
 fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Option<u64>)> {
     let file = file_of(packed);
-    let grain = Grain { block_bytes, ..Grain::default() };
-    let mut source = Source::open(file.path(), &ReadContext { grain, ..ReadContext::default() }).ok()?;
+    let chunk_limits = ChunkLimits { block_bytes, ..ChunkLimits::default() };
+    let mut source = Source::open(file.path(), &ReadContext { chunk_limits, ..ReadContext::default() }).ok()?;
     let head = source.head().to_vec();
     let mut bytes = Vec::new();
     source.by_ref().take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes).expect("a file in memory");

@@ -7,7 +7,7 @@ use std::path::Path;
 
 use longspan::facade::formats::sniff::{self, FORMATS, Format};
 use longspan::facade::formats::source::Source;
-use longspan::facade::formats::{BatchSink, ChunkedCapture, Grain, ReadContext, ReadError, Reader};
+use longspan::facade::formats::{BatchSink, ChunkLimits, ChunkedCapture, ReadContext, ReadError, Reader};
 use longspan::facade::model::args::Detail;
 use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
@@ -159,7 +159,7 @@ pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
 
 /// How a capture is read: threads, bytes at once, events of a batch.
 fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<usize>)) -> ReadContext {
-    ReadContext { threads, grain: Grain { block_bytes, batch_events }, ..ReadContext::default() }
+    ReadContext { threads, chunk_limits: ChunkLimits { block_bytes, batch_events }, ..ReadContext::default() }
 }
 
 /// Reads a file as a capture of this format, even if it begins like another.

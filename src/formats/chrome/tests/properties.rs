@@ -6,7 +6,7 @@ use super::*;
 
 /// One record as it is meant, apart from how it is written.
 #[derive(Debug, Clone)]
-struct Meant {
+struct MeantRecord {
     ph: char,
     name: String,
     category: Option<String>,
@@ -19,7 +19,7 @@ struct Meant {
 
 /// How a record is written.
 #[derive(Debug, Clone)]
-struct Style {
+struct RecordStyle {
     rotation: usize,
     space: String,
     escape_all: bool,
@@ -27,11 +27,11 @@ struct Style {
     extra: bool,
 }
 
-fn meant() -> impl Strategy<Value = Meant> {
+fn meant() -> impl Strategy<Value = MeantRecord> {
     let ph = prop::sample::select(vec!['X', 'B', 'E', 'i']);
     let args = prop::option::of("[a-z{}\\[\\],:\"\\\\é\n]{0,12}");
     (ph, "\\PC{0,8}", prop::option::of("[a-z,\"{}]{0,4}"), any::<(i32, u32, u8, Option<u8>)>(), args).prop_map(
-        |(ph, name, category, (ts_ns, dur_ns, pid, tid), args)| Meant {
+        |(ph, name, category, (ts_ns, dur_ns, pid, tid), args)| MeantRecord {
             ph,
             name,
             category,
@@ -44,9 +44,9 @@ fn meant() -> impl Strategy<Value = Meant> {
     )
 }
 
-fn style() -> impl Strategy<Value = Style> {
+fn style() -> impl Strategy<Value = RecordStyle> {
     (any::<usize>(), "[ \t\r\n]{0,2}", any::<(bool, bool, bool)>()).prop_map(
-        |(rotation, space, (escape_all, time_as_text, extra))| Style {
+        |(rotation, space, (escape_all, time_as_text, extra))| RecordStyle {
             rotation,
             space,
             escape_all,
@@ -61,7 +61,7 @@ fn micros(ns: i64) -> String {
     format!("{sign}{}.{:03}", ns.unsigned_abs() / 1000, ns.unsigned_abs() % 1000)
 }
 
-impl Style {
+impl RecordStyle {
     fn text(&self, text: &str) -> String {
         if self.escape_all {
             let units = text.encode_utf16().map(|unit| format!("\\u{unit:04x}"));
@@ -71,7 +71,7 @@ impl Style {
         }
     }
 
-    fn write(&self, meant: &Meant) -> String {
+    fn write(&self, meant: &MeantRecord) -> String {
         let time = |ns| if self.time_as_text { format!("\"{}\"", micros(ns)) } else { micros(ns) };
         let mut fields = vec![
             ("ph", self.text(&meant.ph.to_string()).replace("\\u0058", "X")),
@@ -103,7 +103,7 @@ fn meant_args(text: &str) -> String {
     serde_json::json!({ "k": text, "list": [{"a": text}, 1.5] }).to_string()
 }
 
-fn expected(meant: &Meant) -> Seen {
+fn expected(meant: &MeantRecord) -> Seen {
     let kind = match meant.ph {
         'X' => EventKind::Complete,
         'B' => EventKind::Begin,

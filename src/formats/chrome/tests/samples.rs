@@ -62,11 +62,11 @@ fn the_array_of_samples_finds_its_threads_among_those_of_the_events() {
     let events = r#"[{"name":"s","ph":"X","ts":1,"dur":9,"pid":7,"tid":2},{"name":"s","ph":"X","ts":1,"dur":9,"pid":8,"tid":2}]"#;
     let array = r#"[{"cpu":0,"tid":2,"ts":1000.5,"name":"cycles:HG","sf":2,"weight":1},{"tid":5,"ts":2,"sf":1}]"#;
     let (pid, tid) = (Id::None, Id::Number(5));
-    let homeless = &TrackKey { pid, tid, ..thread(0, 0) };
+    let unowned = &TrackKey { pid, tid, ..thread(0, 0) };
     let text = format!(r#"{{"traceEvents":{events},"samples":{array},"stackFrames":{FRAMES}}}"#);
     let reading = read(&text);
     let expected = [
-        (2_000, homeless, "", "main".to_owned(), ""),
+        (2_000, unowned, "", "main".to_owned(), ""),
         (1_000_500, &thread(7, 2), "cycles:HG", "main;parse".to_owned(), r#"{"cpu":0,"weight":1}"#),
     ];
     assert_eq!(samples(&reading), expected);

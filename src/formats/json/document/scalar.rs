@@ -9,14 +9,14 @@ use crate::model::Id;
 
 /// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Unit {
+pub(crate) enum TimeUnit {
     Nanoseconds,
     Microseconds,
     Milliseconds,
     Seconds,
 }
 
-impl Unit {
+impl TimeUnit {
     /// The nanoseconds of a number as the document writes it. Numbers in quotes are numbers too.
     pub(crate) fn nanos(self, number: &RawValue) -> Result<i64, NumberError> {
         self.nanos_of(number.get().as_bytes())

@@ -15,11 +15,11 @@ pub(super) struct Skim {
     open: Vec<bool>,
     /// How many more are open.
     deeper: u64,
-    state: State,
+    state: SkimState,
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-enum State {
+enum SkimState {
     /// Outside of texts.
     #[default]
     Between,
@@ -37,31 +37,31 @@ impl Skim {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {
             match (self.state, byte) {
-                (State::Text, _) => {
+                (SkimState::Text, _) => {
                     let found = memchr::memchr2(b'"', b'\\', &bytes[position..])?;
                     position += found;
-                    self.state = if bytes[position] == b'"' { State::AfterText } else { State::Escape };
+                    self.state = if bytes[position] == b'"' { SkimState::AfterText } else { SkimState::Escape };
                 }
-                (State::Escape, _) | (State::Between, b'"') => self.state = State::Text,
-                (State::AfterText, b' ' | b'\t' | b'\r' | b'\n') => {}
-                (State::AfterText, b',' | b':' | b'}' | b']') => {
-                    self.state = State::Between;
+                (SkimState::Escape, _) | (SkimState::Between, b'"') => self.state = SkimState::Text,
+                (SkimState::AfterText, b' ' | b'\t' | b'\r' | b'\n') => {}
+                (SkimState::AfterText, b',' | b':' | b'}' | b']') => {
+                    self.state = SkimState::Between;
                     // To be looked at again, as what it is.
                     continue;
                 }
-                (State::AfterText, _) => {
-                    self.state = State::Text;
+                (SkimState::AfterText, _) => {
+                    self.state = SkimState::Text;
                     continue;
                 }
-                (State::Between, b'{' | b'[') => self.open(byte == b'{'),
-                (State::Between, b'}' | b']' | b',') if self.open.is_empty() => return Some(position),
-                (State::Between, b'}' | b']') => {
+                (SkimState::Between, b'{' | b'[') => self.open(byte == b'{'),
+                (SkimState::Between, b'}' | b']' | b',') if self.open.is_empty() => return Some(position),
+                (SkimState::Between, b'}' | b']') => {
                     self.close(byte == b'}');
                     if self.open.is_empty() {
                         return Some(position + 1);
                     }
                 }
-                (State::Between, _) => {}
+                (SkimState::Between, _) => {}
             }
             position += 1;
         }

@@ -5,13 +5,15 @@ use serde_json::Value;
 
 use super::*;
 use crate::base::budget::Budget;
-use crate::formats::Grain;
+use crate::formats::ChunkLimits;
 use crate::formats::testing::file_of;
 
 fn open(bytes: &[u8], block_bytes: usize) -> Document {
     let file = file_of(bytes);
-    let context =
-        ReadContext { grain: Grain { block_bytes: Some(block_bytes), ..Grain::default() }, ..ReadContext::default() };
+    let context = ReadContext {
+        chunk_limits: ChunkLimits { block_bytes: Some(block_bytes), ..ChunkLimits::default() },
+        ..ReadContext::default()
+    };
     Document::open(Source::open(file.path(), &context).expect("a file"), &context).expect("a document")
 }
 

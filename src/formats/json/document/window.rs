@@ -1,7 +1,7 @@
 //! A part of a document's file that moves from its front to its end. Holds what was not taken yet of the blocks that it read.
 
 use super::skim::Skim;
-use super::{Document, Extent};
+use super::{Document, JsonExtent};
 use crate::base::files::read_at;
 use crate::formats::ReadError;
 
@@ -16,7 +16,7 @@ pub(super) struct Window<'d> {
 }
 
 impl<'d> Window<'d> {
-    pub(super) fn new(document: &'d Document, extent: Extent) -> Self {
+    pub(super) fn new(document: &'d Document, extent: JsonExtent) -> Self {
         Self { document, bytes: Vec::new(), taken: 0, offset: extent.start, end: extent.end }
     }
 
@@ -159,7 +159,7 @@ impl<'d> Window<'d> {
     }
 
     /// Steps over a value.
-    pub(super) fn skim(&mut self) -> Result<Extent, ReadError> {
+    pub(super) fn skim(&mut self) -> Result<JsonExtent, ReadError> {
         self.peek()?;
         let start = self.offset();
         let mut skim = Skim::default();
@@ -168,13 +168,13 @@ impl<'d> Window<'d> {
             match skim.take(self.unread()) {
                 Some(len) => {
                     self.advance(len);
-                    return Ok(Extent { start, end: self.offset() });
+                    return Ok(JsonExtent { start, end: self.offset() });
                 }
                 None => self.advance(len),
             }
             if !self.fill()? {
                 self.note_end(false);
-                return Ok(Extent { start, end: self.offset() });
+                return Ok(JsonExtent { start, end: self.offset() });
             }
         }
     }

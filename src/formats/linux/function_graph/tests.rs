@@ -55,11 +55,11 @@ fn without_times_functions_stand_one_behind_the_other_by_their_durations_on_each
 
 /// A function with how long it takes beside those that it calls.
 #[derive(Debug, Clone)]
-struct Call(u64, Vec<Call>);
+struct MeantCall(u64, Vec<MeantCall>);
 
-impl Call {
+impl MeantCall {
     fn dur_ns(&self) -> u64 {
-        self.0 + self.1.iter().map(Call::dur_ns).sum::<u64>()
+        self.0 + self.1.iter().map(MeantCall::dur_ns).sum::<u64>()
     }
 
     /// Draws it, and tells where it is: those that it calls run first.
@@ -80,10 +80,10 @@ impl Call {
     }
 }
 
-fn calls() -> impl Strategy<Value = Vec<Call>> {
-    let leaf = (0u64..5000).prop_map(|dur_ns| Call(dur_ns, Vec::new()));
+fn calls() -> impl Strategy<Value = Vec<MeantCall>> {
+    let leaf = (0u64..5000).prop_map(|dur_ns| MeantCall(dur_ns, Vec::new()));
     let call = leaf.prop_recursive(4, 24, 4, |inner| {
-        (0u64..5000, proptest::collection::vec(inner, 1..4)).prop_map(|(dur_ns, calls)| Call(dur_ns, calls))
+        (0u64..5000, proptest::collection::vec(inner, 1..4)).prop_map(|(dur_ns, calls)| MeantCall(dur_ns, calls))
     });
     proptest::collection::vec(call, 1..6)
 }
@@ -162,6 +162,6 @@ fn lines_that_are_cut_or_damaged_cost_themselves_only() {
         assert_eq!(reading.events[..2].len(), 2);
     }
     for line in ["0)", "|", "0) |", "0) | ", "1.5 | 2) | 3 us |", "0) a-1 => ", "99999999999) | f();", "0) } | x"] {
-        assert_eq!(Drawn::of(line.as_bytes()), None, "{line}");
+        assert_eq!(GraphLine::of(line.as_bytes()), None, "{line}");
     }
 }

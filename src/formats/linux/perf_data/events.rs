@@ -2,12 +2,12 @@
 
 use std::sync::Arc;
 
-use super::header::{Header, TRACEPOINT};
+use super::header::{PerfHeader, TRACEPOINT};
 use super::maps::Maps;
-use super::rounds::{Record, lost};
-use super::wire::{Attr, Front, Sample, kind};
-use crate::formats::linux::scheduler::{Scheduler, Switch, Task, TaskState};
-use crate::formats::linux::syscalls::Call;
+use super::rounds::{PerfRecord, lost};
+use super::wire::{Attr, PerfBytes, PerfSample, kind};
+use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
+use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
@@ -21,7 +21,7 @@ const EXEC: u16 = 1 << 13;
 
 /// Makes events.
 #[derive(Debug, Default)]
-pub(super) struct Maker {
+pub(super) struct PerfEventBuilder {
     maps: Maps,
     scheduler: Scheduler,
     args: ArgsWriter,
@@ -31,13 +31,13 @@ fn number(id: i32) -> Id {
     Id::Number(id.into())
 }
 
-impl Maker {
+impl PerfEventBuilder {
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, Place::Offset(0));
     }
 
-    pub(super) fn take(&mut self, header: &Header, record: Record<'_>, batch: &mut BatchBuilder) {
+    pub(super) fn take(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
         let place = Place::Offset(record.offset);
         let taken = match record.kind {
             kind::SAMPLE => {
@@ -63,7 +63,7 @@ impl Maker {
     }
 
     fn map(&mut self, body: &[u8], between: usize, place: Place, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = Front(body);
+        let mut front = PerfBytes(body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
         front.bytes(between)?;
@@ -73,8 +73,8 @@ impl Maker {
         Some(())
     }
 
-    fn name(&mut self, record: Record<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = Front(record.body);
+    fn name(&mut self, record: PerfRecord<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+        let mut front = PerfBytes(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
         self.scheduler.thread_of(tid.into(), pid.into());
         if record.misc & EXEC != 0 {
@@ -86,7 +86,7 @@ impl Maker {
     }
 
     fn fork(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = Front(body);
+        let mut front = PerfBytes(body);
         let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.thread_of(tid.into(), pid.into());
         if !self.maps.fork(parent.into(), pid.into()) {
@@ -97,7 +97,7 @@ impl Maker {
 
     /// A function that the kernel made or gave up.
     fn function(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
-        let mut front = Front(body);
+        let mut front = PerfBytes(body);
         let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
         if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
             self.maps.remove_function(start);
@@ -109,13 +109,13 @@ impl Maker {
 
     fn sample(
         &mut self,
-        header: &Header,
+        header: &PerfHeader,
         attr: &Attr,
-        record: Record<'_>,
+        record: PerfRecord<'_>,
         place: Place,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
-        let sample = Sample::read(attr, record.body)?;
+        let sample = PerfSample::read(attr, record.body)?;
         let ts_ns = record.time_ns;
         if sample.tid > 0 {
             self.scheduler.thread_of(sample.tid, sample.pid);
@@ -157,10 +157,10 @@ impl Maker {
         let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
-            let call = Call::of_tracepoint(name).or_else(|| {
+            let call = SystemCall::of_tracepoint(name).or_else(|| {
                 // The number is the first field, behind the 8 bytes that all tracepoints begin with.
-                let number = Front(sample.raw.get(8..)?).u64()?;
-                Call::of_number(name, number.cast_signed(), &header.machine)
+                let number = PerfBytes(sample.raw.get(8..)?).u64()?;
+                SystemCall::of_number(name, number.cast_signed(), &header.machine)
             });
             let (kind, name) = call.map_or((EventKind::Instant, name.into()), |call| (call.kind, call.name));
             let name = batch.name(&name, None, place);
@@ -179,20 +179,20 @@ impl Maker {
         &mut self,
         name: &str,
         ts_ns: i64,
-        sample: &Sample<'_>,
+        sample: &PerfSample<'_>,
         place: Place,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         // Behind the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.
-        let task = |at: usize| -> Option<Task<'_>> {
-            let mut front = Front(sample.raw.get(at..)?);
-            let name = Front(front.bytes(16)?).text();
-            Some(Task { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
+        let task = |at: usize| -> Option<SchedulerTask<'_>> {
+            let mut front = PerfBytes(sample.raw.get(at..)?);
+            let name = PerfBytes(front.bytes(16)?).text();
+            Some(SchedulerTask { name, tid: front.i32()?.into(), priority: Some(front.i32()?.into()) })
         };
         match name.strip_prefix("sched:")? {
             "sched_switch" => {
                 let (previous, next) = (task(8)?, task(40)?);
-                let state = Front(sample.raw.get(32..)?).u64()?;
+                let state = PerfBytes(sample.raw.get(32..)?).u64()?;
                 let previous_state = Some(TaskState::of_bits(state, false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, place);

@@ -5,7 +5,7 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
-use super::wire::Front;
+use super::wire::PerfBytes;
 use crate::formats::output::args::ArgsWriter;
 
 /// What the descriptions of a kernel begin with.
@@ -20,11 +20,11 @@ pub(super) struct Tracepoints(FxHashMap<u64, Tracepoint>);
 pub(super) struct Tracepoint {
     /// Its group and its own name, `sched:sched_switch`.
     pub(super) name: String,
-    fields: Vec<Field>,
+    fields: Vec<TracepointField>,
 }
 
 #[derive(Debug, PartialEq, Eq)]
-struct Field {
+struct TracepointField {
     name: String,
     offset: usize,
     bytes: usize,
@@ -56,7 +56,7 @@ impl Tracepoints {
 
     /// Takes the descriptions of a kernel. `None` where they are damaged; those before the damage are known.
     pub(super) fn read(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut front = Front(bytes.strip_prefix(MAGIC)?);
+        let mut front = PerfBytes(bytes.strip_prefix(MAGIC)?);
         text(&mut front)?;
         let (is_big_endian, _long_bytes, _page_bytes) = (front.u8()? != 0, front.u8()?, front.u32()?);
         if is_big_endian {
@@ -82,26 +82,26 @@ impl Tracepoints {
     fn add(&mut self, group: &str, description: &str) {
         let of = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         let (Some(name), Some(Ok(number))) = (of("name:"), of("ID:").map(str::parse)) else { return };
-        let fields = description.lines().filter_map(Field::of).collect();
+        let fields = description.lines().filter_map(TracepointField::of).collect();
         self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
     }
 }
 
 /// A text up to its zero.
-fn text<'a>(front: &mut Front<'a>) -> Option<&'a [u8]> {
+fn text<'a>(front: &mut PerfBytes<'a>) -> Option<&'a [u8]> {
     let text = front.text();
     front.bytes(text.len() + 1)?;
     Some(text)
 }
 
 /// A text with its length before it.
-fn described<'a>(front: &mut Front<'a>) -> Option<&'a str> {
+fn described<'a>(front: &mut PerfBytes<'a>) -> Option<&'a str> {
     let len = usize::try_from(front.u64()?).ok()?;
     // Descriptions are of letters.
     Some(std::str::from_utf8(front.bytes(len)?).unwrap_or_default())
 }
 
-impl Field {
+impl TracepointField {
     /// `field:char comm[16]; offset:8; size:16; signed:0;`, without those that all tracepoints have.
     fn of(line: &str) -> Option<Self> {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
@@ -144,12 +144,12 @@ impl Field {
                 args.signed(&self.name, (unsigned() << unused).cast_signed() >> unused);
             }
             FieldKind::Pointer => args.text(&self.name, format!("{:#x}", unsigned()).as_bytes()),
-            FieldKind::Text => args.text(&self.name, Front(bytes).text()),
+            FieldKind::Text => args.text(&self.name, PerfBytes(bytes).text()),
             FieldKind::TextAt { is_relative } => {
                 let place = unsigned();
                 let (at, len) = (place as usize & 0xffff, place as usize >> 16 & 0xffff);
                 let at = if is_relative { at + self.offset + self.bytes } else { at };
-                args.text(&self.name, Front(raw.get(at..at + len)?).text());
+                args.text(&self.name, PerfBytes(raw.get(at..at + len)?).text());
             }
             FieldKind::Numbers { each } => {
                 let numbers: Vec<String> = bytes.chunks_exact(each).map(|bytes| number(bytes).to_string()).collect();
@@ -188,7 +188,8 @@ mod tests {
 
     #[test]
     fn fields_are_what_their_descriptions_say() {
-        let kinds = |line: &str| Field::of(line).map(|field| (field.name, field.offset, field.bytes, field.kind));
+        let kinds =
+            |line: &str| TracepointField::of(line).map(|field| (field.name, field.offset, field.bytes, field.kind));
         for (declared, signed, name, kind) in [
             ("pid_t pid", 1, "pid", FieldKind::Signed),
             ("unsigned long args", 0, "args", FieldKind::Unsigned),

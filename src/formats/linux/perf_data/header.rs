@@ -3,8 +3,8 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::Tracepoints;
-use super::wire::{Attr, Front, MAGIC};
-use crate::formats::input::byte_reader::Feed;
+use super::wire::{Attr, MAGIC, PerfBytes};
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
 
@@ -28,7 +28,7 @@ const FEATURE_BITS: u64 = 256;
 
 /// How the events were recorded, and where the records are.
 #[derive(Debug, Default)]
-pub(super) struct Header {
+pub(super) struct PerfHeader {
     pub(super) attrs: Vec<Attr>,
     pub(super) by_id: FxHashMap<u64, usize>,
     pub(super) tracepoints: Tracepoints,
@@ -38,15 +38,15 @@ pub(super) struct Header {
     pub(super) data_bytes: Option<u64>,
 }
 
-impl Header {
+impl PerfHeader {
     /// Reads what stands before the records, and leaves `feed` at the first of them.
-    pub(super) fn read(feed: &mut Feed, context: &ReadContext) -> Result<Self, ReadError> {
+    pub(super) fn read(feed: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
         let path = feed.source().path().to_owned();
         let malformed = |offset, expected: &str, found: String| {
             Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
         };
         let head = feed.peek(104)?.to_vec();
-        let number = |at: usize| head.get(at..).and_then(|bytes| Front(bytes).u64());
+        let number = |at: usize| head.get(at..).and_then(|bytes| PerfBytes(bytes).u64());
         match number(8) {
             Some(16) => {
                 feed.skip(16)?;
@@ -80,7 +80,7 @@ impl Header {
                     "attributes that end behind them".to_owned(),
                 );
             };
-            let mut section = Front(section);
+            let mut section = PerfBytes(section);
             let ids = section.u64().zip(section.u64()).and_then(|(at, len)| slice(at, len)).unwrap_or_default();
             header.add(attr, ids);
         }
@@ -110,18 +110,18 @@ impl Header {
     /// Takes the kind of machine.
     pub(super) fn take_machine(&mut self, bytes: &[u8]) {
         // Its length stands before it, with the zeros behind it.
-        let name = bytes.get(4..).map_or(&[][..], |bytes| Front(bytes).text());
+        let name = bytes.get(4..).map_or(&[][..], |bytes| PerfBytes(bytes).text());
         self.machine = String::from_utf8_lossy(name).into_owned();
     }
 
     /// Takes the names of events: each with the attribute and the ids that it has.
     pub(super) fn describe(&mut self, bytes: &[u8]) -> Option<()> {
-        let mut front = Front(bytes);
+        let mut front = PerfBytes(bytes);
         let (count, attr_bytes) = (front.u32()?, front.u32()? as usize);
         for _ in 0..count {
             front.bytes(attr_bytes)?;
             let (ids, len) = (front.u32()? as usize, front.u32()? as usize);
-            let name = Front(front.bytes(len)?).text();
+            let name = PerfBytes(front.bytes(len)?).text();
             let ids = front.bytes(ids.checked_mul(8)?)?;
             let (ids, _) = ids.as_chunks::<8>();
             for id in ids {
@@ -168,11 +168,11 @@ fn section(
     let before = (0..bit).filter(|&bit| has(bit)).count() as u64;
     debug_assert!(before < FEATURE_BITS);
     let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
-    let mut feed = Feed::new(Source::open(path, &quietly)?);
+    let mut feed = ByteReader::new(Source::open(path, &quietly)?);
     if !feed.skip(at.saturating_add(before * 16))? {
         return Ok(None);
     }
-    let mut place = Front(feed.peek(16)?);
+    let mut place = PerfBytes(feed.peek(16)?);
     let Some((offset, len)) = place.u64().zip(place.u64()) else { return Ok(None) };
     let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(None) };
     if len > HEADER_BYTES_MAX || !feed.skip(distance)? {

@@ -17,12 +17,12 @@ const KERNEL_FUNCTIONS: i64 = -2;
 /// Mappings by process and start.
 #[derive(Debug, Default)]
 pub(super) struct Maps {
-    of: FxHashMap<i64, BTreeMap<u64, Map>>,
+    of: FxHashMap<i64, BTreeMap<u64, CodeMap>>,
     count: usize,
 }
 
 #[derive(Debug, Clone)]
-struct Map {
+struct CodeMap {
     end: u64,
     offset: u64,
     file: Arc<str>,
@@ -39,7 +39,7 @@ impl Maps {
         // Whatever the symbol that it was found by.
         let is_kernel = |kernel: &&str| name.starts_with(kernel);
         let name = ["[kernel.kallsyms]", "[guest.kernel.kallsyms]"].into_iter().find(is_kernel).unwrap_or(name);
-        let map = Map { end: start.saturating_add(len), offset, file: name.into() };
+        let map = CodeMap { end: start.saturating_add(len), offset, file: name.into() };
         self.count += usize::from(self.of.entry(pid).or_default().insert(start, map).is_none());
         true
     }
@@ -49,7 +49,7 @@ impl Maps {
         if self.count >= MAPS_MAX {
             return false;
         }
-        let map = Map { end: start.saturating_add(len), offset: 0, file: String::from_utf8_lossy(name).into() };
+        let map = CodeMap { end: start.saturating_add(len), offset: 0, file: String::from_utf8_lossy(name).into() };
         self.count += usize::from(self.of.entry(KERNEL_FUNCTIONS).or_default().insert(start, map).is_none());
         true
     }

@@ -2,12 +2,12 @@
 
 use std::io::Write as _;
 
-use super::events::Maker;
-use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, Header, begins, is_big_endian};
-use super::rounds::{Record, Rounds};
-use super::wire::{Front, RECORD_HEADER_BYTES, kind};
+use super::events::PerfEventBuilder;
+use super::header::{ARCH, EVENT_DESC, HEADER_BYTES_MAX, PerfHeader, begins, is_big_endian};
+use super::rounds::{PerfRecord, Rounds};
+use super::wire::{PerfBytes, RECORD_HEADER_BYTES, kind};
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::byte_reader::Feed;
+use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -53,10 +53,10 @@ struct PerfData {
     source: Option<Source>,
 }
 
-struct Walk<'a> {
-    header: Header,
+struct PerfParser<'a> {
+    header: PerfHeader,
     rounds: Rounds,
-    maker: Maker,
+    maker: PerfEventBuilder,
     batch: BatchBuilder,
     /// What unpacks compressed records, once there was one, and what it left of a record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
@@ -67,13 +67,14 @@ struct Walk<'a> {
 impl StreamReader for PerfData {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = Feed::new(source);
-        let header = Header::read(&mut feed, context)?;
+        let mut feed = ByteReader::new(source);
+        let header = PerfHeader::read(&mut feed, context)?;
         // What a recording that was killed leaves: nobody wrote the length.
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| feed.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
-        let (rounds, maker, batch) = (Rounds::default(), Maker::default(), BatchBuilder::new(context.grain));
-        let mut walk = Walk { header, rounds, maker, batch, unpack: None, sink, context };
+        let (rounds, maker, batch) =
+            (Rounds::default(), PerfEventBuilder::default(), BatchBuilder::new(context.chunk_limits));
+        let mut walk = PerfParser { header, rounds, maker, batch, unpack: None, sink, context };
         if was_killed {
             walk.batch.lose(Loss::Truncated, Place::Offset(feed.offset()));
         }
@@ -89,8 +90,8 @@ impl StreamReader for PerfData {
     }
 }
 
-impl Walk<'_> {
-    fn records(&mut self, feed: &mut Feed, end: Option<u64>) -> Result<(), ReadError> {
+impl PerfParser<'_> {
+    fn records(&mut self, feed: &mut ByteReader, end: Option<u64>) -> Result<(), ReadError> {
         let mut count = 0u64;
         while end.is_none_or(|end| feed.offset() < end) {
             count += 1;
@@ -136,7 +137,7 @@ impl Walk<'_> {
     }
 
     /// Whether there is something to go on with.
-    fn step_over_damage(&mut self, feed: &mut Feed) -> Result<bool, ReadError> {
+    fn step_over_damage(&mut self, feed: &mut ByteReader) -> Result<bool, ReadError> {
         let mut steps = 0u32;
         loop {
             if !feed.skip(8)? {
@@ -159,7 +160,7 @@ impl Walk<'_> {
             kind::FINISHED_ROUND => self.release(false)?,
             kind::COMPRESSED => self.unpack(body, offset)?,
             kind::COMPRESSED2 => {
-                let mut front = Front(body);
+                let mut front = PerfBytes(body);
                 let len = front.u64().and_then(|len| front.bytes(usize::try_from(len).ok()?));
                 match len {
                     Some(bytes) => self.unpack(bytes, offset)?,
@@ -168,14 +169,14 @@ impl Walk<'_> {
             }
             kind::ATTR => {
                 // Its length is in its second field; its ids follow.
-                let len = body.get(4..).and_then(|bytes| Front(bytes).u32()).unwrap_or(0) as usize;
+                let len = body.get(4..).and_then(|bytes| PerfBytes(bytes).u32()).unwrap_or(0) as usize;
                 match body.split_at_checked(len) {
                     Some((attr, ids)) => self.header.add(attr, ids),
                     None => self.batch.lose(Loss::BadRecord, place),
                 }
             }
             kind::FEATURE => {
-                let mut front = Front(body);
+                let mut front = PerfBytes(body);
                 match front.u64() {
                     Some(ARCH) => self.header.take_machine(front.0),
                     Some(EVENT_DESC) if self.header.describe(front.0).is_none() => {
@@ -185,10 +186,10 @@ impl Walk<'_> {
                 }
             }
             // Both say how many bytes follow that are no records.
-            kind::TRACING_DATA => return Ok(u64::from(Front(body).u32().unwrap_or(0)).next_multiple_of(8)),
+            kind::TRACING_DATA => return Ok(u64::from(PerfBytes(body).u32().unwrap_or(0)).next_multiple_of(8)),
             kind::AUXTRACE => {
                 self.batch.lose(Loss::IgnoredPacket, place);
-                return Ok(Front(body).u64().unwrap_or(0));
+                return Ok(PerfBytes(body).u64().unwrap_or(0));
             }
             // Others of perf itself tell of the recording.
             kind if kind >= 64 => {}
@@ -201,7 +202,7 @@ impl Walk<'_> {
                 }
                 // Before anything happened, perf tells what there was: without a time, in this order.
                 let time_ns = time_ns.unwrap_or_else(|| self.rounds.newest_ns());
-                self.rounds.push(Record { time_ns, kind, misc, body, offset });
+                self.rounds.push(PerfRecord { time_ns, kind, misc, body, offset });
                 if self.rounds.is_full() {
                     self.release(true)?;
                 }
@@ -212,7 +213,7 @@ impl Walk<'_> {
 
     fn release(&mut self, all: bool) -> Result<(), ReadError> {
         let Self { rounds, maker, batch, header, sink, context, .. } = self;
-        let mut take = |record: Record<'_>| {
+        let mut take = |record: PerfRecord<'_>| {
             maker.take(header, record, batch);
             batch.flush_if_full(*sink, context)
         };
@@ -257,7 +258,7 @@ impl Walk<'_> {
 
 /// Kind, flags and length of the record that `bytes` begin with; `None` for what is no record.
 fn record_header(bytes: &[u8]) -> Option<(u32, u16, usize)> {
-    let mut front = Front(bytes);
+    let mut front = PerfBytes(bytes);
     let (kind, rest) = (front.u32()?, front.u32()?);
     let (misc, len) = (rest as u16, (rest >> 16) as usize);
     // Kinds of the kernel are below 32, those of perf from 64 on.

@@ -8,7 +8,7 @@ const WAITING_BYTES_MAX: usize = 64 << 20;
 
 /// A record that waits.
 #[derive(Debug, Clone, Copy)]
-struct Waiting {
+struct WaitingRecord {
     time_ns: i64,
     kind: u32,
     misc: u16,
@@ -19,7 +19,7 @@ struct Waiting {
 
 /// A record in its order.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Record<'a> {
+pub(super) struct PerfRecord<'a> {
     pub(super) time_ns: i64,
     pub(super) kind: u32,
     pub(super) misc: u16,
@@ -30,7 +30,7 @@ pub(super) struct Record<'a> {
 /// Records on their way.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
-    waiting: Vec<Waiting>,
+    waiting: Vec<WaitingRecord>,
     bytes: Vec<u8>,
     newest_ns: i64,
     /// The newest record of the round before.
@@ -39,12 +39,12 @@ pub(super) struct Rounds {
 
 impl Rounds {
     /// Keeps a record. One that does not say when it was is of the time of the newest.
-    pub(super) fn push(&mut self, record: Record<'_>) {
-        let Record { time_ns, kind, misc, body, offset } = record;
+    pub(super) fn push(&mut self, record: PerfRecord<'_>) {
+        let PerfRecord { time_ns, kind, misc, body, offset } = record;
         self.newest_ns = self.newest_ns.max(time_ns);
         let start = self.bytes.len();
         self.bytes.extend_from_slice(body);
-        self.waiting.push(Waiting { time_ns, kind, misc, start, len: body.len(), offset });
+        self.waiting.push(WaitingRecord { time_ns, kind, misc, start, len: body.len(), offset });
     }
 
     /// The time of the newest record.
@@ -58,28 +58,28 @@ impl Rounds {
     }
 
     /// A round is finished: hands on what nothing can come before.
-    pub(super) fn finish_round<E>(&mut self, take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn finish_round<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         let safe_ns = std::mem::replace(&mut self.safe_ns, self.newest_ns);
         self.release(safe_ns, take)
     }
 
     /// Hands on everything.
-    pub(super) fn finish<E>(&mut self, take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+    pub(super) fn finish<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.release(i64::MAX, take)
     }
 
-    fn release<E>(&mut self, up_to_ns: i64, mut take: impl FnMut(Record<'_>) -> Result<(), E>) -> Result<(), E> {
+    fn release<E>(&mut self, up_to_ns: i64, mut take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.waiting.sort_by_key(|waiting| waiting.time_ns);
         let count = self.waiting.partition_point(|waiting| waiting.time_ns <= up_to_ns);
         let kept = self.waiting.split_off(count);
-        for Waiting { time_ns, kind, misc, start, len, offset } in self.waiting.drain(..) {
-            take(Record { time_ns, kind, misc, body: &self.bytes[start..start + len], offset })?;
+        for WaitingRecord { time_ns, kind, misc, start, len, offset } in self.waiting.drain(..) {
+            take(PerfRecord { time_ns, kind, misc, body: &self.bytes[start..start + len], offset })?;
         }
         let mut bytes = Vec::new();
         for waiting in kept {
             let start = bytes.len();
             bytes.extend_from_slice(&self.bytes[waiting.start..waiting.start + waiting.len]);
-            self.waiting.push(Waiting { start, ..waiting });
+            self.waiting.push(WaitingRecord { start, ..waiting });
         }
         self.bytes = bytes;
         Ok(())
@@ -88,8 +88,8 @@ impl Rounds {
 
 /// What a record says was lost, and how often.
 pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
-    use super::wire::{Front, kind};
-    let mut front = Front(body);
+    use super::wire::{PerfBytes, kind};
+    let mut front = PerfBytes(body);
     match kind {
         kind::LOST => {
             front.u64()?;
@@ -109,10 +109,10 @@ mod tests {
     fn records_come_in_order_once_nothing_can_come_before_them() {
         let mut rounds = Rounds::default();
         let push = |rounds: &mut Rounds, time_ns: i64| {
-            rounds.push(Record { time_ns, kind: 9, misc: 0, body: &time_ns.to_le_bytes(), offset: 0 });
+            rounds.push(PerfRecord { time_ns, kind: 9, misc: 0, body: &time_ns.to_le_bytes(), offset: 0 });
         };
         let mut taken = Vec::new();
-        let mut take = |record: Record<'_>| {
+        let mut take = |record: PerfRecord<'_>| {
             assert_eq!(record.body, record.time_ns.to_le_bytes());
             taken.push(record.time_ns);
             Ok::<(), ()>(())

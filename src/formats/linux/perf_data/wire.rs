@@ -49,9 +49,9 @@ const CONTEXT_MIN: u64 = 0_u64.wrapping_sub(4095);
 
 /// Bytes that are taken from the front.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Front<'a>(pub(super) &'a [u8]);
+pub(super) struct PerfBytes<'a>(pub(super) &'a [u8]);
 
-impl<'a> Front<'a> {
+impl<'a> PerfBytes<'a> {
     pub(super) fn u64(&mut self) -> Option<u64> {
         let (bytes, rest) = self.0.split_first_chunk::<8>()?;
         self.0 = rest;
@@ -101,7 +101,7 @@ pub(super) struct Attr {
 
 impl Attr {
     pub(super) fn read(bytes: &[u8]) -> Option<Self> {
-        let mut front = Front(bytes);
+        let mut front = PerfBytes(bytes);
         let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
@@ -127,7 +127,7 @@ impl Attr {
         } else {
             return None;
         };
-        i64::try_from(Front(body.get(at..)?).u64()?).ok()
+        i64::try_from(PerfBytes(body.get(at..)?).u64()?).ok()
     }
 
     /// The id of the event that a sample is of, where that can be told before its fields are known.
@@ -139,7 +139,7 @@ impl Attr {
             has if has & ID != 0 => count(IP | TID | TIME | ADDRESS),
             _ => return None,
         };
-        Front(body.get(at..)?).u64()
+        PerfBytes(body.get(at..)?).u64()
     }
 }
 
@@ -176,7 +176,7 @@ fn usual_name(kind: u32, config: u64) -> String {
 
 /// A sample, as far as it is shown.
 #[derive(Debug, Default)]
-pub(super) struct Sample<'a> {
+pub(super) struct PerfSample<'a> {
     pub(super) ip: Option<u64>,
     pub(super) pid: i64,
     pub(super) tid: i64,
@@ -187,12 +187,12 @@ pub(super) struct Sample<'a> {
     pub(super) raw: &'a [u8],
 }
 
-impl<'a> Sample<'a> {
+impl<'a> PerfSample<'a> {
     /// Reads the fields that the event was recorded with; `None` if there are fewer.
     pub(super) fn read(attr: &Attr, body: &'a [u8]) -> Option<Self> {
         use sample_type::{ADDRESS, CALLCHAIN, CPU, ID, IDENTIFIER, IP, PERIOD, RAW, READ, STREAM_ID, TID, TIME};
         let has = |field: u64| attr.sample_type & field != 0;
-        let mut front = Front(body);
+        let mut front = PerfBytes(body);
         let mut sample = Self::default();
         if has(IDENTIFIER) {
             front.u64()?;
@@ -239,7 +239,7 @@ impl<'a> Sample<'a> {
 }
 
 /// Steps over the counts of a group of events.
-fn skip_counts(format: u64, front: &mut Front<'_>) -> Option<()> {
+fn skip_counts(format: u64, front: &mut PerfBytes<'_>) -> Option<()> {
     const TIMES: u64 = 0b11;
     const ID: u64 = 0b100;
     const GROUP: u64 = 0b1000;

@@ -1,7 +1,7 @@
 //! Switches and wakings -> the events of CPUs and threads.
 
 use super::*;
-use crate::formats::{BatchSink, Grain, ReadError};
+use crate::formats::{BatchSink, ChunkLimits, ReadError};
 use crate::model::Batch;
 
 #[derive(Default)]
@@ -16,11 +16,11 @@ impl BatchSink for Taken {
 
 const PLACE: Place = Place::Offset(0);
 
-fn task(tid: i64, name: &str) -> Task<'_> {
-    Task { tid, name: name.as_bytes(), priority: Some(120) }
+fn task(tid: i64, name: &str) -> SchedulerTask<'_> {
+    SchedulerTask { tid, name: name.as_bytes(), priority: Some(120) }
 }
 
-fn switch<'a>(ts_ns: i64, previous: Task<'a>, letters: &str, next: Task<'a>) -> Switch<'a> {
+fn switch<'a>(ts_ns: i64, previous: SchedulerTask<'a>, letters: &str, next: SchedulerTask<'a>) -> Switch<'a> {
     let previous_state = TaskState::of_letters(letters.as_bytes());
     Switch { ts_ns, cpu: 2, previous: Some(previous), previous_state, next }
 }
@@ -28,12 +28,12 @@ fn switch<'a>(ts_ns: i64, previous: Task<'a>, letters: &str, next: Task<'a>) -> 
 /// Time, kind of track, tid of track, name, duration, flags.
 type Seen = (i64, TrackKind, String, String, u64, EventFlags);
 
-type Feed<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
+type ByteReader<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 
 /// What is fed, handed on after each call, so that nothing depends on where a batch ends.
-fn fed(feed: &[Feed<'_>]) -> (Vec<Seen>, Vec<Batch>) {
+fn fed(feed: &[ByteReader<'_>]) -> (Vec<Seen>, Vec<Batch>) {
     let (mut scheduler, mut batch, mut taken) =
-        (Scheduler::default(), BatchBuilder::new(Grain::default()), Taken::default());
+        (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
     for step in feed {
         step(&mut scheduler, &mut batch);
         batch.flush(&mut taken).unwrap();

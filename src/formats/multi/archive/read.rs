@@ -4,14 +4,14 @@ use std::fs::File;
 use std::path::{Path, PathBuf};
 
 use super::members::{MEMBERS_MAX, Member, is_hidden};
-use super::tar::{self, EntryKind, Step};
+use super::tar::{self, EntryKind, TarStep};
 use super::zip;
 use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, recognise};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::{Allowance, Ended, unpacked_to_file};
 use crate::formats::multi::clock_sync::KnownSyncs;
-use crate::formats::multi::namespace::{Scope, Scoped, only_losses};
+use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Losses, Place};
@@ -21,7 +21,7 @@ pub(crate) const ZIP: Format = Format {
     name: "zip archive",
     sniff: looks_like_zip,
     shows: &[],
-    opener: Opener::Archive(|source, formats| Archive::open(source, Kind::Zip, formats)),
+    opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
 };
 
 /// A tar archive.
@@ -29,7 +29,7 @@ pub(crate) const TAR: Format = Format {
     name: "tar archive",
     sniff: looks_like_tar,
     shows: &[],
-    opener: Opener::Archive(|source, formats| Archive::open(source, Kind::Tar, formats)),
+    opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Tar, formats)),
 };
 
 /// Whether a capture begins as zip archives do.
@@ -43,26 +43,26 @@ fn looks_like_tar(head: &[u8]) -> bool {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum ArchiveKind {
     Zip,
     Tar,
 }
 
 struct Archive {
     source: Option<Source>,
-    kind: Kind,
+    kind: ArchiveKind,
     formats: &'static [Format],
 }
 
 impl Archive {
     /// Makes a reader of an archive whose members are in any of these formats.
-    fn open(source: Source, kind: Kind, formats: &'static [Format]) -> Reader {
+    fn open(source: Source, kind: ArchiveKind, formats: &'static [Format]) -> Reader {
         Reader::Stream(Box::new(Self { source: Some(source), kind, formats }))
     }
 }
 
 /// What lasts from one file to the next.
-struct Walk<'a> {
+struct ArchiveReader<'a> {
     path: PathBuf,
     formats: &'static [Format],
     sink: &'a mut dyn BatchSink,
@@ -85,7 +85,7 @@ impl StreamReader for Archive {
         let path = source.path().to_owned();
         let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
-        let mut walk = Walk {
+        let mut walk = ArchiveReader {
             path,
             formats: self.formats,
             sink,
@@ -98,14 +98,14 @@ impl StreamReader for Archive {
             refused: None,
         };
         match self.kind {
-            Kind::Zip => walk.zip(source)?,
-            Kind::Tar => walk.tar(source)?,
+            ArchiveKind::Zip => walk.zip(source)?,
+            ArchiveKind::Tar => walk.tar(source)?,
         }
         walk.finish()
     }
 }
 
-impl Walk<'_> {
+impl ArchiveReader<'_> {
     /// A zip archive is read by position: one that is itself compressed is unpacked first.
     fn zip(&mut self, source: Source) -> Result<(), ReadError> {
         let unpacked = if source.is_packed() { Some(unpacked_to_file(source, &self.context)?) } else { None };
@@ -152,17 +152,17 @@ impl Walk<'_> {
     }
 
     fn tar(&mut self, source: Source) -> Result<(), ReadError> {
-        let mut walk = tar::Walk::new(source);
+        let mut walk = tar::TarReader::new(source);
         let mut listed = 0;
         loop {
             let entry = match walk.next(&mut self.allowance, &self.context.cancel)? {
-                Step::Entry(entry) => entry,
-                Step::End => return Ok(()),
-                Step::Damaged { offset } => {
+                TarStep::Entry(entry) => entry,
+                TarStep::End => return Ok(()),
+                TarStep::Damaged { offset } => {
                     self.losses.add(Loss::Truncated, Place::Offset(offset));
                     return Ok(());
                 }
-                Step::OverLimit { offset } => {
+                TarStep::OverLimit { offset } => {
                     self.losses.add(Loss::OverLimit, Place::Offset(offset));
                     return Ok(());
                 }
@@ -236,13 +236,13 @@ impl Walk<'_> {
         let reader = open(source, &self.context)?;
         let base = member.name.text.rsplit('/').next().unwrap_or_default();
         let (file, label) = (member.name.text.as_str().into(), base.into());
-        let scope = Scope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
-        let mut scoped = Scoped::new(&mut *self.sink, scope);
+        let scope = FileScope { file, label, is_first: self.read == 0, is_alone: self.is_alone, offset_ns: 0 };
+        let mut namespaced = NamespacedSink::new(&mut *self.sink, scope);
         let read = match reader {
-            Reader::Stream(mut reader) => reader.read(&mut scoped, &self.context),
-            Reader::Chunks(capture) => batches::read(&capture, &mut scoped, &self.context),
+            Reader::Stream(mut reader) => reader.read(&mut namespaced, &self.context),
+            Reader::Chunks(capture) => batches::read(&capture, &mut namespaced, &self.context),
         };
-        self.read += usize::from(scoped.finish(&mut self.clock_syncs)?);
+        self.read += usize::from(namespaced.finish(&mut self.clock_syncs)?);
         read.map(|()| true)
     }
 

@@ -22,9 +22,9 @@ const SKIP_BYTES: u64 = 1 << 20;
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// One step through an archive.
-pub(super) enum Step {
+pub(super) enum TarStep {
     /// A file, a folder or a link; content follows.
-    Entry(Entry),
+    Entry(TarEntry),
     /// The archive ends where it should.
     End,
     /// There is no valid header at this offset, and no mark to go on from.
@@ -34,7 +34,7 @@ pub(super) enum Step {
 }
 
 /// The fields of a header.
-pub(super) struct Entry {
+pub(super) struct TarEntry {
     pub(super) name: MemberName,
     /// Where its header is.
     pub(super) offset: u64,
@@ -54,7 +54,7 @@ pub(super) enum EntryKind {
 }
 
 /// The archive, and how far it was read.
-pub(super) struct Walk<R> {
+pub(super) struct TarReader<R> {
     bytes: R,
     offset: u64,
     /// Where the next header is.
@@ -70,7 +70,7 @@ struct Described {
     is_long: bool,
 }
 
-impl<R: Read> Walk<R> {
+impl<R: Read> TarReader<R> {
     pub(super) fn new(bytes: R) -> Self {
         Self { bytes, offset: 0, next: 0 }
     }
@@ -79,34 +79,34 @@ impl<R: Read> Walk<R> {
     ///
     /// # Errors
     /// Only the request to stop: a source that fails ends the archive like damage.
-    pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<Step, ReadError> {
+    pub(super) fn next(&mut self, allowance: &mut Allowance, cancel: &Cancel) -> Result<TarStep, ReadError> {
         let mut described = Described::default();
         loop {
             cancel.check()?;
             let offset = self.next;
             match self.skip_to(offset, allowance, cancel)? {
                 Skipped::All => {}
-                Skipped::Cut => return Ok(Step::Damaged { offset: self.offset }),
-                Skipped::OverLimit => return Ok(Step::OverLimit { offset }),
+                Skipped::Cut => return Ok(TarStep::Damaged { offset: self.offset }),
+                Skipped::OverLimit => return Ok(TarStep::OverLimit { offset }),
             }
             let mut header = Header::new_old();
             let Ok(len) = read_full(&mut self.bytes, header.as_mut_bytes()) else {
-                return Ok(Step::Damaged { offset });
+                return Ok(TarStep::Damaged { offset });
             };
             self.offset += len as u64;
             let is_end = len == 0 || (len as u64 == BLOCK_BYTES && header.as_bytes().iter().all(|&byte| byte == 0));
             if is_end {
                 let is_between = described.name.is_none() && described.bytes.is_none() && !described.is_long;
-                return Ok(if is_between { Step::End } else { Step::Damaged { offset } });
+                return Ok(if is_between { TarStep::End } else { TarStep::Damaged { offset } });
             }
             if (len as u64) < BLOCK_BYTES {
-                return Ok(Step::Damaged { offset });
+                return Ok(TarStep::Damaged { offset });
             }
-            let Some(claimed) = self.begin(&header, &described) else { return Ok(Step::Damaged { offset }) };
+            let Some(claimed) = self.begin(&header, &described) else { return Ok(TarStep::Damaged { offset }) };
             let kind = header.entry_type();
             // Of a file as much is read as may be; nothing else is worth it.
             if claimed > allowance.left_bytes && !is_file(kind) {
-                return Ok(Step::OverLimit { offset });
+                return Ok(TarStep::OverLimit { offset });
             }
             if kind.is_gnu_longname() {
                 let name = self.read_up_to(claimed, MemberName::BYTES_MAX as u64 + 1);
@@ -117,9 +117,9 @@ impl<R: Read> Walk<R> {
                 described.add_records(&records);
             } else if !(kind.is_gnu_longlink() || kind.is_pax_global_extensions()) {
                 if kind.is_gnu_sparse() && self.skip_maps(&header).is_none() {
-                    return Ok(Step::Damaged { offset });
+                    return Ok(TarStep::Damaged { offset });
                 }
-                return Ok(Step::Entry(Entry {
+                return Ok(TarStep::Entry(TarEntry {
                     name: described.name.unwrap_or_else(|| MemberName::of(&header.path_bytes())),
                     offset,
                     bytes: claimed,
@@ -135,7 +135,7 @@ impl<R: Read> Walk<R> {
     }
 
     /// The content of the entry that was read last.
-    pub(super) fn content(&mut self, entry: &Entry) -> impl Read + '_ {
+    pub(super) fn content(&mut self, entry: &TarEntry) -> impl Read + '_ {
         let left = (entry.offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
         Content { walk: self, left }
     }
@@ -211,7 +211,7 @@ enum Skipped {
 }
 
 struct Content<'a, R> {
-    walk: &'a mut Walk<R>,
+    walk: &'a mut TarReader<R>,
     left: u64,
 }
 
@@ -259,9 +259,9 @@ mod tests {
 
     /// The name, the size and the content of each entry of a walk.
     fn walked(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
-        let (mut walk, mut allowance) = (Walk::new(archive), Allowance { left_bytes: 1 << 30 });
+        let (mut walk, mut allowance) = (TarReader::new(archive), Allowance { left_bytes: 1 << 30 });
         let mut entries = Vec::new();
-        while let Ok(Step::Entry(entry)) = walk.next(&mut allowance, &Cancel::default()) {
+        while let Ok(TarStep::Entry(entry)) = walk.next(&mut allowance, &Cancel::default()) {
             let mut content = Vec::new();
             walk.content(&entry).read_to_end(&mut content).expect("in memory");
             entries.push((entry.name.text, entry.bytes, content));

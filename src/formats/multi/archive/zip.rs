@@ -44,7 +44,7 @@ pub(super) struct Directory {
 }
 
 /// One line of the list.
-pub(super) struct Entry {
+pub(super) struct ZipEntry {
     pub(super) name: MemberName,
     /// Where its local header is.
     pub(super) offset: u64,
@@ -56,7 +56,7 @@ pub(super) struct Entry {
 
 /// Goes through the list.
 pub(super) struct Entries<'a> {
-    bytes: BufReader<At<'a>>,
+    bytes: BufReader<ZipReader<'a>>,
     left: u64,
     shift: u64,
 }
@@ -70,7 +70,7 @@ impl Directory {
         let file_bytes = file.metadata()?.len();
         let tail_start = file_bytes.saturating_sub(END_BYTES_MAX);
         let mut tail = Vec::new();
-        At { file, offset: tail_start }.take(END_BYTES_MAX).read_to_end(&mut tail)?;
+        ZipReader { file, offset: tail_start }.take(END_BYTES_MAX).read_to_end(&mut tail)?;
         // The last one whose comment has room; a comment may hold anything.
         let mut ends = memchr::memmem::rfind_iter(&tail, END);
         let Some(at) = ends.find(|&at| {
@@ -101,7 +101,7 @@ impl Directory {
 
     /// Goes through the list from its start.
     pub(super) fn entries(self, file: &File) -> Entries<'_> {
-        let bytes = BufReader::new(At { file, offset: self.start });
+        let bytes = BufReader::new(ZipReader { file, offset: self.start });
         Entries { bytes, left: self.end - self.start, shift: self.shift }
     }
 }
@@ -129,7 +129,7 @@ impl Entries<'_> {
     ///
     /// # Errors
     /// I/O errors of a read.
-    pub(super) fn next(&mut self) -> io::Result<Option<Entry>> {
+    pub(super) fn next(&mut self) -> io::Result<Option<ZipEntry>> {
         let mut fixed = [0; ENTRY_BYTES];
         if !self.take(&mut fixed)? || !fixed.starts_with(ENTRY) {
             return Ok(None);
@@ -148,7 +148,7 @@ impl Entries<'_> {
             small => small.into(),
         };
         let [_bytes, packed_bytes, offset] = [24, 20, 42].map(&mut widened);
-        Ok(Some(Entry {
+        Ok(Some(ZipEntry {
             name: MemberName::of(&name),
             offset: offset.saturating_add(self.shift),
             packed_bytes,
@@ -169,7 +169,7 @@ impl Entries<'_> {
     }
 }
 
-impl Entry {
+impl ZipEntry {
     /// The bytes of the file. `None`: they are encrypted, packed in a way that is not read here, or not there.
     pub(super) fn content<'a>(&self, file: &'a File) -> Option<Box<dyn Read + 'a>> {
         let mut local = [0; LOCAL_BYTES];
@@ -179,7 +179,7 @@ impl Entry {
         }
         let names_len = u64::from(u16_at(&local, 26)) + u64::from(u16_at(&local, 28));
         let start = self.offset + LOCAL_BYTES as u64 + names_len;
-        let packed = BufReader::new(At { file, offset: start }.take(self.packed_bytes));
+        let packed = BufReader::new(ZipReader { file, offset: start }.take(self.packed_bytes));
         let content: Box<dyn Read + 'a> = match self.method {
             0 => Box::new(packed),
             8 => Box::new(DeflateDecoder::new(packed)),
@@ -208,12 +208,12 @@ impl<R: Read> Read for Checked<R> {
 }
 
 /// A file from an offset on.
-struct At<'a> {
+struct ZipReader<'a> {
     file: &'a File,
     offset: u64,
 }
 
-impl Read for At<'_> {
+impl Read for ZipReader<'_> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let len = files::read_at(self.file, buffer, self.offset)?;
         self.offset += len as u64;

@@ -6,7 +6,7 @@ use super::encode::{capture, event, message};
 use super::*;
 use crate::base::cancel::Cancel;
 use crate::formats::testing::file_of;
-use crate::formats::{BatchSink, Grain, ReadContext, ReadError, Reader, sniff};
+use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, sniff};
 use crate::model::Batch;
 
 const INSTANT: u64 = 3;
@@ -22,8 +22,8 @@ impl BatchSink for Batches {
 }
 
 fn batches(bytes: &[u8], threads: usize, block_bytes: Option<usize>) -> Vec<Batch> {
-    let grain = Grain { block_bytes, batch_events: Some(3000) };
-    let context = ReadContext { threads, grain, ..ReadContext::default() };
+    let chunk_limits = ChunkLimits { block_bytes, batch_events: Some(3000) };
+    let context = ReadContext { threads, chunk_limits, ..ReadContext::default() };
     let mut batches = Batches::default();
     let file = file_of(bytes);
     let Reader::Stream(mut reader) = sniff::open(file.path(), &context).expect("a capture") else { panic!("a stream") };

@@ -8,11 +8,11 @@ use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::thread::{Stacks, Texts};
-use super::wire::{Category, Library, MarkerSchema, Members, SampleUnits, Table, Tables};
+use super::thread::{FirefoxStacks, FirefoxTexts};
+use super::wire::{Category, FirefoxObject, FirefoxTable, Library, MarkerSchema, SampleUnits, StackTables};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
-use crate::formats::json::document::{Document, Extent, Unit, id};
+use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
 use crate::formats::json::sniff::has_key;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -53,15 +53,15 @@ impl StreamReader for Firefox {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
-        let batch = BatchBuilder::new(context.grain);
-        let mut maker = Maker {
+        let batch = BatchBuilder::new(context.chunk_limits);
+        let mut maker = FirefoxEventBuilder {
             document: &document,
             batch,
             sink,
             context,
             start_ns: None,
             offset_ns: 0,
-            unit: Unit::Milliseconds,
+            unit: TimeUnit::Milliseconds,
             threads: 0,
         };
         maker.profile(document.whole(), 0)?;
@@ -73,7 +73,7 @@ impl StreamReader for Firefox {
     }
 }
 
-struct Maker<'d, 'a> {
+struct FirefoxEventBuilder<'d, 'a> {
     document: &'d Document,
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
@@ -83,19 +83,19 @@ struct Maker<'d, 'a> {
     /// How much later this process started.
     offset_ns: i64,
     /// That of the times of this process.
-    unit: Unit,
+    unit: TimeUnit,
     /// How many threads there were so far.
     threads: u64,
 }
 
 /// What the threads of a process share.
-struct Shared<'d> {
+struct SharedTables<'d> {
     libs: Vec<Library>,
     markers: Markers,
-    tables: Tables,
-    texts: Option<Rc<Texts<'d>>>,
+    tables: StackTables,
+    texts: Option<Rc<FirefoxTexts<'d>>>,
     /// Those of threads that have no tables of their own.
-    stacks: Option<Stacks<'d>>,
+    stacks: Option<FirefoxStacks<'d>>,
 }
 
 /// The data of a marker, as far as they say what the others are.
@@ -113,14 +113,14 @@ struct Markers {
 }
 
 /// A thread: where its tables are, and what its events are on.
-struct Thread {
+struct FirefoxThread {
     key: TrackKey,
-    samples: Option<Extent>,
-    markers: Option<Extent>,
+    samples: Option<JsonExtent>,
+    markers: Option<JsonExtent>,
 }
 
-impl<'d> Maker<'d, '_> {
-    fn profile(&mut self, profile: Extent, depth: u32) -> Result<(), ReadError> {
+impl<'d> FirefoxEventBuilder<'d, '_> {
+    fn profile(&mut self, profile: JsonExtent, depth: u32) -> Result<(), ReadError> {
         let document = self.document;
         let keys = ["meta", "libs", "shared", "threads", "counters", "processes"];
         let [meta, libs, shared, threads, counters, processes] = document.pick(profile, keys)?;
@@ -128,7 +128,7 @@ impl<'d> Maker<'d, '_> {
         let [start, categories, units, schema, product] =
             meta.map_or(Ok([None; 5]), |meta| document.pick(meta, keys))?;
         let start = start.map(|start| document.text(start)).transpose()?;
-        let start_ns = start.and_then(|start| Unit::Milliseconds.nanos_of(&start).ok());
+        let start_ns = start.and_then(|start| TimeUnit::Milliseconds.nanos_of(&start).ok());
         self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
         self.offset_ns = match (start_ns, self.start_ns) {
             (Some(this), Some(first)) => this.saturating_sub(first),
@@ -143,20 +143,20 @@ impl<'d> Maker<'d, '_> {
         let units: Option<SampleUnits> = document.value(units, losses)?;
         self.unit = match units.and_then(|units| units.time).as_deref() {
             // Profiles of sizes: a byte is drawn 1 ns wide.
-            Some("ns" | "bytes") => Unit::Nanoseconds,
-            _ => Unit::Milliseconds,
+            Some("ns" | "bytes") => TimeUnit::Nanoseconds,
+            _ => TimeUnit::Milliseconds,
         };
         let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
-        let tables = Tables::among(&Members::of(document, shared)?);
-        let mut shared = Shared {
+        let tables = StackTables::among(&FirefoxObject::of(document, shared)?);
+        let mut shared = SharedTables {
             libs: document.value(libs, losses)?.unwrap_or_default(),
             markers: Markers {
                 categories: document.value(categories, losses)?.unwrap_or_default(),
                 texts: schema.filter(|(_, texts)| !texts.is_empty()).collect(),
             },
             tables,
-            texts: tables.texts.map(|texts| Texts::read(document, Some(texts), losses)).transpose()?,
+            texts: tables.texts.map(|texts| FirefoxTexts::read(document, Some(texts), losses)).transpose()?,
             stacks: None,
         };
         let mut threads = document.items(threads);
@@ -197,9 +197,9 @@ impl<'d> Maker<'d, '_> {
     }
 
     /// Returns the id of the process.
-    fn thread(&mut self, thread: Extent, shared: &mut Shared<'d>, position: i64) -> Result<Id, ReadError> {
+    fn thread(&mut self, thread: JsonExtent, shared: &mut SharedTables<'d>, position: i64) -> Result<Id, ReadError> {
         let document = self.document;
-        let members = Members::of(document, Some(thread))?;
+        let members = FirefoxObject::of(document, Some(thread))?;
         let text = |key| members.get(key).map(|value| document.text(value)).transpose();
         let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
         // Without an id of its own it is at least another thread than the others.
@@ -213,37 +213,42 @@ impl<'d> Maker<'d, '_> {
             metadata.push(Metadata::ThreadName { pid, tid, name: name.into() });
         }
         let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
-        let thread = Thread { key, samples: members.get("samples"), markers: members.get("markers") };
-        let own = Tables::among(&members);
+        let thread = FirefoxThread { key, samples: members.get("samples"), markers: members.get("markers") };
+        let own = StackTables::among(&members);
         // Before version 41 each thread had its own.
         let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
         let texts = match (own.texts, &shared.texts) {
             (None, Some(texts)) => Rc::clone(texts),
-            (own, _) => Texts::read(document, own, losses)?,
+            (own, _) => FirefoxTexts::read(document, own, losses)?,
         };
-        if own != Tables::default() {
-            let mut stacks = Stacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
+        if own != StackTables::default() {
+            let mut stacks = FirefoxStacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
             self.events(&thread, &mut stacks, &shared.markers)?;
             return Ok(pid);
         }
         let stacks = match shared.stacks.take() {
             Some(stacks) => stacks,
-            None => Stacks::read(document, &shared.tables, texts, libs, losses)?,
+            None => FirefoxStacks::read(document, &shared.tables, texts, libs, losses)?,
         };
         let stacks = shared.stacks.insert(stacks);
         self.events(&thread, stacks, &shared.markers)?;
         Ok(pid)
     }
 
-    fn events(&mut self, thread: &Thread, stacks: &mut Stacks<'_>, markers: &Markers) -> Result<(), ReadError> {
+    fn events(
+        &mut self,
+        thread: &FirefoxThread,
+        stacks: &mut FirefoxStacks<'_>,
+        markers: &Markers,
+    ) -> Result<(), ReadError> {
         self.samples(thread, stacks)?;
         self.markers(thread, &stacks.texts, markers)
     }
 
-    fn samples(&mut self, thread: &Thread, stacks: &mut Stacks<'_>) -> Result<(), ReadError> {
+    fn samples(&mut self, thread: &FirefoxThread, stacks: &mut FirefoxStacks<'_>) -> Result<(), ReadError> {
         let losses = &mut self.batch.batch.losses;
-        let mut rows = Table::open(self.document, thread.samples, ["stack", "time", "timeDeltas"], losses)?;
+        let mut rows = FirefoxTable::open(self.document, thread.samples, ["stack", "time", "timeDeltas"], losses)?;
         let mut now_ns = self.offset_ns;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
@@ -260,9 +265,14 @@ impl<'d> Maker<'d, '_> {
         Ok(())
     }
 
-    fn markers(&mut self, thread: &Thread, texts: &Texts<'_>, markers: &Markers) -> Result<(), ReadError> {
+    fn markers(
+        &mut self,
+        thread: &FirefoxThread,
+        texts: &FirefoxTexts<'_>,
+        markers: &Markers,
+    ) -> Result<(), ReadError> {
         let names = ["name", "startTime", "endTime", "phase", "category", "data"];
-        let mut rows = Table::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
+        let mut rows = FirefoxTable::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
             let place = Place::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
@@ -303,7 +313,7 @@ impl<'d> Maker<'d, '_> {
     }
 
     /// The data of a marker, with texts for their numbers; 0 for none, and for what is no object.
-    fn arguments(&mut self, data: Option<&[u8]>, texts: &Texts<'_>, markers: &Markers, place: Place) -> u32 {
+    fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: Place) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
             self.batch.lose(Loss::BadRecord, place);
@@ -331,9 +341,9 @@ impl<'d> Maker<'d, '_> {
 
     /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is one of
     /// the process that it is told with.
-    fn counter(&mut self, counter: Extent, process: &Id) -> Result<(), ReadError> {
+    fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
-        let members = Members::of(document, Some(counter))?;
+        let members = FirefoxObject::of(document, Some(counter))?;
         let losses = &mut self.batch.batch.losses;
         let category: String = document.value(members.get("category"), losses)?.unwrap_or_default();
         let name: String = document.value(members.get("name"), losses)?.unwrap_or_default();
@@ -349,7 +359,7 @@ impl<'d> Maker<'d, '_> {
                 None => None,
             },
         };
-        let mut rows = Table::open(document, samples, ["time", "timeDeltas", "count"], losses)?;
+        let mut rows = FirefoxTable::open(document, samples, ["time", "timeDeltas", "count"], losses)?;
         let (mut now_ns, mut sum) = (self.offset_ns, 0.0);
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(0), row.get(1)) else {

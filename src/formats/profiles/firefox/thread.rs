@@ -2,22 +2,22 @@
 
 use std::rc::Rc;
 
-use super::wire::{Library, Table, Tables};
+use super::wire::{FirefoxTable, Library, StackTables};
 use crate::formats::ReadError;
-use crate::formats::json::document::{Document, Extent, Kept};
-use crate::formats::profiles::frames::Frames;
+use crate::formats::json::document::{Document, JsonExtent, TableCharge};
+use crate::formats::profiles::frames::FrameTable;
 use crate::model::{Loss, Losses, Place};
 
 /// Texts by number, and the memory that they take.
-pub(super) struct Texts<'d> {
+pub(super) struct FirefoxTexts<'d> {
     texts: Vec<Box<str>>,
-    _kept: Kept<'d>,
+    _kept: TableCharge<'d>,
 }
 
-impl<'d> Texts<'d> {
+impl<'d> FirefoxTexts<'d> {
     pub(super) fn read(
         document: &'d Document,
-        table: Option<Extent>,
+        table: Option<JsonExtent>,
         losses: &mut Losses,
     ) -> Result<Rc<Self>, ReadError> {
         let (mut texts, mut kept) = (Vec::new(), document.kept());
@@ -43,48 +43,53 @@ impl<'d> Texts<'d> {
 }
 
 /// The stacks of a thread, or of all, and the texts that its markers point into.
-pub(super) struct Stacks<'d> {
-    pub(super) frames: Frames,
-    pub(super) texts: Rc<Texts<'d>>,
-    _kept: Kept<'d>,
+pub(super) struct FirefoxStacks<'d> {
+    pub(super) frames: FrameTable,
+    pub(super) texts: Rc<FirefoxTexts<'d>>,
+    _kept: TableCharge<'d>,
 }
 
 /// A row of the table of functions: rows of other tables.
-struct Function {
+struct FirefoxFunction {
     name: Option<u32>,
     file: Option<u32>,
     resource: Option<u32>,
 }
 
-impl<'d> Stacks<'d> {
+impl<'d> FirefoxStacks<'d> {
     pub(super) fn read(
         document: &'d Document,
-        tables: &Tables,
-        texts: Rc<Texts<'d>>,
+        tables: &StackTables,
+        texts: Rc<FirefoxTexts<'d>>,
         libs: &[Library],
         losses: &mut Losses,
     ) -> Result<Self, ReadError> {
-        let (mut frames, mut kept) = (Frames::default(), document.kept());
+        let (mut frames, mut kept) = (FrameTable::default(), document.kept());
         let mut resources: Vec<Option<&Library>> = Vec::new();
-        let mut rows = Table::open(document, tables.resources, ["lib"], losses)?;
+        let mut rows = FirefoxTable::open(document, tables.resources, ["lib"], losses)?;
         while let Some(row) = rows.next(losses)? {
             kept.add(size_of::<Option<&Library>>(), row.offset)?;
             resources.push(row.index(0).and_then(|library| libs.get(library as usize)));
         }
         let mut sources: Vec<Option<u32>> = Vec::new();
-        let mut rows = Table::open(document, tables.sources, ["filename"], losses)?;
+        let mut rows = FirefoxTable::open(document, tables.sources, ["filename"], losses)?;
         while let Some(row) = rows.next(losses)? {
             kept.add(size_of::<Option<u32>>(), row.offset)?;
             sources.push(row.index(0));
         }
-        let mut functions: Vec<Function> = Vec::new();
-        let mut rows = Table::open(document, tables.functions, ["name", "fileName", "resource", "source"], losses)?;
+        let mut functions: Vec<FirefoxFunction> = Vec::new();
+        let mut rows =
+            FirefoxTable::open(document, tables.functions, ["name", "fileName", "resource", "source"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(size_of::<Function>(), row.offset)?;
+            kept.add(size_of::<FirefoxFunction>(), row.offset)?;
             let source = row.index(3).and_then(|source| *sources.get(source as usize)?);
-            functions.push(Function { name: row.index(0), file: row.index(1).or(source), resource: row.index(2) });
+            functions.push(FirefoxFunction {
+                name: row.index(0),
+                file: row.index(1).or(source),
+                resource: row.index(2),
+            });
         }
-        let mut rows = Table::open(document, tables.frames, ["func", "location", "line"], losses)?;
+        let mut rows = FirefoxTable::open(document, tables.frames, ["func", "location", "line"], losses)?;
         while let Some(row) = rows.next(losses)? {
             let function = row.index(0).and_then(|function| functions.get(function as usize));
             let title = match (row.index(1), function) {
@@ -92,12 +97,12 @@ impl<'d> Stacks<'d> {
                 (None, Some(function)) => function.title(row.index(2), &texts, &resources),
                 (None, None) => String::new(),
             };
-            kept.add(Frames::TITLE_BYTES + title.len(), row.offset)?;
+            kept.add(FrameTable::TITLE_BYTES + title.len(), row.offset)?;
             frames.push_title(title.as_bytes());
         }
-        let mut rows = Table::open(document, tables.stacks, ["prefix", "frame"], losses)?;
+        let mut rows = FirefoxTable::open(document, tables.stacks, ["prefix", "frame"], losses)?;
         while let Some(row) = rows.next(losses)? {
-            kept.add(Frames::ROW_BYTES, row.offset)?;
+            kept.add(FrameTable::ROW_BYTES, row.offset)?;
             let is_taken = frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
             losses.add_many(Loss::BadRecord, Place::Offset(row.offset), u64::from(!is_taken));
         }
@@ -105,8 +110,8 @@ impl<'d> Stacks<'d> {
     }
 }
 
-impl Function {
-    fn title(&self, line: Option<u32>, texts: &Texts<'_>, resources: &[Option<&Library>]) -> String {
+impl FirefoxFunction {
+    fn title(&self, line: Option<u32>, texts: &FirefoxTexts<'_>, resources: &[Option<&Library>]) -> String {
         let name = self.name.map_or("", |name| texts.get(name));
         let file = self.file.map_or("", |file| texts.get(file)).rsplit(['/', '\\']).next().unwrap_or_default();
         let library = self.resource.and_then(|resource| *resources.get(resource as usize)?);

@@ -1,4 +1,4 @@
-//! The JSON of profiles, as far as it is shown. Tables are read row by row where they stand: as columns side by side, or as
+//! The JSON of profiles, as far as it is shown. StackTables are read row by row where they stand: as columns side by side, or as
 //! rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
@@ -7,7 +7,7 @@ use serde::Deserialize;
 use serde_json::value::RawValue;
 
 use crate::formats::ReadError;
-use crate::formats::json::document::{Document, Elements, Extent};
+use crate::formats::json::document::{Document, Elements, JsonExtent};
 use crate::model::Losses;
 
 /// Objects have some ten members; more are those of a damaged one.
@@ -61,19 +61,19 @@ impl MarkerSchema {
 
 /// Where the tables are that stacks point into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Tables {
-    pub(super) stacks: Option<Extent>,
-    pub(super) frames: Option<Extent>,
-    pub(super) functions: Option<Extent>,
-    pub(super) resources: Option<Extent>,
+pub(super) struct StackTables {
+    pub(super) stacks: Option<JsonExtent>,
+    pub(super) frames: Option<JsonExtent>,
+    pub(super) functions: Option<JsonExtent>,
+    pub(super) resources: Option<JsonExtent>,
     /// Of late, where functions say which file they are of.
-    pub(super) sources: Option<Extent>,
-    pub(super) texts: Option<Extent>,
+    pub(super) sources: Option<JsonExtent>,
+    pub(super) texts: Option<JsonExtent>,
 }
 
-impl Tables {
+impl StackTables {
     /// Among the members of an object.
-    pub(super) fn among(members: &Members) -> Self {
+    pub(super) fn among(members: &FirefoxObject) -> Self {
         Self {
             stacks: members.get("stackTable"),
             frames: members.get("frameTable"),
@@ -100,10 +100,10 @@ impl Tables {
 
 /// The members of an object, by their keys.
 #[derive(Debug, Default)]
-pub(super) struct Members(Vec<(Vec<u8>, Extent)>);
+pub(super) struct FirefoxObject(Vec<(Vec<u8>, JsonExtent)>);
 
-impl Members {
-    pub(super) fn of(document: &Document, object: Option<Extent>) -> Result<Self, ReadError> {
+impl FirefoxObject {
+    pub(super) fn of(document: &Document, object: Option<JsonExtent>) -> Result<Self, ReadError> {
         let mut found = Self::default();
         let Some(object) = object else { return Ok(found) };
         let mut members = document.members(object);
@@ -116,33 +116,33 @@ impl Members {
     }
 
     /// Where a member is; of several, the first.
-    pub(super) fn get(&self, key: &str) -> Option<Extent> {
+    pub(super) fn get(&self, key: &str) -> Option<JsonExtent> {
         self.0.iter().find(|(name, _)| name == key.as_bytes()).map(|&(_, value)| value)
     }
 }
 
 /// Some columns of a table, row by row. Other members of it are passed over.
-pub(super) enum Table<'d, const N: usize> {
+pub(super) enum FirefoxTable<'d, const N: usize> {
     Columns([Elements<'d>; N]),
     /// Rows, and where in them each column is. They leave out what is null at their end.
     Rows(Elements<'d>, [usize; N]),
 }
 
 /// A row: the texts of its values, without those that are null or not there.
-pub(super) struct Row<'a, const N: usize> {
+pub(super) struct TableRow<'a, const N: usize> {
     values: [Option<&'a [u8]>; N],
     pub(super) offset: u64,
 }
 
-impl<'d, const N: usize> Table<'d, N> {
+impl<'d, const N: usize> FirefoxTable<'d, N> {
     /// Columns that a table has; one that is missing has no values.
     pub(super) fn open(
         document: &'d Document,
-        table: Option<Extent>,
+        table: Option<JsonExtent>,
         names: [&str; N],
         losses: &mut Losses,
     ) -> Result<Self, ReadError> {
-        let members = Members::of(document, table)?;
+        let members = FirefoxObject::of(document, table)?;
         let (Some(schema), Some(rows)) = (members.get("schema"), members.get("data")) else {
             return Ok(Self::Columns(names.map(|name| document.elements(members.get(name)))));
         };
@@ -152,7 +152,7 @@ impl<'d, const N: usize> Table<'d, N> {
     }
 
     /// The next row. A table has as many as its longest column.
-    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<Row<'_, N>>, ReadError> {
+    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<TableRow<'_, N>>, ReadError> {
         let mut values = [None; N];
         let mut offset = None;
         match self {
@@ -171,11 +171,11 @@ impl<'d, const N: usize> Table<'d, N> {
             }
         }
         let values = values.map(|value| value.filter(|text| *text != b"null"));
-        Ok(offset.map(|offset| Row { values, offset }))
+        Ok(offset.map(|offset| TableRow { values, offset }))
     }
 }
 
-impl<'a, const N: usize> Row<'a, N> {
+impl<'a, const N: usize> TableRow<'a, N> {
     /// The text of a value.
     pub(super) fn get(&self, column: usize) -> Option<&'a [u8]> {
         self.values[column]

@@ -2,9 +2,9 @@
 
 use std::fmt::Write as _;
 
-use super::{Meant, STRACE_EPOCH_S};
+use super::{MeantSpan, STRACE_EPOCH_S};
 
-pub(super) fn fxt(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn fxt(spans: &[MeantSpan]) -> Vec<u8> {
     let mut words = vec![0x0016_5478_4604_0010u64];
     for thread in 0..4 {
         words.extend([3 | 3 << 4 | (thread + 1) << 16, 100, 101 + thread]);
@@ -22,27 +22,27 @@ pub(super) fn fxt(spans: &[Meant]) -> Vec<u8> {
     words.iter().flat_map(|word| word.to_le_bytes()).collect()
 }
 
-pub(super) fn tracy(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn tracy(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "name,src_file,src_line,ns_since_start,exec_time_ns,thread,value\n".to_owned();
-    for Meant { start, dur, thread, name } in spans {
+    for MeantSpan { start, dur, thread, name } in spans {
         writeln!(text, "{name},a.cpp,7,{start},{dur},{thread},").expect("into memory");
     }
     text.into_bytes()
 }
 
 /// A line for each command when it ends; the hash tells commands apart.
-pub(super) fn ninja(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn ninja(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# ninja log v5\n".to_owned();
-    for (number, Meant { start, dur, name, .. }) in spans.iter().enumerate() {
+    for (number, MeantSpan { start, dur, name, .. }) in spans.iter().enumerate() {
         let end = u64::from(*start) + u64::from(*dur);
         writeln!(text, "{start}\t{end}\t1\t{name}\t{number:x}").expect("into memory");
     }
     text.into_bytes()
 }
 
-pub(super) fn strace(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn strace(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = String::new();
-    for Meant { start, dur, thread, name } in spans {
+    for MeantSpan { start, dur, thread, name } in spans {
         let (start, dur) = (seconds(STRACE_EPOCH_S, (*start).into()), seconds(0, (*dur).into()));
         writeln!(text, "{} {start} {name}(3, \"x\") = 0 <{dur}>", 100 + u32::from(*thread)).expect("into memory");
     }
@@ -55,7 +55,7 @@ pub(super) fn seconds(from_s: u64, us: u64) -> String {
 }
 
 /// Each begin and each end of the spans with its time and the number of its span, in order of time.
-fn begins_and_ends(spans: &[Meant]) -> Vec<(u64, bool, usize)> {
+fn begins_and_ends(spans: &[MeantSpan]) -> Vec<(u64, bool, usize)> {
     let mut points = Vec::new();
     for (number, span) in spans.iter().enumerate() {
         let start = u64::from(span.start);
@@ -66,10 +66,10 @@ fn begins_and_ends(spans: &[Meant]) -> Vec<(u64, bool, usize)> {
 }
 
 /// Markers of asynchronous spans, each with a cookie of its own: those of threads could not overlap.
-pub(super) fn ftrace(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn ftrace(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# tracer: nop\n".to_owned();
     for (us, is_begin, number) in begins_and_ends(spans) {
-        let (Meant { thread, name, .. }, letter) = (&spans[number], if is_begin { 'S' } else { 'F' });
+        let (MeantSpan { thread, name, .. }, letter) = (&spans[number], if is_begin { 'S' } else { 'F' });
         let (tid, time) = (100 + u32::from(*thread), seconds(0, us));
         writeln!(
             text,
@@ -82,19 +82,19 @@ pub(super) fn ftrace(spans: &[Meant]) -> Vec<u8> {
 
 /// Calls of the system, each on a thread of its own: a thread is in one at a time.
 /// As the kernel draws it, with times and tasks: functions that call none.
-pub(super) fn function_graph(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn function_graph(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = "# tracer: function_graph\n".to_owned();
-    for Meant { start, dur, thread, name } in spans {
+    for MeantSpan { start, dur, thread, name } in spans {
         let (time, task) = (seconds(0, (*start).into()), 100 + u32::from(*thread));
         writeln!(text, " {time} |   0)   a b-{task}   | {dur} us |  {name}();").expect("into memory");
     }
     text.into_bytes()
 }
 
-pub(super) fn perf_script(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn perf_script(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = String::new();
     for (us, is_begin, number) in begins_and_ends(spans) {
-        let (Meant { thread, name, .. }, time) = (&spans[number], seconds(0, us));
+        let (MeantSpan { thread, name, .. }, time) = (&spans[number], seconds(0, us));
         let (kind, fields) = if is_begin { ("enter", "fd: 0x00000003") } else { ("exit", "0x0") };
         writeln!(text, "prog 100/{} [00{thread}] {time}: syscalls:sys_{kind}_{name}: {fields}", 1000 + number)
             .expect("into memory");
@@ -103,12 +103,12 @@ pub(super) fn perf_script(spans: &[Meant]) -> Vec<u8> {
 }
 
 /// Markers as columns; the texts of a thread behind all that points into them.
-pub(super) fn firefox(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn firefox(spans: &[MeantSpan]) -> Vec<u8> {
     let millis = |us: u64| format!("{}.{:03}", us / 1000, us % 1000);
     let threads = (0..4u8).map(|thread| {
-        let own: Vec<&Meant> = spans.iter().filter(|span| span.thread == thread).collect();
+        let own: Vec<&MeantSpan> = spans.iter().filter(|span| span.thread == thread).collect();
         let column =
-            |value: &dyn Fn(&Meant) -> String| own.iter().map(|span| value(span)).collect::<Vec<_>>().join(",");
+            |value: &dyn Fn(&MeantSpan) -> String| own.iter().map(|span| value(span)).collect::<Vec<_>>().join(",");
         let names = (0..own.len()).map(|number| number.to_string()).collect::<Vec<_>>().join(",");
         let starts = column(&|span| millis(span.start.into()));
         let ends = column(&|span| millis(u64::from(span.start) + u64::from(span.dur)));
@@ -127,7 +127,7 @@ pub(super) fn firefox(spans: &[Meant]) -> Vec<u8> {
 }
 
 /// Evented profiles, one for each span: those of one profile must nest.
-pub(super) fn speedscope(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn speedscope(spans: &[MeantSpan]) -> Vec<u8> {
     let profiles = spans.iter().enumerate().map(|(frame, span)| {
         let (start, end) = (span.start, u64::from(span.start) + u64::from(span.dur));
         format!(
@@ -163,7 +163,7 @@ fn time_field(number: u8, ns: u64) -> Vec<u8> {
 }
 
 /// A resource for each span, with a service for each thread.
-pub(super) fn otlp_proto(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn otlp_proto(spans: &[MeantSpan]) -> Vec<u8> {
     let mut bytes = Vec::new();
     for (number, span) in spans.iter().enumerate() {
         let service = field(1, format!("service {}", span.thread).as_bytes());
@@ -183,9 +183,9 @@ pub(super) fn otlp_proto(spans: &[Meant]) -> Vec<u8> {
 }
 
 /// A line for each span.
-pub(super) fn otlp_json(spans: &[Meant]) -> Vec<u8> {
+pub(super) fn otlp_json(spans: &[MeantSpan]) -> Vec<u8> {
     let mut text = String::new();
-    for (number, Meant { start, dur, thread, name }) in spans.iter().enumerate() {
+    for (number, MeantSpan { start, dur, thread, name }) in spans.iter().enumerate() {
         let end = u64::from(*start) + u64::from(*dur);
         writeln!(
             text,

@@ -10,12 +10,12 @@ use std::sync::Arc;
 
 use rustc_hash::FxHashMap;
 
-use super::events::{BatchBuilder, Spot, number_text};
-use super::profiles::ProfilePart;
-use super::tables::id;
-use super::wire::{Record, member};
+use super::{ChromeEvents, Spot, number_text};
+use crate::formats::chrome::profiles::ProfilePart;
+use crate::formats::chrome::tables::id;
+use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
-use crate::formats::json::scan::{Scanner, Shape, Value};
+use crate::formats::json::scan::{JsonValue, Scanner, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place, StackIdx, TrackIdx, TrackKey, TrackKind};
 
@@ -24,27 +24,27 @@ const FRAMES_MAX: usize = 1 << 16;
 
 /// A thread of a process that is not told.
 #[derive(Debug)]
-pub(super) struct Homeless {
+pub(in crate::formats::chrome) struct UnownedThread {
     /// Its track in the batch.
-    pub(super) track: TrackIdx,
+    pub(in crate::formats::chrome) track: TrackIdx,
     /// The first process with such a thread before its samples, of those in the batch.
-    pub(super) home: Option<Id>,
+    pub(in crate::formats::chrome) owner: Option<Id>,
 }
 
 /// The threads of a batch by their ids.
 #[derive(Debug, Default)]
-pub(super) struct ThreadHomes {
+pub(super) struct ThreadOwners {
     /// The process of the first such thread whose process is known.
     known: FxHashMap<Id, Id>,
     /// The number of tracks of the batch that are in `known`.
     looked_through: usize,
     /// The last one whose process is not told.
-    homeless: FxHashMap<Id, usize>,
+    unowned: FxHashMap<Id, usize>,
 }
 
-impl ThreadHomes {
+impl ThreadOwners {
     /// The process of the first thread with this id among `tracks`, to which more are added between calls.
-    fn of(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
+    fn owner(&mut self, tid: &Id, tracks: &[TrackKey]) -> Option<&Id> {
         for key in &tracks[self.looked_through..] {
             if key.kind == TrackKind::Thread && key.pid != Id::None && !self.known.contains_key(&key.tid) {
                 self.known.insert(key.tid.clone(), key.pid.clone());
@@ -55,9 +55,9 @@ impl ThreadHomes {
     }
 }
 
-impl<'a> BatchBuilder<'a> {
+impl<'a> ChromeEvents<'a> {
     /// An event of the phase `P`.
-    pub(super) fn take_sample(&mut self, record: &Record<'a>, spot: Spot) {
+    pub(super) fn take_sample(&mut self, record: &ChromeRecord<'a>, spot: Spot) {
         let is_of_v8 = matches!(record.name.text, b"Profile" | b"ProfileChunk");
         let data = member(&record.args, b"data");
         if is_of_v8 && data.shape == Shape::Object {
@@ -78,7 +78,7 @@ impl<'a> BatchBuilder<'a> {
     }
 
     /// A record of `samples`: it tells its thread without its process.
-    pub(super) fn take_bare_sample(&mut self, record: &Record<'a>, place: Place) {
+    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: Place) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
             return self.losses.add(Loss::BadTime, place);
         };
@@ -92,38 +92,38 @@ impl<'a> BatchBuilder<'a> {
 
     /// The thread of a sample that does not tell its process: that of the first process with such a thread before it in
     /// the capture. The reader knows those before the batch; those of the batch are looked for here.
-    fn thread_of_any_process(&mut self, record: &Record<'a>, place: Place) -> TrackIdx {
+    fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: Place) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record.tid, &mut repairs);
         repairs.count(&mut self.losses, place);
         let tracks = &mut self.tables.tracks;
-        let known = self.homes.homeless.get(&tid).map(|&place| &self.homeless[place]);
-        if let Some(Homeless { track, home: Some(_) }) = known {
+        let known = self.owners.unowned.get(&tid).map(|&place| &self.unowned[place]);
+        if let Some(UnownedThread { track, owner: Some(_) }) = known {
             return *track;
         }
-        let home = self.homes.of(&tid, tracks).cloned();
-        if let (Some(Homeless { track, .. }), None) = (known, &home) {
+        let owner = self.owners.owner(&tid, tracks).cloned();
+        if let (Some(UnownedThread { track, .. }), None) = (known, &owner) {
             return *track;
         }
         let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
-        self.homes.homeless.insert(tid.clone(), self.homeless.len());
+        self.owners.unowned.insert(tid.clone(), self.unowned.len());
         tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
-        self.homeless.push(Homeless { track, home });
+        self.unowned.push(UnownedThread { track, owner });
         track
     }
 
-    fn stack_of(&mut self, record: &Record<'a>, place: Place, by_name: bool) -> StackIdx {
+    fn stack_of(&mut self, record: &ChromeRecord<'a>, place: Place, by_name: bool) -> StackIdx {
         let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
         if names.shape == Shape::Array {
             let names = elements(&names).take(FRAMES_MAX);
             return names.fold(StackIdx::EMPTY, |stack, name| {
-                let name = self.tables.name(&name, &Value::default());
+                let name = self.tables.name(&name, &JsonValue::default());
                 let name = self.counted(name, place);
                 self.stacks.stacks.intern(stack, name)
             });
         }
         if frame.is_absent() {
-            let name = self.tables.name(&record.name, &Value::default()).row;
+            let name = self.tables.name(&record.name, &JsonValue::default()).row;
             let has_frame = by_name && name != NameIdx::EMPTY;
             return if has_frame { self.stacks.stacks.intern(StackIdx::EMPTY, name) } else { StackIdx::EMPTY };
         }
@@ -140,7 +140,7 @@ impl<'a> BatchBuilder<'a> {
     /// What an event has beside its arguments, as members of them: the stacks of a span, how much a sample counts.
     pub(super) fn rare_args(
         &mut self,
-        record: &Record<'a>,
+        record: &ChromeRecord<'a>,
         kind: EventKind,
         place: Place,
     ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
@@ -173,7 +173,7 @@ impl<'a> BatchBuilder<'a> {
 }
 
 /// The elements of an array that was stepped over before.
-fn elements<'a>(array: &Value<'a>) -> impl Iterator<Item = Value<'a>> + use<'a> {
+fn elements<'a>(array: &JsonValue<'a>) -> impl Iterator<Item = JsonValue<'a>> + use<'a> {
     let mut scanner = Scanner::new(array.text, 0);
     std::iter::from_fn(move || {
         scanner.peek().ok()?;
