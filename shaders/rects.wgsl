@@ -19,7 +19,7 @@ struct Corner {
     @location(0) at_px: vec2<f32>,
     @location(1) @interpolate(flat) edges: vec4<f32>,
     @location(2) @interpolate(flat) color: vec4<f32>,
-    @location(3) @interpolate(flat) look: u32,
+    @location(3) @interpolate(flat) style: u32,
 }
 
 @vertex
@@ -27,14 +27,14 @@ fn corner(
     @builtin(vertex_index) index: u32,
     @location(0) edges: vec4<f32>,
     @location(1) color: vec4<f32>,
-    @location(2) look: u32,
+    @location(2) style: u32,
 ) -> Corner {
     let at_px = vec2<f32>(
         select(edges.x, edges.z, (index & 1u) == 1u),
         select(edges.y, edges.w, (index & 2u) == 2u),
     );
     let unit = at_px / canvas.size_px * 2.0 - 1.0;
-    return Corner(vec4<f32>(unit.x, -unit.y, 0.0, 1.0), at_px, edges, color, look);
+    return Corner(vec4<f32>(unit.x, -unit.y, 0.0, 1.0), at_px, edges, color, style);
 }
 
 // How much of a pixel lies inside a box with round corners; `inside` is the distance to the box's edges.
@@ -65,17 +65,17 @@ fn diamond(at_px: vec2<f32>, edges: vec4<f32>) -> f32 {
 fn pixel(in: Corner) -> @location(0) vec4<f32> {
     var color = in.color.rgb;
     var opacity = in.color.a;
-    if (in.look & EDGE) != 0u {
+    if (in.style & EDGE) != 0u {
         let line_px = max(1.0, floor(canvas.scale));
         opacity *= round_corners(in.at_px, in.edges, 2.0 * canvas.scale);
         // Darker on the right and the bottom alone: neighbours share one line between them.
         let to_edge = min(in.edges.z - in.at_px.x, in.edges.w - in.at_px.y);
         color *= select(1.0, 0.72, to_edge < line_px);
     }
-    if (in.look & TORN) != 0u {
+    if (in.style & TORN) != 0u {
         opacity *= torn(in.at_px, in.edges);
     }
-    if (in.look & DIAMOND) != 0u {
+    if (in.style & DIAMOND) != 0u {
         opacity *= diamond(in.at_px, in.edges);
     }
     return vec4<f32>(color * opacity, opacity);

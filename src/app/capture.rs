@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::tasks::{self, Looking, TaskId, Wake};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
-use crate::tiles::trace_summary::Survey;
+use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::Details;
 use crate::ui::timeline::Timeline;
 
@@ -58,7 +58,7 @@ impl OpenCapture {
     }
 
     /// Takes a look at the whole, if it is at this capture.
-    pub(super) fn take_survey(&mut self, of: TaskId, survey: Arc<Survey>) {
+    pub(super) fn take_survey(&mut self, of: TaskId, survey: Arc<TraceSummary>) {
         if of == self.id {
             self.timeline.set_survey(survey);
         }

@@ -16,7 +16,7 @@ use crate::render::readback::{self, Pixels, paint_offscreen};
 use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
-use crate::tiles::trace_summary::Survey;
+use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::PictureSize;
 use crate::ui::navigation::Navigation;
 use crate::ui::theme::Theme;
@@ -85,7 +85,7 @@ pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, Gp
     app.set_adapter(String::new(), gpu.is_software());
     app.wait_for_fonts();
     let range = (options.from_ns.unwrap_or(snapshot.start_ns()), options.to_ns.unwrap_or(snapshot.end_ns()));
-    let survey = Survey::of(&snapshot, &Cancel::default());
+    let survey = TraceSummary::of(&snapshot, &Cancel::default());
     app.show_capture(snapshot, Sources::from(&options.title), false);
     app.leave_damage();
     if let Some(timeline) = app.timeline_mut() {

@@ -24,7 +24,7 @@ use crate::query::Snapshot;
 use crate::query::flow_chain::{self, FlowChain};
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
-use crate::tiles::trace_summary::Survey;
+use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::picker::{Entry, Listing};
 use crate::ui::questions::{Answer, Kind, TimeRange};
 use crate::ui::rows::{Arranged, Arranging};
@@ -43,7 +43,7 @@ pub enum TaskEvent {
     /// A table or a picture was written to a file, or why not.
     Wrote(PathBuf, Result<(), String>),
     /// A capture was looked at as a whole.
-    Surveyed(TaskId, Arc<Survey>),
+    Surveyed(TaskId, Arc<TraceSummary>),
     /// The flows of a row were followed.
     Followed(TaskId, RowIdx, Arc<FlowChain>),
     /// Rows were laid out.
@@ -248,7 +248,7 @@ pub(crate) fn survey(id: TaskId, snapshot: Snapshot, wake: &Wake) -> Looking {
     let surveying = Looking::default();
     let (cancel, wake) = (surveying.0.clone(), Arc::clone(wake));
     let work = move || {
-        let survey = guarded(|| Survey::of(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
+        let survey = guarded(|| TraceSummary::of(&snapshot, &cancel).map_err(|_| TaskError::Cancelled));
         if let Ok(survey) = survey {
             wake(TaskEvent::Surveyed(id, Arc::new(survey)));
         }

@@ -30,7 +30,7 @@ use crate::scene::rows::{Folded, RowHeights, RowLayout, TrackRows};
 use crate::scene::viewport::Viewport;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::Tiles;
-use crate::tiles::loader::{Asker, FRAME_PATIENCE, Wanted, Workers, ahead_of_zoom};
+use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool, TileLoader, TileRequest, ahead_of_zoom};
 
 /// The object that is printed: names are a contract with scripts.
 #[derive(Debug, Serialize)]
@@ -181,12 +181,12 @@ const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 impl Script {
     /// Zooms in for half of the frames, and out again for the rest.
     fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Result<Vec<Step>, CliError> {
-        let asker = match pass {
+        let loader = match pass {
             Pass::Whole => None,
             Pass::Cold | Pass::Warm => {
-                let workers = Workers::start_for_window();
+                let workers = LoaderPool::start_for_window();
                 let workers = workers.map_err(|error| CliError::Output(std::io::Error::other(error)))?;
-                Some(Asker::new(Arc::new(snapshot.clone()), &workers))
+                Some(TileLoader::new(Arc::new(snapshot.clone()), &workers))
             }
         };
         let layout = layout_of(snapshot);
@@ -209,12 +209,12 @@ impl Script {
         let mut steps = Vec::new();
         let (mut before, mut due) = (view, Instant::now());
         for frame in 0..self.frames {
-            let look = Look { snapshot, layout: &layout, before: &before, view: &view, asker: asker.as_ref() };
+            let look = Look { snapshot, layout: &layout, before: &before, view: &view, loader: loader.as_ref() };
             let mut step = pool.install(|| look.measured(&mut tiles, options));
             let cpu_before = processor_time();
             (step.pass, step.zoom) = (pass, whole_ns / view.width_ns());
             before = view;
-            if asker.is_some() {
+            if loader.is_some() {
                 due = (due + FRAME_TIME).max(Instant::now());
                 std::thread::sleep(due.saturating_duration_since(Instant::now()));
             }
@@ -233,7 +233,7 @@ struct Look<'a> {
     layout: &'a RowLayout,
     before: &'a Viewport,
     view: &'a Viewport,
-    asker: Option<&'a Asker>,
+    loader: Option<&'a TileLoader>,
 }
 
 impl Look<'_> {
@@ -243,10 +243,10 @@ impl Look<'_> {
         let lanes = frame::lanes_in_view(self.layout, self.view);
         let buckets = self.view.buckets();
         let mut held = None;
-        match self.asker {
-            Some(asker) => {
+        match self.loader {
+            Some(loader) => {
                 let ahead = ahead_of_zoom(self.before, self.view, buckets);
-                held = Some(asker.prepare(tiles, Wanted { buckets, lanes: &lanes, ahead }, FRAME_PATIENCE));
+                held = Some(loader.prepare(tiles, TileRequest { buckets, lanes: &lanes, ahead }, FRAME_PATIENCE));
             }
             None => tiles.prepare(self.snapshot, buckets, &lanes),
         }

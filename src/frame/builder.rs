@@ -8,12 +8,12 @@ use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
 use crate::scene::palette::{ColorBy, Palette};
-use crate::scene::rects::{Columns, Look, Placing, Rect, Stretch, rect};
+use crate::scene::rects::{ColumnPacker, ColumnRun, Columns, Rect, RectStyle, rect};
 use crate::scene::rows::{LaneRow, RowLayout};
 use crate::scene::viewport::Viewport;
-use crate::scene::{counters, labels, markers};
+use crate::scene::{counters, instant_shapes, labels};
 use crate::store::lane::{LaneIdx, LaneKind};
-use crate::tiles::{LaneAnswers, Tiles};
+use crate::tiles::{TileSource, Tiles};
 
 /// How many rectangles a frame may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -108,7 +108,7 @@ pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(LaneIdx, LaneK
 /// Builds the picture from what `tiles` know of the [`lanes_in_view`].
 #[must_use]
 pub fn build(
-    answers: &dyn LaneAnswers,
+    answers: &dyn TileSource,
     names: &Names,
     layout: &RowLayout,
     view: &Viewport,
@@ -122,11 +122,11 @@ pub fn build(
         .par_iter()
         .map(|row| {
             let (y0, y1) = place(view, row);
-            let mut placing = Placing::new(view, buckets, tiles.span_count(row.lane, buckets));
+            let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(row.lane, buckets));
             if row.kind != LaneKind::Counter {
-                tiles.each_span(row.lane, buckets, |cell| placing.take(cell));
+                tiles.each_span(row.lane, buckets, |cell| packer.take(cell));
             }
-            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: placing.finish() }
+            DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: packer.finish() }
         })
         .collect();
     let (column_px, lanes) = within_budget(lanes, options);
@@ -137,7 +137,7 @@ pub fn build(
         .map(|lane| {
             let (mut rects, mut labels) = (Vec::new(), Vec::new());
             let palette = options.palette;
-            let stretches = lane.columns.stretches(palette);
+            let runs = lane.columns.runs(palette);
             let of_track = color_of_track(answers, lane.lane, palette);
             let track = answers.lane(lane.lane).track;
             let is_of_states = answers.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
@@ -148,13 +148,13 @@ pub fn build(
                     push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
                 }
                 LaneKind::Instants | LaneKind::Samples => {
-                    drawing.push_instants(&mut rects, &stretches);
+                    drawing.push_instants(&mut rects, &runs);
                 }
-                LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &stretches),
+                LaneKind::Spans => drawing.push_spans(&mut rects, &mut labels, view, &runs),
                 LaneKind::Flows => {}
             }
             if let Some(filtered) = options.filtered {
-                let matching = filtered.stretches(view, lane.lane, column_px, palette);
+                let matching = filtered.runs(view, lane.lane, column_px, palette);
                 let drawing = Drawing { options: FrameOptions { filtered: None, ..options }, ..drawing };
                 match lane.kind {
                     LaneKind::Counter | LaneKind::Flows => {}
@@ -174,7 +174,7 @@ pub fn build(
 
 /// The colour of the track of a lane, where tracks have colours.
 #[must_use]
-pub(crate) fn color_of_track(answers: &dyn LaneAnswers, lane: LaneIdx, palette: &Palette) -> Rgba {
+pub(crate) fn color_of_track(answers: &dyn TileSource, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
         ColorBy::Track => palette.of_text(&answers.track_text(lane)),
         _ => Rgba::default(),
@@ -187,7 +187,7 @@ fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, 
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {
-        let total: usize = lanes.par_iter().map(|lane| lane.columns.stretch_count(options.palette)).sum();
+        let total: usize = lanes.par_iter().map(|lane| lane.columns.run_count(options.palette)).sum();
         if total <= options.rects.0 || column_px >= COLUMN_PX_MAX {
             return (column_px, lanes);
         }
@@ -197,46 +197,46 @@ fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, 
 }
 
 impl Drawing<'_> {
-    fn color_of(&self, stretch: &Stretch) -> Colored {
-        let (palette, name) = (self.options.palette, self.names.get(stretch.name));
+    fn color_of(&self, run: &ColumnRun) -> Colored {
+        let (palette, name) = (self.options.palette, self.names.get(run.name));
         let full = if self.is_of_states {
             palette.of_state(name.text)
         } else {
-            palette.of_span(name, stretch.dur_ns, self.of_track)
+            palette.of_span(name, run.dur_ns, self.of_track)
         };
-        let shown = self.options.filtered.map_or(full, |filtered| filtered.color(stretch, self.track, full));
+        let shown = self.options.filtered.map_or(full, |filtered| filtered.color(run, self.track, full));
         Colored { full, shown }
     }
 
-    fn push_spans(&self, rects: &mut Vec<Rect>, labels: &mut Vec<Label>, view: &Viewport, stretches: &[Stretch]) {
+    fn push_spans(&self, rects: &mut Vec<Rect>, labels: &mut Vec<Label>, view: &Viewport, runs: &[ColumnRun]) {
         /// Room between a span's edge and its name.
         const LABEL_PADDING: f32 = 4.0;
         let (y0, y1) = (self.lane.y0, self.lane.y1);
-        for stretch in stretches {
-            let Colored { full, shown } = self.color_of(stretch);
-            rects.push(rect(stretch, y0, y1, shown));
+        for run in runs {
+            let Colored { full, shown } = self.color_of(run);
+            rects.push(rect(run, y0, y1, shown));
             // What is dimmed has no name: that of what matches may stand there.
             if shown != full {
                 continue;
             }
             let padding_px = f64::from(LABEL_PADDING * self.options.scale);
-            let Some((x0, x1)) = labels::text_room(view, stretch, padding_px) else { continue };
+            let Some((x0, x1)) = labels::text_room(view, run, padding_px) else { continue };
             #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
             labels.push(Label {
                 x0: x0 as f32,
                 x1: x1 as f32,
                 y: f32::midpoint(y0, y1),
-                name: stretch.name,
-                dur_ns: stretch.dur_ns,
+                name: run.name,
+                dur_ns: run.dur_ns,
                 color: shown.text_on(),
             });
         }
     }
 
-    fn push_instants(&self, rects: &mut Vec<Rect>, stretches: &[Stretch]) {
+    fn push_instants(&self, rects: &mut Vec<Rect>, runs: &[ColumnRun]) {
         let scale = self.options.scale;
-        let band = markers::Band { y0: self.lane.y0 + scale, y1: self.lane.y1 - scale };
-        markers::rects(stretches, band, |stretch| self.color_of(stretch).shown, rects);
+        let band = instant_shapes::Band { y0: self.lane.y0 + scale, y1: self.lane.y1 - scale };
+        instant_shapes::rects(runs, band, |run| self.color_of(run).shown, rects);
     }
 }
 
@@ -250,7 +250,7 @@ fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x_of(buckets.first) as f32, x_of(buckets.end()) as f32);
         if x1 > x0 {
-            frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, look: Look::PLAIN });
+            frame.rects.push(Rect { x0, y0: lane.y0, x1, y1: lane.y1, color: VEIL, style: RectStyle::PLAIN });
         }
     }
 }
@@ -299,7 +299,7 @@ mod tests {
         rows: i64,
     }
 
-    impl LaneAnswers for Regular {
+    impl TileSource for Regular {
         fn lane(&self, _: LaneIdx) -> LaneInfo {
             LaneInfo {
                 track: TrackIdx(0),

@@ -12,7 +12,7 @@ use crate::query::matcher::Matcher;
 use crate::query::{Buckets, Cell, Snapshot, filtered};
 use crate::scene::color::Rgba;
 use crate::scene::palette::Palette;
-use crate::scene::rects::{Columns, Stretch};
+use crate::scene::rects::{ColumnRun, Columns};
 use crate::scene::rows::RowLayout;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -86,11 +86,11 @@ impl Filtered {
 
     /// The colour of a stretch: dimmed unless it is one span that surely matches.
     #[must_use]
-    pub(crate) fn color(&self, stretch: &Stretch, track: TrackIdx, color: Rgba) -> Rgba {
-        let matches = stretch.wide
+    pub(crate) fn color(&self, run: &ColumnRun, track: TrackIdx, color: Rgba) -> Rgba {
+        let matches = run.wide
             && self.matcher.has_track(track)
-            && self.matcher.has_name(stretch.name)
-            && self.matcher.has_duration(stretch.dur_ns)
+            && self.matcher.has_name(run.name)
+            && self.matcher.has_duration(run.dur_ns)
             && !self.matcher.asks_arguments();
         if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
     }
@@ -98,9 +98,9 @@ impl Filtered {
     /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`, a power
     /// of two.
     #[must_use]
-    pub(crate) fn stretches(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<Stretch> {
+    pub(crate) fn runs(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<ColumnRun> {
         let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };
         let columns = Columns::of_cells(view, asked.buckets, cells);
-        (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).stretches(palette)
+        (0..column_px.ilog2()).fold(columns, |columns, _| columns.wider()).runs(palette)
     }
 }

@@ -1,12 +1,12 @@
 //! The strip that a folded process shows in place of its tracks: in each column the longest span of all of them, as
-//! [`ProcessLanes`] tell it.
+//! [`ProcessSummaries`] tell it.
 
 use crate::model::{Names, ProcessIdx};
 use crate::query::{Buckets, Cell};
 use crate::scene::palette::{ColorBy, Palette};
 use crate::scene::rects::{Columns, Rect, rect};
 use crate::scene::viewport::Viewport;
-use crate::tiles::process_summary::ProcessLanes;
+use crate::tiles::process_summary::ProcessSummaries;
 
 /// A strip is some ten pixels high, so that its columns need not be narrower than two: forty of them fill a screen.
 const COLUMN_PX_MIN: u32 = 2;
@@ -27,18 +27,18 @@ pub(crate) fn rects(
     view: &Viewport,
     (buckets, cells): (Buckets, &[Cell]),
     band: Band,
-    (process, lanes): (ProcessIdx, &ProcessLanes),
+    (process, lanes): (ProcessIdx, &ProcessSummaries),
     (names, palette): (&Names, &Palette),
     out: &mut Vec<Rect>,
 ) {
     let columns = Columns::of_cells(view, buckets, cells);
     let wider = band.column_px.max(COLUMN_PX_MIN).ilog2();
-    let stretches = (0..wider).fold(columns, |columns, _| columns.wider()).stretches(palette);
-    out.extend(stretches.iter().map(|stretch| {
-        let track = lanes.track_of(process, stretch.row).filter(|_| palette.by() == ColorBy::Track);
+    let runs = (0..wider).fold(columns, |columns, _| columns.wider()).runs(palette);
+    out.extend(runs.iter().map(|run| {
+        let track = lanes.track_of(process, run.row).filter(|_| palette.by() == ColorBy::Track);
         let of_track = track.map(|track| palette.of_text(&lanes.text_of(track))).unwrap_or_default();
-        let color = palette.of_span(names.get(stretch.name), stretch.dur_ns, of_track);
-        rect(stretch, band.y0, band.y1, color)
+        let color = palette.of_span(names.get(run.name), run.dur_ns, of_track);
+        rect(run, band.y0, band.y1, color)
     }));
 }
 
@@ -49,7 +49,7 @@ mod tests {
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
     use crate::store::lane::LaneIdx;
-    use crate::tiles::LaneAnswers;
+    use crate::tiles::TileSource;
 
     #[test]
     fn in_each_column_the_longest_span_of_all_tracks_is_drawn_whole() {
@@ -63,7 +63,7 @@ mod tests {
         let mut view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 100.0);
         view.show_exactly(0, 1_000_000);
         let buckets = view.buckets();
-        let lanes = ProcessLanes::of(&snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = ProcessSummaries::of(&snapshot, buckets, &Cancel::default()).unwrap();
         let (mut cells, mut out) = (Vec::new(), Vec::new());
         lanes.longest(LaneIdx(0), buckets, &mut cells);
         let palette = Palette::new(Shade::Dark);

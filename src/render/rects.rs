@@ -24,8 +24,8 @@ pub(super) mod gpu_data {
         pub(crate) edges: [f32; 4],
         /// Red, green, blue, opacity.
         pub(crate) color: [u8; 4],
-        /// The bits of a `Look`.
-        pub(crate) look: u32,
+        /// The bits of a `RectStyle`.
+        pub(crate) style: u32,
     }
 
     /// What all rectangles share.
@@ -46,7 +46,7 @@ pub(super) mod gpu_data {
 
     const _: () = assert!(size_of::<RectInstance>() == 24, "no padding");
     const _: () = assert!(std::mem::offset_of!(RectInstance, color) == 16);
-    const _: () = assert!(std::mem::offset_of!(RectInstance, look) == 20);
+    const _: () = assert!(std::mem::offset_of!(RectInstance, style) == 20);
 }
 
 use gpu_data::{Canvas, INSTANCE_ATTRIBUTES, RectInstance};
@@ -79,7 +79,7 @@ impl Rects {
             .map(|rect| RectInstance {
                 edges: [rect.x0, rect.y0, rect.x1, rect.y1],
                 color: rect.color.0,
-                look: rect.look.0,
+                style: rect.style.0,
             })
             .collect();
         Self { instances, canvas: Canvas { size_px, scale, padding: 0.0 }, layer }
@@ -269,7 +269,7 @@ mod tests {
     use naga::{ScalarKind, TypeInner, VectorSize};
 
     use super::*;
-    use crate::scene::rects::Look;
+    use crate::scene::rects::RectStyle;
 
     fn module() -> naga::Module {
         let module =
@@ -327,14 +327,15 @@ mod tests {
             assert_eq!(kind, expected, "location {}", attribute.shader_location);
         }
         let offsets = INSTANCE_ATTRIBUTES.map(|attribute| usize::try_from(attribute.offset).unwrap());
-        let fields = [offset_of!(RectInstance, edges), offset_of!(RectInstance, color), offset_of!(RectInstance, look)];
+        let fields =
+            [offset_of!(RectInstance, edges), offset_of!(RectInstance, color), offset_of!(RectInstance, style)];
         assert_eq!(offsets, fields);
     }
 
     #[test]
     fn the_shader_knows_the_looks_by_the_same_bits() {
-        for (name, look) in [("EDGE", Look::EDGE), ("TORN", Look::TORN), ("DIAMOND", Look::DIAMOND)] {
-            assert!(SHADER.contains(&format!("const {name} = {}u;", look.0)), "{name}");
+        for (name, style) in [("EDGE", RectStyle::EDGE), ("TORN", RectStyle::TORN), ("DIAMOND", RectStyle::DIAMOND)] {
+            assert!(SHADER.contains(&format!("const {name} = {}u;", style.0)), "{name}");
         }
     }
 }

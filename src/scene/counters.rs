@@ -2,7 +2,7 @@
 //! is lost. Values that are no numbers leave a gap.
 
 use super::color::Rgba;
-use super::rects::{Look, Rect};
+use super::rects::{Rect, RectStyle};
 use super::viewport::Viewport;
 use crate::query::{Buckets, CounterCell};
 
@@ -128,7 +128,7 @@ impl Column {
     fn push(self, zero_y: f32, band: &Band, out: &mut Vec<Rect>) {
         /// The fill is faint: the curve is what one reads.
         const FILL_OPACITY: u8 = 90;
-        let plain = |y0, y1, color| Rect { x0: self.x0, y0, x1: self.x1, y1, color, look: Look::PLAIN };
+        let plain = |y0, y1, color| Rect { x0: self.x0, y0, x1: self.x1, y1, color, style: RectStyle::PLAIN };
         let (line_y0, line_y1) = (self.top, self.bottom.max(self.top + band.line_px).min(band.y1));
         let line_y0 = line_y0.min(line_y1 - band.line_px);
         let (fill_y0, fill_y1) = if line_y1 <= zero_y { (line_y1, zero_y) } else { (zero_y, line_y0) };

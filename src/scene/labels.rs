@@ -2,18 +2,18 @@
 
 use std::borrow::Cow;
 
-use super::rects::Stretch;
+use super::rects::ColumnRun;
 use super::viewport::Viewport;
 /// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
 pub(crate) use crate::base::escape::escaped as shown;
 
 /// The part of a stretch in which text may stand: in view, and off its edges.
 #[must_use]
-pub(crate) fn text_room(view: &Viewport, stretch: &Stretch, padding_px: f64) -> Option<(f64, f64)> {
-    let x0 = stretch.x0.max(0.0) + padding_px;
-    let x1 = stretch.x1.min(view.width_px()) - padding_px;
+pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Option<(f64, f64)> {
+    let x0 = run.x0.max(0.0) + padding_px;
+    let x1 = run.x1.min(view.width_px()) - padding_px;
     // Below three characters even a shortened name says nothing; a character is about twice the padding.
-    (stretch.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
+    (run.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
 }
 
 /// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits.
@@ -92,7 +92,7 @@ mod tests {
     fn a_span_that_starts_out_of_view_has_its_name_in_view() {
         let mut view = Viewport::of_capture(0, 1_000_000, 1000.0, 100.0);
         view.show_exactly(0, 1000);
-        let mut stretch = Stretch {
+        let mut run = ColumnRun {
             x0: -8.0,
             x1: 300.0,
             name: crate::model::NameIdx::EMPTY,
@@ -101,8 +101,8 @@ mod tests {
             wide: true,
             unfinished: false,
         };
-        assert_eq!(text_room(&view, &stretch, 4.0), Some((4.0, 296.0)));
-        stretch.x1 = 20.0;
-        assert_eq!(text_room(&view, &stretch, 4.0), None);
+        assert_eq!(text_room(&view, &run, 4.0), Some((4.0, 296.0)));
+        run.x1 = 20.0;
+        assert_eq!(text_room(&view, &run, 4.0), None);
     }
 }

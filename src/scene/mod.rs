@@ -5,12 +5,13 @@
 //! because one step of an `f32` at today's epoch is more than two minutes.
 
 pub(crate) mod arrange;
+pub(crate) mod bookmarks;
 pub(crate) mod clock_ruler;
 pub(crate) mod color;
 pub(crate) mod counters;
+pub(crate) mod fenwick_heights;
+pub(crate) mod instant_shapes;
 pub(crate) mod labels;
-pub(crate) mod markers;
-pub(crate) mod marks;
 pub(crate) mod minimap;
 pub(crate) mod motion;
 pub(crate) mod palette;
@@ -18,7 +19,6 @@ pub(crate) mod pick;
 pub(crate) mod rects;
 pub(crate) mod rows;
 pub(crate) mod ruler;
-pub(crate) mod sums;
 pub(crate) mod titles;
 pub(crate) mod viewport;
 

@@ -11,9 +11,9 @@ use crate::query::{Buckets, Cell, Crowd};
 
 /// How a rectangle is drawn, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
-pub(crate) struct Look(pub u32);
+pub(crate) struct RectStyle(pub u32);
 
-impl Look {
+impl RectStyle {
     /// Flat.
     pub(crate) const PLAIN: Self = Self(0);
     /// With a darker edge, so that neighbours are told apart.
@@ -45,12 +45,12 @@ pub struct Rect {
     pub(crate) x1: f32,
     pub(crate) y1: f32,
     pub(crate) color: Rgba,
-    pub(crate) look: Look,
+    pub(crate) style: RectStyle,
 }
 
 /// A stretch of a lane that one rectangle covers: a span, or neighbouring columns of narrow spans of one name.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Stretch {
+pub(crate) struct ColumnRun {
     /// The left edge, on a whole pixel.
     pub(crate) x0: f64,
     /// The right edge, on a whole pixel.
@@ -76,7 +76,7 @@ const EDGE_MIN_PX: f64 = 4.0;
 /// The pieces of one lane, where spans narrower than a column share columns: at most one piece in each column.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Columns {
-    pieces: Vec<Stretch>,
+    pieces: Vec<ColumnRun>,
     column_px: f64,
 }
 
@@ -84,9 +84,9 @@ impl Columns {
     /// The pieces for a lane's cells, in columns of a pixel.
     #[must_use]
     pub(crate) fn of_cells(view: &Viewport, buckets: Buckets, cells: &[Cell]) -> Self {
-        let mut placing = Placing::new(view, buckets, cells.len());
-        cells.iter().for_each(|cell| placing.take(cell));
-        placing.finish()
+        let mut packer = ColumnPacker::new(view, buckets, cells.len());
+        cells.iter().for_each(|cell| packer.take(cell));
+        packer.finish()
     }
 
     /// The same in columns twice as wide: the longest of the longest is the longest.
@@ -104,23 +104,23 @@ impl Columns {
             let next = if is_wide {
                 *piece
             } else {
-                Stretch { x0: first * column_px, x1: end * column_px, wide: false, unfinished: false, ..*piece }
+                ColumnRun { x0: first * column_px, x1: end * column_px, wide: false, unfinished: false, ..*piece }
             };
             place(&mut pieces, next);
         }
         Self { pieces, column_px }
     }
 
-    /// How many [`Columns::stretches`] there are.
+    /// How many [`Columns::runs`] there are.
     #[must_use]
-    pub(crate) fn stretch_count(&self, palette: &Palette) -> usize {
+    pub(crate) fn run_count(&self, palette: &Palette) -> usize {
         self.pieces.len() - self.pieces.windows(2).filter(|pair| are_one(&pair[0], &pair[1], palette)).count()
     }
 
     /// The pieces, with neighbouring columns of narrow spans of one name and one colour as one.
     #[must_use]
-    pub(crate) fn stretches(&self, palette: &Palette) -> Vec<Stretch> {
-        let mut out: Vec<Stretch> = Vec::new();
+    pub(crate) fn runs(&self, palette: &Palette) -> Vec<ColumnRun> {
+        let mut out: Vec<ColumnRun> = Vec::new();
         for piece in &self.pieces {
             match out.last_mut() {
                 Some(last) if are_one(last, piece, palette) => {
@@ -138,10 +138,10 @@ impl Columns {
 
 /// Makes [`Columns`] in columns of a pixel of the cells of a lane, one after the other.
 #[derive(Debug)]
-pub(crate) struct Placing<'a> {
+pub(crate) struct ColumnPacker<'a> {
     view: &'a Viewport,
     buckets: Buckets,
-    pieces: Vec<Stretch>,
+    pieces: Vec<ColumnRun>,
     /// What is surely narrower than a pixel. Divisions by the pixel's width are much of the work of a crowded lane: such a
     /// span needs none to be known as narrow, and the edge between neighbouring buckets needs one and not two.
     surely_narrow_ns: f64,
@@ -149,7 +149,7 @@ pub(crate) struct Placing<'a> {
     edge: (i64, f64),
 }
 
-impl<'a> Placing<'a> {
+impl<'a> ColumnPacker<'a> {
     /// For some `cells` of buckets of a view.
     #[must_use]
     pub(crate) fn new(view: &'a Viewport, buckets: Buckets, cells: usize) -> Self {
@@ -178,7 +178,7 @@ impl<'a> Placing<'a> {
     }
 
     /// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
-    fn narrow(&mut self, cell: &Cell) -> Stretch {
+    fn narrow(&mut self, cell: &Cell) -> ColumnRun {
         let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
         let (first, end) = if cell.rows() == Crowd::MANY {
             let start_x = if self.edge.0 == cell.first_bucket { self.edge.1 } else { x_of(cell.first_bucket) };
@@ -190,7 +190,7 @@ impl<'a> Placing<'a> {
             let left = floor(self.view.x_from_time(cell.start_ns));
             (left, left + 1.0)
         };
-        Stretch {
+        ColumnRun {
             x0: first,
             x1: end.max(first + 1.0),
             name: cell.name,
@@ -202,7 +202,7 @@ impl<'a> Placing<'a> {
     }
 }
 
-fn are_one(left: &Stretch, right: &Stretch, palette: &Palette) -> bool {
+fn are_one(left: &ColumnRun, right: &ColumnRun, palette: &Palette) -> bool {
     let meet = !left.wide && !right.wide && left.x1 >= right.x0;
     meet && left.name == right.name && palette.is_same(left.dur_ns, right.dur_ns)
 }
@@ -210,16 +210,16 @@ fn are_one(left: &Stretch, right: &Stretch, palette: &Palette) -> bool {
 /// The rectangle for a stretch between two heights.
 #[must_use]
 #[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
-pub(crate) fn rect(stretch: &Stretch, y0: f32, y1: f32, color: Rgba) -> Rect {
-    let edge = if stretch.wide && stretch.x1 - stretch.x0 >= EDGE_MIN_PX { Look::EDGE } else { Look::PLAIN };
-    let look = if stretch.unfinished { edge.with(Look::TORN) } else { edge };
-    Rect { x0: stretch.x0 as f32, y0, x1: stretch.x1 as f32, y1, color, look }
+pub(crate) fn rect(run: &ColumnRun, y0: f32, y1: f32, color: Rgba) -> Rect {
+    let edge = if run.wide && run.x1 - run.x0 >= EDGE_MIN_PX { RectStyle::EDGE } else { RectStyle::PLAIN };
+    let style = if run.unfinished { edge.with(RectStyle::TORN) } else { edge };
+    Rect { x0: run.x0 as f32, y0, x1: run.x1 as f32, y1, color, style }
 }
 
-fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> Stretch {
+fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
     let x0 = left.round().max(-OUTSIDE_PX);
     let x1 = right.round().min(view.width_px() + OUTSIDE_PX);
-    Stretch {
+    ColumnRun {
         x0,
         x1: x1.max(x0 + 1.0),
         name: cell.name,
@@ -239,7 +239,7 @@ fn floor(px: f64) -> f64 {
 }
 
 /// Adds a stretch to the right of what is there; where both want the same pixels, the longer span has them.
-fn place(out: &mut Vec<Stretch>, mut next: Stretch) {
+fn place(out: &mut Vec<ColumnRun>, mut next: ColumnRun) {
     while let Some(last) = out.last_mut() {
         if last.x1 <= next.x0 {
             break;
@@ -298,11 +298,11 @@ mod tests {
         cells
     }
 
-    fn drawn(view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
+    fn drawn(view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<ColumnRun> {
         drawn_by(ColorBy::Name, view, spans, column_px)
     }
 
-    fn drawn_by(by: ColorBy, view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<Stretch> {
+    fn drawn_by(by: ColorBy, view: &Viewport, spans: &[(i64, i64, u32)], column_px: f64) -> Vec<ColumnRun> {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "small numbers")]
         let buckets = Buckets::covering(view.start_ns(), view.end_ns(), (view.ns_per_px() / 2.0) as u64);
         let mut columns = Columns::of_cells(view, buckets, &cells(buckets, spans));
@@ -310,9 +310,9 @@ mod tests {
             columns = columns.wider();
         }
         let palette = Palette::of(Colors { by, ..Colors::default() }, Shade::Dark);
-        let stretches = columns.stretches(&palette);
-        assert_eq!(stretches.len(), columns.stretch_count(&palette));
-        stretches
+        let runs = columns.runs(&palette);
+        assert_eq!(runs.len(), columns.run_count(&palette));
+        runs
     }
 
     /// 1000 pixels of 100 ns each, from 0.
@@ -353,7 +353,7 @@ mod tests {
         view.show_exactly(0, 100_000_000);
         assert_eq!(drawn(&view, &spans, 1.0).len(), 1);
         let drawn = drawn_by(ColorBy::Duration, &view, &spans, 1.0);
-        let edges: Vec<_> = drawn.iter().map(|stretch| (stretch.x0, stretch.x1, stretch.dur_ns)).collect();
+        let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1, run.dur_ns)).collect();
         assert_eq!(edges, [(0.0, 60.0, 20_000), (60.0, 100.0, 90_000)]);
     }
 
@@ -361,13 +361,13 @@ mod tests {
     fn a_span_across_the_whole_view_is_one_rectangle_cut_outside() {
         let drawn = drawn(&view(), &[(-1_000_000_000, 2_000_000_000, 1)], 1.0);
         assert_eq!((drawn.len(), drawn[0].x0, drawn[0].x1), (1, -OUTSIDE_PX, 1000.0 + OUTSIDE_PX));
-        assert_eq!(rect(&drawn[0], 0.0, 10.0, Rgba::default()).look, Look::EDGE);
+        assert_eq!(rect(&drawn[0], 0.0, 10.0, Rgba::default()).style, RectStyle::EDGE);
     }
 
     #[test]
     fn wide_neighbours_meet_on_a_whole_pixel() {
         let drawn = drawn(&view(), &[(1000, 1049, 1), (2049, 2000, 1)], 1.0);
-        let edges: Vec<_> = drawn.iter().map(|stretch| (stretch.x0, stretch.x1)).collect();
+        let edges: Vec<_> = drawn.iter().map(|run| (run.x0, run.x1)).collect();
         assert_eq!(edges, [(10.0, 20.0), (20.0, 40.0)]);
     }
 
@@ -391,14 +391,14 @@ mod tests {
             for pair in drawn.windows(2) {
                 prop_assert!(pair[0].x1 <= pair[1].x0, "{:?}", pair);
             }
-            for stretch in &drawn {
-                prop_assert!(stretch.x1 - stretch.x0 >= 1.0);
-                prop_assert!(stretch.x0.fract() == 0.0 && stretch.x1.fract() == 0.0);
+            for run in &drawn {
+                prop_assert!(run.x1 - run.x0 >= 1.0);
+                prop_assert!(run.x0.fract() == 0.0 && run.x1.fract() == 0.0);
             }
             for &(start, dur, _) in &spans {
                 #[expect(clippy::cast_precision_loss, reason = "small numbers")]
                 let (x0, x1) = (start as f64 / 100.0, (start + dur) as f64 / 100.0);
-                let near = drawn.iter().any(|stretch| stretch.x0 <= x1 + column_px && stretch.x1 >= x0 - column_px);
+                let near = drawn.iter().any(|run| run.x0 <= x1 + column_px && run.x1 >= x0 - column_px);
                 prop_assert!(near, "nothing at {}..{}: {:?}", x0, x1, drawn);
             }
         }

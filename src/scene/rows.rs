@@ -8,7 +8,7 @@ use std::ops::Range;
 
 use rustc_hash::FxHashSet;
 
-use super::sums::HeightSums;
+use super::fenwick_heights::FenwickHeights;
 use super::viewport::Viewport;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -107,9 +107,9 @@ pub struct RowLayout {
     processes: Vec<ProcessRows>,
     tracks: Vec<LanesOfTrack>,
     /// By place in `processes`: the header and, unless they are folded, the tracks.
-    process_sums: HeightSums,
+    process_sums: FenwickHeights,
     /// By place in `tracks`: the heights, whether the process is folded or not.
-    track_sums: HeightSums,
+    track_sums: FenwickHeights,
     /// By track: its place in `tracks`, or [`NOWHERE`].
     place_of_track: Vec<u32>,
     /// By process: its place in `processes`, or [`NOWHERE`].
@@ -388,9 +388,9 @@ impl RowLayout {
 
     fn add_up(&mut self) {
         let heights = self.heights_px();
-        self.track_sums = HeightSums::new(self.tracks.iter().map(|lanes| lanes.height_px(&heights)).collect());
+        self.track_sums = FenwickHeights::new(self.tracks.iter().map(|lanes| lanes.height_px(&heights)).collect());
         let processes = (0..self.processes.len()).map(|place| self.process_height_px(place)).collect();
-        self.process_sums = HeightSums::new(processes);
+        self.process_sums = FenwickHeights::new(processes);
     }
 
     fn update_track(&mut self, place: usize) {

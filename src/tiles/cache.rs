@@ -17,7 +17,7 @@ use crate::scene::titles::track_title;
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
 /// What a frame asks of a capture. Work is bounded by the buckets asked for.
-pub trait LaneAnswers: Send + Sync {
+pub trait TileSource: Send + Sync {
     /// What is known of a lane without its rows.
     fn lane(&self, lane: LaneIdx) -> LaneInfo;
     /// The name of the track that a lane is of.
@@ -36,7 +36,7 @@ pub trait LaneAnswers: Send + Sync {
     fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
 }
 
-impl LaneAnswers for Snapshot {
+impl TileSource for Snapshot {
     fn lane(&self, lane: LaneIdx) -> LaneInfo {
         self.lane(lane)
     }
@@ -83,7 +83,7 @@ struct TileKey {
 
 /// Something to ask of a capture, from any thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct Question(Asked);
+pub(crate) struct TileQuery(Asked);
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum Asked {
@@ -93,19 +93,19 @@ enum Asked {
     Range(LaneIdx),
 }
 
-/// The answer to a [`Question`].
+/// The answer to a [`TileQuery`].
 #[derive(Debug)]
-pub(crate) struct Answered {
-    question: Question,
+pub(crate) struct TileResult {
+    query: TileQuery,
     found: Found,
     read: ReadCount,
 }
 
-impl Answered {
+impl TileResult {
     /// What was asked.
     #[must_use]
-    pub(crate) fn question(&self) -> Question {
-        self.question
+    pub(crate) fn query(&self) -> TileQuery {
+        self.query
     }
 }
 
@@ -118,9 +118,9 @@ enum Found {
     Nothing,
 }
 
-impl Question {
+impl TileQuery {
     /// Asks.
-    pub(crate) fn ask(self, answers: &dyn LaneAnswers) -> Answered {
+    pub(crate) fn ask(self, answers: &dyn TileSource) -> TileResult {
         let mut read = ReadCount::default();
         let found = match self.0 {
             Asked::Spans(key) => {
@@ -138,13 +138,13 @@ impl Question {
                 Found::Range(min, max)
             }
         };
-        Answered { question: self, found, read }
+        TileResult { query: self, found, read }
     }
 
     /// Says that it cannot be answered: what it is about stays veiled.
     #[must_use]
-    pub(crate) fn failed(self) -> Answered {
-        Answered { question: self, found: Found::Nothing, read: ReadCount::default() }
+    pub(crate) fn failed(self) -> TileResult {
+        TileResult { query: self, found: Found::Nothing, read: ReadCount::default() }
     }
 }
 
@@ -185,7 +185,7 @@ pub struct Tiles {
     counters: Kept<CounterCell>,
     counter_ranges: FxHashMap<LaneIdx, CounterRange>,
     /// What cannot be answered, and is not asked again.
-    failed: FxHashSet<Question>,
+    failed: FxHashSet<TileQuery>,
     frame: u64,
     read: ReadCount,
     pending: usize,
@@ -194,20 +194,20 @@ pub struct Tiles {
 
 impl Tiles {
     /// Asks for every tile of `lanes` in view that is not known yet, in parallel, and waits for all answers.
-    pub fn prepare(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+    pub fn prepare(&mut self, answers: &dyn TileSource, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
         let missing = self.begin_frame(answers, buckets, lanes);
-        let answered = missing.par_iter().map(|question| question.ask(answers)).collect();
-        self.take(answered);
+        let results = missing.par_iter().map(|query| query.ask(answers)).collect();
+        self.take(results);
         self.end_frame(answers, buckets, lanes);
     }
 
     /// Begins a frame: what must be asked for it, beyond what is known or follows from that.
     pub(crate) fn begin_frame(
         &mut self,
-        answers: &dyn LaneAnswers,
+        answers: &dyn TileSource,
         buckets: Buckets,
         lanes: &[(LaneIdx, LaneKind)],
-    ) -> Vec<Question> {
+    ) -> Vec<TileQuery> {
         self.frame += 1;
         self.read = ReadCount::default();
         self.missing(answers, buckets, lanes)
@@ -216,10 +216,10 @@ impl Tiles {
     /// What is not known yet of other buckets than those of the frame, to be asked ahead of a frame that may come.
     pub(crate) fn missing(
         &mut self,
-        answers: &dyn LaneAnswers,
+        answers: &dyn TileSource,
         buckets: Buckets,
         lanes: &[(LaneIdx, LaneKind)],
-    ) -> Vec<Question> {
+    ) -> Vec<TileQuery> {
         let (mut missing, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
         for &(lane, kind) in lanes {
             let info = answers.lane(lane);
@@ -227,46 +227,47 @@ impl Tiles {
             if kind == LaneKind::Counter {
                 counters.extend(keys.filter(|&key| !self.counters.find(key, self.frame)).map(|key| (info, key)));
                 if self.counter_ranges.get(&lane).is_none_or(|range| range.is_outdated) {
-                    missing.push(Question(Asked::Range(lane)));
+                    missing.push(TileQuery(Asked::Range(lane)));
                 }
             } else {
                 spans.extend(keys.filter(|&key| !self.spans.find(key, self.frame)).map(|key| (info, key)));
             }
         }
-        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| Question(Asked::Spans(key))));
-        missing.extend(self.counters.derive(counters, self.frame).into_iter().map(|key| Question(Asked::Counter(key))));
-        missing.retain(|question| !self.failed.contains(question));
+        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| TileQuery(Asked::Spans(key))));
+        missing
+            .extend(self.counters.derive(counters, self.frame).into_iter().map(|key| TileQuery(Asked::Counter(key))));
+        missing.retain(|query| !self.failed.contains(query));
         missing
     }
 
     /// Takes answers, in any order.
-    pub(crate) fn take(&mut self, answered: Vec<Answered>) {
-        for Answered { question, found, read } in answered {
+    pub(crate) fn take(&mut self, results: Vec<TileResult>) {
+        for TileResult { query, found, read } in results {
             self.read = self.read.plus(read);
-            match (question.0, found) {
+            match (query.0, found) {
                 (Asked::Spans(key), Found::Spans(cells)) => self.spans.keep(key, cells, self.frame),
                 (Asked::Counter(key), Found::Counter(cells)) => self.counters.keep(key, cells, self.frame),
                 (Asked::Range(lane), Found::Range(min, max)) => {
                     self.counter_ranges.insert(lane, CounterRange { min, max, is_outdated: false });
                 }
-                (_, Found::Nothing) => drop(self.failed.insert(question)),
-                _ => debug_assert!(false, "an answer to another question"),
+                (_, Found::Nothing) => drop(self.failed.insert(query)),
+                _ => debug_assert!(false, "an answer to another query"),
             }
         }
     }
 
     /// Ends the asking for a frame: finds what is still missing, and what may be forgotten.
-    pub(crate) fn end_frame(&mut self, answers: &dyn LaneAnswers, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+    pub(crate) fn end_frame(&mut self, answers: &dyn TileSource, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
         self.unknown.clear();
         self.pending = 0;
         for &(lane, kind) in lanes {
             let info = answers.lane(lane);
             for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
-                let (question, (is_known, is_shown)) = match kind {
+                let (query, (is_known, is_shown)) = match kind {
                     LaneKind::Counter => (Asked::Counter(key), self.counters.state(key, self.frame)),
                     _ => (Asked::Spans(key), self.spans.state(key, self.frame)),
                 };
-                self.pending += usize::from(!is_known && !self.failed.contains(&Question(question)));
+                self.pending += usize::from(!is_known && !self.failed.contains(&TileQuery(query)));
                 if !is_shown {
                     self.unknown.push((lane, buckets_of_tile(key)));
                 }
@@ -482,7 +483,7 @@ fn reaches(info: &LaneInfo, key: TileKey) -> bool {
 }
 
 /// The range of a counter over the whole of time; values that are no numbers are passed over.
-fn whole_range(answers: &dyn LaneAnswers, lane: LaneIdx) -> (f64, f64) {
+fn whole_range(answers: &dyn TileSource, lane: LaneIdx) -> (f64, f64) {
     let info = answers.lane(lane);
     let mut cells = Vec::new();
     // A few buckets and not one: a single value that is no number must not spoil the whole.

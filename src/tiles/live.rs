@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cache::{LaneAnswers, Tiles};
-use super::loader::{Asker, Held, Wanted, Workers, ahead_of_zoom};
+use super::cache::{TileSource, Tiles};
+use super::loader::{LoaderPool, PauseGuard, TileLoader, TileRequest, ahead_of_zoom};
 use crate::query::{Buckets, Snapshot};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -14,7 +14,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 pub(crate) struct LiveTiles {
     tiles: Tiles,
     /// Without it, frames wait for all that they show.
-    asker: Option<Asker>,
+    loader: Option<TileLoader>,
     view: Option<Viewport>,
     /// What was in view before `view`, which tells where a zoom goes.
     came_from: Option<Viewport>,
@@ -22,7 +22,7 @@ pub(crate) struct LiveTiles {
 
 /// What is asked for a frame.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Look<'a> {
+pub(crate) struct FrameQuery<'a> {
     /// The slice of time in view.
     pub(crate) view: &'a Viewport,
     /// Its buckets.
@@ -35,8 +35,8 @@ pub(crate) struct Look<'a> {
 
 impl LiveTiles {
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait.
-    pub(crate) fn ask_with(&mut self, answers: Arc<dyn LaneAnswers>, workers: Option<&Workers>) {
-        self.asker = workers.map(|workers| Asker::new(answers, workers));
+    pub(crate) fn load_with(&mut self, answers: Arc<dyn TileSource>, workers: Option<&LoaderPool>) {
+        self.loader = workers.map(|workers| TileLoader::new(answers, workers));
     }
 
     /// Forgets what is known; it is asked again when it is looked at.
@@ -46,25 +46,25 @@ impl LiveTiles {
 
     /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
     /// anew.
-    pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+    pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.outdate(|lane| later.lane_since(earlier, lane));
-        self.ask_with(Arc::new(later.clone()), workers);
+        self.load_with(Arc::new(later.clone()), workers);
     }
 
     /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
     /// dropped, when the frame is built.
-    pub(crate) fn prepare(&mut self, answers: &dyn LaneAnswers, look: Look<'_>) -> Option<Held> {
-        let Look { view, buckets, lanes, deadline } = look;
+    pub(crate) fn prepare(&mut self, answers: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
+        let FrameQuery { view, buckets, lanes, deadline } = query;
         if self.view != Some(*view) {
             self.came_from = self.view.replace(*view);
         }
-        let Some(asker) = &self.asker else {
+        let Some(loader) = &self.loader else {
             self.tiles.prepare(answers, buckets, lanes);
             return None;
         };
         let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));
         let patience = deadline.saturating_duration_since(Instant::now());
-        Some(asker.prepare(&mut self.tiles, Wanted { buckets, lanes, ahead }, patience))
+        Some(loader.prepare(&mut self.tiles, TileRequest { buckets, lanes, ahead }, patience))
     }
 
     /// What is known.

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use rustc_hash::FxHashSet;
 
-use super::cache::{Answered, LaneAnswers, Question, Tiles};
+use super::cache::{TileQuery, TileResult, TileSource, Tiles};
 use crate::query::Buckets;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind};
@@ -21,11 +21,11 @@ use crate::store::lane::{LaneIdx, LaneKind};
 pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
 /// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame ends.
-const QUESTIONS_AT_ONCE: usize = 4;
+const QUERIES_AT_ONCE: usize = 4;
 
 /// What a frame shows.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Wanted<'a> {
+pub(crate) struct TileRequest<'a> {
     /// The buckets in view.
     pub(crate) buckets: Buckets,
     /// The lanes in view.
@@ -54,9 +54,9 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
 
 /// Threads that answer. Clones are the same threads.
 #[derive(Clone)]
-pub(crate) struct Workers(Arc<ThreadPool>);
+pub(crate) struct LoaderPool(Arc<ThreadPool>);
 
-impl Workers {
+impl LoaderPool {
     /// Starts `count` threads.
     ///
     /// # Errors
@@ -79,10 +79,10 @@ impl Workers {
 }
 
 /// Asks about one capture what one [`Tiles`] wants to know. What is still to be asked is given up when this is dropped.
-pub(crate) struct Asker {
-    answers: Arc<dyn LaneAnswers>,
+pub(crate) struct TileLoader {
+    answers: Arc<dyn TileSource>,
     shared: Arc<Shared>,
-    workers: Workers,
+    workers: LoaderPool,
 }
 
 struct Shared {
@@ -95,12 +95,12 @@ struct Shared {
 
 #[derive(Default)]
 struct State {
-    wanted: VecDeque<Question>,
-    ahead: VecDeque<Question>,
+    wanted: VecDeque<TileQuery>,
+    ahead: VecDeque<TileQuery>,
     /// What workers are at.
-    asked: FxHashSet<Question>,
-    wanted_asked: usize,
-    answered: Vec<Answered>,
+    asked: FxHashSet<TileQuery>,
+    wanted_loading: usize,
+    results: Vec<TileResult>,
     workers: usize,
     is_held: bool,
 }
@@ -108,45 +108,45 @@ struct State {
 /// Holds the workers back while the frame is built from what they answered: both want all cores. They go on when it is
 /// dropped.
 #[must_use]
-pub(crate) struct Held(Arc<Shared>);
+pub(crate) struct PauseGuard(Arc<Shared>);
 
-impl Asker {
+impl TileLoader {
     /// Has `workers` answer questions about a capture.
     #[must_use]
-    pub(crate) fn new(answers: Arc<dyn LaneAnswers>, workers: &Workers) -> Self {
+    pub(crate) fn new(answers: Arc<dyn TileSource>, workers: &LoaderPool) -> Self {
         let shared = Shared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
         Self { answers, shared: Arc::new(shared), workers: workers.clone() }
     }
 
     /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what is
     /// late. What earlier frames wanted and this one does not is no longer asked.
-    pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: Wanted<'_>, patience: Duration) -> Held {
+    pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let answers = &*self.answers;
         let missing = tiles.begin_frame(answers, wanted.buckets, wanted.lanes);
         let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.lanes)).unwrap_or_default();
-        let answered = self.ask(missing, ahead, patience);
-        tiles.take(answered);
+        let results = self.ask(missing, ahead, patience);
+        tiles.take(results);
         tiles.end_frame(answers, wanted.buckets, wanted.lanes);
-        Held(Arc::clone(&self.shared))
+        PauseGuard(Arc::clone(&self.shared))
     }
 
-    fn ask(&self, wanted: Vec<Question>, ahead: Vec<Question>, patience: Duration) -> Vec<Answered> {
+    fn ask(&self, wanted: Vec<TileQuery>, ahead: Vec<TileQuery>, patience: Duration) -> Vec<TileResult> {
         let mut state = self.shared.lock();
         // What was answered after the last frame need not be asked again.
-        let known: FxHashSet<Question> = state.answered.iter().map(Answered::question).collect();
-        let is_new = |question: &Question| !state.asked.contains(question) && !known.contains(question);
+        let known: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
+        let is_new = |query: &TileQuery| !state.asked.contains(query) && !known.contains(query);
         let wanted = wanted.into_iter().filter(is_new).collect();
         let ahead = ahead.into_iter().filter(is_new).collect();
         (state.wanted, state.ahead) = (wanted, ahead);
-        let questions = state.wanted.len() + state.ahead.len();
-        let workers = self.workers.0.current_num_threads().min(questions.div_ceil(QUESTIONS_AT_ONCE));
+        let queries = state.wanted.len() + state.ahead.len();
+        let workers = self.workers.0.current_num_threads().min(queries.div_ceil(QUERIES_AT_ONCE));
         for _ in state.workers..workers {
             state.workers += 1;
             let worker = Worker { answers: Arc::clone(&self.answers), shared: Arc::clone(&self.shared) };
             self.workers.0.spawn(move || worker.work());
         }
         let deadline = Instant::now() + patience;
-        while !(state.wanted.is_empty() && state.wanted_asked == 0) {
+        while !(state.wanted.is_empty() && state.wanted_loading == 0) {
             let left = deadline.saturating_duration_since(Instant::now());
             if left.is_zero() {
                 break;
@@ -155,25 +155,25 @@ impl Asker {
             state = waited.unwrap_or_else(PoisonError::into_inner).0;
         }
         state.is_held = true;
-        std::mem::take(&mut state.answered)
+        std::mem::take(&mut state.results)
     }
 }
 
-impl Drop for Held {
+impl Drop for PauseGuard {
     fn drop(&mut self) {
         self.0.lock().is_held = false;
         self.0.resumed.notify_all();
     }
 }
 
-impl Drop for Asker {
+impl Drop for TileLoader {
     fn drop(&mut self) {
         let mut state = self.shared.lock();
         state.wanted.clear();
         state.ahead.clear();
         drop(state);
         // No frame is built any more.
-        drop(Held(Arc::clone(&self.shared)));
+        drop(PauseGuard(Arc::clone(&self.shared)));
     }
 }
 
@@ -186,7 +186,7 @@ impl Shared {
 
 /// Answers until nothing is left to ask.
 struct Worker {
-    answers: Arc<dyn LaneAnswers>,
+    answers: Arc<dyn TileSource>,
     shared: Arc<Shared>,
 }
 
@@ -198,26 +198,26 @@ impl Worker {
             let mut state = state.unwrap_or_else(PoisonError::into_inner);
             let is_wanted = !state.wanted.is_empty();
             let queue = if is_wanted { &mut state.wanted } else { &mut state.ahead };
-            let count = queue.len().min(QUESTIONS_AT_ONCE);
-            let questions: Vec<Question> = queue.drain(..count).collect();
-            if questions.is_empty() {
+            let count = queue.len().min(QUERIES_AT_ONCE);
+            let queries: Vec<TileQuery> = queue.drain(..count).collect();
+            if queries.is_empty() {
                 // Under the same lock: whoever wants more from now on starts another worker.
                 state.workers -= 1;
                 return;
             }
-            state.asked.extend(&questions);
-            state.wanted_asked += if is_wanted { count } else { 0 };
+            state.asked.extend(&queries);
+            state.wanted_loading += if is_wanted { count } else { 0 };
             drop(state);
-            for question in questions {
+            for query in queries {
                 // A panic costs one answer and not the worker, and is not asked for again in every frame.
-                let answered = catch_unwind(AssertUnwindSafe(|| question.ask(&*self.answers)));
+                let result = catch_unwind(AssertUnwindSafe(|| query.ask(&*self.answers)));
                 let mut state = self.shared.lock();
-                state.asked.remove(&question);
-                state.answered.push(answered.unwrap_or_else(|_| question.failed()));
+                state.asked.remove(&query);
+                state.results.push(result.unwrap_or_else(|_| query.failed()));
             }
             let mut state = self.shared.lock();
-            state.wanted_asked -= if is_wanted { count } else { 0 };
-            if state.wanted.is_empty() && state.wanted_asked == 0 {
+            state.wanted_loading -= if is_wanted { count } else { 0 };
+            if state.wanted.is_empty() && state.wanted_loading == 0 {
                 self.shared.done.notify_all();
             }
         }
@@ -258,7 +258,7 @@ mod tests {
         }
     }
 
-    impl LaneAnswers for Gated {
+    impl TileSource for Gated {
         fn lane(&self, LaneIdx(lane): LaneIdx) -> LaneInfo {
             let kind = LANES[lane as usize].1;
             LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 }
@@ -301,8 +301,8 @@ mod tests {
         Buckets { first, count: 1000, width_log2 }
     }
 
-    fn wanted(buckets: Buckets) -> Wanted<'static> {
-        Wanted { buckets, lanes: &LANES, ahead: None }
+    fn wanted(buckets: Buckets) -> TileRequest<'static> {
+        TileRequest { buckets, lanes: &LANES, ahead: None }
     }
 
     fn shown(tiles: &Tiles, buckets: Buckets) -> (Vec<Cell>, Vec<CounterCell>) {
@@ -312,15 +312,15 @@ mod tests {
         (cells, values)
     }
 
-    fn asker(capture: &Arc<Gated>) -> Asker {
-        Asker::new(Arc::clone(capture) as _, &Workers::start(2).unwrap())
+    fn loader_of(capture: &Arc<Gated>) -> TileLoader {
+        TileLoader::new(Arc::clone(capture) as _, &LoaderPool::start(2).unwrap())
     }
 
     #[test]
     fn with_patience_all_is_known_and_as_if_it_was_asked_at_once() {
         let capture = Arc::new(Gated::default());
         let (mut tiles, mut at_once) = (Tiles::default(), Tiles::default());
-        let _ = asker(&capture).prepare(&mut tiles, wanted(view(500, 12)), LONG);
+        let _ = loader_of(&capture).prepare(&mut tiles, wanted(view(500, 12)), LONG);
         at_once.prepare(&*capture, view(500, 12), &LANES);
         assert_eq!((tiles.pending(), tiles.read()), (0, at_once.read()));
         assert_eq!(shown(&tiles, view(500, 12)), shown(&at_once, view(500, 12)));
@@ -330,12 +330,12 @@ mod tests {
     #[test]
     fn a_slow_disk_holds_no_frame_and_coarser_answers_stand_in() {
         let capture = Arc::new(Gated::default());
-        let asker = asker(&capture);
+        let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
-        let _ = asker.prepare(&mut tiles, wanted(view(500, 12)), LONG);
+        let _ = loader.prepare(&mut tiles, wanted(view(500, 12)), LONG);
         capture.is_shut.store(true, Ordering::SeqCst);
         let finer = view(1000, 11);
-        let _ = asker.prepare(&mut tiles, wanted(finer), Duration::from_millis(5));
+        let _ = loader.prepare(&mut tiles, wanted(finer), Duration::from_millis(5));
         assert!(tiles.pending() > 0);
         assert!(tiles.unknown().is_empty(), "the wider buckets cover all of it");
         let (cells, _) = shown(&tiles, finer);
@@ -343,10 +343,10 @@ mod tests {
         assert!((1000..2000).all(|bucket| covered.binary_search(&bucket).is_ok()));
         assert!(covered.is_sorted_by(|a, b| a < b), "nothing is shown twice");
         // What has nothing to stand in for it is told.
-        let _ = asker.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
+        let _ = loader.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
         assert_eq!(tiles.unknown().len(), tiles.pending());
         capture.is_shut.store(false, Ordering::SeqCst);
-        let _ = asker.prepare(&mut tiles, wanted(finer), LONG);
+        let _ = loader.prepare(&mut tiles, wanted(finer), LONG);
         let mut at_once = Tiles::default();
         at_once.prepare(&*capture, finer, &LANES);
         assert_eq!(tiles.pending(), 0);
@@ -356,48 +356,48 @@ mod tests {
     #[test]
     fn what_is_no_longer_wanted_is_no_longer_asked() {
         let capture = Arc::new(Gated::default());
-        let asker = asker(&capture);
+        let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
         capture.is_shut.store(true, Ordering::SeqCst);
         for place in 0..100 {
-            let _ = asker.prepare(&mut tiles, wanted(view(place << 20, 3)), Duration::ZERO);
+            let _ = loader.prepare(&mut tiles, wanted(view(place << 20, 3)), Duration::ZERO);
         }
         capture.is_shut.store(false, Ordering::SeqCst);
         let last = view(99 << 20, 3);
-        let _ = asker.prepare(&mut tiles, wanted(last), LONG);
+        let _ = loader.prepare(&mut tiles, wanted(last), LONG);
         assert_eq!(tiles.pending(), 0);
         // The last view, and what the two workers were at.
-        assert!(capture.asked() <= 16 + 2 * QUESTIONS_AT_ONCE, "{}", capture.asked());
+        assert!(capture.asked() <= 16 + 2 * QUERIES_AT_ONCE, "{}", capture.asked());
     }
 
     #[test]
     fn what_was_asked_ahead_is_there_when_it_is_wanted() {
         let capture = Arc::new(Gated::default());
-        let asker = asker(&capture);
+        let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
         let (now, soon) = (view(500, 12), view(1200, 11));
-        let _ = asker.prepare(&mut tiles, Wanted { ahead: Some(soon), ..wanted(now) }, LONG);
-        while asker.shared.lock().workers > 0 {
+        let _ = loader.prepare(&mut tiles, TileRequest { ahead: Some(soon), ..wanted(now) }, LONG);
+        while loader.shared.lock().workers > 0 {
             std::thread::sleep(Duration::from_millis(1));
         }
         let asked = capture.asked();
-        let _ = asker.prepare(&mut tiles, wanted(now), Duration::ZERO);
-        let _ = asker.prepare(&mut tiles, wanted(soon), Duration::ZERO);
+        let _ = loader.prepare(&mut tiles, wanted(now), Duration::ZERO);
+        let _ = loader.prepare(&mut tiles, wanted(soon), Duration::ZERO);
         assert_eq!((tiles.pending(), capture.asked()), (0, asked));
     }
 
     #[test]
     fn an_answer_that_panics_is_veiled_and_takes_nothing_with_it() {
         let capture = Arc::new(Gated::default());
-        let asker = asker(&capture);
+        let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
         capture.fails.store(true, Ordering::SeqCst);
-        let _ = asker.prepare(&mut tiles, wanted(view(0, 3)), LONG);
+        let _ = loader.prepare(&mut tiles, wanted(view(0, 3)), LONG);
         // Nothing is awaited any more, and nothing is said to be known.
         assert_eq!(tiles.pending(), 0);
         assert!(!tiles.unknown().is_empty());
         capture.fails.store(false, Ordering::SeqCst);
-        let _ = asker.prepare(&mut tiles, wanted(view(1 << 20, 3)), LONG);
+        let _ = loader.prepare(&mut tiles, wanted(view(1 << 20, 3)), LONG);
         assert_eq!(tiles.pending(), 0);
     }
 
@@ -444,18 +444,18 @@ mod tests {
     #[test]
     fn a_quick_zoom_finds_its_answers_there_frame_for_frame_if_they_come_in_between() {
         let capture = Arc::new(Gated::default());
-        let asker = asker(&capture);
+        let loader = loader_of(&capture);
         let mut tiles = Tiles::default();
         let mut view = Viewport::of_capture(0, 1 << 50, 1920.0, 1080.0);
         let (mut before, mut needed) = (view, FxHashSet::default());
         for frame in 0..200 {
             let buckets = view.buckets();
-            let wanted = Wanted { ahead: ahead_of_zoom(&before, &view, buckets), ..wanted(buckets) };
+            let wanted = TileRequest { ahead: ahead_of_zoom(&before, &view, buckets), ..wanted(buckets) };
             // Before the third frame it is not known that this is a zoom, and where it goes.
             let patience = if frame < 3 { LONG } else { Duration::ZERO };
-            let _ = asker.prepare(&mut tiles, wanted, patience);
+            let _ = loader.prepare(&mut tiles, wanted, patience);
             assert_eq!(tiles.pending(), 0, "of frame {frame}");
-            while asker.shared.lock().workers > 0 {
+            while loader.shared.lock().workers > 0 {
                 std::thread::yield_now();
             }
             let tiles_in_view = (buckets.first >> 8)..=((buckets.end() - 1) >> 8);

@@ -8,7 +8,7 @@ pub(crate) mod process_summary;
 mod rebucket;
 pub(crate) mod trace_summary;
 
-pub(crate) use cache::LaneAnswers;
+pub(crate) use cache::TileSource;
 pub use cache::Tiles;
 
 #[cfg(test)]

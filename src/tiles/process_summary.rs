@@ -2,15 +2,15 @@
 //!
 //! The slow answer: every lane of the process is asked for its longest spans, and of these the longest is taken. That is also
 //! done, but in the background, as for any tile, and for fewer lanes and buckets: lanes come from that with the longest span
-//! downwards, until none that is left can hold a longer one; and for processes of very many lanes the [`Survey`] has asked
+//! downwards, until none that is left can hold a longer one; and for processes of very many lanes the [`TraceSummary`] has asked
 //! all of them once for the whole capture, which answers wide views and every narrower bucket that lies within such a span.
 //!
-//! [`Survey`]: super::trace_summary::Survey
+//! [`TraceSummary`]: super::trace_summary::TraceSummary
 
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::cache::LaneAnswers;
+use super::cache::TileSource;
 use super::rebucket::Answer;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
@@ -27,13 +27,13 @@ const ROW_BITS: u32 = 40;
 
 /// The processes of a capture, each as a lane whose number is that of the process.
 #[derive(Debug, Clone)]
-pub(crate) struct ProcessLanes {
+pub(crate) struct ProcessSummaries {
     snapshot: Snapshot,
-    processes: FxHashMap<ProcessIdx, OneProcess>,
+    processes: FxHashMap<ProcessIdx, ProcessSummary>,
 }
 
 #[derive(Debug, Clone)]
-struct OneProcess {
+struct ProcessSummary {
     /// From that with the longest span downwards.
     lanes: Vec<Ranked>,
     info: LaneInfo,
@@ -50,7 +50,7 @@ struct Ranked {
     end_ns: i64,
 }
 
-impl ProcessLanes {
+impl ProcessSummaries {
     /// The processes of a capture. Of those with very many lanes, asks all for `buckets`.
     ///
     /// # Errors
@@ -65,11 +65,11 @@ impl ProcessLanes {
         buckets: Buckets,
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let mut processes: FxHashMap<ProcessIdx, OneProcess> = FxHashMap::default();
+        let mut processes: FxHashMap<ProcessIdx, ProcessSummary> = FxHashMap::default();
         for &track in snapshot.display_order() {
             let process = snapshot.track(track).process;
             for (lane, info) in lanes_of(snapshot, track) {
-                let known = processes.entry(process).or_insert_with(|| OneProcess::empty(info));
+                let known = processes.entry(process).or_insert_with(|| ProcessSummary::empty(info));
                 known.push(snapshot, lane, info);
             }
         }
@@ -107,7 +107,7 @@ impl ProcessLanes {
     }
 }
 
-impl LaneAnswers for ProcessLanes {
+impl TileSource for ProcessSummaries {
     fn lane(&self, lane: LaneIdx) -> LaneInfo {
         let known = self.processes.get(&ProcessIdx(lane.0));
         known.map_or(LaneInfo { rows: 0, ..NO_LANE }, |process| process.info)
@@ -141,7 +141,7 @@ fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneI
     })
 }
 
-impl OneProcess {
+impl ProcessSummary {
     fn empty(first: LaneInfo) -> Self {
         let info = LaneInfo { kind: LaneKind::Spans, depth: 0, rows: 0, ..first };
         Self { lanes: Vec::new(), info, ahead: None }
@@ -380,7 +380,7 @@ mod tests {
             // 4.6 ms of a capture in buckets of 16 us.
             let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
-                ProcessLanes::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
+                ProcessSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
             let lane = lanes.lane_of(ProcessIdx(0)).unwrap();
             let buckets = Buckets { first, count: 100, width_log2 };
             let mut cells = Vec::new();
@@ -414,7 +414,7 @@ mod tests {
         let long = r#"{"ph":"X","name":"long","pid":1,"tid":1,"ts":0,"dur":1000}"#;
         let snapshot = snapshot(&format!("[{long}{}]", short.collect::<String>()));
         let buckets = Buckets { first: 0, count: 200, width_log2: 12 };
-        let lanes = ProcessLanes::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
+        let lanes = ProcessSummaries::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
         let mut cells = Vec::new();
         let read = lanes.longest(LaneIdx(0), buckets, &mut cells);
         assert_eq!((cells.len(), cells[0].end_ns - cells[0].start_ns), (1, 1_000_000));

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use rayon::prelude::*;
 
-use super::process_summary::ProcessLanes;
+use super::process_summary::ProcessSummaries;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{Loss, Place};
 use crate::query::{Buckets, Snapshot, pixels};
@@ -18,18 +18,18 @@ const BUCKETS: u64 = 1024;
 
 /// A capture as a whole.
 #[derive(Debug, Clone, Default)]
-pub struct Survey {
+pub struct TraceSummary {
     /// The buckets that `filled` is of.
     pub(crate) buckets: Option<Buckets>,
     /// For each bucket, how many outermost spans start in it; one for each track of which a span only reaches over it.
     pub(crate) filled: Vec<u32>,
     /// The processes, each as one lane.
-    pub(crate) processes: Option<Arc<ProcessLanes>>,
+    pub(crate) processes: Option<Arc<ProcessSummaries>>,
     /// When something was lost that has a time, with what.
     pub(crate) losses: Vec<(i64, Loss)>,
 }
 
-impl Survey {
+impl TraceSummary {
     /// Looks at a capture.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl Survey {
             Place::Time(ts_ns) => Some((ts_ns, lost.loss)),
             Place::Offset(_) => None,
         });
-        let processes = Some(Arc::new(ProcessLanes::of(snapshot, buckets, cancel)?));
+        let processes = Some(Arc::new(ProcessSummaries::of(snapshot, buckets, cancel)?));
         Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })
     }
 

@@ -6,7 +6,7 @@ use super::marks::RulerOrigin;
 use super::rows::Arranging;
 use super::timeline::Timeline;
 use crate::scene::arrange::Arrangement;
-use crate::scene::marks::Marks;
+use crate::scene::bookmarks::Bookmarks;
 use crate::scene::palette::{ColorBy, Colors};
 
 /// What is kept.
@@ -22,7 +22,7 @@ pub struct KeptTimeline {
     /// How rows were arranged.
     pub(crate) arrangement: Arrangement,
     /// The marks.
-    pub(crate) marks: Marks,
+    pub(crate) marks: Bookmarks,
     /// What the ruler counted from.
     pub(crate) ruler_origin: RulerOrigin,
     /// What gave spans their colours; nothing of versions that did not ask.

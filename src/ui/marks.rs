@@ -9,8 +9,8 @@ use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
 use super::{Command, MarkCommand, field};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text};
+use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
-use crate::scene::marks::{Mark, Marks};
 
 /// The size of names on flags, in points.
 const TEXT_POINTS: f32 = 11.0;
@@ -67,7 +67,7 @@ impl Timeline {
 
     /// The marks.
     #[must_use]
-    pub(crate) fn marks(&self) -> &Marks {
+    pub(crate) fn marks(&self) -> &Bookmarks {
         &self.marks
     }
 
@@ -109,7 +109,7 @@ impl Timeline {
 
 /// A mark in view: its flag on the ruler.
 pub(super) struct Flag<'a> {
-    mark: &'a Mark,
+    mark: &'a Bookmark,
     name: String,
     /// Where it is on the ruler.
     pub(crate) place: Rect,
@@ -167,7 +167,7 @@ pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Pl
     commands
 }
 
-fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Mark, commands: &mut Vec<Command>) {
+fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut Vec<Command>) {
     let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: MarkCommand| {
         if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
             commands.push(Command::Mark(command));
@@ -179,7 +179,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Mark, commands: &mut Vec<C
     entry(ui, "Remove", true, MarkCommand::Remove(mark.id));
 }
 
-fn time_text(timeline: &Timeline, mark: &Mark) -> String {
+fn time_text(timeline: &Timeline, mark: &Bookmark) -> String {
     format!("{} s", seconds_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns())))
 }
 

@@ -55,8 +55,8 @@ use self::preferences::{SecondStart, Sizes};
 use self::questions::Question;
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::scene::arrange::Order;
+use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
-use crate::scene::marks::MarkId;
 use crate::scene::palette::Colors;
 use crate::scene::rows::{Density, GroupKind};
 use crate::store::lane::RowIdx;
@@ -219,13 +219,13 @@ pub(crate) enum MarkCommand {
     /// To mark this moment.
     AddAt(i64),
     /// To measure from a mark.
-    Choose(MarkId),
+    Choose(BookmarkId),
     /// To bring a mark into view.
-    Go(MarkId),
+    Go(BookmarkId),
     /// To call a mark otherwise.
-    Rename(MarkId, String),
+    Rename(BookmarkId, String),
     /// To take a mark away.
-    Remove(MarkId),
+    Remove(BookmarkId),
     /// To select the time between the two marks that were made or chosen last.
     Measure,
     /// To go to the next mark, or to the one before.

@@ -20,10 +20,10 @@ use crate::scene::palette::Palette;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
-use crate::tiles::LaneAnswers;
-use crate::tiles::live::{LiveTiles, Look};
-use crate::tiles::loader::Workers;
-use crate::tiles::process_summary::ProcessLanes;
+use crate::tiles::TileSource;
+use crate::tiles::live::{FrameQuery, LiveTiles};
+use crate::tiles::loader::LoaderPool;
+use crate::tiles::process_summary::ProcessSummaries;
 
 /// Rows on one canvas.
 pub(super) struct Pane {
@@ -37,7 +37,7 @@ pub(super) struct Pane {
 
 /// What folded processes show, with who knows it.
 struct Strips {
-    processes: Arc<ProcessLanes>,
+    processes: Arc<ProcessSummaries>,
     tiles: LiveTiles,
 }
 
@@ -89,12 +89,12 @@ impl Pane {
     }
 
     /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
-    pub(super) fn ask_with(&mut self, snapshot: &Snapshot, workers: Option<&Workers>) {
-        self.tiles.ask_with(Arc::new(snapshot.clone()), workers);
+    pub(super) fn load_with(&mut self, snapshot: &Snapshot, workers: Option<&LoaderPool>) {
+        self.tiles.load_with(Arc::new(snapshot.clone()), workers);
     }
 
     /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
-    pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&Workers>) {
+    pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.take_more(earlier, later, workers);
         self.strips = None;
         self.drawn = None;
@@ -124,8 +124,8 @@ impl Pane {
             return false;
         }
         let lanes = frame::lanes_in_view(&self.layout, view);
-        let look = Look { view, buckets: view.buckets(), lanes: &lanes, deadline };
-        let held = self.tiles.prepare(snapshot, look);
+        let query = FrameQuery { view, buckets: view.buckets(), lanes: &lanes, deadline };
+        let held = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(held);
         self.draw_strips(snapshot.names(), view, options.palette, deadline, &mut frame);
@@ -175,10 +175,10 @@ impl Pane {
     }
 
     /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
-    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessLanes>>, workers: Option<&Workers>) {
+    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessSummaries>>, workers: Option<&LoaderPool>) {
         self.strips = processes.map(|processes| {
             let mut tiles = LiveTiles::default();
-            tiles.ask_with(Arc::clone(processes) as Arc<dyn LaneAnswers>, workers);
+            tiles.load_with(Arc::clone(processes) as Arc<dyn TileSource>, workers);
             Strips { processes: Arc::clone(processes), tiles }
         });
         self.drawn = None;
@@ -203,7 +203,7 @@ impl Pane {
             return;
         }
         let buckets = view.buckets();
-        let _held = strips.tiles.prepare(&*strips.processes, Look { view, buckets, lanes: &lanes, deadline });
+        let _held = strips.tiles.prepare(&*strips.processes, FrameQuery { view, buckets, lanes: &lanes, deadline });
         let tiles = strips.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();

@@ -28,10 +28,10 @@ use crate::query::search::Hits;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
+use crate::scene::bookmarks::Bookmarks;
 use crate::scene::color::Shade;
 use crate::scene::counters::value_text;
 use crate::scene::labels::shown;
-use crate::scene::marks::Marks;
 use crate::scene::minimap::Grip;
 use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::palette::{Colors, Palette};
@@ -40,8 +40,8 @@ use crate::scene::rows::{Density, GroupKind};
 use crate::scene::titles::{process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
-use crate::tiles::loader::{FRAME_PATIENCE, Workers};
-use crate::tiles::trace_summary::Survey;
+use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool};
+use crate::tiles::trace_summary::TraceSummary;
 
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
@@ -64,11 +64,11 @@ pub struct Timeline {
     pub(super) selected: Option<RowIdx>,
     pub(super) hovered: Option<RowIdx>,
     /// Who asks for what frames show; without them, frames wait.
-    workers: Option<Workers>,
+    workers: Option<LoaderPool>,
     /// Who asks for the strips of folded processes.
-    strip_workers: Option<Workers>,
+    strip_workers: Option<LoaderPool>,
     /// What is known of the capture as a whole, once it was looked at.
-    pub(super) survey: Option<Arc<Survey>>,
+    pub(super) survey: Option<Arc<TraceSummary>>,
     /// Counts what was asked to be arranged, so that only the last comes to be shown.
     pub(super) arranging: u64,
     pub(super) awaits_rows: bool,
@@ -100,7 +100,7 @@ pub struct Timeline {
     pub(super) clicked: Option<Clicked>,
     /// The slice of time that is selected.
     pub(super) range: Option<(i64, i64)>,
-    pub(super) marks: Marks,
+    pub(super) marks: Bookmarks,
     pub(super) ruler_origin: RulerOrigin,
     /// The flows of a row.
     pub(super) flows: Option<(RowIdx, Arc<FlowChain>)>,
@@ -125,7 +125,7 @@ impl Timeline {
     #[must_use]
     pub fn new(snapshot: Snapshot, budget: RectBudget, theme: &Theme, navigation: Navigation) -> Self {
         // Where the system gives no threads, frames wait.
-        Self::with_workers(snapshot, budget, theme.shade, navigation, Workers::start_for_window().ok())
+        Self::with_workers(snapshot, budget, theme.shade, navigation, LoaderPool::start_for_window().ok())
     }
 
     /// The same with those who ask for what frames show.
@@ -134,12 +134,12 @@ impl Timeline {
         budget: RectBudget,
         shade: Shade,
         navigation: Navigation,
-        workers: Option<Workers>,
+        workers: Option<LoaderPool>,
     ) -> Self {
         let view = Viewport::of_capture(snapshot.start_ns(), snapshot.end_ns(), 1000.0, 600.0);
         let pane = |layer| {
             let mut pane = Pane::new(layer);
-            pane.ask_with(&snapshot, workers.as_ref());
+            pane.load_with(&snapshot, workers.as_ref());
             pane
         };
         Self {
@@ -174,7 +174,7 @@ impl Timeline {
             moving: None,
             clicked: None,
             range: None,
-            marks: Marks::default(),
+            marks: Bookmarks::default(),
             ruler_origin: RulerOrigin::default(),
             flows: None,
             pointer_x_px: None,
@@ -227,8 +227,8 @@ impl Timeline {
     /// From now on frames wait for all that they show, however long it takes: for pictures.
     pub(crate) fn wait_for_all(&mut self) {
         self.workers = None;
-        self.rows.ask_with(&self.snapshot, None);
-        self.pinned.ask_with(&self.snapshot, None);
+        self.rows.load_with(&self.snapshot, None);
+        self.pinned.load_with(&self.snapshot, None);
     }
 
     /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows everything.
@@ -332,11 +332,11 @@ impl Timeline {
     }
 
     /// Takes what was found out about the capture as a whole.
-    pub(crate) fn set_survey(&mut self, survey: Arc<Survey>) {
+    pub(crate) fn set_survey(&mut self, survey: Arc<TraceSummary>) {
         // Threads of their own: a question about many lanes must not hold up those about the rows.
         let mut strip_workers = self.strip_workers.take();
         if self.workers.is_some() && strip_workers.is_none() {
-            strip_workers = Workers::start(STRIP_WORKERS).ok();
+            strip_workers = LoaderPool::start(STRIP_WORKERS).ok();
         }
         self.strip_workers = strip_workers;
         self.rows.set_processes(survey.processes.as_ref(), self.strip_workers.as_ref());

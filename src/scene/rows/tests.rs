@@ -3,7 +3,7 @@
 use proptest::prelude::*;
 
 use super::*;
-use crate::scene::sums::lookups;
+use crate::scene::fenwick_heights::lookups;
 
 /// A track of some lanes of each kind: instants, samples, counters, spans, flows.
 type LaneCounts = (u32, u32, u32, u32, u32);

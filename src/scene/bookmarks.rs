@@ -4,13 +4,13 @@ use serde::{Deserialize, Serialize};
 
 /// Tells marks apart; never given twice.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
-pub(crate) struct MarkId(pub u32);
+pub(crate) struct BookmarkId(pub u32);
 
 /// A marked moment.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Mark {
+pub(crate) struct Bookmark {
     /// Which one.
-    pub(crate) id: MarkId,
+    pub(crate) id: BookmarkId,
     /// When.
     pub(crate) ts_ns: i64,
     /// What it is called.
@@ -20,34 +20,34 @@ pub(crate) struct Mark {
 /// All marks.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
-pub(crate) struct Marks {
+pub(crate) struct Bookmarks {
     /// In order of time.
-    all: Vec<Mark>,
+    all: Vec<Bookmark>,
     /// How many were ever made.
     made: u32,
     /// The one that others are measured from, and the one before it.
-    chosen: [Option<MarkId>; 2],
+    chosen: [Option<BookmarkId>; 2],
 }
 
-impl Marks {
+impl Bookmarks {
     /// Nobody reads more flags than these.
     const COUNT_MAX: usize = 1000;
 
     /// All, in order of time.
     #[must_use]
-    pub(crate) fn all(&self) -> &[Mark] {
+    pub(crate) fn all(&self) -> &[Bookmark] {
         &self.all
     }
 
     /// One.
     #[must_use]
-    pub(crate) fn get(&self, id: MarkId) -> Option<&Mark> {
+    pub(crate) fn get(&self, id: BookmarkId) -> Option<&Bookmark> {
         self.all.iter().find(|mark| mark.id == id)
     }
 
     /// The one that others are measured from.
     #[must_use]
-    pub(crate) fn chosen(&self) -> Option<&Mark> {
+    pub(crate) fn chosen(&self) -> Option<&Bookmark> {
         self.chosen[0].and_then(|id| self.get(id))
     }
 
@@ -57,28 +57,28 @@ impl Marks {
             return;
         }
         self.made += 1;
-        let id = MarkId(self.made);
+        let id = BookmarkId(self.made);
         let place = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
-        self.all.insert(place, Mark { id, ts_ns, name: format!("Mark {}", self.made) });
+        self.all.insert(place, Bookmark { id, ts_ns, name: format!("Mark {}", self.made) });
         self.choose(id);
     }
 
     /// Measures from a mark from now on.
-    pub(crate) fn choose(&mut self, id: MarkId) {
+    pub(crate) fn choose(&mut self, id: BookmarkId) {
         if self.chosen[0] != Some(id) {
             self.chosen = [Some(id), self.chosen[0]];
         }
     }
 
     /// Gives a mark another name; an empty one is none.
-    pub(crate) fn rename(&mut self, id: MarkId, name: &str) {
+    pub(crate) fn rename(&mut self, id: BookmarkId, name: &str) {
         if let Some(mark) = self.all.iter_mut().find(|mark| mark.id == id) {
             name.clone_into(&mut mark.name);
         }
     }
 
     /// Takes a mark away.
-    pub(crate) fn remove(&mut self, id: MarkId) {
+    pub(crate) fn remove(&mut self, id: BookmarkId) {
         self.all.retain(|mark| mark.id != id);
         let [last, before] = self.chosen.map(|chosen| chosen.filter(|&chosen| chosen != id));
         self.chosen = if last.is_some() { [last, before] } else { [before, None] };
@@ -93,7 +93,7 @@ impl Marks {
 
     /// The first after a time, or the last before it.
     #[must_use]
-    pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Mark> {
+    pub(crate) fn next(&self, ts_ns: i64, forward: bool) -> Option<&Bookmark> {
         if forward {
             self.all.iter().find(|mark| mark.ts_ns > ts_ns)
         } else {
@@ -108,7 +108,7 @@ mod tests {
 
     #[test]
     fn marks_stand_in_order_of_time_whatever_the_order_in_which_they_were_made() {
-        let mut marks = Marks::default();
+        let mut marks = Bookmarks::default();
         [50, 10, 30, 30].into_iter().for_each(|ts_ns| marks.add(ts_ns));
         let times: Vec<_> = marks.all().iter().map(|mark| mark.ts_ns).collect();
         assert_eq!(times, [10, 30, 30, 50]);
@@ -119,18 +119,18 @@ mod tests {
 
     #[test]
     fn the_two_that_were_made_or_chosen_last_are_measured_and_one_that_is_gone_is_not() {
-        let mut marks = Marks::default();
+        let mut marks = Bookmarks::default();
         marks.add(500);
         assert_eq!(marks.measured(), None);
         marks.add(100);
         assert_eq!(marks.measured(), Some((100, 500)));
         marks.add(300);
         assert_eq!(marks.measured(), Some((100, 300)));
-        marks.choose(MarkId(1));
+        marks.choose(BookmarkId(1));
         assert_eq!(marks.measured(), Some((300, 500)));
-        marks.remove(MarkId(3));
+        marks.remove(BookmarkId(3));
         assert_eq!((marks.measured(), marks.chosen().map(|mark| mark.ts_ns)), (None, Some(500)));
-        marks.remove(MarkId(1));
+        marks.remove(BookmarkId(1));
         assert_eq!(marks.chosen(), None);
         // A new one has a name of its own.
         marks.add(7);

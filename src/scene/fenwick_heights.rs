@@ -6,25 +6,25 @@
 /// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as the
 /// lowest bit of `index` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(super) struct HeightSums {
+pub(super) struct FenwickHeights {
     heights: Vec<u32>,
     /// Counted from 1; the entry 0 stays 0.
-    sums: Vec<u64>,
+    fenwick_heights: Vec<u64>,
 }
 
-impl HeightSums {
+impl FenwickHeights {
     /// The sums of these heights, in O(n).
     #[must_use]
     pub(super) fn new(heights: Vec<u32>) -> Self {
-        let mut sums = vec![0; heights.len() + 1];
+        let mut fenwick_heights = vec![0; heights.len() + 1];
         for (index, &height) in (1..).zip(&heights) {
-            sums[index] += u64::from(height);
+            fenwick_heights[index] += u64::from(height);
             let parent = index + lowest_bit(index);
-            if parent < sums.len() {
-                sums[parent] += sums[index];
+            if parent < fenwick_heights.len() {
+                fenwick_heights[parent] += fenwick_heights[index];
             }
         }
-        Self { heights, sums }
+        Self { heights, fenwick_heights }
     }
 
     /// One height; 0 where there is none.
@@ -41,7 +41,7 @@ impl HeightSums {
         let mut index = count.min(self.heights.len());
         let mut sum = 0;
         while index > 0 {
-            sum += self.sums[index];
+            sum += self.fenwick_heights[index];
             index -= lowest_bit(index);
         }
         sum
@@ -58,8 +58,8 @@ impl HeightSums {
         let Some(known) = self.heights.get_mut(index) else { return };
         let before = std::mem::replace(known, height);
         let mut at = index + 1;
-        while at < self.sums.len() {
-            self.sums[at] = self.sums[at] - u64::from(before) + u64::from(height);
+        while at < self.fenwick_heights.len() {
+            self.fenwick_heights[at] = self.fenwick_heights[at] - u64::from(before) + u64::from(height);
             at += lowest_bit(at);
         }
     }
@@ -70,9 +70,9 @@ impl HeightSums {
         #[cfg(test)]
         lookups::count();
         let (mut index, mut left) = (0, offset);
-        let mut step = self.sums.len().next_power_of_two() / 2;
+        let mut step = self.fenwick_heights.len().next_power_of_two() / 2;
         while step > 0 {
-            if let Some(&sum) = self.sums.get(index + step)
+            if let Some(&sum) = self.fenwick_heights.get(index + step)
                 && sum <= left
             {
                 index += step;
@@ -116,23 +116,23 @@ mod tests {
             mut heights in prop::collection::vec(0_u32..5, 0..70),
             changes in prop::collection::vec((0_usize..80, 0_u32..9), 0..20),
         ) {
-            let mut sums = HeightSums::new(heights.clone());
+            let mut fenwick_heights = FenwickHeights::new(heights.clone());
             for (index, height) in changes {
-                sums.set(index, height);
+                fenwick_heights.set(index, height);
                 if let Some(known) = heights.get_mut(index) {
                     *known = height;
                 }
             }
             for count in 0..=heights.len() {
-                prop_assert_eq!(sums.before(count), heights[..count].iter().map(|&h| u64::from(h)).sum::<u64>());
+                prop_assert_eq!(fenwick_heights.before(count), heights[..count].iter().map(|&h| u64::from(h)).sum::<u64>());
             }
             let all: Vec<usize> =
                 heights.iter().enumerate().flat_map(|(index, &height)| (0..height).map(move |_| index)).collect();
             for (offset, &index) in (0..).zip(&all) {
-                prop_assert_eq!(sums.at(offset), index);
+                prop_assert_eq!(fenwick_heights.at(offset), index);
             }
-            prop_assert_eq!(sums.total(), all.len() as u64);
-            prop_assert_eq!(sums.at(sums.total()), heights.len());
+            prop_assert_eq!(fenwick_heights.total(), all.len() as u64);
+            prop_assert_eq!(fenwick_heights.at(fenwick_heights.total()), heights.len());
         }
     }
 }
