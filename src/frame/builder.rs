@@ -289,7 +289,7 @@ fn place(view: &Viewport, row: &LaneRow) -> (f32, f32) {
 mod tests {
     use super::*;
     use crate::model::{ProcessIdx, TrackIdx};
-    use crate::query::{Cell, CounterCell, Crowd};
+    use crate::query::{Cell, CounterCell, RowCount};
     use crate::scene::color::Shade;
     use crate::scene::rows::{Folded, RowHeights, TrackRows};
     use crate::store::lane::LaneInfo;
@@ -332,8 +332,8 @@ mod tests {
                     end_ns: row * 100 + 60,
                     name: NameIdx(u32::try_from(row % 7).unwrap_or(0)),
                     unfinished: false,
-                    first_rows: Crowd::of(rows),
-                    last_rows: Crowd::default(),
+                    first_rows: RowCount::from_count(rows),
+                    last_rows: RowCount::default(),
                 };
                 if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
                     cells.push(cell);

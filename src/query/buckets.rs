@@ -34,31 +34,39 @@ pub struct Cell {
     /// Whether its end is not in the capture.
     pub(crate) unfinished: bool,
     /// How many rows start in the first bucket of the run.
-    pub(crate) first_rows: Crowd,
+    pub(crate) first_rows: RowCount,
     /// How many start in its last bucket, if that is another: between the two the span fills the lane.
-    pub(crate) last_rows: Crowd,
+    pub(crate) last_rows: RowCount,
 }
 
 /// A count of rows as far as drawing wants to know it: none, one, or more.
 ///
 /// Not the exact count: that would have blocks unpacked of which only the longest row is wanted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct Crowd(u8);
+pub(crate) enum RowCount {
+    #[default]
+    Zero,
+    One,
+    Many,
+}
 
-impl Crowd {
-    /// More than one.
-    pub(crate) const MANY: Self = Self(2);
-
-    /// Of a count.
+impl RowCount {
     #[must_use]
-    pub(crate) fn of(rows: u64) -> Self {
-        Self(rows.min(2) as u8)
+    pub(crate) fn from_count(rows: u64) -> Self {
+        match rows {
+            0 => Self::Zero,
+            1 => Self::One,
+            2.. => Self::Many,
+        }
     }
 
-    /// Of both together.
+    /// The count of both together.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
-        Self((self.0 + other.0).min(2))
+        match (self, other) {
+            (Self::Zero, rows) | (rows, Self::Zero) => rows,
+            (Self::One | Self::Many, Self::One | Self::Many) => Self::Many,
+        }
     }
 }
 
@@ -92,7 +100,7 @@ impl Cell {
 
     /// How many rows start in the buckets of the run.
     #[must_use]
-    pub(crate) fn rows(&self) -> Crowd {
+    pub(crate) fn rows(&self) -> RowCount {
         self.first_rows.plus(self.last_rows)
     }
 

@@ -6,7 +6,7 @@
 //! has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the signatures leave
 //! out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a thread and may stop it.
 
-use super::buckets::{Buckets, Cell, Crowd};
+use super::buckets::{Buckets, Cell, RowCount};
 use super::matcher::Matcher;
 use super::scan::{BlockHits, LaneScan};
 use super::scope::Scope;
@@ -126,8 +126,8 @@ impl Best {
                 end_ns: answer.start_ns.saturating_add_unsigned(answer.dur_ns),
                 name: answer.name,
                 unfinished: scan.lane().is_unfinished(answer.row),
-                first_rows: Crowd::default(),
-                last_rows: Crowd::default(),
+                first_rows: RowCount::default(),
+                last_rows: RowCount::default(),
             };
             if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
                 cells.push(cell);

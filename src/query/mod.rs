@@ -23,7 +23,7 @@ pub(crate) mod sketch;
 pub(crate) mod snapshot;
 pub(crate) mod stacks;
 
-pub(crate) use buckets::{Buckets, Cell, CounterCell, Crowd};
+pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};
 pub(crate) use cursor::ReadCount;
 pub(crate) use describe::Description;
 pub(crate) use snapshot::Snapshot;

@@ -8,7 +8,7 @@
 mod forest;
 mod in_order;
 
-use super::buckets::{Buckets, Cell, CounterCell, Crowd};
+use super::buckets::{Buckets, Cell, CounterCell, RowCount};
 use super::cursor::{LaneCursor, Position, ReadCount};
 use super::snapshot::Snapshot;
 use crate::store::overview::OverviewBucket;
@@ -166,7 +166,7 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
         if let Some(found) = found.filter(|found| !found.is_empty()) {
             let span = Span { start_ns: found.start_ns, dur_ns: found.dur_ns, name: found.name, ..Span::default() };
             let unfinished = cursor.lane().is_unfinished(found.row);
-            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, Crowd::of(found.rows.into()));
+            push(cells, bucket, 1, found.row, &Span { unfinished, ..span }, RowCount::from_count(found.rows.into()));
         }
         cursor.count.queries += 1;
         number = next;
@@ -175,7 +175,7 @@ fn from_overview(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut Vec<
 }
 
 /// Adds an answer, to the last cell if that is its neighbour and has the same.
-fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: Crowd) {
+fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &Span, rows: RowCount) {
     let cell = Cell {
         first_bucket: bucket,
         bucket_count,
@@ -185,7 +185,7 @@ fn push(cells: &mut Vec<Cell>, bucket: i64, bucket_count: u32, row: u64, span: &
         name: span.name,
         unfinished: span.unfinished,
         first_rows: rows,
-        last_rows: Crowd::default(),
+        last_rows: RowCount::default(),
     };
     if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
         cells.push(cell);

@@ -8,7 +8,7 @@ use super::cursor::LaneCursor;
 use super::pick::row_at;
 use super::pixels::{self, counter, longest, longest_from_forest, longest_in_order};
 use super::rows::SortedRows;
-use super::{Buckets, Cell, CounterCell, Crowd, Snapshot};
+use super::{Buckets, Cell, CounterCell, RowCount, Snapshot};
 use crate::model::{Id, Registry, TrackIdx, TrackKey, TrackKind};
 use crate::store::{LaneIdx, LaneKind, Meta, Row, Store, StoreWriter, Summary};
 
@@ -121,9 +121,9 @@ proptest! {
         let in_bucket = |bucket: i64| rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64;
         prop_assert_eq!(started, (buckets.first..buckets.end()).map(in_bucket).collect::<Vec<_>>());
         for cell in &cells {
-            let starts = |bucket: i64| Crowd::of(rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64);
+            let starts = |bucket: i64| RowCount::from_count(rows.iter().filter(|row| row.start_ns >> width_log2 == bucket).count() as u64);
             let last = cell.end_bucket() - 1;
-            let last_rows = if last > cell.first_bucket { starts(last) } else { Crowd::default() };
+            let last_rows = if last > cell.first_bucket { starts(last) } else { RowCount::default() };
             prop_assert_eq!((cell.first_rows, cell.last_rows), (starts(cell.first_bucket), last_rows));
         }
     }

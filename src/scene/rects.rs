@@ -7,7 +7,7 @@ use super::color::Rgba;
 use super::palette::Palette;
 use super::viewport::Viewport;
 use crate::model::NameIdx;
-use crate::query::{Buckets, Cell, Crowd};
+use crate::query::{Buckets, Cell, RowCount};
 
 /// How a rectangle is drawn, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -180,7 +180,7 @@ impl<'a> ColumnPacker<'a> {
     /// One pixel for a lone span; all pixels of the buckets for a crowd, so that a dense stretch has no holes.
     fn narrow(&mut self, cell: &Cell) -> ColumnRun {
         let x_of = |bucket| self.view.x_from_time(self.buckets.start_ns(bucket));
-        let (first, end) = if cell.rows() == Crowd::MANY {
+        let (first, end) = if cell.rows() == RowCount::Many {
             let start_x = if self.edge.0 == cell.first_bucket { self.edge.1 } else { x_of(cell.first_bucket) };
             let end_x = x_of(cell.end_bucket());
             self.edge = (cell.end_bucket(), end_x);
@@ -288,8 +288,8 @@ mod tests {
                 end_ns: start_ns + dur,
                 name: NameIdx(name),
                 unfinished: false,
-                first_rows: Crowd::of(rows),
-                last_rows: Crowd::default(),
+                first_rows: RowCount::from_count(rows),
+                last_rows: RowCount::default(),
             };
             if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
                 cells.push(cell);

@@ -230,7 +230,7 @@ mod tests {
 
     use super::*;
     use crate::model::{NameIdx, TrackIdx};
-    use crate::query::{Cell, CounterCell, Crowd, ReadCount};
+    use crate::query::{Cell, CounterCell, ReadCount, RowCount};
     use crate::store::lane::LaneInfo;
 
     const LANES: [(LaneIdx, LaneKind); 3] =
@@ -280,8 +280,8 @@ mod tests {
                     end_ns: start_ns + 10,
                     name: NameIdx(0),
                     unfinished: false,
-                    first_rows: Crowd::MANY,
-                    last_rows: Crowd::default(),
+                    first_rows: RowCount::Many,
+                    last_rows: RowCount::default(),
                 }
             }));
             ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }

@@ -14,7 +14,7 @@ use super::cache::TileSource;
 use super::rebucket::Answer;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
-use crate::query::{Buckets, Cell, CounterCell, Crowd, ReadCount, Snapshot, pixels};
+use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
 use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
@@ -254,15 +254,15 @@ impl Longest {
             let first = cell.first_bucket.max(self.buckets.first);
             let end = cell.end_bucket().min(self.buckets.end());
             for bucket in first..end {
-                let from_first = if bucket == cell.first_bucket { cell.first_rows } else { Crowd::default() };
+                let from_first = if bucket == cell.first_bucket { cell.first_rows } else { RowCount::default() };
                 // After the first bucket of a run, rows start only behind its span: in the last.
-                let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { Crowd::default() };
+                let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { RowCount::default() };
                 let rows = from_first.plus(from_last);
                 self.put(Cell {
                     first_bucket: bucket,
                     bucket_count: 1,
                     first_rows: rows,
-                    last_rows: Crowd::default(),
+                    last_rows: RowCount::default(),
                     ..cell
                 });
             }
@@ -301,7 +301,7 @@ impl Longest {
             for bucket in first..=last {
                 let (start_ns, end_ns) = (self.buckets.start_ns(bucket), self.buckets.start_ns(bucket + 1));
                 if holds_from_ns <= start_ns && holds_to_ns >= end_ns {
-                    let (first_rows, last_rows) = (Crowd::default(), Crowd::default());
+                    let (first_rows, last_rows) = (RowCount::default(), RowCount::default());
                     self.put(Cell { first_bucket: bucket, bucket_count: 1, first_rows, last_rows, ..*cell });
                 }
             }

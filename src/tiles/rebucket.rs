@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use crate::query::{Cell, CounterCell, Crowd};
+use crate::query::{Cell, CounterCell, RowCount};
 
 /// What one bucket, or a run of them, was answered.
 pub(crate) trait Answer: Copy + Send + Sync + 'static {
@@ -21,7 +21,7 @@ impl Answer for Cell {
         for cell in cells {
             let (first, last) = (cell.first_bucket >> 1, (cell.end_bucket() - 1) >> 1);
             for bucket in first..=last {
-                let none = Crowd::default();
+                let none = RowCount::default();
                 let from_first = if bucket == first { cell.first_rows } else { none };
                 let from_last = if bucket == last { cell.last_rows } else { none };
                 let first_rows = from_first.plus(from_last);
@@ -59,7 +59,7 @@ fn put(wide: &mut Vec<Cell>, cell: Cell) {
         wide.pop();
     } else {
         last.bucket_count -= 1;
-        last.last_rows = Crowd::default();
+        last.last_rows = RowCount::default();
     }
     wide.push(Cell { first_rows: rows, ..cell });
 }
@@ -132,8 +132,8 @@ mod tests {
                 end_ns: spans[row].0 + spans[row].1,
                 name: NameIdx(0),
                 unfinished: false,
-                first_rows: Crowd::of(rows),
-                last_rows: Crowd::default(),
+                first_rows: RowCount::from_count(rows),
+                last_rows: RowCount::default(),
             };
             if !cells.last_mut().is_some_and(|last| last.extend(&cell)) {
                 cells.push(cell);

@@ -6,7 +6,7 @@ use std::ops::Range;
 use super::{LaneCursor, Position};
 use crate::base::mapped;
 use crate::model::NameIdx;
-use crate::query::buckets::Crowd;
+use crate::query::buckets::RowCount;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::extent::BlockEntry;
 use crate::store::iforest::{self, LongestNs};
@@ -111,7 +111,7 @@ impl LaneCursor<'_> {
             + u64::from(is_left_within)
             + 1 // the first row of the block at the right edge
             + u64::from(is_right_there && right.row > right_first_row);
-        if Crowd::of(starts) != Crowd::MANY {
+        if RowCount::from_count(starts) != RowCount::Many {
             return None;
         }
         let whole = if first_whole < right_place {

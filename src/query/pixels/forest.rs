@@ -2,7 +2,7 @@
 //! blocks stay packed.
 
 use super::{first_in, push};
-use crate::query::buckets::{Buckets, Cell, Crowd};
+use crate::query::buckets::{Buckets, Cell, RowCount};
 use crate::query::cursor::{LaneCursor, LongestRow, Position, Told};
 use crate::store::{LaneKind, Span};
 
@@ -19,7 +19,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
         if is_spans && let Some(longest) = ahead.longest(cursor, buckets, bucket) {
             let unfinished = cursor.lane().is_unfinished(longest.row);
             let span = Span { unfinished, ..longest.span };
-            push(cells, bucket, 1, longest.row, &span, Crowd::MANY);
+            push(cells, bucket, 1, longest.row, &span, RowCount::Many);
             cursor.count.queries += 1;
             (bucket, edge) = (bucket + 1, None);
             continue;
@@ -36,7 +36,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
             // No span starts before `next_bucket`: all that can be there is the one from before.
             if let Some(before) = before.filter(|before| before.end_ns() > start_ns) {
                 let covered_to = (buckets.bucket_at(before.end_ns() - 1) + 1).min(next_bucket);
-                push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, Crowd::default());
+                push_answer(cursor, cells, bucket, (covered_to - bucket) as u32, before, RowCount::default());
                 cursor.count.queries += 1;
             }
             (bucket, edge) = (next_bucket, Some((from, before)));
@@ -53,7 +53,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
             (None, reaching) => reaching,
         };
         if let Some(answer) = answer {
-            push_answer(cursor, cells, bucket, 1, answer, Crowd::of(to.row - from.row));
+            push_answer(cursor, cells, bucket, 1, answer, RowCount::from_count(to.row - from.row));
         }
         cursor.count.queries += 1;
         (bucket, edge) = (bucket + 1, Some((to, answer_before(cursor, to, is_spans))));
@@ -122,7 +122,7 @@ fn push_answer(
     bucket: i64,
     bucket_count: u32,
     answer: Answer,
-    rows: Crowd,
+    rows: RowCount,
 ) {
     let row = answer.place.row;
     let known = cells.last().filter(|last| last.row == row).map(|last| last.name);

@@ -3,7 +3,7 @@
 
 use super::push;
 use crate::model::NameIdx;
-use crate::query::buckets::{Buckets, Cell, Crowd};
+use crate::query::buckets::{Buckets, Cell, RowCount};
 use crate::query::cursor::{LaneCursor, Position};
 use crate::store::{LaneKind, Span};
 
@@ -101,7 +101,7 @@ impl Pass<'_> {
         if self.rows > 0
             && let Some(longest) = self.longest.take()
         {
-            self.push(self.bucket, 1, longest, Crowd::of(self.rows));
+            self.push(self.bucket, 1, longest, RowCount::from_count(self.rows));
             self.bucket += 1;
         }
         self.rows = 0;
@@ -110,7 +110,7 @@ impl Pass<'_> {
             && self.bucket < next
         {
             let covered_to = (self.buckets.bucket_at(before.end_ns() - 1) + 1).min(next);
-            self.push(self.bucket, (covered_to - self.bucket) as u32, before, Crowd::default());
+            self.push(self.bucket, (covered_to - self.bucket) as u32, before, RowCount::default());
         }
         self.bucket = next;
     }
@@ -119,7 +119,7 @@ impl Pass<'_> {
         self.close(self.buckets.end(), self.before);
     }
 
-    fn push(&mut self, bucket: i64, bucket_count: u32, answer: Passed, rows: Crowd) {
+    fn push(&mut self, bucket: i64, bucket_count: u32, answer: Passed, rows: RowCount) {
         let unfinished = self.unfinished_row == Some(answer.row);
         let span =
             Span { start_ns: answer.start_ns, dur_ns: answer.dur_ns, name: answer.name, unfinished, ..Span::default() };
