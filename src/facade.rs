@@ -210,8 +210,8 @@ pub mod ui {
     pub mod kept {
         pub use crate::ui::kept::KeptTimeline;
     }
-    pub mod navigation {
-        pub use crate::ui::navigation::Navigation;
+    pub mod settings {
+        pub use crate::ui::settings::Navigation;
     }
     pub mod theme {
         pub use crate::ui::theme::Theme;

@@ -9,7 +9,7 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{Asked, Filtered};
 use crate::query::Snapshot;
-use crate::query::aggregate::{GrowingTotals, aggregate};
+use crate::query::aggregate::{GrowingTotals, Totals, aggregate};
 use crate::query::filter::Filter;
 use crate::query::longest::longest;
 use crate::query::matcher::Matcher;
@@ -121,9 +121,9 @@ impl Analysis {
 
     /// The totals so far, while they are added up.
     #[must_use]
-    pub(super) fn totals_so_far(&self) -> Option<Answer> {
+    pub(super) fn totals_so_far(&self) -> Option<Arc<Totals>> {
         let growing = self.running.get(&Kind::Totals)?.growing.as_ref()?;
-        Some(Answer::Totals { totals: Arc::new(growing.so_far()), is_whole: false })
+        Some(Arc::new(growing.so_far()))
     }
 
     /// Whether anything is being asked, so that the window must look again.
@@ -172,7 +172,7 @@ fn answer(
             let own = GrowingTotals::default();
             let growing = growing.unwrap_or(&own);
             aggregate(snapshot, &matcher, &scope_of(range), growing, cancel, progress)?;
-            Some(Answer::Totals { totals: Arc::new(growing.so_far()), is_whole: true })
+            Some(Answer::Totals(Arc::new(growing.so_far())))
         }
         Question::Name(name, range) => {
             let matcher = Matcher::new(snapshot, &Filter::default()).and_name(name);

@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::tasks::{TaskEvent, Wake};
 use crate::export::ExportFormat;
-use crate::ui::picker::Purpose;
+use crate::ui::purpose::Purpose;
 
 /// How a dialog ended.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -4,7 +4,7 @@ use egui::{Event, Key, Modifiers};
 
 use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::store::{LaneIdx, RowIdx};
-use crate::ui::Command;
+use crate::ui::command::{Command, TimelineCommand};
 
 /// Longer than a field takes to come, and than a jump flies.
 const FRAMES: usize = 12;
@@ -27,7 +27,7 @@ fn letter(key: Key) -> [Event; 3] {
 fn with_alpha_selected() -> Driven {
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
-    driven.app.act(Command::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 })));
+    driven.app.act(Command::Timeline(TimelineCommand::Select(Some(RowIdx { lane: LaneIdx(0), row: 0 }))));
     driven.frame(Vec::new());
     assert_eq!(driven.selected_name().as_deref(), Some("alpha"));
     driven

@@ -35,8 +35,8 @@ use crate::ingest::LoadOptions;
 use crate::render::GpuError;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
-use crate::ui::navigation::Navigation;
 
+use crate::ui::settings::Navigation;
 use preferences::Folders;
 pub(crate) use window::run;
 

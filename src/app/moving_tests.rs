@@ -4,7 +4,7 @@ use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
-use crate::ui::{Command, MarkCommand, RowCommand, Step};
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, RowCommand, Step, TimelineCommand};
 
 /// Presses at a place, moves there and there, and lets go in the frame of the last movement, as on a slow machine.
 fn drag(driven: &mut Driven, way: &[egui::Pos2], button: egui::PointerButton) {
@@ -23,9 +23,9 @@ fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_fram
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
-    let still = Command::SetNavigation(crate::ui::navigation::Navigation::STILL);
+    let still = Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL));
     driven.app.act(still);
-    (0..4).for_each(|_| drop(driven.app.act(Command::Step(Step::ZoomIn))));
+    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)))));
     driven.frame(Vec::new());
     let way = [700.0, 680.0, 640.0, 560.0].map(|x| egui::pos2(x, 400.0));
     let before = *driven.app.timeline_mut().unwrap().view();
@@ -35,14 +35,14 @@ fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_fram
     assert!((moved_px - 140.0).abs() < 0.5, "the view went {moved_px} pixels, the hand 140");
     driven.frame(Vec::new());
     assert_eq!(*driven.app.timeline_mut().unwrap().view(), after, "and no further");
-    let throws = crate::ui::navigation::Navigation { inertia: true, ..crate::ui::navigation::Navigation::STILL };
-    driven.app.act(Command::SetNavigation(throws));
+    let throws = crate::ui::settings::Navigation { inertia: true, ..crate::ui::settings::Navigation::STILL };
+    driven.app.act(Command::App(AppCommand::SetNavigation(throws)));
     drag(&mut driven, &way, egui::PointerButton::Primary);
     (0..30).for_each(|_| driven.frame(Vec::new()));
     let thrown = *driven.app.timeline_mut().unwrap().view();
     let moved_px = after.x_from_time(thrown.start_ns());
     assert!(moved_px > 200.0, "with ten frames a second too, it goes on: {moved_px} pixels");
-    driven.app.act(Command::SetNavigation(crate::ui::navigation::Navigation::STILL));
+    driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
     let after = thrown;
     drag(&mut driven, &way, egui::PointerButton::Middle);
     let (from_ns, to_ns) = driven.app.timeline_mut().unwrap().range().expect("a slice of time");
@@ -81,19 +81,19 @@ fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_th
         let view = driven.app.timeline_mut().unwrap().view();
         (view.start_ns(), view.ns_per_px())
     };
-    let whole = settle(&mut driven, Command::Step(Step::Whole));
+    let whole = settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Whole)));
     let row = RowIdx { lane: LaneIdx(0), row: 1 };
-    let omega = settle(&mut driven, Command::Reveal(row));
-    let fitted = settle(&mut driven, Command::Step(Step::Selection));
+    let omega = settle(&mut driven, Command::Timeline(TimelineCommand::Reveal(row)));
+    let fitted = settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Selection)));
     assert!(fitted.1 < omega.1);
-    assert_eq!(settle(&mut driven, Command::Step(Step::Back)), whole);
-    assert_eq!(settle(&mut driven, Command::Step(Step::Forward)), fitted);
-    settle(&mut driven, Command::Mark(MarkCommand::Add));
-    settle(&mut driven, Command::Step(Step::Whole));
-    settle(&mut driven, Command::Select(None));
-    settle(&mut driven, Command::Mark(MarkCommand::Add));
-    settle(&mut driven, Command::Select(Some(row)));
-    settle(&mut driven, Command::Mark(MarkCommand::Measure));
+    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Back))), whole);
+    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Forward))), fitted);
+    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Whole)));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Select(None)));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Select(Some(row))));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure)));
     assert!(driven.app.timeline_mut().unwrap().range().is_some());
     driven.press(egui::Key::Escape);
     assert_eq!((driven.app.timeline_mut().unwrap().range(), driven.selected_name().as_deref()), (None, Some("omega")));
@@ -112,9 +112,9 @@ fn a_revealed_span_is_shown_whatever_is_folded_hidden_or_filtered() {
         RowCommand::Hide(GroupKind::Track(TrackIdx(0))),
         RowCommand::Filter("nothing is called so".to_owned()),
     ] {
-        driven.app.act(Command::Rows(command));
+        driven.app.act(Command::Timeline(TimelineCommand::Rows(command)));
     }
-    driven.app.act(Command::Reveal(row));
+    driven.app.act(Command::Timeline(TimelineCommand::Reveal(row)));
     driven.frame(Vec::new());
     let timeline = driven.app.timeline_mut().unwrap();
     assert!(timeline.last_frame().is_some_and(|frame| !frame.rects.is_empty()), "the span is not drawn");
@@ -184,8 +184,8 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
     // What S does alone is to zoom out, so there is to be something to be seen then.
-    driven.app.act(Command::SetNavigation(crate::ui::navigation::Navigation::STILL));
-    (0..4).for_each(|_| drop(driven.app.act(Command::Step(Step::ZoomIn))));
+    driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
+    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)))));
     driven.frame(Vec::new());
     let before = *driven.app.timeline_mut().unwrap().view();
     let event = |pressed, repeat, modifiers| egui::Event::Key {

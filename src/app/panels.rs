@@ -8,13 +8,13 @@ use super::tasks::{TaskError, TaskId, Wake};
 use crate::base::csv::Cells;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
+use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Kind, Question};
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, Panel};
 
 /// The panels.
 #[derive(Default)]
@@ -62,8 +62,8 @@ impl Panels {
         }
         let inside = frame.inner_margin(egui::Margin::symmetric(12, 6));
         if self.statistics.is_open() {
-            if let Some(Answer::Totals { totals, is_whole }) = self.analysis.totals_so_far() {
-                self.statistics.take(Answer::Totals { totals, is_whole }, snapshot);
+            if let Some(totals) = self.analysis.totals_so_far() {
+                self.statistics.take_totals(totals, snapshot);
             }
             below("statistics", 280.0, ui).frame(inside).show(ui, |ui| {
                 let progress = self.analysis.progress(Kind::Totals);
@@ -91,40 +91,39 @@ impl Panels {
         }
     }
 
-    /// Does what a command asks for, if it is for these panels.
-    pub(super) fn act(&mut self, command: &Command, timeline: &mut Timeline, wake: &Wake) {
+    /// Runs a command.
+    pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &Wake) {
         match command {
-            Command::Search => self.search.open(),
-            Command::SearchFor(text) => match self.search.open_with(text.clone()) {
+            PanelCommand::Search => self.search.open(),
+            PanelCommand::SearchFor(text) => match self.search.open_with(text) {
                 Some(question) => self.ask(question, timeline.snapshot(), wake),
                 None => self.stop_search(timeline),
             },
-            Command::StopSearch => self.stop_search(timeline),
-            Command::CloseSearch => {
+            PanelCommand::StopSearch => self.stop_search(timeline),
+            PanelCommand::CloseSearch => {
                 self.search.close();
                 self.stop_search(timeline);
             }
-            Command::GoToHit { forward } => {
-                if let Some(Command::Ask(question)) = self.search.neighbour(*forward, place_of(timeline)) {
+            PanelCommand::GoToHit { forward } => {
+                if let Some(question) = self.search.neighbour(forward, place_of(timeline)) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            Command::Ask(question) => self.ask(question.clone(), timeline.snapshot(), wake),
-            Command::StopCounting => {
+            PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
+            PanelCommand::StopCounting => {
                 self.analysis.stop(Kind::Totals);
                 self.statistics.stopped();
             }
-            Command::Toggle(Panel::Statistics) => self.statistics.toggle(),
-            Command::Toggle(Panel::Flame) => self.flame.toggle(),
-            Command::Show(Panel::Statistics) => self.statistics.open(),
-            Command::Show(Panel::Flame) => self.flame.open(),
-            Command::StatisticsOf(name) => {
+            PanelCommand::Toggle(Panel::Statistics) => self.statistics.toggle(),
+            PanelCommand::Toggle(Panel::Flame) => self.flame.toggle(),
+            PanelCommand::Show(Panel::Statistics) => self.statistics.open(),
+            PanelCommand::Show(Panel::Flame) => self.flame.open(),
+            PanelCommand::StatisticsOf(name) => {
                 self.statistics.open();
-                if let Some(question) = self.statistics.choose(*name) {
+                if let Some(question) = self.statistics.choose(name) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
             }
-            _ => {}
         }
     }
 
@@ -140,13 +139,14 @@ impl Panels {
         self.statistics.csv(cells)
     }
 
-    /// Takes an answer, and returns what is to be done then.
+    /// Takes an answer; returns the row to reveal.
     pub(super) fn take(
         &mut self,
         (id, kind): (TaskId, Kind),
         answer: Result<Option<Answer>, TaskError>,
         timeline: &mut Timeline,
-    ) -> Option<Command> {
+        wake: &Wake,
+    ) -> Option<RowIdx> {
         if !self.analysis.is_awaited(id, kind) {
             return None;
         }
@@ -166,25 +166,21 @@ impl Panels {
                 return None;
             }
         };
-        match &answer {
+        match answer {
             Answer::Hits(hits) => {
-                timeline.set_hits(Some(hits));
-                self.search.take(answer)
+                timeline.set_hits(Some(&hits));
+                if let Some(question) = self.search.take_hits(hits) {
+                    self.ask(question, timeline.snapshot(), wake);
+                }
             }
-            Answer::Page(..) | Answer::Neighbour(_) => self.search.take(answer),
-            Answer::Pixels(filtered) => {
-                timeline.set_matching(filtered);
-                None
-            }
-            Answer::Totals { .. } | Answer::Name(_) => {
-                self.statistics.take(answer, timeline.snapshot());
-                None
-            }
-            Answer::Paths(tree) => {
-                self.flame.take(tree);
-                None
-            }
+            Answer::Page(first, hits) => self.search.take_page(first, hits),
+            Answer::Neighbour(found) => return self.search.take_neighbour(found),
+            Answer::Pixels(filtered) => timeline.set_matching(&filtered),
+            Answer::Totals(totals) => self.statistics.take_totals(totals, timeline.snapshot()),
+            Answer::Name(facts) => self.statistics.take_name(facts),
+            Answer::Paths(tree) => self.flame.take(&tree),
         }
+        None
     }
 
     fn stop_search(&mut self, timeline: &mut Timeline) {

@@ -17,8 +17,8 @@ use crate::render::{Gpu, GpuError, Painter, Picture};
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::PictureSize;
-use crate::ui::navigation::Navigation;
+use crate::ui::purpose::PictureSize;
+use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
 

@@ -19,8 +19,7 @@ use crate::scene::palette::Colors;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
 use crate::ui::kept::KeptTimeline;
-use crate::ui::navigation::Navigation;
-use crate::ui::preferences::SecondStart;
+use crate::ui::settings::{Navigation, SecondStart};
 
 /// Captures of which something is kept; of those opened longest ago it goes first.
 const KEPT_MAX: usize = 300;
@@ -207,7 +206,7 @@ mod tests {
     use crate::model::TrackIdx;
     use crate::scene::arrange::{Arrangement, Order};
     use crate::scene::palette::{ColorBy, Hues};
-    use crate::ui::navigation::Wheel;
+    use crate::ui::settings::Wheel;
 
     fn folders(root: &Path) -> Folders {
         Folders { config: root.join("config"), state: root.join("state") }

@@ -10,15 +10,17 @@ use super::state::{App, Effect};
 use crate::model::Sources;
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
+use crate::ui::command::{AppCommand, Command};
 use crate::ui::commands::{Menu, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
 use crate::ui::menu;
 use crate::ui::palette::Outcome;
-use crate::ui::preferences::{self, Sizes};
+use crate::ui::preferences;
+use crate::ui::settings::Sizes;
 use crate::ui::status::{self, Status};
 use crate::ui::tab_bar;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, errors, field, losses, marks, progress, welcome};
+use crate::ui::{errors, field, losses, marks, progress, welcome};
 
 impl App {
     /// Shows everything and answers the input of a frame.
@@ -43,7 +45,7 @@ impl App {
         if self.tabs.len() > 1 {
             let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
             egui::Panel::top("tabs").exact_size(tab_bar::HEIGHT).frame(frame).show(ui, |ui| {
-                commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tabs));
+                commands.extend(tab_bar::show(ui, &self.tab_titles(), &self.theme).map(Command::Tab));
             });
             if self.tabs.iter().any(|tab| tab.running.is_some()) {
                 // Often enough for the bars of those that are not shown.
@@ -98,8 +100,14 @@ impl App {
             }
         }
         self.take_dropped(ui);
-        commands.iter().for_each(|command| self.copy(command, ui.ctx()));
-        let effects = commands.into_iter().filter_map(|command| self.act(command)).collect();
+        let mut effects = Vec::new();
+        for command in commands {
+            match self.act(command) {
+                Some(Effect::Copy(text)) => ui.ctx().copy_text(text),
+                Some(effect @ (Effect::Dialog { .. } | Effect::Paste | Effect::Quit)) => effects.push(effect),
+                None => {}
+            }
+        }
         if field::take_overflow(ui.ctx()) {
             let limit_kib = field::FIELD_BYTES_MAX / 1024;
             self.set_note(format!("A field takes {limit_kib} KiB of text; the rest was left out."));
@@ -142,7 +150,7 @@ impl App {
             });
         }
         if let Some(capture) = &tab.capture {
-            in_the_middle("Marks", &ctx).open(&mut self.shown.marks).default_width(460.0).show(&ctx, |ui| {
+            in_the_middle("Marks", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(marks::list(ui, &capture.timeline, theme));
             });
         }
@@ -244,7 +252,7 @@ fn recent_menu(ui: &mut Ui, menu: Menu, recent: &[Sources]) -> Option<Command> {
         for sources in recent {
             let (title, paths) = (sources.title(), sources.to_string());
             if ui.button(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
-                chosen = Some(Command::Open(sources.clone()));
+                chosen = Some(Command::App(AppCommand::Open(sources.clone())));
                 ui.close();
             }
         }

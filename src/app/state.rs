@@ -22,13 +22,13 @@ use crate::base::escape::escaped;
 use crate::frame::RectBudget;
 use crate::ingest::received::is_own;
 use crate::model::Sources;
-use crate::ui::navigation::Navigation;
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::palette::Palette;
-use crate::ui::picker::{Picker, Purpose};
-use crate::ui::rows::Arranging;
+use crate::ui::picker::Picker;
+use crate::ui::purpose::Purpose;
+use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::Timeline;
-use crate::ui::{Command, Panel, RowCommand};
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub enum Effect {
     },
     /// To read what was copied elsewhere, for [`App::paste`].
     Paste,
+    /// Puts a text on the clipboard; [`App::show`] runs it.
+    Copy(String),
     /// To close the window.
     Quit,
 }
@@ -53,16 +55,28 @@ pub enum Effect {
 pub(super) struct ShownPanels {
     pub(super) details: bool,
     pub(super) losses: bool,
-    pub(super) marks: bool,
+    pub(super) bookmarks: bool,
     pub(super) sources: bool,
     pub(super) preferences: bool,
     pub(super) keys: bool,
 }
 
 impl ShownPanels {
+    fn toggle(&mut self, window: ToolWindow) {
+        let is_shown = match window {
+            ToolWindow::Details => &mut self.details,
+            ToolWindow::Losses => &mut self.losses,
+            ToolWindow::Bookmarks => &mut self.bookmarks,
+            ToolWindow::Sources => &mut self.sources,
+            ToolWindow::Preferences => &mut self.preferences,
+            ToolWindow::Keys => &mut self.keys,
+        };
+        *is_shown = !*is_shown;
+    }
+
     /// Closes one of the windows that stand before the timeline; says whether there was one.
     pub(super) fn close_window(&mut self) -> bool {
-        let windows = [&mut self.keys, &mut self.preferences, &mut self.sources, &mut self.marks, &mut self.losses];
+        let windows = [&mut self.keys, &mut self.preferences, &mut self.sources, &mut self.bookmarks, &mut self.losses];
         windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
     }
 }
@@ -134,7 +148,7 @@ impl App {
             shown: ShownPanels {
                 details: true,
                 losses: false,
-                marks: false,
+                bookmarks: false,
                 sources: false,
                 preferences: false,
                 keys: false,
@@ -315,91 +329,96 @@ impl App {
         }
     }
 
-    /// Does what the user asked for; returns what only the window can do.
+    /// Runs a command; returns what only the window can do.
     pub(super) fn act(&mut self, command: Command) -> Option<Effect> {
         match command {
-            Command::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
+            Command::App(command) => return self.act_on_app(command),
+            Command::Tab(command) => self.act_on_tabs(command),
+            Command::Timeline(command) => self.act_on_timeline(self.shown_tab, command),
+            Command::Panel(command) => {
+                let tab = &mut self.tabs[self.shown_tab];
+                if let Some(capture) = &mut tab.capture {
+                    tab.panels.act(command, &mut capture.timeline, &tab.wake);
+                }
+            }
+        }
+        None
+    }
+
+    fn act_on_app(&mut self, command: AppCommand) -> Option<Effect> {
+        match command {
+            AppCommand::Choose(Purpose::Export(_) | Purpose::ExportSelected) if !self.can_export() => {
                 self.set_note("Only what is sorted to its end can be exported.".to_owned());
             }
-            Command::Choose(purpose) => {
+            AppCommand::Choose(purpose) => {
                 let suggested_name = self.suggested_name(purpose);
                 return Some(Effect::Dialog { purpose, suggested_name, folder: self.dialog_folder() });
             }
-            Command::Write(purpose, path) => self.write(purpose, path),
-            Command::Paste => return Some(Effect::Paste),
-            Command::OpenPasted(text) => self.paste(text),
-            Command::Quit => return Some(Effect::Quit),
-            Command::Open(sources) => self.open(sources),
-            Command::MoveFiles(sources) => self.move_files(sources),
-            Command::MoveFileBy(file, by_ns) => {
+            AppCommand::Write(purpose, path) => self.write(purpose, path),
+            AppCommand::Paste => return Some(Effect::Paste),
+            AppCommand::OpenPasted(text) => self.paste(text),
+            AppCommand::CopySpan => return self.selected_span_text().map(Effect::Copy),
+            AppCommand::CopyTable => return Some(Effect::Copy(self.statistics_csv())),
+            AppCommand::Quit => return Some(Effect::Quit),
+            AppCommand::Open(sources) => self.open(sources),
+            AppCommand::MoveFiles(sources) => self.move_files(sources),
+            AppCommand::MoveFileBy(file, by_ns) => {
                 let sources = self.shown_sources().moved_by(&file, by_ns);
                 self.move_files(sources);
             }
-            Command::ShowFileMoved(moved) => {
-                if let Some(timeline) = self.timeline_mut() {
-                    timeline.move_file(moved);
-                }
-            }
-            Command::OpenDemo => self.open_demo(),
-            Command::ShowPicker => self.show_picker(Purpose::Open),
-            Command::List(folder) => tasks::list(folder, &self.wake),
-            Command::ClosePicker => self.picker = None,
-            Command::Cancel => {
+            AppCommand::OpenDemo => self.open_demo(),
+            AppCommand::ShowPicker => self.show_picker(Purpose::Open),
+            AppCommand::List(folder) => tasks::list(folder, &self.wake),
+            AppCommand::ClosePicker => self.picker = None,
+            AppCommand::Cancel => {
                 if let Some(running) = &self.tab().running {
                     running.cancel();
                 }
             }
-            Command::Dismiss => self.tab_mut().message = None,
-            Command::Tabs(command) => self.act_on_tabs(command),
-            Command::SetShade(shade) => {
+            AppCommand::Dismiss => self.tab_mut().message = None,
+            AppCommand::SetShade(shade) => {
                 self.preferences.shade = shade;
                 self.set_theme();
             }
-            Command::SetColors(colors) => {
+            AppCommand::SetColors(colors) => {
                 self.preferences.colors = colors;
                 if let Some(timeline) = self.timeline_mut() {
                     timeline.set_colors(colors);
                 }
             }
-            Command::SetNavigation(navigation) => {
+            AppCommand::SetNavigation(navigation) => {
                 self.preferences.navigation = Some(navigation);
                 self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
             }
-            Command::SetSecondStart(second_start) => self.preferences.second_start = second_start,
-            Command::SetCsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
-            Command::SetSizes(sizes) => {
+            AppCommand::SetSecondStart(second_start) => self.preferences.second_start = second_start,
+            AppCommand::SetCsvSafe(csv_safe) => self.preferences.csv_safe = csv_safe,
+            AppCommand::SetSizes(sizes) => {
                 self.preferences.memory_bytes = sizes.memory_bytes;
                 self.preferences.cache_bytes = sizes.cache_bytes;
                 self.options.load.memory.set_limit_bytes(sizes.memory_bytes);
                 self.options.load.cache_bytes_max = sizes.cache_bytes;
             }
-            Command::ShowCommands => self.palette = Some(Palette::default()),
-            Command::Rows(RowCommand::Density(density)) => {
+            AppCommand::SetDensity(density) => {
                 self.preferences.density = density;
-                for at in 0..self.tabs.len() {
-                    self.act_on_timeline(at, Command::Rows(RowCommand::Density(density)));
+                for tab in &mut self.tabs {
+                    if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.change_density(density)) {
+                        tasks::arrange(job, &tab.wake);
+                    }
                 }
             }
-            Command::SetTextPercent(percent) => {
+            AppCommand::ShowCommands => self.palette = Some(Palette::default()),
+            AppCommand::SetTextPercent(percent) => {
                 self.preferences.text_percent = percent;
                 self.themed = false;
             }
-            Command::Toggle(Panel::Details) => self.shown.details = !self.shown.details,
-            Command::Toggle(Panel::Losses) => self.shown.losses = !self.shown.losses,
-            Command::Toggle(Panel::Marks) => self.shown.marks = !self.shown.marks,
-            Command::Toggle(Panel::Sources) => self.shown.sources = !self.shown.sources,
-            Command::Toggle(Panel::Preferences) => self.shown.preferences = !self.shown.preferences,
-            Command::Toggle(Panel::Keys) => self.shown.keys = !self.shown.keys,
-            other => self.act_on_timeline(self.shown_tab, other),
+            AppCommand::Toggle(window) => self.shown.toggle(window),
         }
         None
     }
 
-    fn act_on_timeline(&mut self, at: usize, command: Command) {
+    pub(super) fn act_on_timeline(&mut self, at: usize, command: TimelineCommand) {
         let tab = &mut self.tabs[at];
-        let Some(capture) = &mut tab.capture else { return };
-        tab.panels.act(&command, &mut capture.timeline, &tab.wake);
-        if let Some(job) = move_timeline(&mut capture.timeline, command) {
+        if let Some(job) = tab.timeline_mut().and_then(|timeline| timeline.act(command)) {
             tasks::arrange(job, &tab.wake);
         }
     }
@@ -462,20 +481,4 @@ impl App {
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
     let file = sources.files().iter().find(|file| !is_own(&file.path))?;
     Some(std::path::absolute(&file.path).ok()?.parent()?.to_owned())
-}
-
-/// The commands that move the timeline or arrange its rows; returns what is to be done in the background.
-fn move_timeline(timeline: &mut Timeline, command: Command) -> Option<Arranging> {
-    match command {
-        Command::Select(row) => timeline.select(row),
-        Command::Reveal(row) => return timeline.reveal(row),
-        Command::ZoomToSpan => return timeline.show_span(),
-        Command::ShowTime(ts_ns) => timeline.show_time(ts_ns),
-        Command::ShowSlice(from_ns, to_ns) => timeline.show_slice(from_ns, to_ns),
-        Command::Step(step) => return timeline.step(step),
-        Command::Rows(command) => return timeline.change_rows(command),
-        Command::Mark(command) => return timeline.change_marks(&command),
-        _ => {}
-    }
-    None
 }

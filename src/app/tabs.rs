@@ -4,7 +4,7 @@
 use super::state::App;
 use super::tab::{Tab, TabId};
 use super::tasks::{Source, TaskError};
-use crate::ui::TabCommand;
+use crate::ui::command::TabCommand;
 use crate::ui::tab_bar::TabTitle;
 
 impl App {

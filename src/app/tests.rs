@@ -19,9 +19,9 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
-use crate::ui::navigation::Navigation;
-use crate::ui::picker::Purpose;
-use crate::ui::{Command, MarkCommand, RowCommand, Step};
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, PanelCommand, RowCommand, Step, TimelineCommand};
+use crate::ui::purpose::Purpose;
+use crate::ui::settings::Navigation;
 
 /// Two spans on one thread: the first two fifths and the last two fifths of the capture.
 pub(super) const TWO_SPANS: &str = r#"[
@@ -287,7 +287,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     driven.until("the longest of that name", |driven| driven.shows("200 µs  at 0.000100000 s"));
     let folder = tempfile::tempdir().unwrap();
     let table = folder.path().join("table.csv");
-    driven.app.act(Command::Write(Purpose::Table, table.clone()));
+    driven.app.act(Command::App(AppCommand::Write(Purpose::Table, table.clone())));
     driven.until("the table in a file", |_| table.exists());
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");
@@ -313,7 +313,7 @@ fn counting_that_is_stopped_says_that_not_all_is_counted_and_goes_on_when_asked_
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(NESTED), "nested".into(), false);
     driven.chord(egui::Key::T);
-    driven.app.act(Command::StopCounting);
+    driven.app.act(Command::Panel(PanelCommand::StopCounting));
     driven.until("that it is stopped", |driven| driven.shows("stopped: not all spans are counted"));
     assert!(driven.click_text("Count all"));
     driven.until("the table", |driven| driven.shows("read") && !driven.shows("stopped: not all spans are counted"));
@@ -344,11 +344,14 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
         driven
     };
     let mut driven = open();
-    let pin = Command::Rows(RowCommand::TogglePin(TrackIdx(0)));
-    let zoom = Command::Step(Step::ZoomIn);
+    let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
+    let zoom = Command::Timeline(TimelineCommand::Step(Step::ZoomIn));
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
-    let (mark, light) = (Command::Mark(MarkCommand::Add), Command::SetShade(Some(Shade::Light)));
-    for command in [pin, mark, zoom, light, Command::SetColors(colors)] {
+    let (mark, light) = (
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)),
+        Command::App(AppCommand::SetShade(Some(Shade::Light))),
+    );
+    for command in [pin, mark, zoom, light, Command::App(AppCommand::SetColors(colors))] {
         driven.app.act(command);
     }
     (0..4).for_each(|_| driven.frame(Vec::new()));
@@ -441,7 +444,7 @@ fn an_export_of_a_damaged_store_starts_over_when_the_capture_is_sorted_again() {
         let mut driven = Driven::with(AppOptions { load: load.clone(), ..AppOptions::default() });
         driven.app.open_files(std::slice::from_ref(&capture));
         driven.finish_tasks();
-        driven.app.act(Command::Write(Purpose::Export(ExportFormat::CSV), out.clone()));
+        driven.app.act(Command::App(AppCommand::Write(Purpose::Export(ExportFormat::CSV), out.clone())));
         while !driven.app.note().contains("written to") {
             assert!(driven.app.message().is_none(), "{:?}", driven.app.message());
             driven.frame(Vec::new());
@@ -524,10 +527,10 @@ fn the_theme_and_the_movement_are_the_desktops_until_others_are_chosen() {
     driven.app.take(TaskEvent::Wished(wishes));
     driven.frame(Vec::new());
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Light, Navigation::STILL));
-    driven.app.act(Command::SetShade(Some(Shade::Dark)));
-    driven.app.act(Command::SetNavigation(Navigation::default()));
+    driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Dark))));
+    driven.app.act(Command::App(AppCommand::SetNavigation(Navigation::default())));
     driven.app.take(TaskEvent::Wished(wishes));
     assert_eq!((driven.app.theme().shade, driven.app.navigation()), (Shade::Dark, Navigation::default()));
-    driven.app.act(Command::SetShade(None));
+    driven.app.act(Command::App(AppCommand::SetShade(None)));
     assert_eq!(driven.app.theme().shade, Shade::Light);
 }

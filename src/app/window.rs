@@ -23,7 +23,7 @@ use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};
 use crate::scene::color::Shade;
-use crate::ui::preferences::SecondStart;
+use crate::ui::settings::SecondStart;
 
 /// What wakes the loop.
 #[derive(Debug)]
@@ -343,6 +343,11 @@ impl Shell {
     fn carry_out(&mut self, event_loop: &ActiveEventLoop, effect: Effect) {
         match effect {
             Effect::Quit => event_loop.exit(),
+            Effect::Copy(text) => {
+                if let Some(open) = &self.window {
+                    open.egui.egui_ctx().copy_text(text);
+                }
+            }
             Effect::Paste => {
                 let copied = self.window.as_mut().and_then(|open| open.egui.clipboard_text());
                 self.app.paste(copied.unwrap_or_default());

@@ -6,8 +6,8 @@ use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
-use crate::ui::picker::Purpose;
 use crate::ui::progress::bytes_text;
+use crate::ui::purpose::Purpose;
 
 #[test]
 fn an_export_carries_the_store_unless_it_is_to_be_compact() {

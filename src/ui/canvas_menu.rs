@@ -4,17 +4,18 @@
 use egui::{Button, Response, RichText, Ui};
 
 use super::commands::key_of;
-use super::picker::Purpose;
 use super::places::Places;
 use super::reading_order::on_screen;
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, MarkCommand, Panel, Step, gutter, menu};
+use super::{gutter, menu};
 use crate::base::time::duration_text;
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, Panel, PanelCommand, Step, TimelineCommand};
+use crate::ui::purpose::Purpose;
 
 /// What was under the pointer when the right button was pressed.
 #[derive(Debug, Clone, Copy)]
@@ -50,7 +51,7 @@ pub(super) fn show(
         let row = timeline.row_under(places, at);
         let picked = timeline.picked(places, at);
         timeline.clicked = Some(Clicked { row, group: picked.group.map(|group| group.kind), ts_ns: picked.ts_ns });
-        commands.extend(row.map(|row| Command::Select(Some(row))));
+        commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
     let Some(clicked) = timeline.clicked else { return };
     canvas.context_menu(|ui| {
@@ -83,11 +84,12 @@ fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command>
 }
 
 fn sections(timeline: &Timeline, clicked: Clicked) -> Vec<Section> {
-    let mark = Command::Mark(MarkCommand::AddAt(clicked.ts_ns));
+    let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
     let moment = Section { title: String::new(), choices: vec![same("Mark this moment", mark)] };
     let of_group = clicked.group.map(|kind| {
         let choices = gutter::choices(timeline, kind).into_iter();
-        let choices = choices.map(|(text, command)| choice(text, "", Command::Rows(command)));
+        let choices =
+            choices.map(|(text, command)| choice(text, "", Command::Timeline(TimelineCommand::Rows(command))));
         Section { title: String::new(), choices: choices.collect() }
     });
     let of_span = clicked.row.map(|row| of_span(timeline, row));
@@ -103,10 +105,10 @@ fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
     // While time is selected, the key fills the view with that.
     let fit = if timeline.range.is_none() { "Fit selection" } else { "" };
     let choices = vec![
-        choice("Zoom to the span", fit, Command::ZoomToSpan),
-        same("Copy the span", Command::CopySpan),
-        choice("Search for this name", "", Command::SearchFor(quoted(name))),
-        choice("Statistics of this name", "", Command::StatisticsOf(span.name)),
+        choice("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
+        same("Copy the span", Command::App(AppCommand::CopySpan)),
+        choice("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
+        choice("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
     ];
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
@@ -114,13 +116,13 @@ fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
 }
 
 fn of_range((from_ns, to_ns): (i64, i64)) -> Section {
-    let export = Command::Choose(Purpose::ExportSelected);
+    let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
     let choices = vec![
-        choice("Zoom to this time", "Fit selection", Command::Step(Step::Selection)),
-        choice("Statistics of this time", "Statistics", Command::Show(Panel::Statistics)),
-        choice("Flame graph of this time", "Flame graph", Command::Show(Panel::Flame)),
+        choice("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(Step::Selection))),
+        choice("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
+        choice("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
         choice("Export this time...", "", export),
-        choice("Let go of this time", "Let go of the selection", Command::Step(Step::LetGo)),
+        choice("Let go of this time", "Let go of the selection", Command::Timeline(TimelineCommand::Step(Step::LetGo))),
     ];
     Section { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), choices }
 }

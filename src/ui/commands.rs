@@ -3,15 +3,17 @@
 
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
-use super::marks::RulerOrigin;
-use super::navigation::{Navigation, Wheel};
-use super::picker::Purpose;
-use super::{Command, MarkCommand, Panel, PictureSize, RowCommand, Step, TabCommand};
 use crate::export::ExportFormat;
 use crate::scene::arrange::Order;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::Density;
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, Panel, PanelCommand, RowCommand, Step, TabCommand, TimelineCommand,
+    ToolWindow,
+};
+use crate::ui::purpose::{PictureSize, Purpose};
+use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
 
 /// The smallest text that can be chosen, in percent of the normal size.
 pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
@@ -222,205 +224,265 @@ pub(super) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
 /// The table.
 pub(crate) const TABLE: &[Entry] = &[
-    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::Choose(Purpose::Open)),
-    entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::ShowPicker),
-    entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::Paste),
-    entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::OpenDemo),
-    entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tabs(TabCommand::Close)),
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
+    entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
+    entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
+    entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
+    entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::NATIVE))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
     })
     .section()
     .hint("With its index: opens in half the time, takes two to ten times the room"),
     entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Native { compact: true }))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Native { compact: true })))
     })
     .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes"),
     entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false }))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false })))
     }),
     entry(Menu::File, "Export as Perfetto trace...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Perfetto))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Perfetto)))
     }),
     entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::CSV))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::CSV)))
     }),
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
-        Command::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false }))
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false })))
     }),
     entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
-        Command::Choose(Purpose::ExportSelected)
+        Command::App(AppCommand::Choose(Purpose::ExportSelected))
     }),
     entry(Menu::File, "Export picture...", &[ctrl_shift(Key::S)], When::Capture, |_| {
-        Command::Choose(Purpose::Picture(PictureSize::AsShown))
+        Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::AsShown)))
     })
     .section(),
     entry(Menu::File, "Export picture of twice the size...", &[], When::Capture, |_| {
-        Command::Choose(Purpose::Picture(PictureSize::Doubled))
+        Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::Doubled)))
     }),
     entry(Menu::File, "Export picture of the window...", &[], When::Always, |_| {
-        Command::Choose(Purpose::WindowPicture)
+        Command::App(AppCommand::Choose(Purpose::WindowPicture))
     }),
-    entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::CopySpan).section(),
-    entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::CopyTable),
-    entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::Quit).section(),
+    entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
+    entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
+    entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
     entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
-        Command::Step(Step::Whole)
+        Command::Timeline(TimelineCommand::Step(Step::Whole))
     }),
-    entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| Command::Step(Step::Selection)),
+    entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Selection))
+    }),
     entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Capture, |_| {
-        Command::Step(Step::ZoomIn)
+        Command::Timeline(TimelineCommand::Step(Step::ZoomIn))
     }),
-    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| Command::Step(Step::ZoomOut)),
-    entry(Menu::View, "Losses", &[], When::Capture, |_| Command::Toggle(Panel::Losses)).section(),
-    entry(Menu::View, "Files and their clocks", &[], When::Files, |_| Command::Toggle(Panel::Sources)),
-    entry(Menu::View, "Details", &[], When::Capture, |_| Command::Toggle(Panel::Details)),
-    entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| Command::Toggle(Panel::Statistics)),
-    entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| Command::Toggle(Panel::Flame)),
+    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::ZoomOut))
+    }),
+    entry(Menu::View, "Losses", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))).section(),
+    entry(Menu::View, "Files and their clocks", &[], When::Files, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Sources))
+    }),
+    entry(Menu::View, "Details", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Details))),
+    entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Statistics))
+    }),
+    entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Flame))
+    }),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
-        Command::SetColors(Colors { by: ColorBy::Name, ..state.colors })
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
     })
     .section()
     .checked(|state| state.colors.by == ColorBy::Name),
     entry(Menu::View, "Colour by category", &[], When::Always, |state| {
-        Command::SetColors(Colors { by: ColorBy::Category, ..state.colors })
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Category, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Category),
     entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
-        Command::SetColors(Colors { by: ColorBy::Track, ..state.colors })
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Track, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Track),
     entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
-        Command::SetColors(Colors { by: ColorBy::Duration, ..state.colors })
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Duration, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Duration),
     entry(Menu::View, "Colours for colour-blind eyes", &[], When::Always, |state| {
         let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
-        Command::SetColors(Colors { hues, ..state.colors })
+        Command::App(AppCommand::SetColors(Colors { hues, ..state.colors }))
     })
     .checked(|state| state.colors.hues == Hues::ColorBlind),
     entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
-        Command::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX))
+        Command::App(AppCommand::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX)))
     })
     .section(),
     entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
-        Command::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN))
+        Command::App(AppCommand::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN)))
     }),
-    entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| Command::SetTextPercent(100)),
-    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Back)),
-    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| Command::Step(Step::Forward)),
+    entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
+        Command::App(AppCommand::SetTextPercent(100))
+    }),
+    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Back))
+    }),
+    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Forward))
+    }),
     entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Span, |_| {
-        Command::Step(Step::Previous)
+        Command::Timeline(TimelineCommand::Step(Step::Previous))
     })
     .section(),
     entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
-        Command::Step(Step::Next)
+        Command::Timeline(TimelineCommand::Step(Step::Next))
     }),
-    entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Parent)),
-    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Child)),
-    entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| Command::Step(Step::LetGo)),
-    entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Search).section(),
-    entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| Command::GoToHit { forward: true }),
-    entry(Menu::Go, "Previous hit", &[shift(Key::F3)], When::Capture, |_| Command::GoToHit { forward: false }),
-    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| Command::Step(Step::Left)).section(),
-    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| Command::Step(Step::Right)),
-    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| Command::Step(Step::Up)),
-    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| Command::Step(Step::Down)),
-    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| Command::Step(Step::PageUp)),
-    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| Command::Step(Step::PageDown)),
-    entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| {
-        Command::Tabs(TabCommand::Next)
+    entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Parent))
+    }),
+    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Child))
+    }),
+    entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::LetGo))
+    }),
+    entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
+    entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: true })
+    }),
+    entry(Menu::Go, "Previous hit", &[shift(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: false })
+    }),
+    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Left))
     })
     .section(),
-    entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
-        Command::Tabs(TabCommand::Previous)
+    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Right))
     }),
-    entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| Command::Rows(RowCommand::FocusFilter)),
+    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Up))
+    }),
+    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Down))
+    }),
+    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::PageUp))
+    }),
+    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::PageDown))
+    }),
+    entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| Command::Tab(TabCommand::Next))
+        .section(),
+    entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
+        Command::Tab(TabCommand::Previous)
+    }),
+    entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
+    }),
     entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
-        Command::Rows(RowCommand::ToggleFoldOfSelected)
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ToggleFoldOfSelected))
     })
     .section(),
     entry(Menu::Rows, "Pin or unpin the track", &[plain(Key::P)], When::Span, |_| {
-        Command::Rows(RowCommand::TogglePinOfSelected)
+        Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePinOfSelected))
     }),
     entry(Menu::Rows, "Fold all processes", &[ctrl(Key::OpenBracket)], When::Capture, |_| {
-        Command::Rows(RowCommand::FoldAll(true))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(true)))
     }),
     entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
-        Command::Rows(RowCommand::FoldAll(false))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(false)))
     }),
-    entry(Menu::Rows, "Show hidden rows", &[], When::Hidden, |_| Command::Rows(RowCommand::ShowHidden)),
-    entry(Menu::Rows, "Order as captured", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Captured)))
-        .section()
-        .checked(|state| state.order == Order::Captured),
-    entry(Menu::Rows, "Order by name", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Name)))
-        .checked(|state| state.order == Order::Name),
+    entry(Menu::Rows, "Show hidden rows", &[], When::Hidden, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
+    }),
+    entry(Menu::Rows, "Order as captured", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Captured)))
+    })
+    .section()
+    .checked(|state| state.order == Order::Captured),
+    entry(Menu::Rows, "Order by name", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Name)))
+    })
+    .checked(|state| state.order == Order::Name),
     entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
-        Command::Rows(RowCommand::Order(Order::FirstEvent))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::FirstEvent)))
     })
     .checked(|state| state.order == Order::FirstEvent),
-    entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| Command::Rows(RowCommand::Order(Order::Activity)))
-        .checked(|state| state.order == Order::Activity),
-    entry(Menu::Rows, "Compact rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Compact)))
+    entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Activity)))
+    })
+    .checked(|state| state.order == Order::Activity),
+    entry(Menu::Rows, "Compact rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Compact)))
         .section()
         .checked(|state| state.density == Density::Compact),
-    entry(Menu::Rows, "Normal rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Normal)))
+    entry(Menu::Rows, "Normal rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Normal)))
         .checked(|state| state.density == Density::Normal),
-    entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::Rows(RowCommand::Density(Density::Tall)))
+    entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Tall)))
         .checked(|state| state.density == Density::Tall),
-    entry(Menu::Marks, "Mark this moment", &[plain(Key::M)], When::Capture, |_| Command::Mark(MarkCommand::Add)),
-    entry(Menu::Marks, "Next mark", &[plain(Key::N)], When::Marks(1), |_| Command::Mark(MarkCommand::Next(true))),
-    entry(Menu::Marks, "Previous mark", &[shift(Key::N)], When::Marks(1), |_| Command::Mark(MarkCommand::Next(false))),
-    entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
-        Command::Mark(MarkCommand::Measure)
+    entry(Menu::Marks, "Mark this moment", &[plain(Key::M)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     }),
-    entry(Menu::Marks, "List of marks", &[ctrl(Key::M)], When::Capture, |_| Command::Toggle(Panel::Marks)),
+    entry(Menu::Marks, "Next mark", &[plain(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
+    }),
+    entry(Menu::Marks, "Previous mark", &[shift(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
+    }),
+    entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
+    }),
+    entry(Menu::Marks, "List of marks", &[ctrl(Key::M)], When::Capture, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
+    }),
     entry(Menu::Marks, "Ruler from the start of the capture", &[], When::Capture, |_| {
-        Command::Mark(MarkCommand::Origin(RulerOrigin::Start))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
     .section()
     .checked(|state| state.ruler_origin == RulerOrigin::Start),
     entry(Menu::Marks, "Ruler from the chosen mark", &[], When::Marks(1), |_| {
-        Command::Mark(MarkCommand::Origin(RulerOrigin::Mark))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Mark),
     entry(Menu::Marks, "Ruler by the capture's clock", &[], When::Capture, |_| {
-        Command::Mark(MarkCommand::Origin(RulerOrigin::Clock))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Clock),
     entry(Menu::Marks, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
-        Command::Mark(MarkCommand::Origin(RulerOrigin::Utc))
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Utc),
-    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::SetShade(Some(Shade::Dark)))
+    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Dark))))
         .checked(|state| state.shade == Some(Shade::Dark)),
-    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::SetShade(Some(Shade::Light)))
+    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Light))))
         .checked(|state| state.shade == Some(Shade::Light)),
-    entry(Menu::Settings, "Theme of the desktop", &[], When::Always, |_| Command::SetShade(None))
+    entry(Menu::Settings, "Theme of the desktop", &[], When::Always, |_| Command::App(AppCommand::SetShade(None)))
         .checked(|state| state.shade.is_none()),
     entry(Menu::Settings, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
-        Command::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
     })
     .section()
     .checked(|state| state.navigation.wheel == Wheel::Scrolls),
     entry(Menu::Settings, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
-        Command::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
     })
     .checked(|state| state.navigation.wheel == Wheel::Zooms),
     entry(Menu::Settings, "Drags go on when let go", &[], When::Always, |state| {
-        Command::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
     })
     .section()
     .checked(|state| state.navigation.inertia),
     entry(Menu::Settings, "Animated zoom", &[], When::Always, |state| {
-        Command::SetNavigation(Navigation { animation: !state.navigation.animation, ..state.navigation })
+        Command::App(AppCommand::SetNavigation(Navigation {
+            animation: !state.navigation.animation,
+            ..state.navigation
+        }))
     })
     .checked(|state| state.navigation.animation),
-    entry(Menu::Settings, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| Command::Toggle(Panel::Preferences))
-        .section(),
-    entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::ShowCommands),
+    entry(Menu::Settings, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Preferences))
+    })
+    .section(),
+    entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::App(AppCommand::ShowCommands)),
     entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
-        Command::Toggle(Panel::Keys)
+        Command::App(AppCommand::Toggle(ToolWindow::Keys))
     }),
 ];
 

@@ -2,9 +2,9 @@
 
 use egui::{Align2, RichText, Ui};
 
-use super::Command;
 use super::theme::Theme;
 use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command};
 
 /// Shows a message until it is closed.
 #[must_use]
@@ -27,7 +27,7 @@ pub(crate) fn show(ui: &Ui, title: &str, message: &str, theme: &Theme) -> Option
         let close = ui.button("Close");
         close.request_focus();
         if close.clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-            command = Some(Command::Dismiss);
+            command = Some(Command::App(AppCommand::Dismiss));
         }
     });
     command

@@ -2,11 +2,12 @@
 
 use egui::{Rect, Ui, UiBuilder, vec2};
 
+use super::field;
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, RowCommand, field};
 use crate::scene::arrange::Order;
 use crate::scene::rows::Density;
+use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand};
 
 /// How an order is called.
 #[must_use]
@@ -33,7 +34,7 @@ pub(super) fn density_title(density: Density) -> &'static str {
 pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Theme, commands: &mut Vec<Command>) {
     const MENU_WIDTH: f32 = 26.0;
     let inside = place.shrink2(vec2(8.0, 5.0));
-    let mut ask = |command| commands.push(Command::Rows(command));
+    let rows = |command| Command::Timeline(TimelineCommand::Rows(command));
     ui.scope_builder(UiBuilder::new().max_rect(inside), |ui| {
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.set_clip_rect(place);
@@ -56,11 +57,11 @@ pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
                 response.surrender_focus();
             }
             if words != timeline.arrangement.filter {
-                ask(RowCommand::Filter(words));
+                commands.push(rows(RowCommand::Filter(words)));
             }
             let button = egui::Button::new("").min_size(vec2(MENU_WIDTH, inside.height()));
             let menu = egui::containers::menu::MenuButton::from_button(button);
-            let (response, _) = menu.ui(ui, |ui| arrange_menu(ui, timeline, &mut ask));
+            let (response, _) = menu.ui(ui, |ui| commands.extend(arrange_menu(ui, timeline)));
             // Lines of falling length: an order.
             for (line, half_width) in (0_u8..3).zip([6.0, 4.0, 2.0]) {
                 let at = response.rect.center() + vec2(0.0, f32::from(line) * 4.0 - 4.0);
@@ -72,29 +73,33 @@ pub(super) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
     });
 }
 
-fn arrange_menu(ui: &mut Ui, timeline: &Timeline, ask: &mut impl FnMut(RowCommand)) {
-    let mut choose = |ui: &mut Ui, selected: bool, title: &str, command: RowCommand| {
+fn arrange_menu(ui: &mut Ui, timeline: &Timeline) -> Option<Command> {
+    let mut chosen = None;
+    let rows = |command| Command::Timeline(TimelineCommand::Rows(command));
+    let mut choose = |ui: &mut Ui, selected: bool, title: &str, command: Command| {
         if ui.selectable_label(selected, title).clicked() {
-            ask(command);
+            chosen = Some(command);
             ui.close();
         }
     };
     ui.set_min_width(150.0);
     ui.label(egui::RichText::new("Order").small().weak());
     for order in Order::ALL {
-        choose(ui, timeline.arrangement.order == order, order_title(order), RowCommand::Order(order));
+        choose(ui, timeline.arrangement.order == order, order_title(order), rows(RowCommand::Order(order)));
     }
     ui.separator();
     ui.label(egui::RichText::new("Height").small().weak());
     for density in [Density::Compact, Density::Normal, Density::Tall] {
-        choose(ui, timeline.density == density, density_title(density), RowCommand::Density(density));
+        let command = Command::App(AppCommand::SetDensity(density));
+        choose(ui, timeline.density == density, density_title(density), command);
     }
     ui.separator();
-    choose(ui, false, "Fold all processes", RowCommand::FoldAll(true));
-    choose(ui, false, "Unfold all", RowCommand::FoldAll(false));
+    choose(ui, false, "Fold all processes", rows(RowCommand::FoldAll(true)));
+    choose(ui, false, "Unfold all", rows(RowCommand::FoldAll(false)));
     let hidden = timeline.arrangement.folded.hidden.len();
     if hidden > 0 {
         let title = format!("Show {hidden} hidden");
-        choose(ui, false, &title, RowCommand::ShowHidden);
+        choose(ui, false, &title, rows(RowCommand::ShowHidden));
     }
+    chosen
 }

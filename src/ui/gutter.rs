@@ -2,7 +2,6 @@
 
 use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
 
-use super::RowCommand;
 use super::pane::ShownPane;
 use super::places::Places;
 use super::reading_order::on_screen;
@@ -10,6 +9,7 @@ use super::theme::{LABEL_POINTS, Theme};
 use super::timeline::Timeline;
 use crate::scene::labels::shorten_middle;
 use crate::scene::rows::{Group, GroupKind};
+use crate::ui::command::RowCommand;
 
 /// Shows the names in view, and returns what is asked of their rows.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Vec<RowCommand> {

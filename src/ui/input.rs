@@ -3,11 +3,11 @@
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
 use super::keys::is_behind_another;
-use super::navigation::Wheel;
 use super::places::Places;
 use super::timeline::Timeline;
-use super::{Command, Step};
 use crate::scene::rows::GroupKind;
+use crate::ui::command::{Command, Step, TimelineCommand};
+use crate::ui::settings::Wheel;
 
 /// Points of wheel for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
@@ -40,10 +40,10 @@ pub(super) fn pointer(
     wheel(timeline, ui, places, canvas);
     if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
         canvas.request_focus();
-        commands.push(Command::Select(timeline.row_under(places, at)));
+        commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(places, at))));
         // Both clicks may come in one slow frame: the first has selected nothing yet.
         if canvas.double_clicked() {
-            commands.push(Command::Step(Step::Selection));
+            commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
         }
     }
 }

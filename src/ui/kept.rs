@@ -2,12 +2,12 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::marks::RulerOrigin;
 use super::rows::Arranging;
 use super::timeline::Timeline;
 use crate::scene::arrange::Arrangement;
 use crate::scene::bookmarks::Bookmarks;
 use crate::scene::palette::{ColorBy, Colors};
+use crate::ui::settings::RulerOrigin;
 
 /// What is kept.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]

@@ -7,7 +7,8 @@ use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::commands::{COPY, Entry, PASTE, TABLE, UiState};
-use super::{Command, RowCommand, typed_ahead};
+use super::typed_ahead;
+use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 
 /// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
 #[must_use]
@@ -88,8 +89,8 @@ impl Keys {
     fn of_clipboard(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
         match event {
             _ if self.is_typing => None,
-            Event::Copy => (state.has_span && !copies_words).then_some(Command::CopySpan),
-            Event::Paste(text) => Some(Command::OpenPasted(text.clone())),
+            Event::Copy => (state.has_span && !copies_words).then_some(Command::App(AppCommand::CopySpan)),
+            Event::Paste(text) => Some(Command::App(AppCommand::OpenPasted(text.clone()))),
             _ => None,
         }
     }
@@ -104,7 +105,12 @@ fn is_of_text(key: KeyboardShortcut) -> bool {
 }
 
 fn leads_to_field(command: &Command) -> bool {
-    matches!(command, Command::Search | Command::ShowCommands | Command::Rows(RowCommand::FocusFilter))
+    matches!(
+        command,
+        Command::Panel(PanelCommand::Search)
+            | Command::App(AppCommand::ShowCommands)
+            | Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
+    )
 }
 
 fn modifier_count(modifiers: Modifiers) -> u32 {

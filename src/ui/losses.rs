@@ -2,11 +2,11 @@
 
 use egui::{RichText, Ui};
 
-use super::Command;
 use super::theme::Theme;
 use crate::base::time::{grouped_digits, seconds_text};
 use crate::model::{Losses, Place};
 use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 
 /// The button in the status bar; nothing where nothing was lost.
 pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
@@ -20,7 +20,7 @@ pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Comma
     let text = RichText::new(text).color(theme.warning);
     let clicked =
         ui.add(egui::Button::new(text).small()).on_hover_text("What could not be taken as it stood").clicked();
-    clicked.then_some(Command::Toggle(super::Panel::Losses))
+    clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
 }
 
 /// The list.
@@ -46,7 +46,7 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
                     Place::Time(ts_ns) => {
                         let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
                         if ui.link(text).clicked() {
-                            commands.push(Command::ShowTime(ts_ns));
+                            commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
                         }
                     }
                     place @ Place::Offset(_) => {

@@ -2,56 +2,44 @@
 
 use egui::{Align2, FontId, Rect, RichText, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
+use super::field;
 use super::places::Places;
 use super::reading_order::on_screen;
 use super::rows::Arranging;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
-use super::{Command, MarkCommand, field};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text};
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
 use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
+use crate::ui::settings::RulerOrigin;
 
 /// The size of names on flags, in points.
 const TEXT_POINTS: f32 = 11.0;
 
-/// What the ruler counts from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, serde::Serialize, serde::Deserialize)]
-pub(crate) enum RulerOrigin {
-    /// The start of the capture.
-    #[default]
-    Start,
-    /// The mark that was made or chosen last; the start of the capture where there is none.
-    Mark,
-    /// The zero of the capture's own clock.
-    Clock,
-    /// Nothing: it tells the time of day, in UTC; the start of the capture where that does not say it.
-    Utc,
-}
-
 impl Timeline {
     /// Does what is asked of the marks.
     #[must_use]
-    pub(crate) fn change_marks(&mut self, command: &MarkCommand) -> Option<Arranging> {
+    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
         match command {
-            MarkCommand::Add => self.marks.add(self.moment()),
-            MarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
-            MarkCommand::Choose(id) => self.marks.choose(*id),
-            MarkCommand::Go(id) => {
+            BookmarkCommand::Add => self.marks.add(self.moment()),
+            BookmarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
+            BookmarkCommand::Choose(id) => self.marks.choose(*id),
+            BookmarkCommand::Go(id) => {
                 self.marks.choose(*id);
                 if let Some(ts_ns) = self.marks.get(*id).map(|mark| mark.ts_ns) {
                     self.show_time(ts_ns);
                 }
             }
-            MarkCommand::Rename(id, name) => self.marks.rename(*id, name),
-            MarkCommand::Remove(id) => self.marks.remove(*id),
-            MarkCommand::Measure => {
+            BookmarkCommand::Rename(id, name) => self.marks.rename(*id, name),
+            BookmarkCommand::Remove(id) => self.marks.remove(*id),
+            BookmarkCommand::Measure => {
                 if let Some(range) = self.marks.measured() {
                     self.range = Some(range);
                     return self.show_selection();
                 }
             }
-            MarkCommand::Next(forward) => {
+            BookmarkCommand::Next(forward) => {
                 let middle_ns = self.target().time_from_x(self.view.width_px() / 2.0);
                 let from_ns = self.marks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
                 let next = self.marks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
@@ -60,7 +48,7 @@ impl Timeline {
                     self.show_time(ts_ns);
                 }
             }
-            MarkCommand::Origin(origin) => self.ruler_origin = *origin,
+            BookmarkCommand::Origin(origin) => self.ruler_origin = *origin,
         }
         None
     }
@@ -159,7 +147,7 @@ pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Pl
         response
             .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", shown(&mark.name))));
         if response.clicked() {
-            commands.push(Command::Mark(MarkCommand::Choose(mark.id)));
+            commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }
         response.context_menu(|ui| flag_menu(ui, timeline, mark, &mut commands));
         response.on_hover_text(format!("{}\n{}", mark.name, time_text(timeline, mark)));
@@ -168,15 +156,15 @@ pub(super) fn show(timeline: &Timeline, flags: &[Flag<'_>], ui: &Ui, places: &Pl
 }
 
 fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut Vec<Command>) {
-    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: MarkCommand| {
+    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: BookmarkCommand| {
         if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
-            commands.push(Command::Mark(command));
+            commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
             ui.close();
         }
     };
     let measures = timeline.marks.measured().is_some();
-    entry(ui, "Measure from the one before", measures, MarkCommand::Measure);
-    entry(ui, "Remove", true, MarkCommand::Remove(mark.id));
+    entry(ui, "Measure from the one before", measures, BookmarkCommand::Measure);
+    entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
 }
 
 fn time_text(timeline: &Timeline, mark: &Bookmark) -> String {
@@ -200,7 +188,7 @@ pub(crate) fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         ui.label(RichText::new("None yet: M marks the moment under the pointer.").color(theme.weak_text));
         return commands;
     }
-    let mut ask = |command| commands.push(Command::Mark(command));
+    let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
     egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
         egui::Grid::new("marks").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
             for heading in ["Name", "Time", "After the one before", "", ""] {
@@ -218,16 +206,16 @@ pub(crate) fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
                     WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.name)))
                 });
                 if response.changed() {
-                    ask(MarkCommand::Rename(mark.id, name));
+                    ask(BookmarkCommand::Rename(mark.id, name));
                 }
                 ui.label(time_text(timeline, mark));
                 let gap = before_ns.replace(mark.ts_ns).map(|before_ns| duration_text(mark.ts_ns.abs_diff(before_ns)));
                 ui.label(RichText::new(gap.unwrap_or_default()).color(theme.weak_text));
                 if ui.button("Go").clicked() {
-                    ask(MarkCommand::Go(mark.id));
+                    ask(BookmarkCommand::Go(mark.id));
                 }
                 if ui.button("Remove").clicked() {
-                    ask(MarkCommand::Remove(mark.id));
+                    ask(BookmarkCommand::Remove(mark.id));
                 }
                 ui.end_row();
             }
@@ -238,7 +226,7 @@ pub(crate) fn list(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
         ui.horizontal(|ui| {
             ui.label(format!("Between the last two: {}", duration_text(to_ns.abs_diff(from_ns))));
             if ui.button("Show").clicked() {
-                ask(MarkCommand::Measure);
+                ask(BookmarkCommand::Measure);
             }
         });
     }

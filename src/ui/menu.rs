@@ -2,9 +2,9 @@
 
 use egui::{Button, RichText, ScrollArea, Stroke, Ui, vec2};
 
-use super::Command;
 use super::commands::{Entry, GESTURES, Menu, TABLE, UiState, key_text};
 use super::theme::Theme;
+use crate::ui::command::Command;
 
 /// Shows the bar; `more` adds to the end of a menu what is no fixed command.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {

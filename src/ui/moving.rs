@@ -5,7 +5,6 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, Ui, vec2};
 
-use super::Command;
 use super::places::Places;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
@@ -13,6 +12,7 @@ use crate::base::units::signed_time_text;
 use crate::model::ProcessIdx;
 use crate::scene::labels::shown;
 use crate::scene::rows::GroupKind;
+use crate::ui::command::{AppCommand, Command};
 
 /// A file on its way.
 #[derive(Debug, Clone)]
@@ -49,7 +49,7 @@ impl Timeline {
     pub(super) fn drag_file(&mut self, kind: GroupKind, by_ns: i64, ends: bool) -> Option<Command> {
         let file = Arc::clone(self.file_of(kind)?);
         self.move_file(Some((Arc::clone(&file), by_ns)).filter(|_| by_ns != 0));
-        (ends && by_ns != 0).then_some(Command::MoveFileBy(file, by_ns))
+        (ends && by_ns != 0).then_some(Command::App(AppCommand::MoveFileBy(file, by_ns)))
     }
 
     /// A time that a hand has chosen, in as few digits as tell pixels apart.

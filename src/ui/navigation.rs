@@ -1,53 +1,37 @@
 //! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after it.
 
 use egui::Ui;
-use serde::{Deserialize, Serialize};
 
-use super::Step;
 use super::rows::Arranging;
 use super::timeline::Timeline;
 use crate::query::family;
 use crate::scene::motion::{Flight, Glide};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::RowIdx;
-
-/// What the wheel does; with Ctrl it does the other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub(crate) enum Wheel {
-    /// Scrolls the rows.
-    #[default]
-    Scrolls,
-    /// Zooms at the pointer.
-    Zooms,
-}
-
-/// How the user wants to move.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(default)]
-pub struct Navigation {
-    /// What the wheel does.
-    pub(crate) wheel: Wheel,
-    /// Whether movement goes on after a drag is let go.
-    pub(crate) inertia: bool,
-    /// Whether jumps fly; not for those whom movement makes dizzy.
-    pub(crate) animation: bool,
-}
-
-impl Default for Navigation {
-    fn default() -> Self {
-        Self { wheel: Wheel::default(), inertia: true, animation: true }
-    }
-}
-
-impl Navigation {
-    /// Nothing moves by itself: for pictures, and for those whom movement makes dizzy.
-    pub(crate) const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
-}
+use crate::ui::command::{Step, TimelineCommand};
+use crate::ui::settings::Navigation;
 
 impl Timeline {
-    /// Moves by a step, and returns what is to be done in the background.
+    /// Runs a command; returns work for the background.
     #[must_use]
-    pub(crate) fn step(&mut self, step: Step) -> Option<Arranging> {
+    pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<Arranging> {
+        match command {
+            TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
+            TimelineCommand::Select(row) => self.select(row),
+            TimelineCommand::Reveal(row) => return self.reveal(row),
+            TimelineCommand::ZoomToSpan => return self.show_span(),
+            TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
+            TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
+            TimelineCommand::Step(step) => return self.step(step),
+            TimelineCommand::Rows(command) => return self.change_rows(command),
+            TimelineCommand::Bookmark(command) => return self.change_marks(&command),
+        }
+        None
+    }
+
+    /// Moves by a step; returns work for the background.
+    #[must_use]
+    fn step(&mut self, step: Step) -> Option<Arranging> {
         /// The part of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
         /// How far a step scrolls, in points: two lanes.

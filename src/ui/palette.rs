@@ -3,8 +3,9 @@
 use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
 
 use super::commands::{Entry, TABLE, UiState, key_text};
+use super::field;
 use super::theme::Theme;
-use super::{Command, field};
+use crate::ui::command::Command;
 
 /// The list while it is open.
 #[derive(Debug, Clone, Default)]
@@ -122,7 +123,7 @@ fn found(words: &str, state: &UiState) -> Vec<&'static Entry> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ui::navigation::Navigation;
+    use crate::ui::settings::Navigation;
 
     fn state(has_capture: bool) -> UiState {
         UiState {
@@ -142,7 +143,7 @@ mod tests {
             order: crate::scene::arrange::Order::Captured,
             density: crate::scene::rows::Density::Normal,
             marks: 0,
-            ruler_origin: crate::ui::marks::RulerOrigin::Start,
+            ruler_origin: crate::ui::settings::RulerOrigin::Start,
             has_utc: false,
         }
     }

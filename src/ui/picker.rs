@@ -5,63 +5,12 @@ use std::path::{Path, PathBuf};
 use egui::{RichText, Ui};
 
 use super::errors::MIDDLE;
+use super::field;
 use super::theme::Theme;
-use super::{Command, PictureSize, field};
-use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::scene::labels::shown;
-
-/// What the file is chosen for.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Purpose {
-    /// To be opened.
-    Open,
-    /// To be written.
-    Export(ExportFormat),
-    /// To be written with the selected time only, in the format that the name of the file asks for.
-    ExportSelected,
-    /// To be written with the table of statistics.
-    Table,
-    /// To be written with a picture of the timeline.
-    Picture(PictureSize),
-    /// To be written with a picture of the window, with its panels.
-    WindowPicture,
-}
-
-impl Purpose {
-    /// What a dialog for it is called.
-    #[must_use]
-    pub(crate) fn title(self) -> &'static str {
-        match self {
-            Self::Open => "Open a trace, or several on one timeline",
-            Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
-            Self::Export(_) => "Export the sorted trace",
-            Self::ExportSelected => "Export the selected time",
-            Self::Table => "Save the statistics",
-            Self::Picture(_) => "Save a picture of the timeline",
-            Self::WindowPicture => "Save a picture of the window",
-        }
-    }
-
-    /// The name that is offered for a file made of a capture that is called so; nothing where a file is to be there.
-    #[must_use]
-    pub(crate) fn suggested_name(self, capture: &str) -> String {
-        let stem = capture.strip_suffix(".gz").unwrap_or(capture);
-        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
-        let stem = if stem.is_empty() { "trace" } else { stem };
-        match self {
-            Self::Open => String::new(),
-            Self::Table => format!("{stem}-statistics.csv"),
-            Self::Picture(_) => format!("{stem}.png"),
-            Self::WindowPicture => format!("{stem}-window.png"),
-            Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),
-            Self::Export(format @ ExportFormat::Native { compact: true }) => {
-                format!("{stem}-compact.{}", format.ending())
-            }
-            Self::Export(format) => format!("{stem}-sorted.{}", format.ending()),
-        }
-    }
-}
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::purpose::Purpose;
 
 /// A file or a folder in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +49,7 @@ impl Picker {
     /// Asks for the content of the folder that is shown first.
     #[must_use]
     pub(crate) fn first_command(&self) -> Command {
-        Command::List(self.folder.clone())
+        Command::App(AppCommand::List(self.folder.clone()))
     }
 
     /// Takes the content of a folder; that of a folder which is no longer shown is dropped.
@@ -142,13 +91,13 @@ impl Picker {
                     commands.push(self.chosen());
                 }
                 if ui.button("Cancel").clicked() || ui.input(|input| input.key_pressed(egui::Key::Escape)) {
-                    commands.push(Command::ClosePicker);
+                    commands.push(Command::App(AppCommand::ClosePicker));
                 }
             });
         });
         // A typed folder is gone into, and not opened as a capture.
         for command in &mut commands {
-            if let Command::List(folder) = command {
+            if let Command::App(AppCommand::List(folder)) = command {
                 self.folder.clone_from(folder);
                 self.listing = None;
                 self.together.clear();
@@ -161,7 +110,7 @@ impl Picker {
         ui.horizontal(|ui| {
             let parent = self.folder.parent();
             if ui.add_enabled(parent.is_some(), egui::Button::new("Up")).clicked() {
-                commands.extend(parent.map(|parent| Command::List(parent.to_owned())));
+                commands.extend(parent.map(|parent| Command::App(AppCommand::List(parent.to_owned()))));
             }
             let text = self.folder.display().to_string();
             ui.add(egui::Label::new(RichText::new(shown(&text)).color(theme.weak_text)).truncate());
@@ -201,10 +150,12 @@ impl Picker {
                                 if response.clicked() && entry.is_file {
                                     chosen_name = Some(entry.name.clone());
                                 } else if response.clicked() {
-                                    commands.push(Command::List(self.folder.join(&entry.name)));
+                                    commands.push(Command::App(AppCommand::List(self.folder.join(&entry.name))));
                                 }
                                 if response.double_clicked() && entry.is_file && self.purpose == Purpose::Open {
-                                    commands.push(Command::Open(Sources::from(&self.folder.join(&entry.name))));
+                                    commands.push(Command::App(AppCommand::Open(Sources::from(
+                                        &self.folder.join(&entry.name),
+                                    ))));
                                 }
                             }
                         },
@@ -235,12 +186,14 @@ impl Picker {
     fn chosen(&self) -> Command {
         let path = self.folder.join(self.path_text.trim());
         match self.purpose {
-            Purpose::Open if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => Command::List(path),
-            Purpose::Open if self.together.len() > 1 && self.path_text == quoted(&self.together) => {
-                Command::Open(Sources::unmoved(self.together.iter().map(|name| self.folder.join(name))))
+            Purpose::Open if is_listed_folder(self.listing.as_ref(), self.path_text.trim()) => {
+                Command::App(AppCommand::List(path))
             }
-            Purpose::Open => Command::Open(Sources::from(&path)),
-            purpose => Command::Write(purpose, path),
+            Purpose::Open if self.together.len() > 1 && self.path_text == quoted(&self.together) => Command::App(
+                AppCommand::Open(Sources::unmoved(self.together.iter().map(|name| self.folder.join(name)))),
+            ),
+            Purpose::Open => Command::App(AppCommand::Open(Sources::from(&path))),
+            purpose => Command::App(AppCommand::Write(purpose, path)),
         }
     }
 }

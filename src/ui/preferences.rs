@@ -2,35 +2,15 @@
 //! memory, and what kept captures may take.
 
 use egui::{Button, DragValue, Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
-use serde::{Deserialize, Serialize};
 
 use super::commands::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
 use super::filter::density_title;
-use super::navigation::{Navigation, Wheel};
 use super::theme::Theme;
-use super::{Command, RowCommand};
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::scene::rows::Density;
-
-/// What can be chosen.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Sizes {
-    /// The most memory that a load holds.
-    pub(crate) memory_bytes: u64,
-    /// The most that kept captures take.
-    pub(crate) cache_bytes: u64,
-}
-
-/// What another start of the program does with its capture.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
-pub enum SecondStart {
-    /// Has the window that is open show it in a tab.
-    #[default]
-    Tab,
-    /// Shows it in a window of its own.
-    Window,
-}
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
 
 /// Shows all of it; returns what was chosen.
 pub(crate) fn show(
@@ -110,7 +90,7 @@ impl Lines<'_> {
 
 fn show_look(lines: &mut Lines, state: &UiState) {
     let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "As the desktop")];
-    lines.choose(("Theme", ""), state.shade, &shades, Command::SetShade);
+    lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::App(AppCommand::SetShade(chosen)));
     let percent = state.text_percent;
     lines.add("Size of text", "", |ui| {
         let smaller = ui.add_enabled(percent > TEXT_PERCENT_MIN, Button::new("-")).on_hover_text("Smaller text");
@@ -119,11 +99,12 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         let larger = ui.add_enabled(percent < TEXT_PERCENT_MAX, Button::new("+")).on_hover_text("Larger text");
         larger.widget_info(|| WidgetInfo::labeled(Role::Button, percent < TEXT_PERCENT_MAX, "Larger text"));
         let changed = if larger.clicked() { percent + 10 } else { percent - if smaller.clicked() { 10 } else { 0 } };
-        (changed != percent).then_some(Command::SetTextPercent(changed))
+        (changed != percent).then_some(Command::App(AppCommand::SetTextPercent(changed)))
     });
     let heights = [Density::Compact, Density::Normal, Density::Tall].map(|density| (density, density_title(density)));
-    lines
-        .choose(("Height of rows", ""), state.density, &heights, |density| Command::Rows(RowCommand::Density(density)));
+    lines.choose(("Height of rows", ""), state.density, &heights, |density| {
+        Command::App(AppCommand::SetDensity(density))
+    });
     let colors = state.colors;
     let by = [
         (ColorBy::Name, "Name"),
@@ -132,24 +113,28 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         (ColorBy::Duration, "Duration"),
     ];
     let why = "Of this capture and of those opened from now on";
-    lines.choose(("Colour of spans", why), colors.by, &by, |by| Command::SetColors(Colors { by, ..colors }));
+    lines.choose(("Colour of spans", why), colors.by, &by, |by| {
+        Command::App(AppCommand::SetColors(Colors { by, ..colors }))
+    });
     let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "For colour-blind eyes")];
     let why = "Those for colour-blind eyes are fewer and farther apart";
-    lines.choose(("Colours", why), colors.hues, &hues, |hues| Command::SetColors(Colors { hues, ..colors }));
+    lines.choose(("Colours", why), colors.hues, &hues, |hues| {
+        Command::App(AppCommand::SetColors(Colors { hues, ..colors }))
+    });
 }
 
 fn show_movement(lines: &mut Lines, navigation: Navigation) {
     let wheels = [(Wheel::Scrolls, "Scrolls the rows"), (Wheel::Zooms, "Zooms")];
     lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
-        Command::SetNavigation(Navigation { wheel, ..navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { wheel, ..navigation }))
     });
     let goes_on = [(true, "Goes on"), (false, "Stands still")];
     lines.choose(("A drag that is let go", ""), navigation.inertia, &goes_on, |inertia| {
-        Command::SetNavigation(Navigation { inertia, ..navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { inertia, ..navigation }))
     });
     let flies = [(true, "Fly"), (false, "Jump")];
     lines.choose(("Zooms", ""), navigation.animation, &flies, |animation| {
-        Command::SetNavigation(Navigation { animation, ..navigation })
+        Command::App(AppCommand::SetNavigation(Navigation { animation, ..navigation }))
     });
 }
 
@@ -159,7 +144,7 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];
     let why = "With a double click, or from the command line";
     let title = "A capture that is opened elsewhere";
-    lines.choose((title, why), second_start, &starts, Command::SetSecondStart);
+    lines.choose((title, why), second_start, &starts, |chosen| Command::App(AppCommand::SetSecondStart(chosen)));
     let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
         let mut units = bytes / unit;
         let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
@@ -168,19 +153,21 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     let why = "Of each that runs; more makes loads of disordered captures faster";
     lines.add("Memory of a load", why, |ui| {
         let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
-        Some(Command::SetSizes(Sizes { memory_bytes, ..sizes }))
+        Some(Command::App(AppCommand::SetSizes(Sizes { memory_bytes, ..sizes })))
     });
     let why = "Sorted captures that open at once; those used longest ago go first";
     lines.add("Kept captures", why, |ui| {
         let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
-        Some(Command::SetSizes(Sizes { cache_bytes, ..sizes }))
+        Some(Command::App(AppCommand::SetSizes(Sizes { cache_bytes, ..sizes })))
     });
 }
 
 fn show_tables(lines: &mut Lines, csv_safe: bool) {
     let values = [(false, "Kept as it is"), (true, "Marked")];
     let why = "Marked: an apostrophe before = + - @, for spreadsheets";
-    lines.choose(("Text like a formula in CSV", why), csv_safe, &values, Command::SetCsvSafe);
+    lines.choose(("Text like a formula in CSV", why), csv_safe, &values, |chosen| {
+        Command::App(AppCommand::SetCsvSafe(chosen))
+    });
 }
 
 /// Below this much memory nothing sorts; kept captures may take nothing.

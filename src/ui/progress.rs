@@ -2,11 +2,11 @@
 
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 
-use super::Command;
 use super::theme::Theme;
 use crate::base::density::Histogram;
 use crate::base::progress::{Progress, ProgressView, Stage};
 use crate::base::time::{duration_text, grouped_digits};
+use crate::ui::command::{AppCommand, Command};
 
 /// The width of the window: a rate, a size and a time side by side.
 const WIDTH: f32 = 400.0;
@@ -34,7 +34,7 @@ pub(crate) fn show(ui: &mut Ui, title: &str, progress: &Progress, theme: &Theme)
         show_density(ui, &progress.density().histogram(), theme);
     }
     ui.add_space(6.0);
-    ui.button("Cancel").clicked().then_some(Command::Cancel)
+    ui.button("Cancel").clicked().then_some(Command::App(AppCommand::Cancel))
 }
 
 /// Where in time the events lie that were parsed: something to see before anything is sorted.

@@ -68,13 +68,8 @@ pub enum Answer {
     Page(u64, Vec<Hit>),
     /// To [`Question::Neighbour`], with its number.
     Neighbour(Option<(u64, Hit)>),
-    /// To [`Question::Totals`]: all of them, or those so far.
-    Totals {
-        /// By name.
-        totals: Arc<Totals>,
-        /// Whether all spans are in them.
-        is_whole: bool,
-    },
+    /// To [`Question::Totals`], by name.
+    Totals(Arc<Totals>),
     /// To [`Question::Name`].
     Name(Arc<NameFacts>),
     /// To [`Question::Paths`].

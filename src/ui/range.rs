@@ -8,8 +8,8 @@ use super::commands::key_of;
 use super::places::Places;
 use super::theme::Theme;
 use super::timeline::{Timeline, as_f32};
-use super::{Command, Panel};
 use crate::base::time::duration_text;
+use crate::ui::command::{Command, Panel, PanelCommand};
 
 /// Shows the band, if a slice of time is selected and any of it is in view; a click on its length opens the statistics.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme) -> Option<Command> {
@@ -48,7 +48,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, places: &Places, theme: &Theme)
     let tip =
         format!("Click, {statistics}: statistics of this time\n{fit}: fill the view with it\n{let_go}: let go of it");
     let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
-    clicked.then_some(Command::Show(Panel::Statistics))
+    clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
 }
 
 /// The length of the selected time, and where it is said on the ruler.

@@ -1,12 +1,12 @@
 //! How the rows of a timeline change: folding, pinning, hiding at once; another order, filter or height by laying out anew,
 //! in the background where tracks are many.
 
-use super::RowCommand;
 use super::timeline::Timeline;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::scene::arrange::{self, Arrangement};
-use crate::scene::rows::{GroupKind, RowHeights, RowLayout};
+use crate::scene::rows::{Density, GroupKind, RowHeights, RowLayout};
+use crate::ui::command::RowCommand;
 
 /// So many tracks are arranged within a frame; more in the background. A thousand take about half a millisecond.
 const TRACKS_AT_ONCE: usize = 2000;
@@ -77,12 +77,15 @@ impl Timeline {
                 return self.arrange();
             }
             RowCommand::FocusFilter => self.focuses_filter = true,
-            RowCommand::Density(density) => {
-                self.density = density;
-                return self.arrange();
-            }
         }
         None
+    }
+
+    /// Lays out the rows in another height.
+    #[must_use]
+    pub(crate) fn change_density(&mut self, density: Density) -> Option<Arranging> {
+        self.density = density;
+        self.arrange()
     }
 
     /// Takes rows that were laid out in the background, unless others were asked for since.

@@ -6,13 +6,14 @@ use std::sync::Arc;
 
 use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
 
+use super::field;
 use super::theme::Theme;
 use super::timeline::Timeline;
-use super::{Command, Panel, field};
 use crate::base::time::grouped_digits;
 use crate::base::units::{signed_time_ns, signed_time_text};
 use crate::model::{SourceFile, Sources};
 use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 
 /// A column has room for a time of some centuries to the nanosecond.
 const COLUMN_POINTS: f32 = 150.0;
@@ -71,7 +72,7 @@ impl SourcesPanel {
                         if lost == 0 {
                             ui.label(RichText::new("none").color(theme.weak_text));
                         } else if ui.link(RichText::new(grouped_digits(lost)).color(theme.warning)).clicked() {
-                            commands.push(Command::Toggle(Panel::Losses));
+                            commands.push(Command::App(AppCommand::Toggle(ToolWindow::Losses)));
                         }
                         ui.end_row();
                     }
@@ -89,7 +90,7 @@ impl SourcesPanel {
         ui.horizontal(|ui| {
             let applies = ui.add_enabled(is_new, egui::Button::new("Apply")).on_hover_text("Enter").clicked();
             if let Some(moved) = moved.filter(|_| is_new && (applies || is_entered)) {
-                commands.push(Command::MoveFiles(moved));
+                commands.push(Command::App(AppCommand::MoveFiles(moved)));
             }
             if ui.add_enabled(self.texts != texts_of(sources), egui::Button::new("Reset")).clicked() {
                 self.reset();
@@ -128,9 +129,9 @@ impl SourcesPanel {
         let by_ns = timeline.time_of_points(self.dragged_points);
         *self.texts.get_mut(number)? = signed_time_text(offset_ns.saturating_add(by_ns));
         if response.drag_stopped() && by_ns != 0 {
-            return Some(Command::MoveFileBy(Arc::clone(name), by_ns));
+            return Some(Command::App(AppCommand::MoveFileBy(Arc::clone(name), by_ns)));
         }
-        Some(Command::ShowFileMoved((by_ns != 0).then(|| (Arc::clone(name), by_ns))))
+        Some(Command::Timeline(TimelineCommand::ShowFileMoved((by_ns != 0).then(|| (Arc::clone(name), by_ns)))))
     }
 
     fn reset(&mut self) {

@@ -3,11 +3,12 @@
 use egui::{Layout, RichText, Ui};
 
 use super::theme::Theme;
-use super::{Command, color_key, losses};
+use super::{color_key, losses};
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
 use crate::scene::labels::shown;
 use crate::scene::palette::{ColorBy, Palette};
+use crate::ui::command::Command;
 
 /// What the line says beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]

@@ -5,11 +5,11 @@ use std::sync::Arc;
 
 use egui::{Ui, Vec2};
 
-use super::navigation::Navigation;
 use super::theme::Theme;
 use super::timeline::Timeline;
 use crate::base::cancel::Cancel;
 use crate::frame::filtered::Filtered;
+use crate::ui::settings::Navigation;
 
 impl Timeline {
     /// A copy that stands still, for so many times the pixels across and down. Its frames wait for all that they show.

@@ -2,9 +2,9 @@
 
 use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
 
-use super::TabCommand;
 use super::theme::Theme;
 use crate::scene::labels::shown;
+use crate::ui::command::TabCommand;
 
 /// What is said of a tab.
 #[derive(Debug, Clone, PartialEq)]

@@ -8,16 +8,12 @@ use egui::{Key, Pos2, Rect, Sense, Stroke, Ui, Vec2};
 
 use super::canvas_menu::Clicked;
 use super::input::Drag;
-use super::marks::RulerOrigin;
 use super::moving::Moving;
-use super::navigation::Navigation;
 use super::pane::{Pane, ShownPane};
 use super::places::{GUTTER_PART_MAX, Places};
 use super::ruler_bar::PointerTime;
 use super::theme::Theme;
-use super::{
-    Command, canvas_menu, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted,
-};
+use super::{canvas_menu, filter, flow_curves, gutter, input, marks, minimap, range, ruler_bar, scroll_bar, unsorted};
 use crate::base::time::{duration_text, seconds_text};
 use crate::frame::filtered::{Asked, Filtered};
 use crate::frame::{FrameOptions, RectBudget};
@@ -42,6 +38,8 @@ use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
 use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool};
 use crate::tiles::trace_summary::TraceSummary;
+use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::settings::{Navigation, RulerOrigin};
 
 /// The width of the gutter at first, in points.
 const GUTTER_POINTS: f32 = 230.0;
@@ -385,7 +383,11 @@ impl Timeline {
         self.paint_moving(ui, &places, theme);
         drop(flags);
         minimap::show(self, ui, &places, theme);
-        commands.extend(gutter::show(self, ui, &places, theme).into_iter().map(Command::Rows));
+        commands.extend(
+            gutter::show(self, ui, &places, theme)
+                .into_iter()
+                .map(|chosen| Command::Timeline(TimelineCommand::Rows(chosen))),
+        );
         scroll_bar::show(self, ui, &places, theme);
         filter::show(self, ui, places.tools, theme, &mut commands);
         canvas_menu::show(self, &places, &response, theme, &mut commands);

@@ -2,11 +2,11 @@
 
 use egui::{Align, Layout, RichText, Ui};
 
-use super::Command;
-use super::picker::Purpose;
 use super::theme::Theme;
 use crate::model::Sources;
 use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::purpose::Purpose;
 
 /// As many captures that were opened last as the smallest window has room for.
 const RECENT_MAX: usize = 5;
@@ -30,12 +30,12 @@ pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &T
             .fill(theme.accent)
             .min_size(egui::vec2(200.0, 36.0));
         if ui.add(primary).clicked() {
-            command = Some(Command::Choose(Purpose::Open));
+            command = Some(Command::App(AppCommand::Choose(Purpose::Open)));
         }
         ui.add_space(2.0);
         let secondary = egui::Button::new(RichText::new("Open a demo").size(15.0)).min_size(egui::vec2(200.0, 36.0));
         if ui.add(secondary).clicked() {
-            command = Some(Command::OpenDemo);
+            command = Some(Command::App(AppCommand::OpenDemo));
         }
         if !recent.is_empty() {
             ui.add_space(14.0);
@@ -43,7 +43,7 @@ pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &T
             for sources in recent.iter().take(RECENT_MAX) {
                 let (title, paths) = (sources.title(), sources.to_string());
                 if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {
-                    command = Some(Command::Open(sources.clone()));
+                    command = Some(Command::App(AppCommand::Open(sources.clone())));
                 }
             }
         }

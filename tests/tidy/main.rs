@@ -3,6 +3,7 @@
 
 mod code;
 mod imports;
+mod routing;
 
 use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
@@ -10,6 +11,7 @@ use std::process::Command;
 
 use code::{code_of, without_tests, words};
 use imports::{IMPORTS, PACKAGES, imports, module_of};
+use routing::wildcards;
 
 /// What may not stand in code, what to write instead, and where it may stand all the same.
 const BANS: &[(&str, &str, &[&str])] = &[
@@ -165,6 +167,9 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
             report(line_of(at), format!("`{module}` may not import `{target}`"));
         }
     }
+    for (at, routed) in wildcards(module, &code) {
+        report(line_of(at), format!("an arm for every other `{routed}`; list the variants"));
+    }
     problems
 }
 
@@ -189,6 +194,16 @@ fn a_broken_rule_is_found_and_named() {
         ("src/cli/a.rs", "#[allow(dead_code)]\nfn f() {}", "`allow` is banned"),
         ("tests/a.rs", "#[test]\n#[ignore]\nfn f() {}", "a.rs:4: `ignore` is banned"),
         ("src/cli/a.rs", "#[expect(dead_code)]\nfn f() {}", "without a reason"),
+        (
+            "src/app/a.rs",
+            "fn f() { match (g(c), 1) {\n    (Command::App(_), 1) => { h() }\n    other => k(other),\n} }",
+            "a.rs:5: an arm for every other `Command`",
+        ),
+        (
+            "src/ui/a.rs",
+            "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, _ => {} } }",
+            "every other `Step`",
+        ),
     ];
     for (path, code, expected) in cases {
         let problems = problems_of(path, &format!("//! Does.\n\n{code}"));
@@ -218,6 +233,9 @@ fn what_only_looks_like_a_broken_rule_is_left_alone() {
         ("benches/a.rs", "fn f() { println!(\"x\"); }"),
         ("src/cli/a.rs", "#[expect(dead_code, reason = \"shown in a moment\")]\nfn f() {}"),
         ("tests/a.rs", "use longspan::store::x;"),
+        ("src/ui/a.rs", "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, Step::Right => 3 } }"),
+        ("src/ui/a.rs", "fn f() { match c { Some(Command::Tab(_)) if g() => 1, Some(_) => 2, None => 3 } }"),
+        ("src/cli/a.rs", "fn f() { match c { Command::Info => 1, _ => 2 } }"),
     ];
     for (path, code) in cases {
         let problems = problems_of(path, &format!("//! Does.\n\n{code}"));

@@ -3,7 +3,8 @@
 use super::*;
 use crate::app::tests::{Driven, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
-use crate::ui::{Command, Step};
+use crate::ui::command::{AppCommand, Command, PanelCommand, Step, TimelineCommand};
+use crate::ui::purpose::PictureSize;
 
 /// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
 #[track_caller]
@@ -93,8 +94,8 @@ fn a_picture_of_the_timeline_is_what_the_window_shows_of_it_and_no_more() {
 fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     let zoomed = |driven: &mut Driven| {
         let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
-        driven.app.act(Command::Select(Some(row)));
-        driven.app.act(Command::Step(Step::Selection));
+        driven.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
+        driven.app.act(Command::Timeline(TimelineCommand::Step(Step::Selection)));
         (0..10).for_each(|_| driven.frame(Vec::new()));
     };
     let pixels = timeline_picture(zoomed, PictureSize::AsShown);
@@ -110,15 +111,17 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     assert!(count(&pixels, selection) > 1000, "the outline of the selected span");
     let plain = timeline_picture(|_| {}, PictureSize::AsShown);
     assert!(count(&plain, selection) < 10);
-    let light =
-        timeline_picture(|driven| drop(driven.app.act(Command::SetShade(Some(Shade::Light)))), PictureSize::AsShown);
+    let light = timeline_picture(
+        |driven| drop(driven.app.act(Command::App(AppCommand::SetShade(Some(Shade::Light))))),
+        PictureSize::AsShown,
+    );
     assert!(count(&light, selection) > 100_000, "a white canvas");
 }
 
 #[test]
 fn a_filter_dims_in_a_picture_of_the_timeline_what_it_dims_in_the_window() {
     let filtered = |driven: &mut Driven| {
-        driven.app.act(Command::SearchFor("omega".to_owned()));
+        driven.app.act(Command::Panel(PanelCommand::SearchFor("omega".to_owned())));
         driven.until("the hits", |driven| {
             driven
                 .app

@@ -7,9 +7,9 @@ use crate::app::tasks::{self, TaskError, TaskEvent};
 use crate::base::time::grouped_digits;
 use crate::model::Sources;
 use crate::query::Snapshot;
-use crate::ui::Command;
-use crate::ui::picker::Purpose;
+use crate::ui::command::{AppCommand, Command, TimelineCommand};
 use crate::ui::progress::bytes_text;
+use crate::ui::purpose::Purpose;
 use crate::ui::timeline::Timeline;
 
 impl App {
@@ -30,7 +30,7 @@ impl App {
             TaskEvent::Chosen(Choice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
             TaskEvent::Chosen(Choice::Chosen(purpose, paths)) => {
                 for path in paths {
-                    self.act(Command::Write(purpose, path));
+                    self.act(Command::App(AppCommand::Write(purpose, path)));
                 }
             }
             TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
@@ -118,8 +118,8 @@ impl App {
             TaskEvent::Answered(id, kind, answer) => {
                 let Some(capture) = &mut tab.capture else { return };
                 let answer = answer.map(|answer| *answer);
-                if let Some(command) = tab.panels.take((id, kind), answer, &mut capture.timeline) {
-                    self.act_on_timeline(at, command);
+                if let Some(row) = tab.panels.take((id, kind), answer, &mut capture.timeline, &tab.wake) {
+                    self.act_on_timeline(at, TimelineCommand::Reveal(row));
                 }
             }
             TaskEvent::Wrote(path, Ok(())) => tab.note = format!("Written to {}", path.display()),

@@ -4,20 +4,16 @@ use std::path::PathBuf;
 
 use super::App;
 use crate::app::tasks;
-use crate::ui::Command;
 
 impl App {
-    /// Copies what a command asks for.
-    pub(in crate::app) fn copy(&self, command: &Command, ctx: &egui::Context) {
-        let tab = self.tab();
-        let text = match command {
-            Command::CopySpan => tab.capture.as_ref().and_then(|capture| Some(capture.details.as_ref()?.as_text())),
-            Command::CopyTable => Some(tab.panels.statistics_csv(self.cells())),
-            _ => None,
-        };
-        if let Some(text) = text {
-            ctx.copy_text(text);
-        }
+    /// The selected span as text; `None` where none is selected.
+    pub(super) fn selected_span_text(&self) -> Option<String> {
+        Some(self.tab().capture.as_ref()?.details.as_ref()?.as_text())
+    }
+
+    /// The table of statistics as CSV.
+    pub(super) fn statistics_csv(&self) -> String {
+        self.tab().panels.statistics_csv(self.cells())
     }
 
     /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text may

@@ -14,8 +14,7 @@ use crate::export::format::with_ending;
 use crate::model::Sources;
 use crate::render::GpuError;
 use crate::render::readback::Pixels;
-use crate::ui::PictureSize;
-use crate::ui::picker::Purpose;
+use crate::ui::purpose::{PictureSize, Purpose};
 use crate::ui::questions::TimeRange;
 
 impl App {
@@ -37,7 +36,7 @@ impl App {
                     export::check(capture.timeline.snapshot().store()).map_err(|damaged| damaged.to_string())?;
                 }
                 let tab = self.tab();
-                tasks::write_text(path, tab.panels.statistics_csv(self.cells()), self.shown_sources(), &tab.wake);
+                tasks::write_text(path, self.statistics_csv(), self.shown_sources(), &tab.wake);
                 Ok(())
             }),
             Purpose::Picture(size) => named(path, "png", PICTURES).map(|path| self.draw(size, &path)),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use crate::app::tasks::Source;
 use crate::app::tests::{Driven, TWO_SPANS, file};
 use crate::model::Sources;
-use crate::ui::{Command, Step, TabCommand};
+use crate::ui::command::{Command, Step, TabCommand, TimelineCommand};
 
 fn width_ns(driven: &mut Driven) -> f64 {
     driven.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
@@ -24,20 +24,20 @@ fn each_tab_keeps_its_own_view_and_keys_go_through_them_and_close_them() {
     driven.frame(Vec::new());
     assert!(driven.shows("one.json") && driven.shows("two.json"), "the bar of tabs");
     let whole = width_ns(&mut driven);
-    driven.app.act(Command::Step(Step::ZoomIn));
+    driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)));
     (0..10).for_each(|_| driven.frame(Vec::new()));
     let zoomed = width_ns(&mut driven);
     assert!(zoomed < whole * 0.9, "{zoomed} {whole}");
     driven.chord(egui::Key::Tab);
     assert_eq!(driven.app.title(), "one.json - Longspan");
     assert!((width_ns(&mut driven) - whole).abs() < 1.0);
-    driven.app.act(Command::Tabs(TabCommand::Previous));
+    driven.app.act(Command::Tab(TabCommand::Previous));
     assert_eq!(driven.app.title(), "three.json - Longspan");
     assert!((width_ns(&mut driven) - zoomed).abs() < 1.0);
     driven.frame(Vec::new());
     driven.chord(egui::Key::W);
     assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (2, "two.json - Longspan"));
-    driven.app.act(Command::Tabs(TabCommand::CloseAt(0)));
+    driven.app.act(Command::Tab(TabCommand::CloseAt(0)));
     assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "two.json - Longspan"));
     driven.frame(Vec::new());
     assert!(!driven.shows("one.json"), "one tab needs no bar");
@@ -54,15 +54,15 @@ fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
     // The first still loads: the second gets a tab of its own.
     driven.app.open_files(&[two]);
     assert_eq!(driven.app.tab_count(), 2);
-    driven.app.act(Command::Tabs(TabCommand::Next));
+    driven.app.act(Command::Tab(TabCommand::Next));
     driven.finish_tasks();
     driven.finish_tasks();
     assert_eq!(driven.app.title(), "one.json - Longspan");
-    driven.app.act(Command::Tabs(TabCommand::Next));
+    driven.app.act(Command::Tab(TabCommand::Next));
     assert_eq!(driven.app.title(), "two.json - Longspan");
     // What a closed tab has asked for comes back to nobody.
     let wake = Arc::clone(&driven.app.tab().wake);
-    driven.app.act(Command::Tabs(TabCommand::Close));
+    driven.app.act(Command::Tab(TabCommand::Close));
     wake(crate::app::tasks::TaskEvent::Wrote("late".into(), Err("for nobody".to_owned())));
     driven.until("the event", |driven| driven.app.message().is_none());
     assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (1, "one.json - Longspan"));

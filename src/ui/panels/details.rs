@@ -9,9 +9,9 @@ use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
+use crate::ui::command::{AppCommand, Command, Step, TimelineCommand};
 use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
-use crate::ui::{Command, Step};
 
 /// The longest spans in a span that are listed.
 const CHILDREN_MAX: usize = 12;
@@ -119,13 +119,13 @@ impl Details {
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
-                    commands.push(Command::Select(None));
+                    commands.push(Command::Timeline(TimelineCommand::Select(None)));
                 }
                 if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
-                    commands.push(Command::CopySpan);
+                    commands.push(Command::App(AppCommand::CopySpan));
                 }
                 if ui.button("Zoom to it").on_hover_text("F").clicked() {
-                    commands.push(Command::Step(Step::Selection));
+                    commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
                 }
             });
         });
@@ -208,7 +208,7 @@ impl Details {
         let mut commands = Vec::new();
         let mut link = |ui: &mut Ui, text: &str, row: RowIdx| {
             if ui.link(text).clicked() {
-                commands.push(Command::Reveal(row));
+                commands.push(Command::Timeline(TimelineCommand::Reveal(row)));
             }
         };
         if let Some(flows) = &self.flows {

@@ -13,7 +13,7 @@ use crate::query::filter::quoted;
 use crate::query::stacks::{CallTree, NodeIdx};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
-use crate::ui::Command;
+use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::questions::{Question, TimeRange};
 use crate::ui::reading_order::on_screen;
 use crate::ui::theme::{Theme, color32};
@@ -90,7 +90,7 @@ impl FlamePanel {
         }
         if self.asked != Some((range, self.samples)) {
             self.asked = Some((range, self.samples));
-            commands.push(Command::Ask(Question::Paths { range, samples: self.samples }));
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Paths { range, samples: self.samples })));
         }
         ui.horizontal(|ui| {
             ui.label(RichText::new("Flame graph").strong());
@@ -114,7 +114,7 @@ impl FlamePanel {
             }
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
-                    commands.push(Command::Toggle(crate::ui::Panel::Flame));
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Flame)));
                 }
             });
         });
@@ -191,7 +191,7 @@ impl FlamePanel {
         }
         if response.secondary_clicked() {
             let text = snapshot.names().get(tree.nodes()[node.index()].name).text;
-            commands.push(Command::SearchFor(quoted(text)));
+            commands.push(Command::Panel(PanelCommand::SearchFor(quoted(text))));
         }
         response.on_hover_text_at_pointer(describe(&tree, node, self.samples, snapshot));
     }

@@ -11,10 +11,11 @@ use crate::query::search::{Hit, Hits};
 use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
-use crate::ui::questions::{Answer, Question};
+use crate::ui::command::{Command, PanelCommand, TimelineCommand};
+use crate::ui::field;
+use crate::ui::questions::Question;
 use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
-use crate::ui::{Command, field};
 
 /// The height of a row of the list, in points.
 const ROW_POINTS: f32 = 34.0;
@@ -83,27 +84,25 @@ impl SearchPanel {
         self.error = Some(message);
     }
 
-    /// Takes an answer. Returns where to go.
-    pub(crate) fn take(&mut self, answer: Answer) -> Option<Command> {
-        match answer {
-            Answer::Hits(hits) => {
-                self.hits = Some(hits);
-                (self.first, self.page, self.asked, self.current) = (0, (0, Vec::new()), None, None);
-                return self.awaits_hits.take().map(Command::Ask);
-            }
-            Answer::Page(first, hits) => {
-                self.page = (first, hits);
-                self.asked = None;
-            }
-            Answer::Neighbour(found) => {
-                let (number, hit) = found?;
-                self.current = Some((number, hit));
-                self.first = number.saturating_sub(3);
-                return Some(Command::Reveal(hit.row));
-            }
-            _ => {}
-        }
-        None
+    /// Takes the hits; returns the question that waited for them.
+    pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
+        self.hits = Some(hits);
+        (self.first, self.page, self.asked, self.current) = (0, (0, Vec::new()), None, None);
+        self.awaits_hits.take()
+    }
+
+    /// Takes the hits from the `first` on, for the list.
+    pub(crate) fn take_page(&mut self, first: u64, hits: Vec<Hit>) {
+        self.page = (first, hits);
+        self.asked = None;
+    }
+
+    /// Takes a hit with its number, and returns its row.
+    pub(crate) fn take_neighbour(&mut self, found: Option<(u64, Hit)>) -> Option<RowIdx> {
+        let (number, hit) = found?;
+        self.current = Some((number, hit));
+        self.first = number.saturating_sub(3);
+        Some(hit.row)
     }
 
     /// What the text asks for, if it can be taken.
@@ -148,30 +147,31 @@ impl SearchPanel {
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             ui.memory_mut(|memory| memory.set_focus_lock_filter(response.id, filter));
             if response.changed() {
-                commands.push(self.question().map_or(Command::StopSearch, Command::Ask));
+                let command = self.question().map_or(PanelCommand::StopSearch, PanelCommand::Ask);
+                commands.push(Command::Panel(command));
             }
             let (enter, back) = ui.input(|input| (input.key_pressed(Key::Enter), input.modifiers.shift));
             if response.lost_focus() && enter {
                 response.request_focus();
-                commands.extend(self.neighbour(!back, from));
+                commands.extend(self.neighbour(!back, from).map(ask));
             }
             if response.has_focus() && ui.input_mut(|input| input.consume_key(Modifiers::NONE, Key::Escape)) {
                 response.surrender_focus();
-                commands.push(Command::CloseSearch);
+                commands.push(Command::Panel(PanelCommand::CloseSearch));
             }
             let can_go = self.hits.as_ref().is_some_and(|hits| hits.total() > 0);
             ui.add_enabled_ui(can_go, |ui| {
                 if ui.button("Previous").on_hover_text("Shift + Enter, Shift + F3").clicked() {
-                    commands.extend(self.neighbour(false, from));
+                    commands.extend(self.neighbour(false, from).map(ask));
                 }
                 if ui.button("Next").on_hover_text("Enter, F3").clicked() {
-                    commands.extend(self.neighbour(true, from));
+                    commands.extend(self.neighbour(true, from).map(ask));
                 }
             });
             self.show_state(ui, progress, theme);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").on_hover_text("Esc").clicked() {
-                    commands.push(Command::CloseSearch);
+                    commands.push(Command::Panel(PanelCommand::CloseSearch));
                 }
             });
         });
@@ -197,13 +197,13 @@ impl SearchPanel {
     }
 
     /// Asks for the hit after `from`, or before it; while hits are still counted, once that is done.
-    pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Command> {
+    pub(crate) fn neighbour(&mut self, forward: bool, from: (i64, Option<RowIdx>)) -> Option<Question> {
         let question = Question::Neighbour { forward, from };
         let Some(hits) = &self.hits else {
             self.awaits_hits = Some(question);
             return None;
         };
-        (hits.total() > 0).then_some(Command::Ask(question))
+        (hits.total() > 0).then_some(question)
     }
 
     /// The list, in all of the room that is left.
@@ -247,7 +247,7 @@ impl SearchPanel {
             texts.paint(&painter, row, theme);
             if response.clicked() {
                 self.current = Some((number, hit));
-                commands.push(Command::Reveal(hit.row));
+                commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
             }
         }
         let summary = match total {
@@ -263,7 +263,7 @@ impl SearchPanel {
             // Some before, for the wheel.
             let first = self.first.saturating_sub(PAGE_HITS as u64 / 4);
             self.asked = Some(first);
-            commands.push(Command::Ask(Question::Page(first, PAGE_HITS)));
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Page(first, PAGE_HITS))));
         }
     }
 
@@ -337,4 +337,8 @@ fn hits_text(count: u64) -> String {
         1 => "1 hit".to_owned(),
         count => format!("{} hits", grouped_digits(count)),
     }
+}
+
+fn ask(question: Question) -> Command {
+    Command::Panel(PanelCommand::Ask(question))
 }

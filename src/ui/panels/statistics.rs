@@ -15,12 +15,13 @@ use crate::query::aggregate::{NameTotals, Totals};
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::bars::Bars;
+use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
 use crate::ui::commands::key_of;
-use crate::ui::picker::Purpose;
-use crate::ui::questions::{Answer, NameFacts, Question, TimeRange};
+use crate::ui::field;
+use crate::ui::purpose::Purpose;
+use crate::ui::questions::{NameFacts, Question, TimeRange};
 use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
-use crate::ui::{Command, field};
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
@@ -130,23 +131,22 @@ impl StatisticsPanel {
         self.is_stopped = true;
     }
 
-    /// Takes an answer.
-    pub(crate) fn take(&mut self, answer: Answer, snapshot: &Snapshot) {
-        match answer {
-            Answer::Totals { totals, .. } => {
-                self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
-                self.totals = Some(totals);
-                self.sort();
-            }
-            Answer::Name(facts) => self.facts = Some(facts),
-            _ => {}
-        }
+    /// Takes the totals, all of them or those so far.
+    pub(crate) fn take_totals(&mut self, totals: Arc<Totals>, snapshot: &Snapshot) {
+        self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
+        self.totals = Some(totals);
+        self.sort();
+    }
+
+    /// Takes the facts about the chosen name.
+    pub(crate) fn take_name(&mut self, facts: Arc<NameFacts>) {
+        self.facts = Some(facts);
     }
 
     /// The same of a name whose line is in view.
     fn choose_shown(&mut self, name: NameIdx) -> Option<Command> {
         (self.chosen, self.facts) = (Some(name), None);
-        self.asked.map(|range| Command::Ask(Question::Name(name, range)))
+        self.asked.map(|range| Command::Panel(PanelCommand::Ask(Question::Name(name, range))))
     }
 
     /// Shows the table and the chosen name. `range` is the selected time.
@@ -161,8 +161,8 @@ impl StatisticsPanel {
         let mut commands = Vec::new();
         if self.asked != Some(range) {
             (self.asked, self.facts, self.is_stopped) = (Some(range), None, false);
-            commands.push(Command::Ask(Question::Totals(range)));
-            commands.extend(self.chosen.map(|name| Command::Ask(Question::Name(name, range))));
+            commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(range))));
+            commands.extend(self.chosen.map(|name| Command::Panel(PanelCommand::Ask(Question::Name(name, range)))));
         }
         ui.horizontal(|ui| {
             let of = match range {
@@ -187,7 +187,7 @@ impl StatisticsPanel {
             self.show_progress(ui, progress, range, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
                 if ui.button("Close").clicked() {
-                    commands.push(Command::Toggle(crate::ui::Panel::Statistics));
+                    commands.push(Command::Panel(PanelCommand::Toggle(Panel::Statistics)));
                 }
                 if is_narrow {
                     ui.menu_button("CSV", |ui| show_csv(ui, &mut commands));
@@ -226,13 +226,13 @@ impl StatisticsPanel {
             ui.add(egui::ProgressBar::new(part).desired_width(100.0).desired_height(6.0));
             ui.label(RichText::new("so far").color(theme.warning)).on_hover_text("Not all spans are counted yet");
             if ui.button("Stop").clicked() {
-                commands.push(Command::StopCounting);
+                commands.push(Command::Panel(PanelCommand::StopCounting));
             }
         } else if self.is_stopped {
             ui.label(RichText::new("stopped: not all spans are counted").color(theme.warning));
             if ui.button("Count all").clicked() {
                 self.is_stopped = false;
-                commands.push(Command::Ask(Question::Totals(range)));
+                commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(range))));
             }
         }
     }
@@ -332,7 +332,7 @@ impl StatisticsPanel {
         ui.horizontal(|ui| {
             ui.add(egui::Label::new(RichText::new(on_screen(&shown(text))).strong()).truncate());
             if ui.small_button("Search").clicked() {
-                commands.push(Command::SearchFor(quoted(text)));
+                commands.push(Command::Panel(PanelCommand::SearchFor(quoted(text))));
             }
         });
         ScrollArea::vertical().id_salt("chosen").auto_shrink(false).show(ui, |ui| {
@@ -350,7 +350,7 @@ impl StatisticsPanel {
                 let shown = Bars { title: "Durations", counts: &counts, ends: (end(first), end(last)) };
                 if let Some(bar) = shown.show(ui, theme, title).and_then(|bar| bars.get(bar)) {
                     let filter = format!("dur>={}ns dur<={}ns {}", bar.least_ns, bar.most_ns, quoted(text));
-                    commands.push(Command::SearchFor(filter));
+                    commands.push(Command::Panel(PanelCommand::SearchFor(filter)));
                 }
             }
             let Some(facts) = self.facts.as_ref().filter(|facts| facts.name == name) else {
@@ -371,13 +371,13 @@ impl StatisticsPanel {
             let ends = (end(from_ns), end(to_ns));
             let shown = Bars { title: "Over time", counts: &facts.over_time, ends };
             if let Some(part) = shown.show(ui, theme, title) {
-                commands.push(Command::ShowSlice(time_of(part), time_of(part + 1)));
+                commands.push(Command::Timeline(TimelineCommand::ShowSlice(time_of(part), time_of(part + 1))));
             }
             ui.label(RichText::new("Longest").small().color(theme.weak_text));
             for hit in &facts.longest {
                 let at = seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns()));
                 if ui.link(format!("{}  at {at} s", duration_text(hit.dur_ns))).clicked() {
-                    commands.push(Command::Reveal(hit.row));
+                    commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
                 }
             }
         });
@@ -463,10 +463,10 @@ const NARROW_POINTS: f32 = 640.0;
 /// What can be done with the table.
 fn show_csv(ui: &mut Ui, commands: &mut Vec<Command>) {
     if ui.button("Copy as CSV").clicked() {
-        commands.push(Command::CopyTable);
+        commands.push(Command::App(AppCommand::CopyTable));
     }
     if ui.button("Save as CSV...").clicked() {
-        commands.push(Command::Choose(Purpose::Table));
+        commands.push(Command::App(AppCommand::Choose(Purpose::Table)));
     }
 }
 

@@ -7,7 +7,7 @@ use longspan::facade::frame::RectBudget;
 use longspan::facade::query::Snapshot;
 use longspan::facade::scene::color::Shade;
 use longspan::facade::ui::kept::KeptTimeline;
-use longspan::facade::ui::navigation::Navigation;
+use longspan::facade::ui::settings::Navigation;
 use longspan::facade::ui::theme::Theme;
 use longspan::facade::ui::timeline::Timeline;
 

@@ -1,0 +1,225 @@
+//! The commands of the window. Panels and painters return them; the application routes each group in one place.
+//!
+//! Every match on these enums lists all variants, so that a new command does not compile before it is routed.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use super::purpose::Purpose;
+use super::questions::Question;
+use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes};
+use crate::model::{NameIdx, Sources, TrackIdx};
+use crate::scene::arrange::Order;
+use crate::scene::bookmarks::BookmarkId;
+use crate::scene::color::Shade;
+use crate::scene::palette::Colors;
+use crate::scene::rows::{Density, GroupKind};
+use crate::store::lane::RowIdx;
+
+/// A command, by the part of the program that runs it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Command {
+    App(AppCommand),
+    Tab(TabCommand),
+    /// For the timeline of the tab that is shown.
+    Timeline(TimelineCommand),
+    /// For the panels that ask questions about the trace of the tab that is shown.
+    Panel(PanelCommand),
+}
+
+/// Files, preferences, dialogs and tool windows.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum AppCommand {
+    /// Opens a file dialog of the system.
+    Choose(Purpose),
+    Open(Sources),
+    /// Loads the files of the open trace again, with other time offsets.
+    MoveFiles(Sources),
+    /// Adds nanoseconds to the offset of the file with this name, and loads the files again.
+    MoveFileBy(Arc<str>, i64),
+    /// Reads the clipboard and opens the files that it names.
+    Paste,
+    /// Opens the files whose paths this text holds.
+    OpenPasted(String),
+    CopySpan,
+    /// Copies the table of statistics as CSV.
+    CopyTable,
+    /// Opens the file picker of the window itself.
+    ShowPicker,
+    OpenDemo,
+    Write(Purpose, PathBuf),
+    /// Lists a folder in the picker.
+    List(PathBuf),
+    ClosePicker,
+    /// Stops the load or the export that runs.
+    Cancel,
+    /// Closes the message.
+    Dismiss,
+    Quit,
+    /// `None` follows the desktop.
+    SetShade(Option<Shade>),
+    SetColors(Colors),
+    /// In percent of the normal size.
+    SetTextPercent(u16),
+    SetNavigation(Navigation),
+    SetSecondStart(SecondStart),
+    /// Whether CSV marks text that a spreadsheet would take for a formula.
+    SetCsvSafe(bool),
+    SetSizes(Sizes),
+    /// The track height, in all tabs.
+    SetDensity(Density),
+    /// Opens the command palette.
+    ShowCommands,
+    /// Shows or hides a tool window.
+    Toggle(ToolWindow),
+}
+
+/// Tabs are counted from the left.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum TabCommand {
+    /// One to the right; from the last to the first.
+    Next,
+    /// One to the left; from the first to the last.
+    Previous,
+    Show(usize),
+    /// Closes the tab that is shown.
+    Close,
+    CloseAt(usize),
+}
+
+/// The view, the selection, the bookmarks and the tracks of a timeline.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum TimelineCommand {
+    /// Paints the rows of a file later by so many nanoseconds during a drag; `None` paints them where they are.
+    ShowFileMoved(Option<(Arc<str>, i64)>),
+    Select(Option<RowIdx>),
+    /// Selects a row and scrolls it into view.
+    Reveal(RowIdx),
+    /// Zooms to the selected span, also while a range is selected.
+    ZoomToSpan,
+    /// Scrolls to a time, in nanoseconds.
+    ShowTime(i64),
+    /// Zooms to a range: its first nanosecond, and the first after it.
+    ShowSlice(i64, i64),
+    Step(Step),
+    Bookmark(BookmarkCommand),
+    Rows(RowCommand),
+}
+
+/// A movement by a command.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Step {
+    Left,
+    Right,
+    Up,
+    Down,
+    /// Up by nine tenths of the rows in view.
+    PageUp,
+    /// Down by nine tenths of the rows in view.
+    PageDown,
+    /// Around the middle of the view.
+    ZoomIn,
+    /// Around the middle of the view.
+    ZoomOut,
+    /// The whole trace.
+    Whole,
+    /// Zooms to the selected range, or else to the selected span.
+    Selection,
+    /// The previous view in the history.
+    Back,
+    /// The next view in the history.
+    Forward,
+    /// The previous span in the lane of the selected one.
+    Previous,
+    /// The next span in the lane of the selected one.
+    Next,
+    /// The parent of the selected span; scrolls up where none is selected.
+    Parent,
+    /// The longest child of the selected span; scrolls down where none is selected.
+    Child,
+    /// Clears the selected range, or else the selected span.
+    LetGo,
+}
+
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum BookmarkCommand {
+    /// At the pointer, or else at the start of the selected span, or else in the middle of the view.
+    Add,
+    AddAt(i64),
+    /// Makes a bookmark the one that distances are measured from.
+    Choose(BookmarkId),
+    /// Chooses a bookmark and scrolls to it.
+    Go(BookmarkId),
+    Rename(BookmarkId, String),
+    Remove(BookmarkId),
+    /// Selects the range between the two bookmarks that were added or chosen last.
+    Measure,
+    /// The next bookmark; `false`: the previous one.
+    Next(bool),
+    Origin(RulerOrigin),
+}
+
+/// Folding, pinning, hiding, ordering and filtering of tracks.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum RowCommand {
+    ToggleFold(GroupKind),
+    /// Folds or unfolds the track of the selected span.
+    ToggleFoldOfSelected,
+    /// Folds all processes; `false` unfolds everything.
+    FoldAll(bool),
+    TogglePin(TrackIdx),
+    /// Pins or unpins the track of the selected span.
+    TogglePinOfSelected,
+    Hide(GroupKind),
+    /// Shows all hidden tracks.
+    ShowHidden,
+    Order(Order),
+    /// Shows only rows whose names hold these words.
+    Filter(String),
+    /// Moves the keyboard focus into the filter field.
+    FocusFilter,
+}
+
+/// Search, statistics and flame graph.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum PanelCommand {
+    Toggle(Panel),
+    Show(Panel),
+    /// Opens the statistics and chooses this name there.
+    StatisticsOf(NameIdx),
+    /// Opens the search bar, or moves the focus into it.
+    Search,
+    SearchFor(String),
+    GoToHit {
+        /// To the next hit; `false`: to the previous one.
+        forward: bool,
+    },
+    /// Clears the hits while the text is no valid filter.
+    StopSearch,
+    CloseSearch,
+    /// Asks a question that takes longer than a frame.
+    Ask(Question),
+    /// Stops the count for the statistics and keeps the totals so far.
+    StopCounting,
+}
+
+/// A panel that asks questions and can be shown or hidden.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Panel {
+    Statistics,
+    Flame,
+}
+
+/// A window or panel that shows state and asks no questions.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ToolWindow {
+    /// The selected span.
+    Details,
+    Losses,
+    Bookmarks,
+    /// The files of the trace and their time offsets.
+    Sources,
+    Preferences,
+    /// The list of keys.
+    Keys,
+}

@@ -1,0 +1,62 @@
+//! The uses of a file that the user chooses, with the titles and the names that dialogs offer.
+
+use crate::export::ExportFormat;
+
+/// The use of a chosen file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Purpose {
+    Open,
+    Export(ExportFormat),
+    /// Exports the selected range, in the format of the file name's ending.
+    ExportSelected,
+    /// Writes the table of statistics.
+    Table,
+    /// Writes a picture of the timeline.
+    Picture(PictureSize),
+    /// Writes a picture of the window with its panels.
+    WindowPicture,
+}
+
+impl Purpose {
+    /// The title of a dialog.
+    #[must_use]
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::Open => "Open a trace, or several on one timeline",
+            Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
+            Self::Export(_) => "Export the sorted trace",
+            Self::ExportSelected => "Export the selected time",
+            Self::Table => "Save the statistics",
+            Self::Picture(_) => "Save a picture of the timeline",
+            Self::WindowPicture => "Save a picture of the window",
+        }
+    }
+
+    /// The name that a dialog offers for a file made of this trace; empty where the file must exist.
+    #[must_use]
+    pub(crate) fn suggested_name(self, trace: &str) -> String {
+        let stem = trace.strip_suffix(".gz").unwrap_or(trace);
+        let stem = stem.rsplit_once('.').map_or(stem, |(stem, _)| stem);
+        let stem = if stem.is_empty() { "trace" } else { stem };
+        match self {
+            Self::Open => String::new(),
+            Self::Table => format!("{stem}-statistics.csv"),
+            Self::Picture(_) => format!("{stem}.png"),
+            Self::WindowPicture => format!("{stem}-window.png"),
+            Self::ExportSelected => format!("{stem}-selected.{}", ExportFormat::NATIVE.ending()),
+            Self::Export(format @ ExportFormat::Native { compact: true }) => {
+                format!("{stem}-compact.{}", format.ending())
+            }
+            Self::Export(format) => format!("{stem}-sorted.{}", format.ending()),
+        }
+    }
+}
+
+/// The size of a picture of the timeline, in pixels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PictureSize {
+    /// As on the screen.
+    AsShown,
+    /// Twice as wide and twice as high: for print, and for screens with finer pixels.
+    Doubled,
+}

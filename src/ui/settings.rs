@@ -1,0 +1,68 @@
+//! Values that the user chooses: how the view moves, what the ruler counts from, bounds of loads and of the cache.
+
+use serde::{Deserialize, Serialize};
+
+/// The action of the wheel; with Ctrl the other one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+pub(crate) enum Wheel {
+    /// Scrolls the rows.
+    #[default]
+    Scrolls,
+    /// Zooms at the pointer.
+    Zooms,
+}
+
+/// How the view moves.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Navigation {
+    pub(crate) wheel: Wheel,
+    /// Kinetic panning: the view glides on after a drag.
+    pub(crate) inertia: bool,
+    /// Jumps are animated. Off for users who get motion sickness.
+    pub(crate) animation: bool,
+}
+
+impl Default for Navigation {
+    fn default() -> Self {
+        Self { wheel: Wheel::default(), inertia: true, animation: true }
+    }
+}
+
+impl Navigation {
+    /// No motion of its own: for pictures, and for desktops that ask for reduced motion.
+    pub(crate) const STILL: Self = Self { wheel: Wheel::Scrolls, inertia: false, animation: false };
+}
+
+/// The zero of the ruler.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub(crate) enum RulerOrigin {
+    /// The start of the trace.
+    #[default]
+    Start,
+    /// The bookmark that was added or chosen last; the start of the trace where there is none.
+    Mark,
+    /// The zero of the trace's own clock.
+    Clock,
+    /// The ruler shows the time of day in UTC; the start of the trace where that is unknown.
+    Utc,
+}
+
+/// Bounds that no menu can name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Sizes {
+    /// The most memory that one load holds.
+    pub(crate) memory_bytes: u64,
+    /// The most disk that the cache takes.
+    pub(crate) cache_bytes: u64,
+}
+
+/// Where a second start of the program shows its trace.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+pub enum SecondStart {
+    /// In a tab of the window that is open.
+    #[default]
+    Tab,
+    /// In a window of its own.
+    Window,
+}

@@ -1,0 +1,86 @@
+//! Commands and events are routed without wildcards, so that a new variant does not compile before it has an arm.
+
+use crate::code::{is_word, words};
+
+/// The modules that route, and the enums that they match exhaustively.
+const MODULES: &[&str] = &["ui", "app"];
+const ROUTED: &[&str] = &[
+    "Command",
+    "AppCommand",
+    "TabCommand",
+    "TimelineCommand",
+    "PanelCommand",
+    "BookmarkCommand",
+    "RowCommand",
+    "Step",
+    "Effect",
+    "Question",
+    "Answer",
+];
+
+/// Every arm that takes all other variants of a routed enum: its position, and the enum.
+pub(crate) fn wildcards(module: &str, code: &str) -> Vec<(usize, &'static str)> {
+    if !MODULES.contains(&module) {
+        return Vec::new();
+    }
+    let matches = words(code, "match").filter_map(|at| {
+        let open = body_of(code, at)?;
+        let arms = patterns(code, open);
+        let names =
+            |name: &&&str| arms.iter().any(|(_, pattern)| words(pattern, name).any(|at| follows(pattern, at, name)));
+        let routed = ROUTED.iter().find(names)?;
+        let (wildcard, _) = arms.iter().find(|(_, pattern)| is_wildcard(pattern))?;
+        Some((*wildcard, *routed))
+    });
+    matches.collect()
+}
+
+/// Whether the name is followed by a variant: a type of the same name as a variant is not.
+fn follows(pattern: &str, at: usize, name: &str) -> bool {
+    pattern[at + name.len()..].starts_with("::") && !pattern[..at].ends_with("::")
+}
+
+fn is_wildcard(pattern: &str) -> bool {
+    let pattern = pattern.trim();
+    let starts_low = pattern.starts_with(|c: char| c.is_lowercase() || c == '_');
+    starts_low && pattern.chars().all(is_word) && !matches!(pattern, "true" | "false")
+}
+
+/// Where the body of a `match` opens: the first brace outside of the parentheses of what is matched.
+fn body_of(code: &str, at: usize) -> Option<usize> {
+    let mut depth = 0;
+    code[at..].char_indices().find_map(|(length, c)| {
+        depth += i32::from(matches!(c, '(' | '[')) - i32::from(matches!(c, ')' | ']'));
+        (c == '{' && depth == 0).then_some(at + length)
+    })
+}
+
+/// The patterns of the arms of the body that opens at `open`, each with its position.
+fn patterns(code: &str, open: usize) -> Vec<(usize, &str)> {
+    let mut found = Vec::new();
+    let (mut depth, mut begin, mut in_pattern) = (0, open + 1, true);
+    for (length, c) in code[open..].char_indices() {
+        let at = open + length;
+        match c {
+            '{' | '(' | '[' => depth += 1,
+            '}' | ')' | ']' => {
+                depth -= 1;
+                if depth == 0 {
+                    break;
+                }
+                // A block ends its arm without a comma.
+                if depth == 1 && c == '}' && !in_pattern {
+                    (begin, in_pattern) = (at + 1, true);
+                }
+            }
+            '=' if depth == 1 && in_pattern && code[at..].starts_with("=>") => {
+                let pattern = code[begin..at].trim_start_matches(|c: char| c.is_whitespace() || c == ',');
+                found.push((at - pattern.len(), pattern));
+                in_pattern = false;
+            }
+            ',' if depth == 1 && !in_pattern => (begin, in_pattern) = (at + 1, true),
+            _ => {}
+        }
+    }
+    found
+}
