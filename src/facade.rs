@@ -207,9 +207,6 @@ pub mod tiles {
 }
 #[cfg(feature = "window")]
 pub mod ui {
-    pub mod kept {
-        pub use crate::ui::kept::KeptTimeline;
-    }
     pub mod settings {
         pub use crate::ui::settings::Navigation;
     }
@@ -217,6 +214,9 @@ pub mod ui {
         pub use crate::ui::theme::Theme;
     }
     pub mod timeline {
-        pub use crate::ui::timeline::Timeline;
+        pub use crate::ui::timeline::state::Timeline;
+        pub mod saved {
+            pub use crate::ui::timeline::saved::SavedTimeline;
+        }
     }
 }

@@ -7,7 +7,7 @@ use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::panels::details::Details;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::state::Timeline;
 
 /// A capture that is open.
 pub(super) struct OpenCapture {

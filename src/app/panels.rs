@@ -14,7 +14,7 @@ use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Kind, Question};
 use crate::ui::theme::Theme;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::state::Timeline;
 
 /// The panels.
 #[derive(Default)]

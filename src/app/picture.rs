@@ -20,7 +20,7 @@ use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::purpose::PictureSize;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::state::Timeline;
 
 /// What to draw.
 #[derive(Debug, Clone)]

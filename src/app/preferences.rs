@@ -18,8 +18,8 @@ use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
-use crate::ui::kept::KeptTimeline;
 use crate::ui::settings::{Navigation, SecondStart};
+use crate::ui::timeline::saved::SavedTimeline;
 
 /// Captures of which something is kept; of those opened longest ago it goes first.
 const KEPT_MAX: usize = 300;
@@ -133,7 +133,7 @@ impl Folders {
 
     /// What was kept of a capture, if it is unchanged since, and a sentence if that cannot be read.
     #[must_use]
-    pub(crate) fn timeline(&self, capture: &Sources) -> (Option<KeptTimeline>, Option<String>) {
+    pub(crate) fn timeline(&self, capture: &Sources) -> (Option<SavedTimeline>, Option<String>) {
         self.timeline_path(capture).map_or((None, None), |path| read(&path))
     }
 
@@ -141,7 +141,7 @@ impl Folders {
     ///
     /// # Errors
     /// What the system says to a write, or of a capture that is gone.
-    pub(crate) fn keep_timeline(&self, capture: &Sources, kept: &KeptTimeline) -> io::Result<()> {
+    pub(crate) fn keep_timeline(&self, capture: &Sources, kept: &SavedTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
         write(&path, kept)?;
         forget_oldest(&self.state.join("captures"), KEPT_MAX)
@@ -323,13 +323,13 @@ mod tests {
         assert_eq!(folders.timeline(&capture), (None, None));
         let arrangement = Arrangement { order: Order::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
-        let kept = KeptTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..KeptTimeline::default() };
+        let kept = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
         folders.keep_timeline(&capture, &kept).unwrap();
         assert_eq!(folders.timeline(&capture), (Some(kept), None));
         fs::write(&path, "[ ]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
         fs::remove_file(&path).unwrap();
-        assert!(folders.keep_timeline(&capture, &KeptTimeline::default()).is_err());
+        assert!(folders.keep_timeline(&capture, &SavedTimeline::default()).is_err());
     }
 
     #[test]

@@ -10,17 +10,21 @@ use super::state::{App, Effect};
 use crate::model::Sources;
 use crate::scene::labels::shown;
 use crate::scene::palette::Colors;
+use crate::ui::chrome::command_palette::Outcome;
+use crate::ui::chrome::menu_bar;
+use crate::ui::chrome::status_bar;
+use crate::ui::chrome::status_bar::Status;
+use crate::ui::chrome::tab_bar;
+use crate::ui::chrome::{message, progress, welcome};
 use crate::ui::command::{AppCommand, Command};
-use crate::ui::commands::{Menu, UiState};
+use crate::ui::command_table::{Menu, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
-use crate::ui::menu;
-use crate::ui::palette::Outcome;
-use crate::ui::preferences;
+use crate::ui::panels::losses;
+use crate::ui::panels::preferences;
+use crate::ui::panels::{bookmarks, keys};
 use crate::ui::settings::Sizes;
-use crate::ui::status::{self, Status};
-use crate::ui::tab_bar;
-use crate::ui::timeline::Timeline;
-use crate::ui::{errors, field, losses, marks, progress, welcome};
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::field;
 
 impl App {
     /// Shows everything and answers the input of a frame.
@@ -39,8 +43,9 @@ impl App {
         self.close_window_by_key(ui);
         commands.extend(pressed(ui, &state));
         egui::Panel::top("menu").frame(frame.inner_margin(egui::Margin::symmetric(6, 3))).show(ui, |ui| {
-            commands
-                .extend(menu::show(ui, &state, |ui, menu| recent_menu(ui, menu, self.preferences.recent.captures())));
+            commands.extend(menu_bar::show(ui, &state, |ui, menu| {
+                recent_menu(ui, menu, self.preferences.recent.captures())
+            }));
         });
         if self.tabs.len() > 1 {
             let frame = frame.inner_margin(egui::Margin::symmetric(6, 1));
@@ -63,7 +68,7 @@ impl App {
                 adapter: &self.adapter,
                 palette: timeline.map(Timeline::palette),
             };
-            commands.extend(status::show(ui, timeline.map(Timeline::snapshot), status, theme));
+            commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
         if let Some(capture) = &tab.capture {
             commands.extend(tab.panels.show(ui, frame, &capture.timeline, theme));
@@ -151,7 +156,7 @@ impl App {
         }
         if let Some(capture) = &tab.capture {
             in_the_middle("Marks", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
-                commands.extend(marks::list(ui, &capture.timeline, theme));
+                commands.extend(bookmarks::show(ui, &capture.timeline, theme));
             });
         }
         if let Some(capture) = tab.capture.as_ref().filter(|capture| capture.sources.files().len() > 1) {
@@ -165,13 +170,13 @@ impl App {
             commands.extend(preferences::show(ui, state, sizes, chosen, theme));
         });
         in_the_middle("Keys", &ctx).open(&mut self.shown.keys).resizable(false).show(&ctx, |ui| {
-            menu::keys(ui, theme);
+            keys::show(ui, theme);
         });
         if let Some(picker) = &mut self.picker {
             commands.extend(picker.show(ui, theme));
         }
         if let Some((title, message)) = &tab.message {
-            commands.extend(errors::show(ui, title, message, theme));
+            commands.extend(message::show(ui, title, message, theme));
         }
     }
 

@@ -22,13 +22,13 @@ use crate::base::escape::escaped;
 use crate::frame::RectBudget;
 use crate::ingest::received::is_own;
 use crate::model::Sources;
+use crate::ui::chrome::command_palette::Palette;
+use crate::ui::chrome::file_picker::Picker;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
-use crate::ui::palette::Palette;
-use crate::ui::picker::Picker;
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::state::Timeline;
 
 /// What only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]

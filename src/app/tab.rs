@@ -10,10 +10,10 @@ use super::preferences::Folders;
 use super::tasks::{Running, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
-use crate::ui::kept::KeptTimeline;
+use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::TimeRange;
-use crate::ui::sources::SourcesPanel;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::saved::SavedTimeline;
+use crate::ui::timeline::state::Timeline;
 
 /// Tells a tab from the others, also from those that were closed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,7 @@ pub(super) struct Tab {
     /// What is typed of its files.
     pub(crate) sources: SourcesPanel,
     /// What was looked at before the files were moved in time, until they are there again.
-    pub(crate) moved_from: Option<KeptTimeline>,
+    pub(crate) moved_from: Option<SavedTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
     pub(crate) export: Option<RunningExport>,
     /// What went wrong: a title and a sentence.

@@ -4,8 +4,8 @@
 use super::state::App;
 use super::tab::{Tab, TabId};
 use super::tasks::{Source, TaskError};
+use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
-use crate::ui::tab_bar::TabTitle;
 
 impl App {
     /// The tab that is shown.

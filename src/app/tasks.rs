@@ -25,9 +25,9 @@ use crate::query::flow_chain::{self, FlowChain};
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::picker::{Entry, Listing};
+use crate::ui::chrome::file_picker::{Entry, Listing};
 use crate::ui::questions::{Answer, Kind, TimeRange};
-use crate::ui::rows::{Arranged, Arranging};
+use crate::ui::timeline::tracks::{Arranged, Arranging};
 
 /// What background work has to say.
 #[derive(Debug)]

@@ -6,7 +6,7 @@ use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};
-use crate::ui::progress::bytes_text;
+use crate::ui::chrome::progress::bytes_text;
 use crate::ui::purpose::Purpose;
 
 #[test]

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
-use super::commands::{COPY, Entry, PASTE, TABLE, UiState};
+use super::command_table::{COPY, Entry, PASTE, TABLE, UiState};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 

@@ -1,49 +1,15 @@
-//! The panels of the window. Each shows what it is given and returns [`Command`]s; none changes the store, opens a file or
-//! starts a thread.
+//! The widgets of the window. Each shows its arguments and returns [`command::Command`]s; none changes the store, opens
+//! a file or starts a thread.
 
-mod bars;
-mod canvas_menu;
-mod color_key;
+pub(crate) mod chrome;
 pub(crate) mod command;
-pub(crate) mod commands;
-pub(crate) mod errors;
-pub(crate) mod field;
-mod filter;
-mod flow_curves;
-mod gutter;
-mod hover;
-mod input;
-pub(crate) mod kept;
+pub(crate) mod command_table;
 pub(crate) mod keys;
-pub(crate) mod losses;
-pub(crate) mod marks;
-pub(crate) mod menu;
-mod minimap;
-mod moves;
-mod moving;
-mod navigation;
-pub(crate) mod palette;
-mod pane;
 pub(crate) mod panels;
-pub(crate) mod picker;
-mod places;
-pub(crate) mod preferences;
-pub(crate) mod progress;
 pub(crate) mod purpose;
 pub(crate) mod questions;
-mod range;
-mod reading_order;
-pub(crate) mod rows;
-mod ruler_bar;
-mod scroll_bar;
 pub(crate) mod settings;
-pub(crate) mod sources;
-mod span_names;
-pub(crate) mod status;
-mod still;
-pub(crate) mod tab_bar;
 pub(crate) mod theme;
 pub(crate) mod timeline;
 mod typed_ahead;
-mod unsorted;
-pub(crate) mod welcome;
+pub(crate) mod widgets;

@@ -7,10 +7,10 @@ use crate::app::tasks::{self, TaskError, TaskEvent};
 use crate::base::time::grouped_digits;
 use crate::model::Sources;
 use crate::query::Snapshot;
+use crate::ui::chrome::progress::bytes_text;
 use crate::ui::command::{AppCommand, Command, TimelineCommand};
-use crate::ui::progress::bytes_text;
 use crate::ui::purpose::Purpose;
-use crate::ui::timeline::Timeline;
+use crate::ui::timeline::state::Timeline;
 
 impl App {
     /// Takes the answer of background work.

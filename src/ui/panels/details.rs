@@ -10,8 +10,8 @@ use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
 use crate::ui::command::{AppCommand, Command, Step, TimelineCommand};
-use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
 
 /// The longest spans in a span that are listed.
 const CHILDREN_MAX: usize = 12;

@@ -15,8 +15,8 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::palette::Palette;
 use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::questions::{Question, TimeRange};
-use crate::ui::reading_order::on_screen;
 use crate::ui::theme::{Theme, color32};
+use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a bar, in points.
 const BAR_POINTS: f32 = 18.0;

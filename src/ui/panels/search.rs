@@ -12,10 +12,10 @@ use crate::scene::labels::{shorten_middle, shown};
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
-use crate::ui::field;
 use crate::ui::questions::Question;
-use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a row of the list, in points.
 const ROW_POINTS: f32 = 34.0;

@@ -14,14 +14,14 @@ use crate::query::Snapshot;
 use crate::query::aggregate::{NameTotals, Totals};
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
-use crate::ui::bars::Bars;
 use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
-use crate::ui::commands::key_of;
-use crate::ui::field;
+use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
 use crate::ui::questions::{NameFacts, Question, TimeRange};
-use crate::ui::reading_order::on_screen;
 use crate::ui::theme::Theme;
+use crate::ui::widgets::bars::Bars;
+use crate::ui::widgets::field;
+use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;

@@ -6,10 +6,10 @@ use std::sync::LazyLock;
 use longspan::facade::frame::RectBudget;
 use longspan::facade::query::Snapshot;
 use longspan::facade::scene::color::Shade;
-use longspan::facade::ui::kept::KeptTimeline;
 use longspan::facade::ui::settings::Navigation;
 use longspan::facade::ui::theme::Theme;
 use longspan::facade::ui::timeline::Timeline;
+use longspan::facade::ui::timeline::saved::SavedTimeline;
 
 use super::reading::file_of;
 use super::rows::load;
@@ -22,7 +22,7 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
 
 /// Holds the state to what this file says.
 pub(super) fn check(bytes: &[u8]) {
-    let Ok(kept) = serde_json::from_slice::<KeptTimeline>(bytes) else { return };
+    let Ok(kept) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);
     let mut timeline = Timeline::new(SNAPSHOT.clone(), RectBudget::SOFTWARE, &theme, Navigation::default());
     if let Some(arranging) = timeline.restore(kept) {
@@ -30,5 +30,5 @@ pub(super) fn check(bytes: &[u8]) {
     }
     let again = timeline.to_keep();
     let json = serde_json::to_vec(&again).expect("JSON");
-    assert_eq!(serde_json::from_slice::<KeptTimeline>(&json).expect("a state"), again);
+    assert_eq!(serde_json::from_slice::<SavedTimeline>(&json).expect("a state"), again);
 }

@@ -1,0 +1,166 @@
+//! All commands in one list, found by a few letters of their names and given with the keyboard alone.
+
+use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
+
+use crate::ui::command::Command;
+use crate::ui::command_table::{Entry, TABLE, UiState, key_text};
+use crate::ui::theme::Theme;
+use crate::ui::widgets::field;
+
+/// The list while it is open.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Palette {
+    words: String,
+    chosen: usize,
+    was_shown: bool,
+}
+
+/// What became of the list.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Outcome {
+    /// It stays open.
+    Open,
+    /// It is closed without a command.
+    Closed,
+    /// A command was given.
+    Given(Command),
+}
+
+impl Palette {
+    /// Shows the list.
+    pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
+        const WIDTH: f32 = 520.0;
+        let mut outcome = Outcome::Open;
+        let id = egui::Id::unique("commands");
+        let frame = egui::Frame::window(ui.style());
+        let area = egui::Modal::default_area(id).anchor(egui::Align2::CENTER_TOP, vec2(0.0, 80.0));
+        let modal = egui::Modal::new(id).area(area).frame(frame).show(ui.ctx(), |ui| {
+            ui.set_width(WIDTH);
+            let pressed = |ui: &Ui, key| ui.input_mut(|input| input.consume_key(Modifiers::NONE, key));
+            let (up, down) = (pressed(ui, Key::ArrowUp), pressed(ui, Key::ArrowDown));
+            let entered = pressed(ui, Key::Enter);
+            let response =
+                field::add(ui, &mut self.words, |field| field.hint_text("Command").desired_width(f32::INFINITY));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Command"));
+            if !std::mem::replace(&mut self.was_shown, true) {
+                response.request_focus();
+            }
+            if response.changed() {
+                self.chosen = 0;
+            }
+            ui.add_space(4.0);
+            let found = found(&self.words, state);
+            self.chosen = match (up, down) {
+                (true, _) => self.chosen.saturating_sub(1),
+                (_, true) => self.chosen + 1,
+                _ => self.chosen,
+            };
+            self.chosen = self.chosen.min(found.len().saturating_sub(1));
+            if found.is_empty() {
+                ui.label(RichText::new("No such command").color(theme.weak_text));
+            }
+            let moved = up || down || response.changed();
+            if let Some(entry) = self.list(ui, &found, moved, theme) {
+                outcome = Outcome::Given(entry.command(state));
+            }
+            if let Some(entry) = found.get(self.chosen).filter(|_| entered) {
+                outcome = Outcome::Given(entry.command(state));
+            }
+        });
+        if outcome == Outcome::Open && modal.should_close() {
+            outcome = Outcome::Closed;
+        }
+        outcome
+    }
+
+    /// Lists what was found, and returns what was clicked.
+    fn list<'a>(&self, ui: &mut Ui, found: &[&'a Entry], moved: bool, theme: &Theme) -> Option<&'a Entry> {
+        const HEIGHT: f32 = 360.0;
+        let mut clicked = None;
+        ScrollArea::vertical().max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 1.0;
+            for (index, entry) in found.iter().enumerate() {
+                let is_chosen = index == self.chosen;
+                let (rect, response) = ui.allocate_exact_size(vec2(ui.available_width(), 26.0), egui::Sense::click());
+                if is_chosen || response.hovered() {
+                    let ground = if is_chosen { theme.accent.gamma_multiply(0.3) } else { theme.raised };
+                    ui.painter().rect_filled(rect, 4.0, ground);
+                }
+                if is_chosen && moved {
+                    response.scroll_to_me(Some(Align::Center));
+                }
+                let font = egui::FontId::proportional(13.0);
+                let left = rect.left_center() + vec2(10.0, 0.0);
+                let menu = format!("{}:  ", entry.menu.title());
+                let painter = ui.painter();
+                let of_menu =
+                    painter.text(left, egui::Align2::LEFT_CENTER, menu, font.clone(), theme.weak_text).width();
+                let at = left + vec2(of_menu, 0.0);
+                painter.text(at, egui::Align2::LEFT_CENTER, entry.title, font.clone(), theme.text);
+                let keys: Vec<_> = entry.keys.iter().map(|key| key_text(ui.ctx(), *key)).collect();
+                let right = rect.right_center() - vec2(10.0, 0.0);
+                painter.text(right, egui::Align2::RIGHT_CENTER, keys.join("   "), font, theme.weak_text);
+                response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Button, true, is_chosen, entry.title));
+                if entry.hinted(response).clicked() {
+                    clicked = Some(*entry);
+                }
+            }
+        });
+        clicked
+    }
+}
+
+/// The commands that can be given and whose names hold every word; those that begin with the first word stand first.
+fn found(words: &str, state: &UiState) -> Vec<&'static Entry> {
+    let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
+    let text = |entry: &Entry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
+    let holds = |entry: &&Entry| words.iter().all(|word| text(entry).contains(word.as_str()));
+    let mut found: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
+    found.sort_by_key(|entry| !words.first().is_some_and(|word| text(entry).starts_with(word.as_str())));
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ui::settings::Navigation;
+
+    fn state(has_capture: bool) -> UiState {
+        UiState {
+            tabs: 1,
+            files: 1,
+            has_capture,
+            can_export: false,
+            is_busy: false,
+            has_span: false,
+            has_table: false,
+            has_range: false,
+            has_hidden: false,
+            shade: None,
+            colors: crate::scene::palette::Colors::default(),
+            text_percent: 100,
+            navigation: Navigation::default(),
+            order: crate::scene::arrange::Order::Captured,
+            density: crate::scene::rows::Density::Normal,
+            marks: 0,
+            ruler_origin: crate::ui::settings::RulerOrigin::Start,
+            has_utc: false,
+        }
+    }
+
+    #[test]
+    fn words_in_any_order_find_a_command_and_a_name_that_begins_so_stands_first() {
+        let titles = |words: &str| found(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
+        assert_eq!(titles("ROWS compact"), ["Compact rows"]);
+        assert_eq!(titles("zoom")[0], "Zoom in");
+        assert!(titles("zoom").contains(&"Animated zoom"));
+        assert!(titles("no such thing").is_empty());
+        assert!(titles("").len() > 20);
+    }
+
+    #[test]
+    fn what_cannot_be_done_now_is_not_offered() {
+        assert!(found("whole capture", &state(false)).is_empty());
+        assert_eq!(found("whole capture", &state(true)).len(), 1);
+    }
+}

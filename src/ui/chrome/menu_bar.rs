@@ -1,0 +1,60 @@
+//! The menu bar, made from the table of commands.
+
+use egui::{Button, ScrollArea, Stroke, Ui, vec2};
+
+use crate::ui::command::Command;
+use crate::ui::command_table::{Entry, Menu, TABLE, UiState, key_text};
+
+/// Shows the bar; `more` adds to the end of a menu what is no fixed command.
+pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {
+    let mut commands = Vec::new();
+    egui::MenuBar::new().ui(ui, |ui| {
+        for menu in Menu::ALL {
+            ui.menu_button(menu.title(), |ui| {
+                scrolled(ui, |ui| {
+                    for entry in TABLE.iter().filter(|entry| entry.menu == menu) {
+                        if entry.begins_section {
+                            ui.separator();
+                        }
+                        if show_entry(ui, entry, state) {
+                            commands.push(entry.command(state));
+                            ui.close();
+                        }
+                    }
+                    commands.extend(more(ui, menu));
+                });
+            });
+        }
+    });
+    commands
+}
+
+/// Shows the entries of a menu, which scroll where the window is too low for all of them.
+pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
+    let most = ui.ctx().content_rect().height() - 60.0;
+    // An entry is a line, and the menu as wide as the longest.
+    ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+    ScrollArea::vertical().max_height(most).show(ui, entries);
+}
+
+fn show_entry(ui: &mut Ui, entry: &Entry, state: &UiState) -> bool {
+    let mut button = match entry.is_checked(state) {
+        Some(is_checked) => Button::new((tick(is_checked), entry.title)),
+        None => Button::new(entry.title),
+    };
+    if let Some(key) = entry.keys.first() {
+        button = button.shortcut_text(key_text(ui.ctx(), *key));
+    }
+    entry.hinted(ui.add_enabled(entry.is_enabled(state), button)).clicked()
+}
+
+/// The room of a tick, with the tick where there is one.
+fn tick(is_checked: bool) -> egui::Atom<'static> {
+    egui::Atom::paint(vec2(10.0, 10.0), move |ui, args| {
+        if is_checked {
+            let corners = [vec2(-4.0, 0.0), vec2(-1.0, 3.0), vec2(4.0, -3.5)];
+            let line = corners.map(|corner| args.rect.center() + corner).to_vec();
+            ui.painter().line(line, Stroke::new(1.6, ui.visuals().text_color()));
+        }
+    })
+}

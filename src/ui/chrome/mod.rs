@@ -1,0 +1,11 @@
+//! The parts of the window around the timeline: bars at its edges, dialogs, and the page before a trace is open.
+
+mod color_key;
+pub(crate) mod command_palette;
+pub(crate) mod file_picker;
+pub(crate) mod menu_bar;
+pub(crate) mod message;
+pub(crate) mod progress;
+pub(crate) mod status_bar;
+pub(crate) mod tab_bar;
+pub(crate) mod welcome;

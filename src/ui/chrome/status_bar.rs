@@ -1,0 +1,101 @@
+//! The line at the bottom: what is open, how much it holds, what draws it, what it lost.
+
+use egui::{Layout, RichText, Ui};
+
+use super::color_key;
+use crate::base::time::{duration_text, grouped_digits};
+use crate::query::Snapshot;
+use crate::scene::labels::shown;
+use crate::scene::palette::{ColorBy, Palette};
+use crate::ui::command::Command;
+use crate::ui::panels::losses;
+use crate::ui::theme::Theme;
+
+/// What the line says beside the capture's own counts.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Status<'a> {
+    /// The name of the capture.
+    pub(crate) title: &'a str,
+    /// What the user should know, such as which of several files was opened.
+    pub(crate) note: &'a str,
+    /// What draws.
+    pub(crate) adapter: &'a str,
+    /// The colours of spans.
+    pub(crate) palette: Option<&'a Palette>,
+}
+
+/// The width of the key of colours, and that of a long name of an adapter.
+const KEY_POINTS: f32 = 270.0;
+const ADAPTER_POINTS: f32 = 230.0;
+
+/// Shows the line.
+pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
+    let mut command = None;
+    ui.horizontal_centered(|ui| {
+        let weak = |text: String| RichText::new(text).small().color(theme.weak_text);
+        match snapshot {
+            Some(snapshot) => {
+                let summary = snapshot.summary();
+                ui.label(RichText::new(shown(status.title)).small());
+                let dur_ns = summary.end_ns.abs_diff(summary.start_ns);
+                let tracks = snapshot.display_order().len() as u64;
+                ui.label(weak(format!(
+                    "{}  ·  {}  ·  {}",
+                    events(summary.spans, summary.samples),
+                    counted(tracks, "track"),
+                    duration_text(dur_ns)
+                )));
+                command = losses::badge(ui, snapshot.losses(), theme);
+            }
+            None => {
+                ui.label(weak("No capture".to_owned()));
+            }
+        }
+        if !status.note.is_empty() {
+            ui.label(weak(shown(status.note).into_owned()));
+        }
+        // In a narrow window what says least goes first: nothing may stand on the losses.
+        let room = ui.available_width();
+        let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
+        let palette = palette.filter(|_| room >= KEY_POINTS);
+        let has_adapter = room >= ADAPTER_POINTS + if palette.is_some() { KEY_POINTS } else { 0.0 };
+        ui.with_layout(Layout::right_to_left(egui::Align::Center), |ui| {
+            if has_adapter {
+                ui.label(weak(status.adapter.to_owned()));
+                ui.add_space(12.0);
+            }
+            if let Some(palette) = palette {
+                color_key::show(ui, palette, theme);
+            }
+        });
+    });
+    command
+}
+
+/// How many spans there are, and samples: a profile has nothing but these, and most captures have none.
+fn events(spans: u64, samples: u64) -> String {
+    match (spans, samples) {
+        (_, 0) => counted(spans, "span"),
+        (0, _) => counted(samples, "sample"),
+        _ => format!("{}  ·  {}", counted(spans, "span"), counted(samples, "sample")),
+    }
+}
+
+/// A count with what is counted: one of it, or more.
+fn counted(count: u64, thing: &str) -> String {
+    let ending = if count == 1 { "" } else { "s" };
+    format!("{} {thing}{ending}", grouped_digits(count))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_profile_is_not_said_to_hold_no_spans_and_a_trace_not_to_hold_no_samples() {
+        let said =
+            [(0, 0), (1, 0), (12, 0), (0, 1), (0, 1204), (34, 12)].map(|(spans, samples)| events(spans, samples));
+        let expected = ["0 spans", "1 span", "12 spans", "1 sample", "1\u{2009}204 samples", "34 spans  ·  12 samples"];
+        assert_eq!(said, expected);
+    }
+}

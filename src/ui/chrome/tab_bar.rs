@@ -1,0 +1,88 @@
+//! The captures that are open side by side, as tabs above the timeline. Shown where there is more than one.
+
+use egui::{Align, Color32, Label, Layout, Rect, RichText, Sense, Ui, pos2, vec2};
+
+use crate::scene::labels::shown;
+use crate::ui::command::TabCommand;
+use crate::ui::theme::Theme;
+
+/// What is said of a tab.
+#[derive(Debug, Clone, PartialEq)]
+pub(crate) struct TabTitle {
+    /// What it is called.
+    pub(crate) text: String,
+    /// How far what runs in it is.
+    pub(crate) part: Option<f32>,
+    /// Whether it has a message to be read.
+    pub(crate) has_failed: bool,
+    /// Whether it is the one that is shown.
+    pub(crate) is_shown: bool,
+}
+
+/// The height of the bar, in points.
+pub(crate) const HEIGHT: f32 = 28.0;
+
+/// Shows the tabs, narrower the more there are. A click shows one, a click of the middle button or on its cross closes it.
+pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
+    const WIDTH_MAX: f32 = 220.0;
+    const WIDTH_MIN: f32 = 60.0;
+    let mut command = None;
+    let width = (ui.available_width() / tabs.len().max(1) as f32).clamp(WIDTH_MIN, WIDTH_MAX);
+    egui::ScrollArea::horizontal().id_salt("tabs").show(ui, |ui| {
+        ui.with_layout(Layout::left_to_right(Align::Center), |ui| {
+            ui.spacing_mut().item_spacing.x = 2.0;
+            for (place, tab) in tabs.iter().enumerate() {
+                let response = show_tab(ui, tab, width - 2.0, theme, &mut |close| {
+                    if close {
+                        command = Some(TabCommand::CloseAt(place));
+                    }
+                });
+                if response.middle_clicked() {
+                    command = Some(TabCommand::CloseAt(place));
+                } else if response.clicked() && command.is_none() {
+                    command = Some(TabCommand::Show(place));
+                }
+                if tab.is_shown {
+                    response.scroll_to_me(None);
+                }
+            }
+        });
+    });
+    command
+}
+
+fn show_tab(ui: &mut Ui, tab: &TabTitle, width: f32, theme: &Theme, closed: &mut dyn FnMut(bool)) -> egui::Response {
+    let (place, response) = ui.allocate_exact_size(vec2(width, HEIGHT - 4.0), Sense::click());
+    let ground = match (tab.is_shown, response.hovered()) {
+        (true, _) => theme.raised,
+        (false, true) => theme.header,
+        (false, false) => Color32::TRANSPARENT,
+    };
+    let painter = ui.painter();
+    painter.rect_filled(place, 4.0, ground);
+    if let Some(part) = tab.part {
+        let end = place.left() + place.width() * part.clamp(0.02, 1.0);
+        let bar = Rect::from_min_max(pos2(place.left(), place.bottom() - 2.0), pos2(end, place.bottom()));
+        painter.rect_filled(bar, 0.0, theme.accent);
+    }
+    let color = match (tab.has_failed, tab.is_shown) {
+        (true, _) => theme.error,
+        (false, true) => theme.text,
+        (false, false) => theme.weak_text,
+    };
+    let room = place.shrink2(vec2(8.0, 0.0));
+    let cross = Rect::from_min_max(pos2(room.right() - 16.0, place.top()), room.right_bottom());
+    let text = RichText::new(shown(&tab.text).into_owned()).color(color);
+    let name = room.with_max_x(cross.left() - 2.0);
+    let layout = Layout::left_to_right(Align::Center);
+    // A child that the bar does not make room for: the tab has its place already.
+    let mut inside = ui.new_child(egui::UiBuilder::new().max_rect(name).layout(layout));
+    inside.add(Label::new(text).truncate().selectable(false).sense(Sense::empty()));
+    let close = ui.interact(cross, response.id.with("close"), Sense::click());
+    let color = if close.hovered() { theme.text } else { theme.weak_text };
+    ui.painter().text(cross.center(), egui::Align2::CENTER_CENTER, "×", egui::FontId::proportional(15.0), color);
+    close.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Close {}", shown(&tab.text))));
+    closed(close.clicked());
+    response.widget_info(|| egui::WidgetInfo::selected(egui::Role::Tab, true, tab.is_shown, shown(&tab.text)));
+    response
+}

@@ -1,0 +1,559 @@
+//! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are made
+//! from it, so that none of them can say something else.
+
+use egui::{Key, KeyboardShortcut, Modifiers, Response};
+
+use crate::export::ExportFormat;
+use crate::scene::arrange::Order;
+use crate::scene::color::Shade;
+use crate::scene::palette::{ColorBy, Colors, Hues};
+use crate::scene::rows::Density;
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, Panel, PanelCommand, RowCommand, Step, TabCommand, TimelineCommand,
+    ToolWindow,
+};
+use crate::ui::purpose::{PictureSize, Purpose};
+use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
+
+/// The smallest text that can be chosen, in percent of the normal size.
+pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
+/// The largest.
+pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
+
+/// What commands depend on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
+pub(crate) struct UiState {
+    /// How many tabs there are.
+    pub(crate) tabs: usize,
+    /// How many files the capture that is open has.
+    pub(crate) files: usize,
+    /// Whether a capture is open.
+    pub(crate) has_capture: bool,
+    /// Whether it can be written: it is sorted to its end, and nothing else runs.
+    pub(crate) can_export: bool,
+    /// Whether a load or an export runs.
+    pub(crate) is_busy: bool,
+    /// Whether a span is selected.
+    pub(crate) has_span: bool,
+    /// Whether the table of statistics is shown.
+    pub(crate) has_table: bool,
+    /// Whether a slice of time is selected.
+    pub(crate) has_range: bool,
+    /// Whether rows are hidden.
+    pub(crate) has_hidden: bool,
+    /// Dark or light; `None`: as the desktop.
+    pub(crate) shade: Option<Shade>,
+    /// How spans are coloured.
+    pub(crate) colors: Colors,
+    /// The size of text, in percent of the normal one.
+    pub(crate) text_percent: u16,
+    /// How the user wants to move.
+    pub(crate) navigation: Navigation,
+    /// The order of rows.
+    pub(crate) order: Order,
+    /// The height of rows.
+    pub(crate) density: Density,
+    /// How many moments are marked.
+    pub(crate) marks: usize,
+    /// What the ruler counts from.
+    pub(crate) ruler_origin: RulerOrigin,
+    /// Whether the capture tells what time of day it was.
+    pub(crate) has_utc: bool,
+}
+
+/// Where a command stands in the menus.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Menu {
+    /// Files.
+    File,
+    /// What is seen.
+    View,
+    /// Where to go.
+    Go,
+    /// How rows are arranged.
+    Rows,
+    /// What is marked, and what the ruler counts from.
+    Marks,
+    /// How everything behaves.
+    Settings,
+    /// What there is to know.
+    Help,
+}
+
+impl Menu {
+    /// The menus from left to right.
+    pub(crate) const ALL: [Self; 7] =
+        [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
+
+    /// What the menu is called.
+    #[must_use]
+    pub(crate) fn title(self) -> &'static str {
+        match self {
+            Self::File => "File",
+            Self::View => "View",
+            Self::Go => "Go",
+            Self::Rows => "Rows",
+            Self::Marks => "Marks",
+            Self::Settings => "Settings",
+            Self::Help => "Help",
+        }
+    }
+}
+
+/// When a command can be given.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum When {
+    Always,
+    Closable,
+    Tabs,
+    Capture,
+    Files,
+    Span,
+    Table,
+    Selection,
+    Hidden,
+    Marks(usize),
+    Utc,
+    Export,
+    ExportRange,
+}
+
+/// A command in the table.
+pub(crate) struct Entry {
+    /// Its menu.
+    pub(crate) menu: Menu,
+    /// Whether a line stands above it in the menu.
+    pub(crate) begins_section: bool,
+    /// What it is called.
+    pub(crate) title: &'static str,
+    /// Its keys; the first is the one that is shown in menus.
+    pub(crate) keys: &'static [KeyboardShortcut],
+    /// What its name leaves open; empty where that says all.
+    hint: &'static str,
+    when: When,
+    command: fn(&UiState) -> Command,
+    checked: Option<fn(&UiState) -> bool>,
+}
+
+impl Entry {
+    /// Whether it can be given now.
+    #[must_use]
+    pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
+        match self.when {
+            When::Always => true,
+            When::Closable => state.has_capture || state.is_busy || state.tabs > 1,
+            When::Tabs => state.tabs > 1,
+            When::Capture => state.has_capture,
+            When::Files => state.files > 1,
+            When::Span => state.has_span,
+            When::Table => state.has_table,
+            When::Selection => state.has_span || state.has_range,
+            When::Hidden => state.has_hidden,
+            When::Marks(least) => state.marks >= least,
+            When::Utc => state.has_utc,
+            When::Export => state.can_export,
+            When::ExportRange => state.can_export && state.has_range,
+        }
+    }
+
+    /// Whether it is ticked; `None` for what has no state.
+    #[must_use]
+    pub(crate) fn is_checked(&self, state: &UiState) -> Option<bool> {
+        self.checked.map(|checked| checked(state))
+    }
+
+    /// What it does now.
+    #[must_use]
+    pub(crate) fn command(&self, state: &UiState) -> Command {
+        (self.command)(state)
+    }
+
+    /// Says what its name leaves open, to the pointer and to screen readers.
+    #[must_use]
+    pub(crate) fn hinted(&self, response: Response) -> Response {
+        if self.hint.is_empty() { response } else { response.on_hover_text(self.hint) }
+    }
+
+    const fn hint(self, hint: &'static str) -> Self {
+        Self { hint, ..self }
+    }
+
+    const fn section(self) -> Self {
+        Self { begins_section: true, ..self }
+    }
+
+    const fn checked(self, checked: fn(&UiState) -> bool) -> Self {
+        Self { checked: Some(checked), ..self }
+    }
+}
+
+const fn entry(
+    menu: Menu,
+    title: &'static str,
+    keys: &'static [KeyboardShortcut],
+    when: When,
+    command: fn(&UiState) -> Command,
+) -> Entry {
+    Entry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None }
+}
+
+const fn plain(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::NONE, key)
+}
+
+const fn ctrl(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND, key)
+}
+
+const fn shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::SHIFT, key)
+}
+
+const fn alt(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::ALT, key)
+}
+
+const fn ctrl_shift(key: Key) -> KeyboardShortcut {
+    KeyboardShortcut::new(Modifiers::COMMAND.plus(Modifiers::SHIFT), key)
+}
+
+/// The keys of the clipboard.
+pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
+pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
+
+/// The table.
+pub(crate) const TABLE: &[Entry] = &[
+    entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
+    entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
+    entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
+    entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
+    entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
+    entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::NATIVE)))
+    })
+    .section()
+    .hint("With its index: opens in half the time, takes two to ten times the room"),
+    entry(Menu::File, "Export sorted trace, compact...", &[], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Native { compact: true })))
+    })
+    .hint("Without its index, which whoever opens it makes again: mostly less than half the bytes"),
+    entry(Menu::File, "Export as Chrome JSON...", &[], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::ChromeJson { gzip: false })))
+    }),
+    entry(Menu::File, "Export as Perfetto trace...", &[], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Perfetto)))
+    }),
+    entry(Menu::File, "Export spans as CSV...", &[], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::CSV)))
+    }),
+    entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
+        Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false })))
+    }),
+    entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
+        Command::App(AppCommand::Choose(Purpose::ExportSelected))
+    }),
+    entry(Menu::File, "Export picture...", &[ctrl_shift(Key::S)], When::Capture, |_| {
+        Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::AsShown)))
+    })
+    .section(),
+    entry(Menu::File, "Export picture of twice the size...", &[], When::Capture, |_| {
+        Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::Doubled)))
+    }),
+    entry(Menu::File, "Export picture of the window...", &[], When::Always, |_| {
+        Command::App(AppCommand::Choose(Purpose::WindowPicture))
+    }),
+    entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
+    entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
+    entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
+    entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Whole))
+    }),
+    entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Selection))
+    }),
+    entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::ZoomIn))
+    }),
+    entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::ZoomOut))
+    }),
+    entry(Menu::View, "Losses", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))).section(),
+    entry(Menu::View, "Files and their clocks", &[], When::Files, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Sources))
+    }),
+    entry(Menu::View, "Details", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Details))),
+    entry(Menu::View, "Statistics", &[ctrl(Key::T)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Statistics))
+    }),
+    entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
+        Command::Panel(PanelCommand::Toggle(Panel::Flame))
+    }),
+    entry(Menu::View, "Colour by name", &[], When::Always, |state| {
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
+    })
+    .section()
+    .checked(|state| state.colors.by == ColorBy::Name),
+    entry(Menu::View, "Colour by category", &[], When::Always, |state| {
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Category, ..state.colors }))
+    })
+    .checked(|state| state.colors.by == ColorBy::Category),
+    entry(Menu::View, "Colour by thread", &[], When::Always, |state| {
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Track, ..state.colors }))
+    })
+    .checked(|state| state.colors.by == ColorBy::Track),
+    entry(Menu::View, "Colour by duration", &[], When::Always, |state| {
+        Command::App(AppCommand::SetColors(Colors { by: ColorBy::Duration, ..state.colors }))
+    })
+    .checked(|state| state.colors.by == ColorBy::Duration),
+    entry(Menu::View, "Colours for colour-blind eyes", &[], When::Always, |state| {
+        let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
+        Command::App(AppCommand::SetColors(Colors { hues, ..state.colors }))
+    })
+    .checked(|state| state.colors.hues == Hues::ColorBlind),
+    entry(Menu::View, "Larger text", &[ctrl(Key::Plus), ctrl(Key::Equals)], When::Always, |state| {
+        Command::App(AppCommand::SetTextPercent((state.text_percent + 10).min(TEXT_PERCENT_MAX)))
+    })
+    .section(),
+    entry(Menu::View, "Smaller text", &[ctrl(Key::Minus)], When::Always, |state| {
+        Command::App(AppCommand::SetTextPercent((state.text_percent - 10).max(TEXT_PERCENT_MIN)))
+    }),
+    entry(Menu::View, "Normal text", &[ctrl(Key::Num0)], When::Always, |_| {
+        Command::App(AppCommand::SetTextPercent(100))
+    }),
+    entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Back))
+    }),
+    entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Forward))
+    }),
+    entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Previous))
+    })
+    .section(),
+    entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Next))
+    }),
+    entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Parent))
+    }),
+    entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Child))
+    }),
+    entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::LetGo))
+    }),
+    entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
+    entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: true })
+    }),
+    entry(Menu::Go, "Previous hit", &[shift(Key::F3)], When::Capture, |_| {
+        Command::Panel(PanelCommand::GoToHit { forward: false })
+    }),
+    entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Left))
+    })
+    .section(),
+    entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Right))
+    }),
+    entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Up))
+    }),
+    entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::Down))
+    }),
+    entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::PageUp))
+    }),
+    entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Step(Step::PageDown))
+    }),
+    entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| Command::Tab(TabCommand::Next))
+        .section(),
+    entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
+        Command::Tab(TabCommand::Previous)
+    }),
+    entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
+    }),
+    entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ToggleFoldOfSelected))
+    })
+    .section(),
+    entry(Menu::Rows, "Pin or unpin the track", &[plain(Key::P)], When::Span, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePinOfSelected))
+    }),
+    entry(Menu::Rows, "Fold all processes", &[ctrl(Key::OpenBracket)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(true)))
+    }),
+    entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(false)))
+    }),
+    entry(Menu::Rows, "Show hidden rows", &[], When::Hidden, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
+    }),
+    entry(Menu::Rows, "Order as captured", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Captured)))
+    })
+    .section()
+    .checked(|state| state.order == Order::Captured),
+    entry(Menu::Rows, "Order by name", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Name)))
+    })
+    .checked(|state| state.order == Order::Name),
+    entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::FirstEvent)))
+    })
+    .checked(|state| state.order == Order::FirstEvent),
+    entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Activity)))
+    })
+    .checked(|state| state.order == Order::Activity),
+    entry(Menu::Rows, "Compact rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Compact)))
+        .section()
+        .checked(|state| state.density == Density::Compact),
+    entry(Menu::Rows, "Normal rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Normal)))
+        .checked(|state| state.density == Density::Normal),
+    entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Tall)))
+        .checked(|state| state.density == Density::Tall),
+    entry(Menu::Marks, "Mark this moment", &[plain(Key::M)], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
+    }),
+    entry(Menu::Marks, "Next mark", &[plain(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
+    }),
+    entry(Menu::Marks, "Previous mark", &[shift(Key::N)], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
+    }),
+    entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
+    }),
+    entry(Menu::Marks, "List of marks", &[ctrl(Key::M)], When::Capture, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
+    }),
+    entry(Menu::Marks, "Ruler from the start of the capture", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
+    })
+    .section()
+    .checked(|state| state.ruler_origin == RulerOrigin::Start),
+    entry(Menu::Marks, "Ruler from the chosen mark", &[], When::Marks(1), |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Mark),
+    entry(Menu::Marks, "Ruler by the capture's clock", &[], When::Capture, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Clock),
+    entry(Menu::Marks, "Ruler by the time of day (UTC)", &[], When::Utc, |_| {
+        Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Utc)))
+    })
+    .checked(|state| state.ruler_origin == RulerOrigin::Utc),
+    entry(Menu::Settings, "Dark theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Dark))))
+        .checked(|state| state.shade == Some(Shade::Dark)),
+    entry(Menu::Settings, "Light theme", &[], When::Always, |_| Command::App(AppCommand::SetShade(Some(Shade::Light))))
+        .checked(|state| state.shade == Some(Shade::Light)),
+    entry(Menu::Settings, "Theme of the desktop", &[], When::Always, |_| Command::App(AppCommand::SetShade(None)))
+        .checked(|state| state.shade.is_none()),
+    entry(Menu::Settings, "Wheel scrolls, Ctrl + wheel zooms", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Scrolls, ..state.navigation }))
+    })
+    .section()
+    .checked(|state| state.navigation.wheel == Wheel::Scrolls),
+    entry(Menu::Settings, "Wheel zooms, Ctrl + wheel scrolls", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
+    })
+    .checked(|state| state.navigation.wheel == Wheel::Zooms),
+    entry(Menu::Settings, "Drags go on when let go", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
+    })
+    .section()
+    .checked(|state| state.navigation.inertia),
+    entry(Menu::Settings, "Animated zoom", &[], When::Always, |state| {
+        Command::App(AppCommand::SetNavigation(Navigation {
+            animation: !state.navigation.animation,
+            ..state.navigation
+        }))
+    })
+    .checked(|state| state.navigation.animation),
+    entry(Menu::Settings, "Preferences...", &[ctrl(Key::Comma)], When::Always, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Preferences))
+    })
+    .section(),
+    entry(Menu::Help, "Commands...", &[ctrl_shift(Key::P)], When::Always, |_| Command::App(AppCommand::ShowCommands)),
+    entry(Menu::Help, "Keys", &[plain(Key::Questionmark), plain(Key::F1)], When::Always, |_| {
+        Command::App(AppCommand::Toggle(ToolWindow::Keys))
+    }),
+];
+
+/// What hands and held keys do: no commands, but listed with them.
+pub(crate) const GESTURES: &[(&str, &str)] = &[
+    ("Drag", "Move in time and through the rows"),
+    ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
+    ("Ctrl + drag", "Move the rows of a file in time, where several are open"),
+    ("Wheel", "Scroll the rows, or zoom: see Settings"),
+    ("Ctrl + wheel, pinch", "Zoom at the pointer"),
+    ("Shift + wheel", "Move in time"),
+    ("Click, double click", "Select a span, fill the view with it"),
+    ("Right click", "What can be done with the span, the selected time, the track"),
+    ("W  S", "Zoom in and out at the pointer while held"),
+    ("A  D", "Move in time while held"),
+    ("Middle click on a tab", "Close it"),
+    ("Click on a name", "Fold or unfold; the right button does more"),
+];
+
+/// A key as it stands on the keyboard.
+#[must_use]
+pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
+    let text = ctx.format_shortcut(&key);
+    let names = [
+        ("Plus", "+"),
+        ("Minus", "-"),
+        ("Equals", "="),
+        ("OpenBracket", "["),
+        ("CloseBracket", "]"),
+        ("Comma", ","),
+        ("Period", "."),
+        ("Questionmark", "?"),
+    ];
+    names.into_iter().fold(text, |text, (name, sign)| text.replace(name, sign))
+}
+
+/// The first key of the command that is called so, as it stands on the keyboard; empty where it has none.
+#[must_use]
+pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
+    let entry = TABLE.iter().find(|entry| entry.title == title);
+    entry.and_then(|entry| entry.keys.first()).map(|key| key_text(ctx, *key)).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_key_has_two_meanings_and_no_command_two_names() {
+        let keys: Vec<_> = TABLE.iter().flat_map(|entry| entry.keys).collect();
+        for (index, key) in keys.iter().enumerate() {
+            assert!(!keys[index + 1..].contains(key), "{key:?}");
+        }
+        for (index, entry) in TABLE.iter().enumerate() {
+            assert!(TABLE[index + 1..].iter().all(|other| other.title != entry.title), "{}", entry.title);
+        }
+        // Those of the held keys must stay free.
+        for held in [Key::W, Key::A, Key::S, Key::D] {
+            assert!(!keys.contains(&&plain(held)), "{held:?}");
+        }
+    }
+
+    #[test]
+    fn the_commands_of_a_menu_stand_together_and_begin_without_a_line() {
+        let menus: Vec<_> = TABLE.iter().map(|entry| entry.menu).collect();
+        let mut order = menus.clone();
+        order.dedup();
+        assert_eq!(order, Menu::ALL);
+        for menu in Menu::ALL {
+            let first = TABLE.iter().find(|entry| entry.menu == menu).unwrap();
+            assert!(!first.begins_section, "{}", first.title);
+        }
+    }
+}

@@ -1,0 +1,66 @@
+//! The list of bookmarks, in which they are renamed and removed.
+
+use egui::{RichText, Role, Ui, WidgetInfo, vec2};
+
+use crate::base::time::duration_text;
+use crate::scene::labels::shown;
+use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
+use crate::ui::theme::Theme;
+use crate::ui::timeline::bookmarks::bookmark_time_text;
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::field;
+
+/// The list of marks, in which they are named.
+pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    /// A name has room for some twenty letters: a grid alone would give it those of its heading.
+    const NAME_POINTS: f32 = 150.0;
+    let mut commands = Vec::new();
+    let marks = timeline.marks().all();
+    if marks.is_empty() {
+        ui.label(RichText::new("None yet: M marks the moment under the pointer.").color(theme.weak_text));
+        return commands;
+    }
+    let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
+    egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+        egui::Grid::new("marks").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
+            for heading in ["Name", "Time", "After the one before", "", ""] {
+                ui.label(RichText::new(heading).small().color(theme.weak_text));
+            }
+            ui.end_row();
+            let mut before_ns = None;
+            for mark in marks {
+                let mut name = mark.name.clone();
+                let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
+                let response = field::add_sized(ui, size, &mut name, |field| {
+                    field.id_salt(("mark", mark.id)).background_color(theme.canvas)
+                });
+                response.widget_info(|| {
+                    WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.name)))
+                });
+                if response.changed() {
+                    ask(BookmarkCommand::Rename(mark.id, name));
+                }
+                ui.label(bookmark_time_text(timeline, mark));
+                let gap = before_ns.replace(mark.ts_ns).map(|before_ns| duration_text(mark.ts_ns.abs_diff(before_ns)));
+                ui.label(RichText::new(gap.unwrap_or_default()).color(theme.weak_text));
+                if ui.button("Go").clicked() {
+                    ask(BookmarkCommand::Go(mark.id));
+                }
+                if ui.button("Remove").clicked() {
+                    ask(BookmarkCommand::Remove(mark.id));
+                }
+                ui.end_row();
+            }
+        });
+    });
+    if let Some((from_ns, to_ns)) = timeline.marks().measured() {
+        ui.add_space(6.0);
+        ui.horizontal(|ui| {
+            ui.label(format!("Between the last two: {}", duration_text(to_ns.abs_diff(from_ns))));
+            if ui.button("Show").clicked() {
+                ask(BookmarkCommand::Measure);
+            }
+        });
+    }
+    commands
+}

@@ -1,0 +1,87 @@
+//! What a capture lost on the way to the screen: how much, where first, and what can be done.
+
+use egui::{RichText, Ui};
+
+use crate::base::time::{grouped_digits, seconds_text};
+use crate::model::{Losses, Place};
+use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
+use crate::ui::theme::Theme;
+
+/// The button in the status bar; nothing where nothing was lost.
+pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Command> {
+    if losses.is_empty() {
+        return None;
+    }
+    let text = match losses.total() {
+        1 => "1 loss".to_owned(),
+        total => format!("{} losses", grouped_digits(total)),
+    };
+    let text = RichText::new(text).color(theme.warning);
+    let clicked =
+        ui.add(egui::Button::new(text).small()).on_hover_text("What could not be taken as it stood").clicked();
+    clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
+}
+
+/// The list.
+pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
+    let mut commands = Vec::new();
+    if losses.is_empty() {
+        ui.label("Nothing was lost: every event of the capture is shown as it stands.");
+    }
+    let page = page(ui, losses.iter().count());
+    egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {
+        for lost in losses.iter().skip(page * PAGE_ROWS).take(PAGE_ROWS) {
+            ui.horizontal(|ui| {
+                ui.label(RichText::new(lost.loss.name().replace('_', " ")).strong());
+                let count = match lost.count {
+                    1 => "once".to_owned(),
+                    count => format!("{} times", grouped_digits(count)),
+                };
+                ui.label(RichText::new(count).color(theme.warning));
+                if let Some(file) = lost.file {
+                    ui.label(RichText::new(format!("in {}", shown(file))).color(theme.weak_text));
+                }
+                match lost.first {
+                    Place::Time(ts_ns) => {
+                        let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
+                        if ui.link(text).clicked() {
+                            commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
+                        }
+                    }
+                    place @ Place::Offset(_) => {
+                        ui.label(RichText::new(format!("first at {place}")).color(theme.weak_text));
+                    }
+                }
+            });
+            ui.add(egui::Label::new(RichText::new(shown(lost.advice)).color(theme.weak_text)).wrap());
+            ui.add_space(6.0);
+        }
+    });
+    commands
+}
+
+/// More are on pages of their own: a frame lays out every row of a page.
+const PAGE_ROWS: usize = 200;
+
+/// The page of the list that is shown, with buttons for its neighbours where there are several.
+fn page(ui: &mut Ui, rows: usize) -> usize {
+    let pages = rows.div_ceil(PAGE_ROWS).max(1);
+    let id = ui.scope_id().with("page");
+    let mut page = ui.data(|data| data.get_temp(id)).unwrap_or(0_usize).min(pages - 1);
+    if pages > 1 {
+        ui.horizontal(|ui| {
+            let last = (page * PAGE_ROWS + PAGE_ROWS).min(rows);
+            let [first, last, rows] = [page * PAGE_ROWS + 1, last, rows].map(|row| grouped_digits(row as u64));
+            ui.label(format!("{first} to {last} of {rows}"));
+            if ui.add_enabled(page > 0, egui::Button::new("Previous page")).clicked() {
+                page -= 1;
+            }
+            if ui.add_enabled(page + 1 < pages, egui::Button::new("Next page")).clicked() {
+                page += 1;
+            }
+        });
+        ui.data_mut(|data| data.insert_temp(id, page));
+    }
+    page
+}

@@ -1,0 +1,176 @@
+//! The window of preferences: how everything looks and moves, and sizes that no menu can name: what loads may hold in
+//! memory, and what kept captures may take.
+
+use egui::{Button, DragValue, Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
+
+use crate::scene::color::Shade;
+use crate::scene::palette::{ColorBy, Colors, Hues};
+use crate::scene::rows::Density;
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
+use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
+use crate::ui::theme::Theme;
+use crate::ui::timeline::filter_field::density_title;
+
+/// Shows all of it; returns what was chosen.
+pub(crate) fn show(
+    ui: &mut Ui,
+    state: &UiState,
+    sizes: Sizes,
+    (second_start, csv_safe): (SecondStart, bool),
+    theme: &Theme,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    // A sentence is a line, and the window as wide as the longest.
+    ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
+    ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
+        // One grid, so that what is chosen from stands in one column.
+        Grid::new("preferences").num_columns(2).spacing([20.0, 8.0]).show(ui, |ui| {
+            let lines = &mut Lines { ui, theme, commands: &mut commands };
+            lines.begin("Look");
+            show_look(lines, state);
+            lines.begin("Movement");
+            show_movement(lines, state.navigation);
+            lines.begin("Captures");
+            show_captures(lines, sizes, second_start);
+            lines.begin("Tables");
+            show_tables(lines, csv_safe);
+        });
+    });
+    commands
+}
+
+/// The lines of the window, and what was chosen there.
+struct Lines<'a> {
+    ui: &'a mut Ui,
+    theme: &'a Theme,
+    commands: &'a mut Vec<Command>,
+}
+
+impl Lines<'_> {
+    /// Begins a group of lines.
+    fn begin(&mut self, title: &str) {
+        self.ui.label(RichText::new(title).small().color(self.theme.accent));
+        self.ui.end_row();
+    }
+
+    /// A line: what it is about, why one would choose, and what there is to choose from.
+    fn add(&mut self, title: &str, why: &str, choices: impl FnOnce(&mut Ui) -> Option<Command>) {
+        if why.is_empty() {
+            self.ui.label(title);
+        } else {
+            self.ui.vertical(|ui| {
+                ui.label(title);
+                ui.label(RichText::new(why).small().color(self.theme.weak_text));
+            });
+        }
+        self.commands.extend(self.ui.horizontal(choices).inner);
+        self.ui.end_row();
+    }
+
+    /// A line with some values to choose from.
+    fn choose<T: PartialEq + Copy>(
+        &mut self,
+        (title, why): (&str, &str),
+        chosen: T,
+        values: &[(T, &str)],
+        command: impl Fn(T) -> Command,
+    ) {
+        self.add(title, why, |ui| {
+            let mut given = None;
+            for &(value, text) in values {
+                if ui.selectable_label(value == chosen, text).clicked() && value != chosen {
+                    given = Some(command(value));
+                }
+            }
+            given
+        });
+    }
+}
+
+fn show_look(lines: &mut Lines, state: &UiState) {
+    let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "As the desktop")];
+    lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::App(AppCommand::SetShade(chosen)));
+    let percent = state.text_percent;
+    lines.add("Size of text", "", |ui| {
+        let smaller = ui.add_enabled(percent > TEXT_PERCENT_MIN, Button::new("-")).on_hover_text("Smaller text");
+        smaller.widget_info(|| WidgetInfo::labeled(Role::Button, percent > TEXT_PERCENT_MIN, "Smaller text"));
+        ui.label(format!("{percent} %"));
+        let larger = ui.add_enabled(percent < TEXT_PERCENT_MAX, Button::new("+")).on_hover_text("Larger text");
+        larger.widget_info(|| WidgetInfo::labeled(Role::Button, percent < TEXT_PERCENT_MAX, "Larger text"));
+        let changed = if larger.clicked() { percent + 10 } else { percent - if smaller.clicked() { 10 } else { 0 } };
+        (changed != percent).then_some(Command::App(AppCommand::SetTextPercent(changed)))
+    });
+    let heights = [Density::Compact, Density::Normal, Density::Tall].map(|density| (density, density_title(density)));
+    lines.choose(("Height of rows", ""), state.density, &heights, |density| {
+        Command::App(AppCommand::SetDensity(density))
+    });
+    let colors = state.colors;
+    let by = [
+        (ColorBy::Name, "Name"),
+        (ColorBy::Category, "Category"),
+        (ColorBy::Track, "Thread"),
+        (ColorBy::Duration, "Duration"),
+    ];
+    let why = "Of this capture and of those opened from now on";
+    lines.choose(("Colour of spans", why), colors.by, &by, |by| {
+        Command::App(AppCommand::SetColors(Colors { by, ..colors }))
+    });
+    let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "For colour-blind eyes")];
+    let why = "Those for colour-blind eyes are fewer and farther apart";
+    lines.choose(("Colours", why), colors.hues, &hues, |hues| {
+        Command::App(AppCommand::SetColors(Colors { hues, ..colors }))
+    });
+}
+
+fn show_movement(lines: &mut Lines, navigation: Navigation) {
+    let wheels = [(Wheel::Scrolls, "Scrolls the rows"), (Wheel::Zooms, "Zooms")];
+    lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
+        Command::App(AppCommand::SetNavigation(Navigation { wheel, ..navigation }))
+    });
+    let goes_on = [(true, "Goes on"), (false, "Stands still")];
+    lines.choose(("A drag that is let go", ""), navigation.inertia, &goes_on, |inertia| {
+        Command::App(AppCommand::SetNavigation(Navigation { inertia, ..navigation }))
+    });
+    let flies = [(true, "Fly"), (false, "Jump")];
+    lines.choose(("Zooms", ""), navigation.animation, &flies, |animation| {
+        Command::App(AppCommand::SetNavigation(Navigation { animation, ..navigation }))
+    });
+}
+
+fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
+    const MIB: u64 = 1 << 20;
+    const GIB: u64 = 1 << 30;
+    let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];
+    let why = "With a double click, or from the command line";
+    let title = "A capture that is opened elsewhere";
+    lines.choose((title, why), second_start, &starts, |chosen| Command::App(AppCommand::SetSecondStart(chosen)));
+    let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
+        let mut units = bytes / unit;
+        let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
+        ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
+    };
+    let why = "Of each that runs; more makes loads of disordered captures faster";
+    lines.add("Memory of a load", why, |ui| {
+        let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
+        Some(Command::App(AppCommand::SetSizes(Sizes { memory_bytes, ..sizes })))
+    });
+    let why = "Sorted captures that open at once; those used longest ago go first";
+    lines.add("Kept captures", why, |ui| {
+        let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
+        Some(Command::App(AppCommand::SetSizes(Sizes { cache_bytes, ..sizes })))
+    });
+}
+
+fn show_tables(lines: &mut Lines, csv_safe: bool) {
+    let values = [(false, "Kept as it is"), (true, "Marked")];
+    let why = "Marked: an apostrophe before = + - @, for spreadsheets";
+    lines.choose(("Text like a formula in CSV", why), csv_safe, &values, |chosen| {
+        Command::App(AppCommand::SetCsvSafe(chosen))
+    });
+}
+
+/// Below this much memory nothing sorts; kept captures may take nothing.
+fn least(unit: u64) -> u64 {
+    if unit == 1 << 20 { 64 } else { 0 }
+}

@@ -1,0 +1,174 @@
+//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed, as the
+//! clocks of two machines may be decades apart and are to meet to the nanosecond, or dragged as far as the hand on the
+//! timeline would, which shows it meanwhile; the files are loaded anew once the hand lets go.
+
+use std::sync::Arc;
+
+use egui::{CursorIcon, Key, RichText, Role, Sense, Stroke, Ui, WidgetInfo, vec2};
+
+use crate::base::time::grouped_digits;
+use crate::base::units::{signed_time_ns, signed_time_text};
+use crate::model::{SourceFile, Sources};
+use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
+use crate::ui::theme::Theme;
+use crate::ui::timeline::state::Timeline;
+use crate::ui::widgets::field;
+
+/// A column has room for a time of some centuries to the nanosecond.
+const COLUMN_POINTS: f32 = 150.0;
+
+/// Longer names of files are cut.
+const LETTERS_MAX: f32 = 40.0;
+
+/// A frame lays out every row of the panel.
+const FILES_MAX: usize = 200;
+
+/// The panel: what is typed of the capture that is open.
+#[derive(Debug, Default)]
+pub(crate) struct SourcesPanel {
+    of: Sources,
+    texts: Vec<String>,
+    /// How far the hand has dragged a file, in points.
+    dragged_points: f64,
+}
+
+impl SourcesPanel {
+    /// Shows a line for each file; returns what is asked for. `timeline` is what a hand moves files on.
+    pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+        let losses = timeline.snapshot().losses();
+        if self.of != *sources {
+            self.of = sources.clone();
+            self.reset();
+        }
+        let mut commands = Vec::new();
+        let mut is_entered = false;
+        let why = "What is added to the times of a file, such as 1.5ms or -2s: typed, or dragged by its arrow, or with \
+                   Ctrl on the timeline; the files are then read and sorted anew.";
+        ui.add(egui::Label::new(RichText::new(why).color(theme.weak_text)).wrap());
+        ui.add_space(4.0);
+        egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
+            egui::Grid::new("sources").num_columns(3).spacing([16.0, 6.0]).min_col_width(COLUMN_POINTS).show(
+                ui,
+                |ui| {
+                    for heading in ["File", "Moved by", "Losses"] {
+                        ui.label(RichText::new(heading).small().color(theme.weak_text));
+                    }
+                    ui.end_row();
+                    let files = sources.files().iter().zip(sources.names()).take(FILES_MAX);
+                    for (number, (file, name)) in files.enumerate() {
+                        let short =
+                            shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
+                        ui.add(egui::Label::new(short).extend())
+                            .on_hover_text(shown(&file.path.to_string_lossy()).into_owned());
+                        ui.horizontal(|ui| {
+                            if let Some(text) = self.texts.get_mut(number) {
+                                is_entered |= offset_field(ui, number, &name, text, theme);
+                            }
+                            commands.extend(self.drag_offset(ui, (number, &name), file.offset_ns, timeline, theme));
+                        });
+                        let lost: u64 =
+                            losses.iter().filter(|lost| lost.file == Some(&*name)).map(|lost| lost.count).sum();
+                        if lost == 0 {
+                            ui.label(RichText::new("none").color(theme.weak_text));
+                        } else if ui.link(RichText::new(grouped_digits(lost)).color(theme.warning)).clicked() {
+                            commands.push(Command::App(AppCommand::Toggle(ToolWindow::Losses)));
+                        }
+                        ui.end_row();
+                    }
+                },
+            );
+        });
+        if sources.files().len() > FILES_MAX {
+            let text =
+                format!("The first {FILES_MAX} files; the option --offset of the command line moves any of them.");
+            ui.label(RichText::new(text).color(theme.weak_text));
+        }
+        ui.add_space(6.0);
+        let moved = self.moved();
+        let is_new = moved.as_ref().is_some_and(|moved| moved != sources);
+        ui.horizontal(|ui| {
+            let applies = ui.add_enabled(is_new, egui::Button::new("Apply")).on_hover_text("Enter").clicked();
+            if let Some(moved) = moved.filter(|_| is_new && (applies || is_entered)) {
+                commands.push(Command::App(AppCommand::MoveFiles(moved)));
+            }
+            if ui.add_enabled(self.texts != texts_of(sources), egui::Button::new("Reset")).clicked() {
+                self.reset();
+            }
+        });
+        commands
+    }
+
+    /// The arrow beside a field: a drag moves the file as far as the hand moves on the timeline.
+    fn drag_offset(
+        &mut self,
+        ui: &mut Ui,
+        (number, name): (usize, &Arc<str>),
+        offset_ns: i64,
+        timeline: &Timeline,
+        theme: &Theme,
+    ) -> Option<Command> {
+        let (place, response) = ui.allocate_exact_size(vec2(24.0, ui.spacing().interact_size.y), Sense::drag());
+        response.widget_info(|| WidgetInfo::labeled(Role::Slider, true, format!("Drag to move: {}", shown(name))));
+        let is_active = response.hovered() || response.dragged();
+        let stroke = Stroke::new(1.5, if is_active { theme.accent } else { theme.weak_text });
+        let (left, right) = (place.center() - vec2(8.0, 0.0), place.center() + vec2(8.0, 0.0));
+        ui.painter().line_segment([left, right], stroke);
+        for (tip, inwards) in [(left, 4.0), (right, -4.0)] {
+            ui.painter().line_segment([tip, tip + vec2(inwards, -4.0)], stroke);
+            ui.painter().line_segment([tip, tip + vec2(inwards, 4.0)], stroke);
+        }
+        let response = response.on_hover_cursor(CursorIcon::ResizeHorizontal).on_hover_text("Drag to move the file");
+        if response.drag_started() {
+            self.dragged_points = 0.0;
+        }
+        if !response.dragged() && !response.drag_stopped() {
+            return None;
+        }
+        self.dragged_points += f64::from(response.drag_delta().x);
+        let by_ns = timeline.time_of_points(self.dragged_points);
+        *self.texts.get_mut(number)? = signed_time_text(offset_ns.saturating_add(by_ns));
+        if response.drag_stopped() && by_ns != 0 {
+            return Some(Command::App(AppCommand::MoveFileBy(Arc::clone(name), by_ns)));
+        }
+        Some(Command::Timeline(TimelineCommand::ShowFileMoved((by_ns != 0).then(|| (Arc::clone(name), by_ns)))))
+    }
+
+    fn reset(&mut self) {
+        self.texts = texts_of(&self.of);
+    }
+
+    /// The files, moved by what is typed; `None` while some of that is no time.
+    fn moved(&self) -> Option<Sources> {
+        let files = self.of.files().iter().zip(&self.texts);
+        let files =
+            files.map(|(file, text)| Some(SourceFile { path: file.path.clone(), offset_ns: offset_of(text).ok()? }));
+        files.collect::<Option<Vec<_>>>().map(Sources::new)
+    }
+}
+
+/// The field of a file, with what is wrong below it; returns whether it was confirmed.
+fn offset_field(ui: &mut Ui, number: usize, name: &str, text: &mut String, theme: &Theme) -> bool {
+    ui.vertical(|ui| {
+        let response = field::add(ui, text, |field| {
+            field.id_salt(("offset", number)).desired_width(COLUMN_POINTS).background_color(theme.canvas)
+        });
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::TextInput, true, format!("Moved by: {}", shown(name)))
+        });
+        if let Err(error) = offset_of(text) {
+            ui.add(egui::Label::new(RichText::new(error).small().color(theme.error)).wrap());
+        }
+        response.lost_focus() && ui.input(|input| input.key_pressed(Key::Enter))
+    })
+    .inner
+}
+
+fn texts_of(sources: &Sources) -> Vec<String> {
+    sources.files().iter().map(|file| signed_time_text(file.offset_ns)).collect()
+}
+
+fn offset_of(text: &str) -> Result<i64, String> {
+    let text = text.trim();
+    signed_time_ns(text.strip_prefix('+').unwrap_or(text))
+}

@@ -1,0 +1,184 @@
+//! The marks of the user: flags on the ruler with lines over the rows.
+
+use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
+
+use super::layout::TimelineLayout;
+use super::state::{Timeline, as_f32};
+use super::tracks::Arranging;
+use crate::base::time::{duration_text, seconds_text, utc_clock_text};
+use crate::scene::bookmarks::{Bookmark, Bookmarks};
+use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::command::{BookmarkCommand, Command, TimelineCommand};
+use crate::ui::settings::RulerOrigin;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The size of names on flags, in points.
+const TEXT_POINTS: f32 = 11.0;
+
+impl Timeline {
+    /// Does what is asked of the marks.
+    #[must_use]
+    pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
+        match command {
+            BookmarkCommand::Add => self.marks.add(self.moment()),
+            BookmarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
+            BookmarkCommand::Choose(id) => self.marks.choose(*id),
+            BookmarkCommand::Go(id) => {
+                self.marks.choose(*id);
+                if let Some(ts_ns) = self.marks.get(*id).map(|mark| mark.ts_ns) {
+                    self.show_time(ts_ns);
+                }
+            }
+            BookmarkCommand::Rename(id, name) => self.marks.rename(*id, name),
+            BookmarkCommand::Remove(id) => self.marks.remove(*id),
+            BookmarkCommand::Measure => {
+                if let Some(range) = self.marks.measured() {
+                    self.range = Some(range);
+                    return self.show_selection();
+                }
+            }
+            BookmarkCommand::Next(forward) => {
+                let middle_ns = self.target().time_from_x(self.view.width_px() / 2.0);
+                let from_ns = self.marks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
+                let next = self.marks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
+                if let Some((id, ts_ns)) = next {
+                    self.marks.choose(id);
+                    self.show_time(ts_ns);
+                }
+            }
+            BookmarkCommand::Origin(origin) => self.ruler_origin = *origin,
+        }
+        None
+    }
+
+    /// The marks.
+    #[must_use]
+    pub(crate) fn marks(&self) -> &Bookmarks {
+        &self.marks
+    }
+
+    /// What the ruler counts from.
+    #[must_use]
+    pub(crate) fn ruler_origin(&self) -> RulerOrigin {
+        self.ruler_origin
+    }
+
+    /// When that is.
+    pub(crate) fn origin_ns(&self) -> i64 {
+        match self.ruler_origin {
+            RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
+            RulerOrigin::Clock => 0,
+            RulerOrigin::Mark => self.marks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+        }
+    }
+
+    /// What is added to times for those of the ruler, if that tells the time of day.
+    pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
+        self.snapshot.utc_offset_ns().filter(|_| self.ruler_origin == RulerOrigin::Utc)
+    }
+
+    /// A time as the ruler counts, to the nanosecond.
+    pub(crate) fn time_text(&self, ts_ns: i64) -> String {
+        match self.ruler_utc_offset_ns() {
+            Some(offset_ns) => utc_clock_text(ts_ns.saturating_add(offset_ns), 9),
+            None => format!("{} s", seconds_text(ts_ns.saturating_sub(self.origin_ns()))),
+        }
+    }
+
+    /// The moment that is meant: under the pointer, or where the selected span begins, or the middle.
+    fn moment(&self) -> i64 {
+        let of_selected = || self.selected.map(|row| self.snapshot.row(row).start_ns);
+        let under_pointer = self.pointer_x_px.map(|x_px| self.view.time_from_x(x_px));
+        under_pointer.or_else(of_selected).unwrap_or_else(|| self.view.time_from_x(self.view.width_px() / 2.0))
+    }
+}
+
+/// A mark in view: its flag on the ruler.
+pub(crate) struct Flag<'a> {
+    mark: &'a Bookmark,
+    name: String,
+    /// Where it is on the ruler.
+    pub(crate) place: Rect,
+}
+
+/// The flags of the marks in view.
+pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout) -> Vec<Flag<'a>> {
+    /// Longer names are cut.
+    const NAME_POINTS: f32 = 120.0;
+    const HEIGHT: f32 = 16.0;
+    let font = FontId::proportional(TEXT_POINTS);
+    let mut flags = Vec::new();
+    for mark in timeline.marks.all() {
+        let x_px = timeline.view.x_from_time(mark.ts_ns).round();
+        if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.width_px() {
+            continue;
+        }
+        let shown = shown(&mark.name);
+        let (name, width) = ui.fonts_mut(|fonts| {
+            let name = shorten_middle(&shown, NAME_POINTS, |letter| fonts.glyph_width(&font, letter));
+            let name = name.unwrap_or_default().into_owned();
+            let width: f32 = name.chars().map(|letter| fonts.glyph_width(&font, letter)).sum();
+            (name, width)
+        });
+        let left = layout.ruler.left() + as_f32(x_px) / timeline.scale();
+        let place = Rect::from_min_size(pos2(left, layout.ruler.top() + 2.0), vec2(width + 9.0, HEIGHT));
+        flags.push(Flag { mark, name, place });
+    }
+    flags
+}
+
+/// Shows the flags with a line over the rows for each, and takes clicks on them.
+pub(super) fn show(
+    timeline: &Timeline,
+    flags: &[Flag<'_>],
+    ui: &Ui,
+    layout: &TimelineLayout,
+    theme: &Theme,
+) -> Vec<Command> {
+    let mut commands = Vec::new();
+    let chosen = timeline.marks.chosen().map(|mark| mark.id);
+    for Flag { mark, name, place } in flags {
+        let color = if chosen == Some(mark.id) { theme.warning } else { theme.weak_text };
+        let line = Stroke::new(1.0, color);
+        ui.painter_at(layout.rows()).vline(place.left(), layout.rows().y_range(), line);
+        let painter = ui.painter_at(layout.ruler);
+        painter.vline(place.left(), layout.ruler.y_range(), line);
+        painter.rect_filled(*place, 2.0, color);
+        let font = FontId::proportional(TEXT_POINTS);
+        painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
+        let response =
+            ui.interact(place.intersect(layout.ruler), ui.scope_id().with(("mark", mark.id)), Sense::click());
+        response
+            .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", shown(&mark.name))));
+        if response.clicked() {
+            commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
+        }
+        response.context_menu(|ui| flag_menu(ui, timeline, mark, &mut commands));
+        response.on_hover_text(format!("{}\n{}", mark.name, bookmark_time_text(timeline, mark)));
+    }
+    commands
+}
+
+fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut Vec<Command>) {
+    let mut entry = |ui: &mut Ui, text: &str, enabled: bool, command: BookmarkCommand| {
+        if ui.add_enabled(enabled, egui::Button::new(text)).clicked() {
+            commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
+            ui.close();
+        }
+    };
+    let measures = timeline.marks.measured().is_some();
+    entry(ui, "Measure from the one before", measures, BookmarkCommand::Measure);
+    entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
+}
+
+pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String {
+    format!("{} s", seconds_text(mark.ts_ns.saturating_sub(timeline.snapshot.start_ns())))
+}
+
+/// How far a time is from the chosen mark, such as `+1.5 ms`; empty where there is none.
+pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
+    let Some(mark) = timeline.marks.chosen() else { return String::new() };
+    let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };
+    format!("{sign}{}", duration_text(ts_ns.abs_diff(mark.ts_ns)))
+}

@@ -1,0 +1,138 @@
+//! What the right button offers on the canvas: of the span under the pointer, of the selected time, of the track. The click
+//! selects the span, so that what is chosen is about what is seen.
+
+use egui::{Button, Response, RichText, Ui};
+
+use super::gutter;
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use crate::base::time::duration_text;
+use crate::query::filter::quoted;
+use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::rows::GroupKind;
+use crate::store::lane::RowIdx;
+use crate::ui::chrome::menu_bar;
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, Panel, PanelCommand, Step, TimelineCommand};
+use crate::ui::command_table::key_of;
+use crate::ui::purpose::Purpose;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// What was under the pointer when the right button was pressed.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Clicked {
+    row: Option<RowIdx>,
+    group: Option<GroupKind>,
+    ts_ns: i64,
+}
+
+/// What is offered of one thing.
+struct Section {
+    /// What it is; empty where the choices say it.
+    title: String,
+    choices: Vec<Choice>,
+}
+
+struct Choice {
+    text: &'static str,
+    /// The command of the table whose key does the same; empty where none does.
+    same_as: &'static str,
+    command: Command,
+}
+
+/// Opens the menu where the right button was clicked, shows it while it is open, and adds what was chosen.
+pub(super) fn show(
+    timeline: &mut Timeline,
+    layout: &TimelineLayout,
+    canvas: &Response,
+    theme: &Theme,
+    commands: &mut Vec<Command>,
+) {
+    if let Some(at) = canvas.interact_pointer_pos().filter(|_| canvas.secondary_clicked()) {
+        let row = timeline.row_under(layout, at);
+        let picked = timeline.picked(layout, at);
+        timeline.clicked = Some(Clicked { row, group: picked.group.map(|group| group.kind), ts_ns: picked.ts_ns });
+        commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
+    }
+    let Some(clicked) = timeline.clicked else { return };
+    canvas.context_menu(|ui| {
+        menu_bar::scrolled(ui, |ui| {
+            for (number, section) in sections(timeline, clicked).into_iter().enumerate() {
+                if number > 0 {
+                    ui.separator();
+                }
+                commands.extend(show_section(ui, section, theme));
+            }
+        });
+    });
+}
+
+fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command> {
+    if !section.title.is_empty() {
+        ui.label(RichText::new(section.title).small().color(theme.weak_text));
+    }
+    let mut chosen = None;
+    for Choice { text, same_as, command } in section.choices {
+        let key = key_of(ui.ctx(), same_as);
+        let button = Button::new(text);
+        let button = if key.is_empty() { button } else { button.shortcut_text(key) };
+        if ui.add(button).clicked() {
+            chosen = Some(command);
+            ui.close();
+        }
+    }
+    chosen
+}
+
+fn sections(timeline: &Timeline, clicked: Clicked) -> Vec<Section> {
+    let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
+    let moment = Section { title: String::new(), choices: vec![same("Mark this moment", mark)] };
+    let of_group = clicked.group.map(|kind| {
+        let choices = gutter::choices(timeline, kind).into_iter();
+        let choices =
+            choices.map(|(text, command)| choice(text, "", Command::Timeline(TimelineCommand::Rows(command))));
+        Section { title: String::new(), choices: choices.collect() }
+    });
+    let of_span = clicked.row.map(|row| of_span(timeline, row));
+    let of_range = timeline.range.map(of_range);
+    of_span.into_iter().chain(of_range).chain([moment]).chain(of_group).collect()
+}
+
+fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
+    /// Longer names are cut.
+    const LETTERS_MAX: f32 = 40.0;
+    let span = timeline.snapshot.row(row);
+    let name = timeline.snapshot.names().get(span.name).text;
+    // While time is selected, the key fills the view with that.
+    let fit = if timeline.range.is_none() { "Fit selection" } else { "" };
+    let choices = vec![
+        choice("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
+        same("Copy the span", Command::App(AppCommand::CopySpan)),
+        choice("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
+        choice("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
+    ];
+    let shown = shown(name);
+    let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
+    Section { title: on_screen(&short).into_owned(), choices }
+}
+
+fn of_range((from_ns, to_ns): (i64, i64)) -> Section {
+    let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
+    let choices = vec![
+        choice("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(Step::Selection))),
+        choice("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
+        choice("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
+        choice("Export this time...", "", export),
+        choice("Let go of this time", "Let go of the selection", Command::Timeline(TimelineCommand::Step(Step::LetGo))),
+    ];
+    Section { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), choices }
+}
+
+fn choice(text: &'static str, same_as: &'static str, command: Command) -> Choice {
+    Choice { text, same_as, command }
+}
+
+/// A choice that is called as in the table.
+fn same(text: &'static str, command: Command) -> Choice {
+    choice(text, text, command)
+}

@@ -1,0 +1,104 @@
+//! A file of several under the hand: its rows follow it through time, and the files are loaded anew once it is let go. What
+//! comes into view meanwhile stays empty: it is asked for when the file is where it belongs.
+
+use std::sync::Arc;
+
+use egui::{Align2, FontId, Rect, Ui, vec2};
+
+use super::layout::TimelineLayout;
+use super::state::{Timeline, as_f32};
+use crate::base::units::signed_time_text;
+use crate::model::ProcessIdx;
+use crate::scene::labels::shown;
+use crate::scene::rows::GroupKind;
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::theme::Theme;
+
+/// A file on its way.
+#[derive(Debug, Clone)]
+pub(super) struct Moving {
+    file: Arc<str>,
+    by_ns: i64,
+}
+
+impl Timeline {
+    /// Shows the rows of a file later by so many nanoseconds than they are; `None`: all where they are.
+    pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
+        self.moving = moved.map(|(file, by_ns)| Moving { file, by_ns });
+        if self.moving.is_none() {
+            self.redraw();
+        }
+    }
+
+    /// The file whose rows are shown elsewhere than they are, and how much later.
+    #[must_use]
+    pub fn moved_file(&self) -> Option<(&str, i64)> {
+        self.moving.as_ref().map(|moving| (&*moving.file, moving.by_ns))
+    }
+
+    /// The file that rows are of; `None` where the capture is one.
+    pub(super) fn file_of(&self, kind: GroupKind) -> Option<&Arc<str>> {
+        let ProcessIdx(process) = match kind {
+            GroupKind::Process(process) => process,
+            GroupKind::Track(track) => self.snapshot.track(track).process,
+        };
+        self.snapshot.tracks().processes.get(process as usize)?.file.as_ref()
+    }
+
+    /// A drag of rows by so many nanoseconds; once it `ends`, what is to be done then.
+    pub(super) fn drag_file(&mut self, kind: GroupKind, by_ns: i64, ends: bool) -> Option<Command> {
+        let file = Arc::clone(self.file_of(kind)?);
+        self.move_file(Some((Arc::clone(&file), by_ns)).filter(|_| by_ns != 0));
+        (ends && by_ns != 0).then_some(Command::App(AppCommand::MoveFileBy(file, by_ns)))
+    }
+
+    /// A time that a hand has chosen, in as few digits as tell pixels apart.
+    pub(super) fn to_the_pixel(&self, ts_ns: i64) -> i64 {
+        let mut step_ns = 1_i64;
+        #[expect(clippy::cast_precision_loss, reason = "a power of ten below 10^17")]
+        while step_ns < 10_i64.pow(17) && step_ns as f64 * 10.0 <= self.view.ns_per_px() {
+            step_ns *= 10;
+        }
+        ts_ns / step_ns * step_ns
+    }
+
+    /// How much time so many points across are.
+    pub(crate) fn time_of_points(&self, points: f64) -> i64 {
+        #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
+        let ts_ns = (points * f64::from(self.scale()) * self.view.ns_per_px()) as i64;
+        self.to_the_pixel(ts_ns)
+    }
+
+    /// Moves what was drawn of the file.
+    pub(super) fn shift_moving(&mut self) {
+        let Some(Moving { file, by_ns }) = self.moving.clone() else { return };
+        #[expect(clippy::cast_precision_loss, reason = "what is far out of view may be a little elsewhere there")]
+        let right_px = as_f32(by_ns as f64 / self.view.ns_per_px());
+        let moved = |pane: &super::pane::Pane| {
+            let kinds = pane.drawn_groups().into_iter().filter(|group| self.file_of(group.kind) == Some(&file));
+            kinds.collect::<Vec<_>>()
+        };
+        let (rows, pinned) = (moved(&self.rows), moved(&self.pinned));
+        self.rows.shift(&rows, right_px.round());
+        self.pinned.shift(&pinned, right_px.round());
+    }
+
+    /// Says beside the hand which file moves, and by how much.
+    pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+        let Some(Moving { file, by_ns }) = &self.moving else { return };
+        let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
+            return;
+        };
+        let sign = if *by_ns < 0 { "" } else { "+" };
+        let text = format!("{}  {sign}{}", shown(file), signed_time_text(*by_ns));
+        let painter = ui.painter_at(layout.rows());
+        let galley = painter.layout_no_wrap(text, FontId::proportional(12.0), theme.canvas);
+        let size = galley.size() + vec2(12.0, 6.0);
+        let place = Align2::LEFT_BOTTOM.anchor_size(at + vec2(12.0, -8.0), size);
+        // Beside the hand, but never out of view.
+        let rightmost = (layout.rows().right() - size.x).max(layout.rows().left());
+        let place = Rect::from_min_size(place.min.min(egui::pos2(rightmost, place.top())), size);
+        painter.rect_filled(place, 4.0, theme.accent);
+        painter.galley(place.min + vec2(6.0, 3.0), galley, theme.canvas);
+    }
+}

@@ -1,0 +1,73 @@
+//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span whose row is folded
+//! ends at the row that stands for it; one to a span that is hidden is not drawn.
+
+use egui::epaint::CubicBezierShape;
+use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};
+
+use super::layout::TimelineLayout;
+use super::pane::ShownPane;
+use super::state::Timeline;
+use crate::query::flow_chain::FlowLink;
+use crate::scene::rows::GroupKind;
+use crate::store::lane::RowIdx;
+use crate::ui::theme::Theme;
+
+/// Paints the curves.
+pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+    let Some((of, chain)) = &timeline.flows else { return };
+    if timeline.selected != Some(*of) {
+        return;
+    }
+    let [_, rows] = timeline.panes(layout);
+    let painter = ui.painter_at(rows.canvas);
+    for link in &chain.links {
+        let touches = link.from == *of || link.to == *of;
+        let color = if touches { theme.accent } else { theme.weak_text };
+        if let Some((from, to)) = ends(timeline, &rows, link) {
+            let stroke = Stroke::new(if touches { 2.0 } else { 1.2 }, color);
+            // Along the edge of what it is painted on, so that it is seen on spans of its own colour too.
+            painter.add(curve(from, to, Stroke::new(stroke.width + 2.0, theme.canvas)));
+            painter.add(curve(from, to, stroke));
+            painter.add(head(to, color));
+        }
+    }
+}
+
+/// Both ends of a link in the window; `None` if neither it nor any part of it can be in view.
+fn ends(timeline: &Timeline, rows: &ShownPane<'_>, link: &FlowLink) -> Option<(Pos2, Pos2)> {
+    let canvas = rows.canvas;
+    let from = pos2(rows.x_of(link.from_ns), middle_of(timeline, rows, link.from)?);
+    let to = pos2(rows.x_of(link.to_ns), middle_of(timeline, rows, link.to)?);
+    let is_beside = |a: f32, b: f32, low: f32, high: f32| a.max(b) < low || a.min(b) > high;
+    let is_out = is_beside(from.x, to.x, canvas.left(), canvas.right())
+        || is_beside(from.y, to.y, canvas.top(), canvas.bottom());
+    (!is_out).then_some((from, to))
+}
+
+/// The middle of the row of a span, or of what stands for it while it is folded.
+fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f32> {
+    /// Farther away nothing of the curve's shape is seen.
+    const REACH: f32 = 4000.0;
+    let track = timeline.snapshot.lane(row.lane).track;
+    let process = timeline.snapshot.track(track).process;
+    let layout = &rows.pane.layout;
+    let own = layout.row_of(row.lane, track).map(|place| (place.top_px, place.height_px));
+    let group = || {
+        let group =
+            layout.group_of(GroupKind::Track(track)).or_else(|| layout.group_of(GroupKind::Process(process)))?;
+        Some((group.top_px, group.height_px))
+    };
+    let (top_px, height_px) = own.or_else(group)?;
+    Some(rows.band(top_px, height_px).center().y.clamp(rows.canvas.top() - REACH, rows.canvas.bottom() + REACH))
+}
+
+/// Leaves to the right and arrives from the left, whatever lies between.
+fn curve(from: Pos2, to: Pos2, stroke: Stroke) -> Shape {
+    let reach = ((to.x - from.x).abs() / 2.0).clamp(24.0, 160.0);
+    let points = [from, from + vec2(reach, 0.0), to - vec2(reach, 0.0), to];
+    CubicBezierShape::from_points_stroke(points, false, Color32::TRANSPARENT, stroke).into()
+}
+
+fn head(at: Pos2, color: Color32) -> Shape {
+    Shape::convex_polygon(vec![at, at + vec2(-7.0, -4.0), at + vec2(-7.0, 4.0)], color, Stroke::NONE)
+}

@@ -1,0 +1,249 @@
+//! The names of processes and tracks beside the canvas. A click folds; buttons and a menu pin and hide.
+
+use egui::{Align2, Color32, FontId, Id, Painter, Pos2, Rect, Sense, Shape, Stroke, Ui, pos2, vec2};
+
+use super::layout::TimelineLayout;
+use super::pane::ShownPane;
+use super::state::Timeline;
+use crate::scene::labels::shorten_middle;
+use crate::scene::rows::{Group, GroupKind};
+use crate::ui::command::RowCommand;
+use crate::ui::theme::{LABEL_POINTS, Theme};
+use crate::ui::widgets::reading_order::on_screen;
+
+/// Shows the names in view, and returns what is asked of their rows.
+pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<RowCommand> {
+    let mut commands = Vec::new();
+    for shown in timeline.panes(layout) {
+        for group in shown.groups() {
+            show_group(timeline, ui, &shown, &group, theme, &mut commands);
+        }
+    }
+    commands
+}
+
+fn show_group(
+    timeline: &Timeline,
+    ui: &Ui,
+    shown: &ShownPane<'_>,
+    group: &Group,
+    theme: &Theme,
+    commands: &mut Vec<RowCommand>,
+) {
+    let band = shown.band(group.top_px, group.height_px);
+    let rect = Rect::from_x_y_ranges(shown.gutter.x_range(), band.y_range());
+    let visible = rect.intersect(shown.gutter);
+    let id = ui.scope_id().with((group.kind, shown.gutter.top() as i32, "name"));
+    let response = ui.interact(visible, id, Sense::click());
+    let (title, beside) = match group.kind {
+        GroupKind::Process(process) => (timeline.process_text(process), String::new()),
+        GroupKind::Track(track) => timeline.track_text(track),
+    };
+    let folded = timeline.is_folded(group.kind);
+    let hovered = response.contains_pointer();
+    let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.is_pinned(track));
+    let buttons = if hovered || pinned { Buttons::of(group.kind, pinned, hovered) } else { Buttons::default() };
+    let name = Name { group, rect, gutter: shown.gutter, title: &title, beside: &beside, folded, hovered };
+    let middle = paint(ui, theme, &name, buttons.width());
+    buttons.show(ui, id, &name, middle, theme, commands);
+    let state = if folded { "folded" } else { "unfolded" };
+    let told = if beside.is_empty() { format!("{title}, {state}") } else { format!("{title} {beside}, {state}") };
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, &told));
+    if response.clicked() {
+        commands.push(RowCommand::ToggleFold(group.kind));
+    }
+    response.context_menu(|ui| menu(ui, timeline, group.kind, commands));
+    response.on_hover_text(tip(timeline, group.kind, &title, &beside));
+}
+
+/// What is said of a name beside the pointer: what may be cut or out of view, and what the buttons do.
+fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
+    let mut lines = vec![on_screen(title).into_owned()];
+    lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
+    if let GroupKind::Track(track) = kind {
+        let process = timeline.process_text(timeline.snapshot.track(track).process);
+        lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
+    }
+    lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
+    lines.join("\n")
+}
+
+/// What can be done with the rows of a process or a track.
+pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
+    let is_process = matches!(kind, GroupKind::Process(_));
+    let fold = match (timeline.is_folded(kind), is_process) {
+        (true, true) => "Unfold the process",
+        (true, false) => "Unfold the track",
+        (false, true) => "Fold the process",
+        (false, false) => "Fold the track",
+    };
+    let mut choices = vec![(fold, RowCommand::ToggleFold(kind))];
+    if let GroupKind::Track(track) = kind {
+        let pin = if timeline.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
+        choices.push((pin, RowCommand::TogglePin(track)));
+    }
+    choices.push((if is_process { "Hide the process" } else { "Hide the track" }, RowCommand::Hide(kind)));
+    choices
+}
+
+/// The menu of a name.
+fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<RowCommand>) {
+    let mut entry = |ui: &mut Ui, text: &str, command: RowCommand| {
+        if ui.button(text).clicked() {
+            commands.push(command);
+            ui.close();
+        }
+    };
+    for (text, command) in choices(timeline, kind) {
+        entry(ui, text, command);
+    }
+    if !timeline.arrangement.folded.hidden.is_empty() {
+        entry(ui, "Show all hidden", RowCommand::ShowHidden);
+    }
+    ui.separator();
+    entry(ui, "Fold all processes", RowCommand::FoldAll(true));
+    entry(ui, "Unfold all", RowCommand::FoldAll(false));
+}
+
+/// The buttons on a name that the pointer is on: painted, so that they take no more room than a letter.
+#[derive(Default)]
+struct Buttons(Vec<Button>);
+
+struct Button {
+    sign: Sign,
+    label: &'static str,
+    command: RowCommand,
+    strong: bool,
+}
+
+#[derive(Clone, Copy)]
+enum Sign {
+    Pin,
+    Cross,
+}
+
+impl Buttons {
+    const WIDTH: f32 = 18.0;
+
+    fn of(kind: GroupKind, pinned: bool, hovered: bool) -> Self {
+        let mut buttons = Vec::new();
+        if hovered {
+            buttons.push(Button { sign: Sign::Cross, label: "Hide", command: RowCommand::Hide(kind), strong: false });
+        }
+        if let GroupKind::Track(track) = kind {
+            let label = if pinned { "Unpin" } else { "Pin to the top" };
+            let command = RowCommand::TogglePin(track);
+            buttons.push(Button { sign: Sign::Pin, label, command, strong: pinned });
+        }
+        Self(buttons)
+    }
+
+    fn width(&self) -> f32 {
+        Self::WIDTH * self.0.len() as f32
+    }
+
+    fn show(self, ui: &Ui, id: Id, name: &Name<'_>, middle: f32, theme: &Theme, commands: &mut Vec<RowCommand>) {
+        let mut right = name.rect.right() - 6.0;
+        for button in self.0 {
+            let place = Rect::from_center_size(pos2(right - Self::WIDTH / 2.0, middle), vec2(Self::WIDTH, 18.0));
+            right -= Self::WIDTH;
+            let response = ui.interact(place.intersect(name.gutter), id.with(button.label), Sense::click());
+            let color = if response.hovered() || button.strong { theme.accent } else { theme.weak_text };
+            paint_sign(&ui.painter_at(name.gutter), place.center(), button.sign, button.strong, color);
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, button.label));
+            if response.clicked() {
+                commands.push(button.command);
+            }
+            response.on_hover_text(button.label);
+        }
+    }
+}
+
+fn paint_sign(painter: &Painter, at: Pos2, sign: Sign, strong: bool, color: Color32) {
+    let stroke = Stroke::new(1.3, color);
+    match sign {
+        Sign::Cross => {
+            painter.line_segment([at + vec2(-3.5, -3.5), at + vec2(3.5, 3.5)], stroke);
+            painter.line_segment([at + vec2(-3.5, 3.5), at + vec2(3.5, -3.5)], stroke);
+        }
+        Sign::Pin => {
+            let head = Rect::from_center_size(at - vec2(0.0, 2.0), vec2(6.0, 6.0));
+            if strong {
+                painter.rect_filled(head, 1.0, color);
+            }
+            painter.rect_stroke(head, 1.0, stroke, egui::StrokeKind::Middle);
+            painter.hline(at.x - 5.0..=at.x + 5.0, at.y + 1.5, stroke);
+            painter.vline(at.x, at.y + 1.5..=at.y + 6.0, stroke);
+        }
+    }
+}
+
+struct Name<'a> {
+    group: &'a Group,
+    rect: Rect,
+    gutter: Rect,
+    title: &'a str,
+    beside: &'a str,
+    folded: bool,
+    hovered: bool,
+}
+
+/// Paints a name, with room to its right for buttons, and returns the height of its middle.
+fn paint(ui: &Ui, theme: &Theme, name: &Name<'_>, buttons_width: f32) -> f32 {
+    const INDENT: f32 = 22.0;
+    let painter = ui.painter_at(name.gutter);
+    let is_process = matches!(name.group.kind, GroupKind::Process(_));
+    if is_process {
+        painter.rect_filled(name.rect, 0.0, theme.header);
+    } else if name.hovered {
+        painter.rect_filled(name.rect, 0.0, theme.raised);
+    }
+    let line = Stroke::new(1.0, if is_process { theme.line } else { theme.grid });
+    painter.hline(name.rect.x_range(), name.rect.bottom() - 0.5, line);
+    // The name stays in view while a part of its rows is.
+    let line_height = if is_process { name.rect.height() } else { 22.0_f32.min(name.rect.height()) };
+    let top = name.rect.top().max(name.gutter.top()).min(name.rect.bottom() - line_height);
+    let middle = top + line_height / 2.0 + if is_process { 0.0 } else { 1.0 };
+    let left = name.rect.left() + if is_process { 0.0 } else { 10.0 };
+    let color = if name.hovered { theme.text } else { theme.weak_text };
+    painter.add(triangle(pos2(left + 12.0, middle), name.folded, color));
+    let font = if is_process { FontId::proportional(13.0) } else { FontId::proportional(LABEL_POINTS) };
+    let note = match name.group.folded_lanes {
+        0 => name.beside.to_owned(),
+        1 if is_process => "1 track".to_owned(),
+        folded if is_process => format!("{folded} tracks"),
+        folded => format!("+{folded}"),
+    };
+    let note_galley = painter.layout_no_wrap(note, FontId::proportional(11.0), theme.weak_text);
+    let room = name.rect.right() - left - INDENT - 10.0 - buttons_width;
+    let note_width = note_galley.size().x;
+    let text_room = room - note_width - 8.0;
+    let (text, note_fits) = ui.fonts_mut(|fonts| {
+        let mut advance = |letter| fonts.glyph_width(&font, letter);
+        let beside = shorten_middle(name.title, text_room, &mut advance);
+        // A name is worth more than the number beside it.
+        let whole = beside.as_ref().is_some_and(|cut| *cut == name.title);
+        if whole || name.group.folded_lanes > 0 {
+            (beside.map(std::borrow::Cow::into_owned), true)
+        } else {
+            (shorten_middle(name.title, room, &mut advance).map(std::borrow::Cow::into_owned), false)
+        }
+    });
+    let text_at = pos2(left + INDENT, middle);
+    painter.text(text_at, Align2::LEFT_CENTER, on_screen(&text.unwrap_or_default()), font, theme.text);
+    if note_fits {
+        let at = pos2(name.rect.right() - 10.0 - buttons_width - note_width, middle - note_galley.size().y / 2.0);
+        painter.galley(at, note_galley, theme.weak_text);
+    }
+    middle
+}
+
+/// Points down when unfolded, to the right when folded.
+fn triangle(middle: egui::Pos2, folded: bool, color: egui::Color32) -> Shape {
+    let points = if folded {
+        vec![middle + vec2(-2.5, -4.0), middle + vec2(3.0, 0.0), middle + vec2(-2.5, 4.0)]
+    } else {
+        vec![middle + vec2(-4.0, -2.5), middle + vec2(4.0, -2.5), middle + vec2(0.0, 3.0)]
+    };
+    Shape::convex_polygon(points, color, Stroke::NONE)
+}

@@ -1,0 +1,253 @@
+//! What the hand does on the timeline: drag, wheel, pinch, click, held keys. Changes the view; asks for the rest.
+
+use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
+
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use crate::scene::rows::GroupKind;
+use crate::ui::command::{Command, Step, TimelineCommand};
+use crate::ui::keys::is_behind_another;
+use crate::ui::settings::Wheel;
+
+/// Points of wheel for a zoom by e: five notches of fifty.
+const WHEEL_POINTS_PER_E: f32 = 250.0;
+
+/// What a drag does until it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Drag {
+    /// Moves the view.
+    Move,
+    /// Selects the time from here on.
+    Range(i64),
+    /// Moves the file of these rows, taken hold of at this time.
+    File(GroupKind, i64),
+}
+
+/// Takes drags, the wheel and clicks.
+pub(super) fn pointer(
+    timeline: &mut Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    canvas: &Response,
+    gutter: &Response,
+    commands: &mut Vec<Command>,
+) {
+    for response in [canvas, gutter] {
+        drag(timeline, ui, layout, response, response.id == canvas.id, commands);
+    }
+    let ruler = ui.interact(layout.ruler, ui.scope_id().with("ruler"), egui::Sense::click_and_drag());
+    select_on_ruler(timeline, ui, layout, &ruler);
+    wheel(timeline, ui, layout, canvas);
+    if let Some(at) = released_at(ui).or(canvas.interact_pointer_pos()).filter(|_| canvas.clicked()) {
+        canvas.request_focus();
+        commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
+        // Both clicks may come in one slow frame: the first has selected nothing yet.
+        if canvas.double_clicked() {
+            commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
+        }
+    }
+}
+
+/// Takes a drag of the canvas or of the names.
+fn drag(
+    timeline: &mut Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    response: &Response,
+    on_canvas: bool,
+    commands: &mut Vec<Command>,
+) {
+    let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(layout.canvas.center());
+    if response.drag_started() {
+        let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
+        let moves_file = ui.input(|input| input.modifiers.command);
+        timeline.drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
+            _ if selects && on_canvas => Drag::Range(timeline.time_at(layout, origin)),
+            Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => {
+                Drag::File(kind, timeline.time_at(layout, origin))
+            }
+            _ => Drag::Move,
+        };
+        timeline.hand.clear();
+    }
+    let is_held = response.dragged() || response.drag_stopped();
+    let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
+    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
+        timeline.range = Some(ordered(from_ns, timeline.time_at(layout, at)));
+        return;
+    }
+    if matches!(timeline.drag, Drag::File(..)) && on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) {
+        // The end of such a drag would load the file anew.
+        timeline.drag = Drag::Move;
+        timeline.move_file(None);
+        return;
+    }
+    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
+        let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
+        ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+        commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
+        return;
+    }
+    if let Some(at) = held_at {
+        timeline.hand.add(timeline.now_s, at);
+    }
+    // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
+    let moved = match response.total_drag_delta() {
+        Some(whole) if response.drag_started() => whole,
+        None if response.drag_stopped() => last_move(ui),
+        _ => response.drag_delta(),
+    };
+    let scale = f64::from(timeline.scale());
+    if moved.x != 0.0 && on_canvas {
+        let mut view = timeline.view;
+        view.pan(-f64::from(moved.x) * scale);
+        timeline.move_to(view, ui);
+    }
+    if moved.y != 0.0 {
+        timeline.scroll_at(layout, origin, -f64::from(moved.y) * scale);
+    }
+    if response.dragged() && on_canvas {
+        ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
+    }
+    if response.drag_stopped() && timeline.drag == Drag::Move {
+        let velocity = timeline.hand.velocity().unwrap_or_default();
+        timeline.let_glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
+    }
+}
+
+/// How far the hand moved in the frame in which it let go, up to there: a drag that is over is told of no movement.
+fn last_move(ui: &Ui) -> Vec2 {
+    let (latest, moved) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.delta()));
+    let released = released_at(ui).zip(latest);
+    released.map_or(Vec2::ZERO, |(released, latest)| released - (latest - moved))
+}
+
+/// A drag on the ruler selects time, or moves an edge of what is selected; a click lets go of it.
+fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ruler: &Response) {
+    if let Some(at) = ruler.hover_pos() {
+        let is_on_edge = other_edge(timeline, layout, at).is_some();
+        let icon = if is_on_edge { egui::CursorIcon::ResizeHorizontal } else { egui::CursorIcon::Text };
+        ui.ctx().set_cursor_icon(icon);
+    }
+    let origin = ui.input(|input| input.pointer.press_origin());
+    if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
+        let fixed_ns = other_edge(timeline, layout, origin).unwrap_or_else(|| timeline.time_at(layout, origin));
+        timeline.drag = Drag::Range(fixed_ns);
+    }
+    let at = released_at(ui).filter(|_| ruler.drag_stopped());
+    let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
+    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.drag, at) {
+        timeline.range = Some(ordered(fixed_ns, timeline.time_at(layout, at)));
+    } else if ruler.clicked() {
+        timeline.range = None;
+    }
+    ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
+}
+
+/// The edge of the selected time that stays while the one at a point of the window is dragged; `None` where none is near.
+fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
+    /// The reach of a hand on a mouse.
+    const REACH_POINTS: f64 = 4.0;
+    let (from_ns, to_ns) = timeline.range?;
+    let x_px = f64::from((at.x - layout.canvas.left()) * timeline.scale());
+    let distance = |ts_ns| (timeline.view.x_from_time(ts_ns) - x_px).abs() / f64::from(timeline.scale());
+    let (nearest, other_ns) = if distance(to_ns) <= distance(from_ns) { (to_ns, from_ns) } else { (from_ns, to_ns) };
+    (distance(nearest) <= REACH_POINTS).then_some(other_ns)
+}
+
+fn ordered(a: i64, b: i64) -> (i64, i64) {
+    (a.min(b), a.max(b))
+}
+
+/// Takes the wheel and the pinch of a trackpad.
+fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Response) {
+    let (turned, zoom, is_pinch) = ui.input(|input| {
+        let is_pinch =
+            input.multi_touch().is_some() || input.events.iter().any(|event| matches!(event, Event::Zoom(_)));
+        (input.smooth_scroll_delta(), input.zoom_delta(), is_pinch)
+    });
+    let scale = f64::from(timeline.scale());
+    let on_names = ui.rect_contains_pointer(layout.names());
+    let Some(at) =
+        canvas.hover_pos().or_else(|| on_names.then(|| ui.input(|input| input.pointer.hover_pos())).flatten())
+    else {
+        return;
+    };
+    // With Ctrl the wheel comes as a zoom.
+    let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
+    let (scrolled, zoomed) = match timeline.navigation.wheel {
+        _ if on_names => (turned.y + with_ctrl, 0.0),
+        Wheel::Scrolls => (turned.y, with_ctrl),
+        Wheel::Zooms => (with_ctrl, turned.y),
+    };
+    let mut view = timeline.view;
+    let pinched = if is_pinch && !on_names { f64::from(zoom) } else { 1.0 };
+    let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
+    #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
+    if factor != 1.0 {
+        view.zoom(factor, f64::from(at.x - layout.canvas.left()) * scale);
+    }
+    if turned.x != 0.0 && !on_names {
+        view.pan(-f64::from(turned.x) * scale);
+    }
+    timeline.move_to(view, ui);
+    if scrolled != 0.0 {
+        timeline.glide = None;
+        timeline.scroll_at(layout, at, -f64::from(scrolled) * scale);
+    }
+}
+
+/// Where the button was let go: within a slow frame the pointer may have gone on from there.
+fn released_at(ui: &Ui) -> Option<Pos2> {
+    ui.input(|input| {
+        input.events.iter().rev().find_map(|event| match event {
+            Event::PointerButton { pos, pressed: false, .. } => Some(*pos),
+            _ => None,
+        })
+    })
+}
+
+/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed with
+/// another key are for a command, also while that other key is let go of first.
+pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
+    /// A held key doubles the zoom about four times a second.
+    const ZOOM_E_PER_SECOND: f64 = 3.0;
+    /// A held key moves by about a view in a second.
+    const VIEWS_PER_SECOND: f64 = 1.0;
+    /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
+    const TAP_SECONDS: f64 = 0.05;
+    if is_behind_another(ui) || ui.ctx().text_edit_focused() {
+        timeline.held.clear();
+        return;
+    }
+    let (zoom, pan) = ui.input(|input| {
+        timeline.held.retain(|key| input.key_down(*key));
+        let mut held_seconds = |key| {
+            let is_tap = |event: &&Event| match event {
+                Event::Key { key: of, pressed: true, repeat: false, modifiers, .. } => *of == key && !modifiers.any(),
+                _ => false,
+            };
+            let taps = input.events.iter().filter(is_tap).count();
+            if taps > 0 && input.key_down(key) && !timeline.held.contains(&key) {
+                timeline.held.push(key);
+            }
+            match taps {
+                0 if timeline.held.contains(&key) && !input.modifiers.any() => {
+                    f64::from(input.stable_dt).min(TAP_SECONDS)
+                }
+                taps => f64::from(u8::try_from(taps).unwrap_or(u8::MAX)) * TAP_SECONDS,
+            }
+        };
+        (held_seconds(Key::W) - held_seconds(Key::S), held_seconds(Key::D) - held_seconds(Key::A))
+    });
+    if zoom == 0.0 && pan == 0.0 {
+        return;
+    }
+    let mut view = timeline.view;
+    // At the pointer where that is on the canvas: what one looks at stays there.
+    let middle_px = view.width_px() / 2.0;
+    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.pointer_x_px.unwrap_or(middle_px));
+    view.pan(pan * VIEWS_PER_SECOND * view.width_px());
+    timeline.move_to(view, ui);
+    ui.ctx().request_repaint();
+}

@@ -1,0 +1,98 @@
+//! The map of the whole capture above the ruler: how densely its time is filled, where something was found or lost, and the
+//! view as a window that can be dragged.
+
+use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
+
+use super::layout::TimelineLayout;
+use super::state::{Timeline, as_f32};
+use crate::query::search::{PARTS, Ticks};
+use crate::scene::minimap::{Grip, Minimap};
+use crate::ui::theme::Theme;
+
+/// A column of the density in points: narrower ones blur on a screen without scaling.
+const COLUMN_POINTS: f32 = 2.0;
+
+/// Shows the map and takes drags of the window.
+pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+    let place = layout.minimap;
+    let map = Minimap::new(timeline.snapshot.start_ns(), timeline.snapshot.end_ns(), f64::from(place.width()));
+    let response = ui.interact(place, ui.scope_id().with("minimap"), Sense::click_and_drag());
+    let x_of = |x: f32| f64::from(x - place.left());
+    if let Some(at) = response.interact_pointer_pos() {
+        let pressed = response.drag_started() || response.clicked() || timeline.map_grip.is_none();
+        if pressed {
+            let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);
+            if map.grip(&timeline.view, x_of(origin.x)).is_none() {
+                timeline.jump(map.centered(&timeline.view, x_of(origin.x)));
+                timeline.finish_flight();
+            }
+            timeline.map_grip = map.grip(&timeline.view, x_of(origin.x));
+        }
+        if let Some(grip) = timeline.map_grip.filter(|_| response.dragged()) {
+            timeline.move_to(map.dragged(&timeline.view, grip, x_of(at.x)), ui);
+        }
+    } else {
+        timeline.map_grip = None;
+    }
+    let hovered = response.hover_pos().and_then(|at| map.grip(&timeline.view, x_of(at.x)));
+    match timeline.map_grip.or(hovered) {
+        Some(Grip::Left | Grip::Right) => ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal),
+        Some(Grip::Window(_)) if timeline.map_grip.is_some() => ui.ctx().set_cursor_icon(CursorIcon::Grabbing),
+        Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),
+        None => {}
+    }
+    paint(timeline, ui, place, theme, &map);
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Map of the whole capture"));
+}
+
+fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap) {
+    /// Free above and below the columns.
+    const FREE_POINTS: f32 = 4.0;
+    let painter = ui.painter_at(place);
+    painter.rect_filled(place, 0.0, theme.gutter);
+    let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
+    if let Some(survey) = &timeline.survey {
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
+        let count = (place.width() / COLUMN_POINTS) as usize;
+        let bottom = place.bottom() - FREE_POINTS;
+        let height = place.height() - 2.0 * FREE_POINTS;
+        let mut left = place.left();
+        for part in survey.columns(start_ns, end_ns, count) {
+            if part > 0.0 {
+                let top = bottom - (part * height).max(1.0);
+                let column = Rect::from_min_max(pos2(left, top), pos2(left + COLUMN_POINTS, bottom));
+                painter.rect_filled(column, 0.0, theme.accent.gamma_multiply(0.55));
+            }
+            left += COLUMN_POINTS;
+        }
+        for &(ts_ns, _) in &survey.losses {
+            let x = place.left() + as_f32(map.x_from_time(ts_ns));
+            painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
+        }
+    }
+    if let Some(hits) = &timeline.hits {
+        paint_hits(hits.ticks(), &painter, place, theme);
+    }
+    let (x0, x1) = map.window(&timeline.view);
+    let (left, right) = (place.left() + as_f32(x0), place.left() + as_f32(x1));
+    for dimmed in [place.left()..=left, right..=place.right()] {
+        painter.rect_filled(Rect::from_x_y_ranges(dimmed, place.y_range()), 0.0, theme.canvas.gamma_multiply(0.6));
+    }
+    let window = Rect::from_x_y_ranges(left..=right, place.top() + 1.5..=place.bottom() - 1.5);
+    painter.rect_stroke(window, 3.0, Stroke::new(1.5, theme.accent), StrokeKind::Inside);
+    painter.hline(place.x_range(), place.bottom() - 0.5, Stroke::new(1.0, theme.line));
+}
+
+/// Marks above the columns where hits start; neighbours are one mark.
+fn paint_hits(ticks: &Ticks, painter: &egui::Painter, place: Rect, theme: &Theme) {
+    const HEIGHT_POINTS: f32 = 6.0;
+    const WIDTH_POINTS_MIN: f32 = 2.0;
+    let x_of = |part: usize| place.left() + place.width() * part as f32 / PARTS as f32;
+    let parts: Vec<usize> = ticks.parts().collect();
+    for run in parts.chunk_by(|a, b| a + 1 == *b) {
+        let (Some(&first), Some(&last)) = (run.first(), run.last()) else { continue };
+        let right = x_of(last + 1).max(x_of(first) + WIDTH_POINTS_MIN);
+        let y_range = place.top() + 2.0..=place.top() + 2.0 + HEIGHT_POINTS;
+        painter.rect_filled(Rect::from_x_y_ranges(x_of(first)..=right, y_range), 0.0, theme.text);
+    }
+}

@@ -1,0 +1,301 @@
+//! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after it.
+
+use super::layout::TimelineLayout;
+use egui::Pos2;
+use egui::Ui;
+
+use super::state::Timeline;
+use super::tracks::Arranging;
+use crate::query::family;
+use crate::scene::motion::{Flight, Glide};
+use crate::scene::viewport::Viewport;
+use crate::store::lane::RowIdx;
+use crate::ui::command::{Step, TimelineCommand};
+use crate::ui::settings::Navigation;
+
+impl Timeline {
+    /// Runs a command; returns work for the background.
+    #[must_use]
+    pub(crate) fn act(&mut self, command: TimelineCommand) -> Option<Arranging> {
+        match command {
+            TimelineCommand::ShowFileMoved(moved) => self.move_file(moved),
+            TimelineCommand::Select(row) => self.select(row),
+            TimelineCommand::Reveal(row) => return self.reveal(row),
+            TimelineCommand::ZoomToSpan => return self.show_span(),
+            TimelineCommand::ShowTime(ts_ns) => self.show_time(ts_ns),
+            TimelineCommand::ShowSlice(from_ns, to_ns) => self.show_slice(from_ns, to_ns),
+            TimelineCommand::Step(step) => return self.step(step),
+            TimelineCommand::Rows(command) => return self.change_rows(command),
+            TimelineCommand::Bookmark(command) => return self.change_marks(&command),
+        }
+        None
+    }
+
+    /// Moves by a step; returns work for the background.
+    #[must_use]
+    fn step(&mut self, step: Step) -> Option<Arranging> {
+        /// The part of the view that a step moves by.
+        const PAN_PART: f64 = 0.1;
+        /// How far a step scrolls, in points: two lanes.
+        const SCROLL_POINTS: f64 = 40.0;
+        /// The part of the height that a page is: a row that was at the edge is seen again.
+        const PAGE_PART: f64 = 0.9;
+        const ZOOM: f64 = 1.5;
+        let (width_px, page_px) = (self.view.width_px(), self.view.height_px() * PAGE_PART);
+        let scroll_px = SCROLL_POINTS * f64::from(self.scale());
+        match step {
+            Step::Left => self.pan(-PAN_PART * width_px),
+            Step::Right => self.pan(PAN_PART * width_px),
+            Step::Up => self.scroll(-scroll_px),
+            Step::Down => self.scroll(scroll_px),
+            Step::PageUp => self.scroll(-page_px),
+            Step::PageDown => self.scroll(page_px),
+            Step::ZoomIn => self.zoom(ZOOM),
+            Step::ZoomOut => self.zoom(ZOOM.recip()),
+            Step::Whole => self.show_all(),
+            Step::Back => {
+                let now = *self.target();
+                let view = self.history.back(now);
+                self.fly(view);
+            }
+            Step::Forward => {
+                let now = *self.target();
+                let view = self.history.forward(now);
+                self.fly(view);
+            }
+            Step::Selection => return self.show_selection(),
+            Step::Previous => return self.reveal_neighbour(false),
+            Step::Next => return self.reveal_neighbour(true),
+            Step::Parent | Step::Child if self.selected.is_none() => {
+                self.scroll(if step == Step::Parent { -scroll_px } else { scroll_px });
+            }
+            Step::Parent => return self.reveal_relative(family::parent),
+            Step::Child => return self.reveal_relative(family::longest_child),
+            Step::LetGo => self.let_go(),
+        }
+        None
+    }
+
+    /// Takes how the user wants to move.
+    pub(crate) fn set_navigation(&mut self, navigation: Navigation) {
+        self.navigation = navigation;
+    }
+
+    /// Where the view is once it stands still.
+    pub(super) fn target(&self) -> &Viewport {
+        self.flight.as_ref().map_or(&self.view, Flight::to)
+    }
+
+    /// Leaves the view for another, to which one can go back.
+    pub(super) fn jump(&mut self, to: Viewport) {
+        if to != *self.target() {
+            self.history.leave(*self.target());
+            self.fly(Some(to));
+        }
+    }
+
+    /// Moves with the hand: at once.
+    pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
+        if to != self.view {
+            self.finish_flight();
+            self.glide = None;
+            self.history.moved(self.view, self.now_s);
+            self.view = to;
+            ui.ctx().request_repaint();
+        }
+    }
+
+    /// Is where it flies to.
+    pub(super) fn finish_flight(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.view = self.view.with_time_of(flight.to());
+        }
+    }
+
+    /// Lets a drag that was let go at some speed, in points a second, go on.
+    pub(super) fn let_glide(&mut self, velocity: egui::Vec2) {
+        if self.navigation.inertia {
+            self.glide = Glide::new([-velocity.x, -velocity.y].map(|points| f64::from(points * self.scale())));
+        }
+    }
+
+    /// Goes on with what moves by itself, before a frame.
+    pub(super) fn advance(&mut self, ui: &Ui) {
+        let (now_s, frame_s) = ui.input(|input| (input.time, f64::from(input.stable_dt)));
+        self.now_s = now_s;
+        if let Some(flight) = &mut self.flight {
+            let (view, goes_on) = flight.at(now_s);
+            self.view = self.view.with_time_of(&view);
+            if !goes_on {
+                self.flight = None;
+            }
+            ui.ctx().request_repaint();
+        }
+        if let Some(glide) = &mut self.glide {
+            let ([right_px, down_px], goes_on) = glide.advance(frame_s.min(0.05));
+            if !goes_on || ui.input(|input| input.pointer.any_down()) {
+                self.glide = None;
+            }
+            self.view.pan(right_px);
+            self.scroll(down_px);
+            ui.ctx().request_repaint();
+        }
+    }
+
+    pub(super) fn fly(&mut self, to: Option<Viewport>) {
+        let Some(to) = to else { return };
+        let to = self.view.with_time_of(&to);
+        self.glide = None;
+        self.flight = self.navigation.animation.then(|| Flight::new(self.view, to));
+        if self.flight.is_none() {
+            self.view = to;
+        }
+    }
+
+    fn pan(&mut self, right_px: f64) {
+        let mut to = *self.target();
+        to.pan(right_px);
+        self.history.moved(*self.target(), self.now_s);
+        self.fly(Some(to));
+    }
+
+    /// The next or the previous row of the lane of the selected one.
+    fn reveal_neighbour(&mut self, next: bool) -> Option<Arranging> {
+        let row = self.selected?;
+        let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
+        let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
+        self.reveal(RowIdx { row: other, ..row })
+    }
+
+    fn reveal_relative(
+        &mut self,
+        relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>,
+    ) -> Option<Arranging> {
+        let row = relative(&self.snapshot, self.selected?)?;
+        self.reveal(row)
+    }
+
+    /// Lets go of the range that is selected, or else of the span.
+    fn let_go(&mut self) {
+        if self.range.take().is_none() {
+            self.selected = None;
+        }
+    }
+
+    /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
+    #[must_use]
+    pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
+        self.selected = Some(row);
+        let span = self.snapshot.row(row);
+        let mut to = *self.target();
+        to.reveal(span.start_ns, span.end_ns());
+        self.jump(to);
+        if self.uncover(self.snapshot.lane(row.lane).track) {
+            self.scroll_to_row(row);
+            return None;
+        }
+        self.to_reveal = Some(row);
+        self.arrangement.filter.clear();
+        self.arrange()
+    }
+
+    /// Fills the view with the selected slice of time, or else with the selected span.
+    #[must_use]
+    pub(crate) fn show_selection(&mut self) -> Option<Arranging> {
+        let mut to = *self.target();
+        if let Some((from_ns, to_ns)) = self.range {
+            to.show_range(from_ns, to_ns);
+            self.jump(to);
+            return None;
+        }
+        self.show_span()
+    }
+
+    /// Fills the view with the selected span.
+    #[must_use]
+    pub(crate) fn show_span(&mut self) -> Option<Arranging> {
+        let mut to = *self.target();
+        let row = self.selected?;
+        let span = self.snapshot.row(row);
+        to.show_range(span.start_ns, span.end_ns());
+        self.jump(to);
+        self.reveal(row)
+    }
+
+    /// Shows the whole capture.
+    pub(crate) fn show_all(&mut self) {
+        let mut to = *self.target();
+        to.show_all();
+        self.jump(to);
+    }
+
+    /// Shows exactly `[start_ns, end_ns)`, at once.
+    pub(crate) fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
+        self.view.show_exactly(start_ns, end_ns);
+    }
+
+    /// Brings a time into view.
+    pub(crate) fn show_time(&mut self, ts_ns: i64) {
+        let mut to = *self.target();
+        to.reveal(ts_ns, ts_ns);
+        self.jump(to);
+    }
+
+    /// Fills the view with a slice of time.
+    pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
+        let mut to = *self.target();
+        to.show_exactly(from_ns, to_ns);
+        self.jump(to);
+    }
+
+    /// Zooms around the middle.
+    pub(crate) fn zoom(&mut self, factor: f64) {
+        let mut to = *self.target();
+        to.zoom(factor, to.width_px() / 2.0);
+        self.history.moved(*self.target(), self.now_s);
+        self.fly(Some(to));
+    }
+
+    pub(super) fn scroll(&mut self, down_px: f64) {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        self.view.scroll(down_px, self.rows.layout.height_px() as f64);
+    }
+
+    pub(super) fn scroll_to(&mut self, top_px: f64) {
+        #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+        self.view.scroll_to(top_px, self.rows.layout.height_px() as f64);
+    }
+
+    /// Scrolls the rows that are under a point of the window.
+    pub(super) fn scroll_at(&mut self, layout: &TimelineLayout, at: Pos2, down_px: f64) {
+        if at.y < layout.canvas.top() {
+            let view = self.pinned_view(layout);
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            let free_px = (self.pinned.layout.height_px() as f64 - view.height_px()).max(0.0);
+            self.pinned_scroll_px = (view.scroll_px() + down_px).clamp(0.0, free_px);
+        } else {
+            self.scroll(down_px);
+        }
+    }
+
+    pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
+        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
+        let (first_px, end_px) = self.view.pixels_in_view();
+        if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            self.scroll_to(place.top_px as f64 - self.view.height_px() / 2.0);
+        }
+    }
+
+    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
+    pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
+        let Some(row) = self.selected else { return };
+        let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
+        let (_, end_px) = self.view.pixels_in_view();
+        let row_end_px = place.top_px + u64::from(place.height_px);
+        if place.top_px < end_px_before && row_end_px > end_px {
+            #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
+            self.scroll((row_end_px - end_px) as f64 + f64::from(place.height_px));
+        }
+    }
+}

@@ -1,0 +1,296 @@
+//! Rows on one canvas: those that scroll, or those that stay at the top. Keeps what was drawn last while nothing of it
+//! changes, and paints it.
+
+use std::sync::Arc;
+use std::time::Instant;
+
+use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
+
+use super::layout::band;
+use super::span_names::{SpanName, span_names};
+use super::state::as_f32;
+use crate::frame::process_summary;
+use crate::frame::{self, Frame, FrameOptions};
+use crate::model::Names;
+use crate::query::Snapshot;
+use crate::render::Rects;
+use crate::render::rects::Layer;
+use crate::scene::palette::Palette;
+use crate::scene::rows::{Group, GroupKind, RowLayout};
+use crate::scene::viewport::Viewport;
+use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
+use crate::tiles::TileSource;
+use crate::tiles::live::{FrameQuery, LiveTiles};
+use crate::tiles::loader::LoaderPool;
+use crate::tiles::process_summary::ProcessSummaries;
+use crate::ui::theme::{LABEL_POINTS, Theme};
+
+/// Rows on one canvas.
+pub(super) struct Pane {
+    pub(crate) layout: RowLayout,
+    layer: Layer,
+    tiles: LiveTiles,
+    /// What folded processes show, once the capture was looked at as a whole.
+    strips: Option<Strips>,
+    drawn: Option<Drawn>,
+}
+
+/// What folded processes show, with who knows it.
+struct Strips {
+    processes: Arc<ProcessSummaries>,
+    tiles: LiveTiles,
+}
+
+/// The last frame.
+struct Drawn {
+    view: Viewport,
+    frame: Frame,
+    rects: Rects,
+    /// The names on spans, cut to fit.
+    labels: Vec<SpanName>,
+    /// The same with some rows shifted, while a hand shifts them.
+    shifted: Option<(Rects, Vec<SpanName>)>,
+    scale: f32,
+}
+
+/// A pane with its place: what a frame shows of it.
+#[derive(Clone, Copy)]
+pub(super) struct ShownPane<'a> {
+    pub(crate) pane: &'a Pane,
+    pub(crate) view: Viewport,
+    pub(crate) canvas: Rect,
+    pub(crate) gutter: Rect,
+    pub(crate) scale: f32,
+}
+
+impl Pane {
+    pub(super) fn new(layer: Layer) -> Self {
+        Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), strips: None, drawn: None }
+    }
+
+    /// Takes other rows.
+    pub(super) fn set_layout(&mut self, layout: RowLayout) {
+        self.layout = layout;
+        self.drawn = None;
+    }
+
+    /// Has the next frame drawn anew.
+    pub(super) fn redraw(&mut self) {
+        self.drawn = None;
+    }
+
+    /// Forgets what is drawn and what was answered for it.
+    pub(super) fn rest(&mut self) {
+        self.drawn = None;
+        self.tiles.forget();
+        if let Some(strips) = &mut self.strips {
+            strips.tiles.forget();
+        }
+    }
+
+    /// Has `workers` ask about a capture from now on, or nobody, so that frames wait for all that they show.
+    pub(super) fn load_with(&mut self, snapshot: &Snapshot, workers: Option<&LoaderPool>) {
+        self.tiles.load_with(Arc::new(snapshot.clone()), workers);
+    }
+
+    /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
+    pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
+        self.tiles.take_more(earlier, later, workers);
+        self.strips = None;
+        self.drawn = None;
+    }
+
+    /// The least and the largest value of a counter, once it was drawn.
+    pub(super) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
+        self.tiles.known().counter_range(lane)
+    }
+
+    #[cfg(test)]
+    pub(super) fn last_frame(&self) -> Option<&Frame> {
+        self.drawn.as_ref().map(|drawn| &drawn.frame)
+    }
+
+    /// Builds the frame anew unless nothing that it shows has changed, with what is answered by the deadline. Returns
+    /// whether some answers are late.
+    pub(super) fn draw(
+        &mut self,
+        ui: &Ui,
+        snapshot: &Snapshot,
+        view: &Viewport,
+        options: FrameOptions<'_>,
+        deadline: Instant,
+    ) -> bool {
+        if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
+            return false;
+        }
+        let lanes = frame::lanes_in_view(&self.layout, view);
+        let query = FrameQuery { view, buckets: view.buckets(), lanes: &lanes, deadline };
+        let held = self.tiles.prepare(snapshot, query);
+        let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
+        drop(held);
+        self.draw_strips(snapshot.names(), view, options.palette, deadline, &mut frame);
+        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
+        let size_px = [view.width_px() as f32, view.height_px() as f32];
+        let rects = Rects::new(&frame.rects, size_px, options.scale, self.layer);
+        let labels = span_names(ui, &frame, snapshot, options.scale);
+        let is_late = frame.pending > 0;
+        self.drawn = Some(Drawn { view: *view, frame, rects, labels, shifted: None, scale: options.scale });
+        is_late
+    }
+
+    /// The groups of rows that the last frame shows.
+    pub(super) fn drawn_groups(&self) -> Vec<Group> {
+        let Some(drawn) = &self.drawn else { return Vec::new() };
+        let (top_px, bottom_px) = drawn.view.pixels_in_view();
+        self.layout.groups_within(top_px, bottom_px)
+    }
+
+    /// Shows what the last frame drew in these groups further to the right.
+    pub(super) fn shift(&mut self, groups: &[Group], right_px: f32) {
+        let Some(drawn) = &mut self.drawn else { return };
+        let bands: Vec<_> = groups
+            .iter()
+            .map(|group| {
+                let top = drawn.view.y_on_canvas(group.top_px);
+                #[expect(clippy::cast_precision_loss, reason = "heights of rows are far below 2^24")]
+                let height = group.height_px as f32;
+                top..top + height
+            })
+            .collect();
+        // Groups stand from top to bottom.
+        let shift_at = |y: f32| {
+            let band = bands.get(bands.partition_point(|band| band.end <= y));
+            if band.is_some_and(|band| band.contains(&y)) { right_px } else { 0.0 }
+        };
+        let mut rects = drawn.frame.rects.clone();
+        for rect in &mut rects {
+            let shift = shift_at(f32::midpoint(rect.y0, rect.y1));
+            (rect.x0, rect.x1) = (rect.x0 + shift, rect.x1 + shift);
+        }
+        let mut labels = drawn.labels.clone();
+        labels.iter_mut().for_each(|label| label.x += shift_at(label.y));
+        #[expect(clippy::cast_possible_truncation, reason = "sizes of screens are exact in an f32")]
+        let size_px = [drawn.view.width_px() as f32, drawn.view.height_px() as f32];
+        drawn.shifted = Some((Rects::new(&rects, size_px, drawn.scale, self.layer), labels));
+    }
+
+    /// Takes the processes of the capture, of which those that are folded show a strip; `workers` ask for it.
+    pub(super) fn set_processes(&mut self, processes: Option<&Arc<ProcessSummaries>>, workers: Option<&LoaderPool>) {
+        self.strips = processes.map(|processes| {
+            let mut tiles = LiveTiles::default();
+            tiles.load_with(Arc::clone(processes) as Arc<dyn TileSource>, workers);
+            Strips { processes: Arc::clone(processes), tiles }
+        });
+        self.drawn = None;
+    }
+
+    /// Adds the strips of the folded processes in view.
+    fn draw_strips(&mut self, names: &Names, view: &Viewport, palette: &Palette, deadline: Instant, frame: &mut Frame) {
+        /// The part of a header that is free above and below its strip.
+        const FREE_PART: f32 = 0.15;
+        let Some(strips) = &mut self.strips else { return };
+        let (top_px, bottom_px) = view.pixels_in_view();
+        let groups = self.layout.groups_within(top_px, bottom_px);
+        let folded = groups.iter().filter_map(|group| match group.kind {
+            GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
+                Some((group, process, strips.processes.lane_of(process)?))
+            }
+            _ => None,
+        });
+        let folded: Vec<_> = folded.collect();
+        let lanes: Vec<_> = folded.iter().map(|&(_, _, lane)| (lane, LaneKind::Spans)).collect();
+        if lanes.is_empty() {
+            return;
+        }
+        let buckets = view.buckets();
+        let _held = strips.tiles.prepare(&*strips.processes, FrameQuery { view, buckets, lanes: &lanes, deadline });
+        let tiles = strips.tiles.known();
+        frame.pending += tiles.pending();
+        let mut cells = Vec::new();
+        for (group, process, lane) in folded {
+            tiles.spans(lane, buckets, &mut cells);
+            let y0 = view.y_on_canvas(group.top_px);
+            #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
+            let height = group.height_px as f32;
+            let free = (height * FREE_PART).round();
+            let band = process_summary::Band { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
+            let process = (process, &*strips.processes);
+            process_summary::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
+        }
+    }
+}
+
+impl ShownPane<'_> {
+    /// A band of the canvas, from a height below the top of all rows.
+    pub(super) fn band(&self, top_px: u64, height_px: u32) -> Rect {
+        band(self.canvas, self.scale, self.view.y_on_canvas(top_px), height_px)
+    }
+
+    pub(super) fn groups(&self) -> Vec<Group> {
+        let (top_px, bottom_px) = self.view.pixels_in_view();
+        self.pane.layout.groups_within(top_px, bottom_px)
+    }
+
+    /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas it is
+    /// cut.
+    pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
+        /// So far outside nothing of an outline is seen.
+        const REACH_PX: f64 = 10.0;
+        let x_px = self.view.x_from_time(ts_ns).clamp(-REACH_PX, self.view.width_px() + REACH_PX);
+        self.canvas.left() + as_f32(x_px.round()) / self.scale
+    }
+
+    /// Paints the ground of the rows.
+    pub(super) fn paint_ground(&self, ui: &Ui, theme: &Theme) {
+        let painter = ui.painter_at(self.canvas);
+        for group in self.groups() {
+            let rect = self.band(group.top_px, group.height_px);
+            match group.kind {
+                GroupKind::Process(_) => {
+                    painter.rect_filled(rect, 0.0, theme.header);
+                }
+                GroupKind::Track(_) => {
+                    painter.hline(rect.x_range(), rect.bottom() - 0.5, Stroke::new(1.0, theme.grid));
+                }
+            }
+        }
+    }
+
+    /// Paints the spans and the names on them.
+    pub(super) fn paint_spans(&self, ui: &Ui) {
+        let painter = ui.painter_at(self.canvas);
+        let Some(drawn) = &self.pane.drawn else { return };
+        let (rects, labels) = match &drawn.shifted {
+            Some((rects, labels)) => (rects, labels),
+            None => (&drawn.rects, &drawn.labels),
+        };
+        painter.add(rects.shape(self.canvas));
+        let font = FontId::proportional(LABEL_POINTS);
+        for label in labels {
+            let at = self.canvas.min + vec2(label.x, label.y) / self.scale;
+            painter.text(at, Align2::LEFT_CENTER, &label.text, font.clone(), label.color);
+        }
+    }
+
+    /// Paints a line around a row, if it is shown here.
+    pub(super) fn paint_outline(&self, ui: &Ui, snapshot: &Snapshot, row: RowIdx, stroke: Stroke) {
+        let Some(outline) = self.outline(snapshot, row) else { return };
+        ui.painter_at(self.canvas).rect_stroke(outline, 2.0, stroke, StrokeKind::Outside);
+    }
+
+    /// Where a row is, if it is in view here: in time it may reach beyond.
+    pub(super) fn outline(&self, snapshot: &Snapshot, row: RowIdx) -> Option<Rect> {
+        let track = snapshot.lane(row.lane).track;
+        let place = self.pane.layout.row_of(row.lane, track)?;
+        let span = snapshot.row(row);
+        let left = self.x_of(span.start_ns);
+        let right = self.x_of(span.end_ns()).max(left + 1.0 / self.scale);
+        let lane = self.band(place.top_px, place.height_px);
+        let gap = self.scale.round().max(1.0) / self.scale;
+        let outline = Rect::from_min_max(pos2(left, lane.top()), pos2(right, lane.bottom() - gap));
+        // A point in time is marked as wide as its diamond.
+        let is_point = matches!(place.kind, LaneKind::Instants | LaneKind::Samples);
+        let outline = if is_point { outline.expand2(vec2(lane.height() / 2.0, 0.0)) } else { outline };
+        outline.y_range().intersects(self.canvas.y_range()).then_some(outline)
+    }
+}

@@ -1,0 +1,77 @@
+//! The slice of time that is selected: a band over the rows, with its length on the ruler.
+
+use std::sync::Arc;
+
+use egui::{Align2, CursorIcon, FontId, Galley, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
+
+use super::layout::TimelineLayout;
+use super::state::{Timeline, as_f32};
+use crate::base::time::duration_text;
+use crate::ui::command::{Command, Panel, PanelCommand};
+use crate::ui::command_table::key_of;
+use crate::ui::theme::Theme;
+
+/// Shows the band, if a slice of time is selected and any of it is in view; a click on its length opens the statistics.
+pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
+    let (from_ns, to_ns) = timeline.range?;
+    let x_of = |ts_ns| {
+        let x_px = timeline.view.x_from_time(ts_ns).clamp(-10.0, timeline.view.width_px() + 10.0);
+        layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
+    };
+    let (left, right) = (x_of(from_ns), x_of(to_ns));
+    let rows = layout.rows();
+    let painter = ui.painter_at(rows.union(layout.ruler));
+    // What is beside it steps back; what is in it keeps its colours.
+    for beside in [rows.left()..=left, right..=rows.right()] {
+        let shade = Rect::from_x_y_ranges(beside, rows.y_range());
+        if shade.width() > 0.0 {
+            painter.rect_filled(shade, 0.0, theme.canvas.gamma_multiply(0.45));
+        }
+    }
+    let edge = Stroke::new(1.0, theme.accent);
+    for x in [left, right] {
+        painter.vline(x, layout.ruler.top()..=rows.bottom(), edge);
+    }
+    let on_ruler = Rect::from_min_max(pos2(left, layout.ruler.top()), pos2(right, layout.ruler.bottom() - 1.0));
+    painter.rect_filled(on_ruler, 0.0, theme.accent.gamma_multiply(0.25));
+    let length = length(timeline, ui, layout, theme)?;
+    let response = ui.interact(length.place, ui.scope_id().with("selected time"), Sense::click());
+    response.widget_info(|| {
+        let told = format!("Statistics of the selected {}", duration_text(to_ns.abs_diff(from_ns)));
+        WidgetInfo::labeled(Role::Button, true, told)
+    });
+    painter.rect_filled(length.place, 4.0, if response.hovered() { theme.text } else { theme.accent });
+    let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
+    painter.galley(at.min, length.galley, theme.canvas);
+    let keys = ["Statistics", "Fit selection", "Let go of the selection"].map(|title| key_of(ui.ctx(), title));
+    let [statistics, fit, let_go] = keys;
+    let tip =
+        format!("Click, {statistics}: statistics of this time\n{fit}: fill the view with it\n{let_go}: let go of it");
+    let clicked = response.on_hover_text(tip).on_hover_cursor(CursorIcon::PointingHand).clicked();
+    clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
+}
+
+/// The length of the selected time, and where it is said on the ruler.
+pub(super) struct Length {
+    galley: Arc<Galley>,
+    pub(crate) place: Rect,
+}
+
+/// The length, if any of the selected time is in view.
+pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Length> {
+    let (from_ns, to_ns) = timeline.range?;
+    let [left, right] = [from_ns, to_ns].map(|ts_ns| {
+        let x_px = timeline.view.x_from_time(ts_ns).clamp(0.0, timeline.view.width_px());
+        layout.ruler.left() + as_f32(x_px) / timeline.scale()
+    });
+    if left >= right {
+        return None;
+    }
+    let text = duration_text(to_ns.abs_diff(from_ns));
+    let galley = ui.painter().layout_no_wrap(text, FontId::proportional(11.0), theme.canvas);
+    let size = galley.size() + vec2(10.0, 4.0);
+    let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
+    let left = (f32::midpoint(left, right) - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
+    let place = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
+    Some(Length { galley, place })
+}

@@ -1,0 +1,93 @@
+//! The ruler above the canvas, its lines on the canvas, and the time under the pointer.
+
+use std::sync::Arc;
+
+use egui::{Align2, FontId, Galley, Pos2, Rect, Stroke, Ui, pos2, vec2};
+
+use super::bookmarks::distance_text;
+use super::layout::TimelineLayout;
+use super::state::{Timeline, as_f32};
+use crate::scene::clock_ruler::clock_ruler;
+use crate::scene::ruler::ruler;
+use crate::ui::theme::Theme;
+
+/// Ticks and labels, in points.
+const TEXT_POINTS: f32 = 11.0;
+
+/// Paints the ruler; labels that something else covers are left out.
+pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme, covered: &[Rect]) {
+    let font = FontId::proportional(TEXT_POINTS);
+    let digit_points = ui.fonts_mut(|fonts| fonts.glyph_width(&font, '0'));
+    let scale = timeline.scale();
+    let digit_px = f64::from(digit_points * scale);
+    let ruler = match timeline.ruler_utc_offset_ns() {
+        Some(offset_ns) => clock_ruler(&timeline.view, offset_ns, digit_px),
+        None => ruler(&timeline.view, timeline.origin_ns(), digit_px),
+    };
+    let painter = ui.painter_at(layout.ruler);
+    let canvas = ui.painter_at(layout.rows());
+    let x_of = |ts_ns| layout.canvas.left() + as_f32(timeline.view.x_from_time(ts_ns)) / scale;
+    let tick_line = |x: f32, height: f32, color| {
+        painter.vline(x, layout.ruler.bottom() - height..=layout.ruler.bottom(), Stroke::new(1.0, color));
+    };
+    for tick in &ruler.ticks {
+        let x = x_of(tick.ts_ns);
+        tick_line(x, 8.0, theme.weak_text);
+        canvas.vline(x, layout.rows().y_range(), Stroke::new(1.0, theme.grid));
+        for part in 1..ruler.parts {
+            tick_line(x_of(tick.ts_ns.saturating_add(ruler.step_ns / ruler.parts * part)), 4.0, theme.line);
+        }
+        let galley = painter.layout_no_wrap(tick.label.clone(), font.clone(), theme.weak_text);
+        let at = pos2(x + 4.0, layout.ruler.center().y - galley.size().y / 2.0);
+        let place = Rect::from_min_size(at, galley.size());
+        let is_whole = place.left() >= layout.ruler.left() && place.right() <= layout.ruler.right();
+        if is_whole && !covered.iter().any(|covered| covered.expand(4.0).intersects(place)) {
+            painter.galley(at, galley, theme.weak_text);
+        }
+    }
+    let at = layout.corner.right_center() - vec2(8.0, 0.0);
+    ui.painter_at(layout.corner).text(at, Align2::RIGHT_CENTER, &ruler.base, font, theme.text);
+}
+
+/// The time under the pointer, and where it is shown on the ruler.
+pub(super) struct PointerTime {
+    galley: Arc<Galley>,
+    x: f32,
+    /// Where it is on the ruler.
+    pub(crate) place: Rect,
+}
+
+/// The time under the pointer, if that is on the rows.
+pub(super) fn pointer_time(
+    timeline: &Timeline,
+    ui: &Ui,
+    layout: &TimelineLayout,
+    theme: &Theme,
+    hover: Option<Pos2>,
+) -> Option<PointerTime> {
+    let at = hover.filter(|at| layout.rows().contains(*at))?;
+    let ts_ns = timeline.time_at(layout, at);
+    let time = timeline.time_text(ts_ns);
+    let from_mark = distance_text(timeline, ts_ns);
+    let text = if from_mark.is_empty() { time } else { format!("{time}   {from_mark}") };
+    let galley = ui.painter().layout_no_wrap(text, FontId::proportional(TEXT_POINTS), theme.canvas);
+    let size = galley.size() + vec2(10.0, 4.0);
+    let rightmost = (layout.ruler.right() - size.x).max(layout.ruler.left());
+    let left = (at.x - size.x / 2.0).clamp(layout.ruler.left(), rightmost);
+    let place = Rect::from_min_size(pos2(left, layout.ruler.center().y - size.y / 2.0), size);
+    Some(PointerTime { galley, x: at.x, place })
+}
+
+impl PointerTime {
+    /// Paints the line down to the pointer.
+    pub(super) fn paint_line(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+        ui.painter_at(layout.rows()).vline(self.x, layout.rows().y_range(), Stroke::new(1.0, theme.line));
+    }
+
+    /// Paints the time, over all else on the ruler.
+    pub(super) fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
+        let painter = ui.painter_at(layout.ruler);
+        painter.rect_filled(self.place, 4.0, theme.text);
+        painter.galley(self.place.min + vec2(5.0, 2.0), Arc::clone(&self.galley), theme.canvas);
+    }
+}

@@ -1,0 +1,70 @@
+//! What is kept of a timeline for the next time its capture is opened: what was in view, how rows were arranged, the marks.
+
+use serde::{Deserialize, Serialize};
+
+use super::state::Timeline;
+use super::tracks::Arranging;
+use crate::scene::arrange::Arrangement;
+use crate::scene::bookmarks::Bookmarks;
+use crate::scene::palette::{ColorBy, Colors};
+use crate::ui::settings::RulerOrigin;
+
+/// What is kept.
+#[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SavedTimeline {
+    /// The first nanosecond in view.
+    pub(crate) start_ns: i64,
+    /// The first that is not.
+    pub(crate) end_ns: i64,
+    /// How far the rows were scrolled, as a part of their height: that depends on the screen.
+    pub(crate) scrolled_part: f64,
+    /// How rows were arranged.
+    pub(crate) arrangement: Arrangement,
+    /// The marks.
+    pub(crate) marks: Bookmarks,
+    /// What the ruler counted from.
+    pub(crate) ruler_origin: RulerOrigin,
+    /// What gave spans their colours; nothing of versions that did not ask.
+    pub(crate) color_by: Option<ColorBy>,
+}
+
+impl Timeline {
+    /// What is to be kept.
+    #[must_use]
+    pub fn to_keep(&self) -> SavedTimeline {
+        let view = self.target();
+        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
+        let rows_px = (self.rows.layout.height_px() as f64).max(1.0);
+        SavedTimeline {
+            start_ns: view.start_ns(),
+            end_ns: view.end_ns(),
+            scrolled_part: self.view.scroll_px() / rows_px,
+            arrangement: self.arrangement.clone(),
+            marks: self.marks.clone(),
+            ruler_origin: self.ruler_origin,
+            color_by: Some(self.colors().by),
+        }
+    }
+
+    /// Whether nobody has moved it or arranged anything yet.
+    #[must_use]
+    pub(crate) fn is_untouched(&self) -> bool {
+        self.history.is_empty() && self.arrangement == Arrangement::default() && self.marks.all().is_empty()
+    }
+
+    /// Shows what was kept; returns what is to be done in the background.
+    #[must_use]
+    pub fn restore(&mut self, kept: SavedTimeline) -> Option<Arranging> {
+        self.arrangement = kept.arrangement;
+        self.marks = kept.marks;
+        self.ruler_origin = kept.ruler_origin;
+        if let Some(by) = kept.color_by {
+            self.set_colors(Colors { by, ..self.colors() });
+        }
+        // The width of the screen is not known before the first frame.
+        self.to_show = Some((kept.start_ns, kept.end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
+        self.to_scroll = Some(kept.scrolled_part).filter(|part| part.is_finite());
+        self.arrange()
+    }
+}

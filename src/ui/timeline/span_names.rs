@@ -1,0 +1,51 @@
+//! The names on spans: cut to the room that there is, made once for a frame and painted as often as it is shown.
+
+use egui::{Color32, FontId, Ui};
+
+use crate::base::time::duration_text;
+use crate::frame::Frame;
+use crate::query::Snapshot;
+use crate::scene::labels::{shorten_middle, shown};
+use crate::ui::theme::{LABEL_POINTS, color32};
+use crate::ui::widgets::reading_order::on_screen;
+
+/// A name at its place.
+#[derive(Clone)]
+pub(super) struct SpanName {
+    /// The left end, in pixels of the canvas.
+    pub(crate) x: f32,
+    /// The middle line, in pixels of the canvas.
+    pub(crate) y: f32,
+    pub(crate) text: String,
+    pub(crate) color: Color32,
+}
+
+/// The names on spans, each with its duration where there is room, cut where there is not.
+pub(super) fn span_names(ui: &Ui, frame: &Frame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
+    /// More names than this nobody reads, and laying out text costs more than anything else in a frame.
+    const LABELS_MAX: usize = 3000;
+    let font = FontId::proportional(LABEL_POINTS);
+    ui.fonts_mut(|fonts| {
+        let mut ascii = [0.0; 128];
+        for (letter, width) in (0_u8..128).zip(&mut ascii) {
+            *width = fonts.glyph_width(&font, char::from(letter));
+        }
+        let mut advance = |letter: char| match ascii.get(letter as usize) {
+            Some(&width) => width,
+            None => fonts.glyph_width(&font, letter),
+        };
+        let mut texts = Vec::new();
+        for label in frame.labels.iter().take(LABELS_MAX) {
+            let room = (label.x1 - label.x0) / scale;
+            let name = shown(snapshot.names().get(label.name).text);
+            let Some(cut) = shorten_middle(&name, room, &mut advance) else { continue };
+            let used: f32 = cut.chars().map(&mut advance).sum();
+            let dur = format!("  {}", duration_text(label.dur_ns));
+            let fits = cut == name && used + dur.chars().map(&mut advance).sum::<f32>() <= room;
+            let cut = on_screen(&cut);
+            let text = if fits { format!("{cut}{dur}") } else { cut.into_owned() };
+            texts.push(SpanName { x: label.x0, y: label.y, text, color: color32(label.color) });
+        }
+        texts
+    })
+}

@@ -1,0 +1,53 @@
+//! A copy of a timeline that stands still, to be drawn elsewhere: the same slice of time, the same rows, selection, marks and
+//! filter. What the pointer does is not in it.
+
+use std::sync::Arc;
+
+use egui::{Ui, Vec2};
+
+use super::state::Timeline;
+use crate::base::cancel::Cancel;
+use crate::frame::filtered::Filtered;
+use crate::ui::settings::Navigation;
+use crate::ui::theme::Theme;
+
+impl Timeline {
+    /// A copy that stands still, for so many times the pixels across and down. Its frames wait for all that they show.
+    #[must_use]
+    pub(crate) fn still(&self, times: f64) -> Self {
+        let mut still = Self::with_workers(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
+        still.view = self.view.magnified(times);
+        still.pinned_scroll_px = self.pinned_scroll_px * times;
+        still.arrangement = self.arrangement.clone();
+        still.density = self.density;
+        still.selected = self.selected;
+        still.range = self.range;
+        still.marks = self.marks.clone();
+        still.ruler_origin = self.ruler_origin;
+        still.flows.clone_from(&self.flows);
+        still.hits.clone_from(&self.hits);
+        still.gutter_points = self.gutter_points;
+        still.set_colors(self.colors());
+        still.filtered.clone_from(&self.filtered);
+        if let Some(survey) = &self.survey {
+            still.set_survey(Arc::clone(survey));
+        }
+        still
+    }
+
+    /// The size that it was shown with last, in points, and how many pixels a point had.
+    #[must_use]
+    pub(crate) fn shown_size(&self) -> (Vec2, f32) {
+        (self.size_points, self.scale())
+    }
+
+    /// Shows the timeline, and looks up what the filter does not know of it yet, however long that takes.
+    pub(crate) fn show_still(&mut self, ui: &mut Ui, theme: &Theme) {
+        self.show(ui, theme);
+        if let Some((matcher, asked)) = self.unfiltered()
+            && let Ok(filtered) = Filtered::find(matcher, &self.snapshot, asked, &Cancel::default())
+        {
+            self.set_matching(&Arc::new(filtered));
+        }
+    }
+}

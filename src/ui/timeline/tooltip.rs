@@ -1,0 +1,62 @@
+//! What is said beside the pointer of the span, the instant or the counter under it.
+
+use egui::{Pos2, RichText, Ui};
+
+use super::layout::TimelineLayout;
+use super::state::Timeline;
+use crate::base::time::{duration_text, seconds_text};
+use crate::query::{Buckets, pixels};
+use crate::scene::labels::shown;
+use crate::store::lane::{LaneKind, RowIdx, Span};
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+impl Timeline {
+    /// Finds what the pointer is on, and says what it is beside it.
+    pub(super) fn show_hover(&mut self, response: &egui::Response, layout: &TimelineLayout, theme: &Theme, ui: &Ui) {
+        let at = response.hover_pos().filter(|_| !response.dragged());
+        let hovered = at.and_then(|at| self.row_under(layout, at));
+        if hovered != self.hovered {
+            self.hovered = hovered;
+            ui.ctx().request_repaint();
+        }
+        let tip = hovered
+            .map(|row| self.span_text(row, &self.snapshot.row(row)))
+            .or_else(|| at.and_then(|at| self.counter_text(layout, at)));
+        if let Some([title, below]) = tip {
+            response.clone().on_hover_ui_at_pointer(|ui| {
+                ui.set_max_width(420.0);
+                ui.label(RichText::new(title).strong());
+                ui.label(RichText::new(below).color(theme.weak_text));
+            });
+        }
+    }
+
+    fn span_text(&self, row: RowIdx, span: &Span) -> [String; 2] {
+        let name = self.snapshot.names().get(span.name);
+        let title =
+            if name.text.is_empty() { "(no name)".to_owned() } else { on_screen(&shown(name.text)).into_owned() };
+        let dur = match self.snapshot.lane(row.lane).kind {
+            LaneKind::Spans if span.unfinished => format!("{} or more, unfinished", duration_text(span.dur_ns)),
+            LaneKind::Spans => duration_text(span.dur_ns),
+            LaneKind::Samples => "sample".to_owned(),
+            _ => "instant".to_owned(),
+        };
+        let start = seconds_text(span.start_ns.saturating_sub(self.snapshot.start_ns()));
+        let category = name.category.filter(|category| !category.is_empty());
+        let category = category.map(|category| format!("  ·  {}", shown(category))).unwrap_or_default();
+        [title, format!("{dur}  ·  at {start} s{category}")]
+    }
+
+    fn counter_text(&self, layout: &TimelineLayout, at: Pos2) -> Option<[String; 2]> {
+        let picked = self.picked(layout, at);
+        let lane = picked.lane.filter(|lane| lane.kind == LaneKind::Counter)?;
+        let buckets = Buckets::covering(picked.ts_ns, picked.ts_ns.saturating_add(1), 1);
+        let mut cells = Vec::new();
+        pixels::counter(&self.snapshot, lane.lane, buckets, &mut cells);
+        let value = cells.last()?.last;
+        let (name, _) = self.track_text(self.snapshot.lane(lane.lane).track);
+        let time = seconds_text(picked.ts_ns.saturating_sub(self.snapshot.start_ns()));
+        Some([name, format!("{value}  ·  at {time} s")])
+    }
+}

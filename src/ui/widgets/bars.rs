@@ -1,0 +1,51 @@
+//! A row of bars with what is at both of its ends written below: how durations are spread, or how spans lie in time.
+
+use egui::{Align2, FontId, Rect, Sense, Ui, pos2, vec2};
+
+use crate::ui::theme::Theme;
+
+/// Bars of which each stands for a part of a scale.
+pub(crate) struct Bars<'a> {
+    /// What they are of.
+    pub(crate) title: &'a str,
+    /// How many are in each.
+    pub(crate) counts: &'a [u64],
+    /// The beginning of the scale and its end.
+    pub(crate) ends: (String, String),
+}
+
+/// The height of the longest bar, in points.
+const HEIGHT: f32 = 46.0;
+
+impl Bars<'_> {
+    /// Shows them, as high as the root of their counts. Returns the one that was clicked.
+    pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme, text_of: impl Fn(usize) -> String) -> Option<usize> {
+        const LINE: f32 = 13.0;
+        ui.label(egui::RichText::new(self.title).small().color(theme.weak_text));
+        let (response, painter) = ui.allocate_painter(vec2(ui.available_width(), HEIGHT + LINE), Sense::click());
+        let place = response.rect.with_max_y(response.rect.top() + HEIGHT);
+        painter.rect_filled(place, 3.0, theme.canvas);
+        let most = self.counts.iter().copied().max().unwrap_or(0).max(1);
+        let width = place.width() / self.counts.len().max(1) as f32;
+        let pointed = response.hover_pos().map(|at| ((at.x - place.left()) / width) as usize);
+        let pointed = pointed.filter(|bar| self.counts.get(*bar).is_some_and(|count| *count > 0));
+        for (bar, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+            // The root: what is few stays visible beside what is many.
+            let height = ((count as f32 / most as f32).sqrt() * (HEIGHT - 4.0)).max(1.0);
+            let left = place.left() + bar as f32 * width;
+            let right = (left + width - 1.0).max(left + 1.0);
+            let rect = Rect::from_min_max(pos2(left, place.bottom() - height), pos2(right, place.bottom()));
+            painter.rect_filled(rect, 0.0, if pointed == Some(bar) { theme.text } else { theme.accent });
+        }
+        let font = FontId::proportional(10.0);
+        let (from, to) = &self.ends;
+        painter.text(response.rect.left_bottom(), Align2::LEFT_BOTTOM, from, font.clone(), theme.weak_text);
+        painter.text(response.rect.right_bottom(), Align2::RIGHT_BOTTOM, to, font, theme.weak_text);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Image, true, self.title));
+        let clicked = pointed.filter(|_| response.clicked());
+        if let Some(bar) = pointed {
+            response.on_hover_text_at_pointer(text_of(bar));
+        }
+        clicked
+    }
+}

@@ -1,0 +1,5 @@
+//! Widgets and text layout that panels share.
+
+pub(crate) mod bars;
+pub(crate) mod field;
+pub(crate) mod reading_order;

@@ -1,0 +1,132 @@
+//! Texts in which scripts of both directions are mixed, in the order in which their parts stand on the screen. What lays out
+//! text turns the letters of a word that is written from right to left by itself, but sets words, numbers and marks from left
+//! to right one after another; so the words are put in order before. Not for what is copied or read out: that stays as it is
+//! written.
+
+use std::borrow::Cow;
+
+use unicode_bidi::{BidiClass, BidiInfo, bidi_class};
+
+/// The first letter of the scripts that are written from right to left.
+const FIRST_RIGHT_TO_LEFT: char = '\u{590}';
+
+/// The text in the order of its parts on the screen, from left to right; most are so already.
+pub(crate) fn on_screen(text: &str) -> Cow<'_, str> {
+    if text.chars().all(|letter| letter < FIRST_RIGHT_TO_LEFT || !is_right_to_left(letter)) {
+        return Cow::Borrowed(text);
+    }
+    let bidi = BidiInfo::new(text, None);
+    let mut ordered = String::with_capacity(text.len());
+    for paragraph in &bidi.paragraphs {
+        let (levels, runs) = bidi.visual_runs(paragraph, paragraph.range.clone());
+        for run in runs {
+            let part = &text[run.clone()];
+            match levels.get(run.start) {
+                Some(level) if level.is_rtl() => push_from_right(part, &mut ordered),
+                _ => ordered.push_str(part),
+            }
+        }
+    }
+    Cow::Owned(ordered)
+}
+
+/// Adds the words of a part from its last to its first. A word stays as it is: its letters are turned where it is laid out.
+fn push_from_right(part: &str, ordered: &mut String) {
+    let mut rest = part;
+    while let Some(last) = rest.chars().next_back() {
+        let word = rest.char_indices().rev().take_while(|&(_, letter)| is_of_word(letter));
+        let start = word.last().map_or(rest.len() - last.len_utf8(), |(start, _)| start);
+        match &rest[start..] {
+            word if is_of_word(last) => ordered.push_str(word),
+            _ => ordered.push(mirrored(last)),
+        }
+        rest = &rest[..start];
+    }
+}
+
+fn is_right_to_left(letter: char) -> bool {
+    matches!(bidi_class(letter), BidiClass::R | BidiClass::AL)
+}
+
+/// Letters of such scripts, with what stands on and below them.
+fn is_of_word(letter: char) -> bool {
+    is_right_to_left(letter) || (bidi_class(letter) == BidiClass::NSM && letter >= FIRST_RIGHT_TO_LEFT)
+}
+
+/// A mark that opens towards the text that follows: to the left there.
+fn mirrored(letter: char) -> char {
+    const PAIRS: [(char, char); 5] = [('(', ')'), ('[', ']'), ('{', '}'), ('<', '>'), ('«', '»')];
+    let other = PAIRS.iter().find_map(|&(open, close)| match letter {
+        found if found == open => Some(close),
+        found if found == close => Some(open),
+        _ => None,
+    });
+    other.unwrap_or(letter)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// What stands on the screen from left to right when each word is turned where it is laid out.
+    fn laid_out(text: &str) -> String {
+        let mut shown = String::new();
+        let mut word = Vec::new();
+        for letter in text.chars() {
+            if is_of_word(letter) {
+                word.push(letter);
+            } else {
+                shown.extend(word.drain(..).rev());
+                shown.push(letter);
+            }
+        }
+        shown.extend(word.drain(..).rev());
+        shown
+    }
+
+    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter, and mirrors what is turned.
+    fn expected(text: &str) -> String {
+        let bidi = BidiInfo::new(text, None);
+        let lines = bidi.paragraphs.iter().flat_map(|paragraph| {
+            let (levels, runs) = bidi.visual_runs(paragraph, paragraph.range.clone());
+            runs.into_iter().map(move |run| {
+                if levels[run.start].is_rtl() {
+                    text[run].chars().rev().map(mirrored).collect::<String>()
+                } else {
+                    text[run].to_owned()
+                }
+            })
+        });
+        lines.collect()
+    }
+
+    #[test]
+    fn words_from_right_to_left_stand_in_the_order_in_which_they_are_read() {
+        for (text, shown) in [
+            ("plain: f(x) -> 10 %", "plain: f(x) -> 10 %"),
+            ("名前 é", "名前 é"),
+            // Hebrew letters from alef on; on the screen each word is turned as well.
+            ("abc \u{5d0}\u{5d1} \u{5d2}\u{5d3} xyz", "abc \u{5d2}\u{5d3} \u{5d0}\u{5d1} xyz"),
+            ("\u{5d0}\u{5d1} (12) \u{5d2}", "\u{5d2} (12) \u{5d0}\u{5d1}"),
+            ("\u{5d0}\u{5d1} read(12)x", "read(12)x \u{5d0}\u{5d1}"),
+            // Arabic with a mark on a letter.
+            ("\u{628}\u{64e}\u{62a} 7 \u{62b}", "\u{62b} 7 \u{628}\u{64e}\u{62a}"),
+            ("", ""),
+        ] {
+            assert_eq!(on_screen(text), shown, "{text:?}");
+        }
+        assert!(matches!(on_screen("plain"), Cow::Borrowed(_)));
+    }
+
+    proptest! {
+        #[test]
+        fn every_letter_stands_where_the_algorithm_of_unicode_puts_it(
+            // Hebrew letters with and without a point, Arabic ones, and what stands among them.
+            text in "([a-c0-2 ().,/é]|[\u{5d0}-\u{5d3}]\u{5b0}?|[\u{628}-\u{62b}]){0,24}"
+        ) {
+            prop_assert_eq!(laid_out(&on_screen(&text)), expected(&text));
+        }
+    }
+}
