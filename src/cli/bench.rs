@@ -246,7 +246,7 @@ impl Look<'_> {
         match self.loader {
             Some(loader) => {
                 let ahead = ahead_of_zoom(self.before, self.view, buckets);
-                held = Some(loader.prepare(tiles, TileRequest { buckets, lanes: &lanes, ahead }, FRAME_PATIENCE));
+                held = Some(loader.prepare(tiles, TileRequest { buckets, owners: &lanes, ahead }, FRAME_PATIENCE));
             }
             None => tiles.prepare(self.snapshot, buckets, &lanes),
         }

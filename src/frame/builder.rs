@@ -4,6 +4,7 @@
 use rayon::prelude::*;
 
 use super::filtered::Filtered;
+use super::lane_tracks::LaneTracks;
 use crate::model::{NameIdx, Names, TrackIdx};
 use crate::query::{Buckets, ReadCount};
 use crate::scene::color::Rgba;
@@ -13,7 +14,7 @@ use crate::scene::rows::{LaneRow, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::scene::{counters, instant_shapes, labels};
 use crate::store::lane::{LaneIdx, LaneKind};
-use crate::tiles::{TileSource, Tiles};
+use crate::tiles::{TileOwner, Tiles};
 
 /// How many rectangles a frame may have.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -101,14 +102,14 @@ struct Colored {
 
 /// The lanes that a frame asks about.
 #[must_use]
-pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(LaneIdx, LaneKind)> {
-    layout.lanes_in_view(view).iter().map(|row| (row.lane, row.kind)).collect()
+pub fn lanes_in_view(layout: &RowLayout, view: &Viewport) -> Vec<(TileOwner, LaneKind)> {
+    layout.lanes_in_view(view).iter().map(|row| (TileOwner::Lane(row.lane), row.kind)).collect()
 }
 
 /// Builds the picture from what `tiles` know of the [`lanes_in_view`].
 #[must_use]
 pub fn build(
-    answers: &dyn TileSource,
+    tracks: &dyn LaneTracks,
     names: &Names,
     layout: &RowLayout,
     view: &Viewport,
@@ -122,9 +123,9 @@ pub fn build(
         .par_iter()
         .map(|row| {
             let (y0, y1) = place(view, row);
-            let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(row.lane, buckets));
+            let mut packer = ColumnPacker::new(view, buckets, tiles.span_count(TileOwner::Lane(row.lane), buckets));
             if row.kind != LaneKind::Counter {
-                tiles.each_span(row.lane, buckets, |cell| packer.take(cell));
+                tiles.each_span(TileOwner::Lane(row.lane), buckets, |cell| packer.take(cell));
             }
             DrawnLane { lane: row.lane, kind: row.kind, y0, y1: y1 - gap_px, columns: packer.finish() }
         })
@@ -138,13 +139,13 @@ pub fn build(
             let (mut rects, mut labels) = (Vec::new(), Vec::new());
             let palette = options.palette;
             let runs = lane.columns.runs(palette);
-            let of_track = color_of_track(answers, lane.lane, palette);
-            let track = answers.lane(lane.lane).track;
-            let is_of_states = answers.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
+            let of_track = color_of_track(tracks, lane.lane, palette);
+            let track = tracks.track(lane.lane);
+            let is_of_states = tracks.is_of_states(lane.lane) && palette.by() == ColorBy::Name;
             let drawing = Drawing { names, lane, track, of_track, is_of_states, options };
             match lane.kind {
                 LaneKind::Counter => {
-                    let color = palette.of_text(answers.track_name(lane.lane));
+                    let color = palette.of_text(tracks.track_name(lane.lane));
                     push_counter(&mut rects, tiles, buckets, view, lane, color, options.scale);
                 }
                 LaneKind::Instants | LaneKind::Samples => {
@@ -174,9 +175,9 @@ pub fn build(
 
 /// The colour of the track of a lane, where tracks have colours.
 #[must_use]
-pub(crate) fn color_of_track(answers: &dyn TileSource, lane: LaneIdx, palette: &Palette) -> Rgba {
+pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &Palette) -> Rgba {
     match palette.by() {
-        ColorBy::Track => palette.of_text(&answers.track_text(lane)),
+        ColorBy::Track => palette.of_text(&tracks.track_text(lane)),
         _ => Rgba::default(),
     }
 }
@@ -241,11 +242,11 @@ impl Drawing<'_> {
 }
 
 /// Veils what nothing is known of yet: never as if nothing happened there.
-fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(LaneIdx, Buckets)]) {
+fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(TileOwner, Buckets)]) {
     /// Seen on a dark ground and on a light one, and taken for a span on neither.
     const VEIL: Rgba = Rgba([0x80, 0x80, 0x80, 0x30]);
-    for (lane, buckets) in unknown {
-        let Some(lane) = lanes.iter().find(|drawn| drawn.lane == *lane) else { continue };
+    for (owner, buckets) in unknown {
+        let Some(lane) = lanes.iter().find(|drawn| TileOwner::Lane(drawn.lane) == *owner) else { continue };
         let x_of = |bucket| view.x_from_time(buckets.start_ns(bucket)).round().clamp(0.0, view.width_px());
         #[expect(clippy::cast_possible_truncation, reason = "pixels on the canvas are exact in an f32")]
         let (x0, x1) = (x_of(buckets.first) as f32, x_of(buckets.end()) as f32);
@@ -264,7 +265,7 @@ fn push_counter(
     color: Rgba,
     pixels_per_point: f32,
 ) {
-    let (min, max) = tiles.counter_range(lane.lane);
+    let (min, max) = tiles.counter_range(TileOwner::Lane(lane.lane));
     let scale = counters::Scale::for_values(min, max);
     let band = counters::Band {
         y0: lane.y0 + (2.0 * pixels_per_point).round(),
@@ -273,7 +274,7 @@ fn push_counter(
         line_px: pixels_per_point.round().max(1.0),
     };
     let mut cells = Vec::new();
-    tiles.counter(lane.lane, buckets, &mut cells);
+    tiles.counter(TileOwner::Lane(lane.lane), buckets, &mut cells);
     counters::rects(view, buckets, &cells, scale, &band, rects);
 }
 
@@ -293,29 +294,36 @@ mod tests {
     use crate::scene::color::Shade;
     use crate::scene::rows::{Folded, RowHeights, TrackRows};
     use crate::store::lane::LaneInfo;
+    use crate::tiles::TileSource;
 
     /// Lanes of spans of 60 ns, one each 100 ns, named by turns; every question is counted by its buckets.
     struct Regular {
         rows: i64,
     }
 
+    impl LaneTracks for Regular {
+        fn track(&self, _: LaneIdx) -> TrackIdx {
+            TrackIdx(0)
+        }
+
+        fn track_name(&self, _: LaneIdx) -> &'static str {
+            ""
+        }
+    }
+
     impl TileSource for Regular {
-        fn lane(&self, _: LaneIdx) -> LaneInfo {
-            LaneInfo {
+        fn info(&self, _: TileOwner) -> Option<LaneInfo> {
+            Some(LaneInfo {
                 track: TrackIdx(0),
                 kind: LaneKind::Spans,
                 depth: 0,
                 rows: self.rows.unsigned_abs(),
                 start_ns: 0,
                 end_ns: self.rows * 100,
-            }
+            })
         }
 
-        fn track_name(&self, _: LaneIdx) -> &'static str {
-            ""
-        }
-
-        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
             for bucket in buckets.first..buckets.end() {
                 let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
                 // The first span that starts in the bucket, or the one that reaches into it.
@@ -342,7 +350,7 @@ mod tests {
             ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
         }
 
-        fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+        fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
             ReadCount::default()
         }
     }

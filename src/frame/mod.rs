@@ -3,6 +3,7 @@
 
 mod builder;
 pub(crate) mod filtered;
+mod lane_tracks;
 pub(crate) mod process_summary;
 
 pub(crate) use builder::Frame;

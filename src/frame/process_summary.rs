@@ -48,8 +48,7 @@ mod tests {
     use crate::base::cancel::Cancel;
     use crate::scene::color::Shade;
     use crate::scene::tests::snapshot;
-    use crate::store::lane::LaneIdx;
-    use crate::tiles::TileSource;
+    use crate::tiles::{TileOwner, TileSource};
 
     #[test]
     fn in_each_column_the_longest_span_of_all_tracks_is_drawn_whole() {
@@ -65,7 +64,7 @@ mod tests {
         let buckets = view.buckets();
         let lanes = ProcessSummaries::of(&snapshot, buckets, &Cancel::default()).unwrap();
         let (mut cells, mut out) = (Vec::new(), Vec::new());
-        lanes.longest(LaneIdx(0), buckets, &mut cells);
+        lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         let palette = Palette::new(Shade::Dark);
         let band = Band { y0: 3.0, y1: 20.0, column_px: 1 };
         let process = (ProcessIdx(0), &lanes);

@@ -10,58 +10,10 @@ use std::ops::RangeInclusive;
 use rayon::prelude::*;
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::rebucket::Answer;
-use crate::model::TrackKind;
-use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
-use crate::scene::titles::track_title;
-use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
-
-/// What a frame asks of a capture. Work is bounded by the buckets asked for.
-pub trait TileSource: Send + Sync {
-    /// What is known of a lane without its rows.
-    fn lane(&self, lane: LaneIdx) -> LaneInfo;
-    /// The name of the track that a lane is of.
-    fn track_name(&self, lane: LaneIdx) -> &str;
-    /// Whether a lane is of states of a thread.
-    fn is_of_states(&self, _lane: LaneIdx) -> bool {
-        false
-    }
-    /// What tells the track that a lane is of from others, as text: for its colour.
-    fn track_text(&self, lane: LaneIdx) -> String {
-        self.track_name(lane).to_owned()
-    }
-    /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
-    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
-    /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
-    fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
-}
-
-impl TileSource for Snapshot {
-    fn lane(&self, lane: LaneIdx) -> LaneInfo {
-        self.lane(lane)
-    }
-
-    fn track_name(&self, lane: LaneIdx) -> &str {
-        &self.track(self.lane(lane).track).name
-    }
-
-    fn is_of_states(&self, lane: LaneIdx) -> bool {
-        self.track(self.lane(lane).track).key.kind == TrackKind::State
-    }
-
-    fn track_text(&self, lane: LaneIdx) -> String {
-        let (title, beside) = track_title(self.track(self.lane(lane).track));
-        format!("{title} {beside}")
-    }
-
-    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-        pixels::longest(self, lane, buckets, cells)
-    }
-
-    fn counter(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
-        pixels::counter(self, lane, buckets, cells)
-    }
-}
+use super::rebucket::TileCell;
+use super::source::{TileOwner, TileSource};
+use crate::query::{Buckets, Cell, CounterCell, ReadCount};
+use crate::store::lane::{LaneInfo, LaneKind};
 
 /// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
 const TILE_LOG2: u32 = 8;
@@ -74,30 +26,28 @@ const CELLS_KEPT: usize = 1 << 20;
 /// pixels wide for a moment; beyond that, saying that nothing is known yet is more honest.
 const STAND_IN_LEVELS: u32 = 6;
 
+/// The key of a tile in the cache.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-struct TileKey {
-    lane: LaneIdx,
+pub(crate) struct TileKey {
+    owner: TileOwner,
     width_log2: u32,
     tile: i64,
 }
 
-/// Something to ask of a capture, from any thread.
+/// A query to a [`TileSource`], from any thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(crate) struct TileQuery(Asked);
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-enum Asked {
+pub(crate) enum TileQuery {
     Spans(TileKey),
     Counter(TileKey),
     /// The values that a counter ever takes.
-    Range(LaneIdx),
+    Range(TileOwner),
 }
 
 /// The answer to a [`TileQuery`].
 #[derive(Debug)]
 pub(crate) struct TileResult {
     query: TileQuery,
-    found: Found,
+    found: TileAnswer,
     read: ReadCount,
 }
 
@@ -110,32 +60,32 @@ impl TileResult {
 }
 
 #[derive(Debug)]
-enum Found {
+enum TileAnswer {
     Spans(Box<[Cell]>),
     Counter(Box<[CounterCell]>),
     Range(f64, f64),
     /// The question cannot be answered.
-    Nothing,
+    Failed,
 }
 
 impl TileQuery {
     /// Asks.
-    pub(crate) fn ask(self, answers: &dyn TileSource) -> TileResult {
+    pub(crate) fn ask(self, source: &dyn TileSource) -> TileResult {
         let mut read = ReadCount::default();
-        let found = match self.0 {
-            Asked::Spans(key) => {
+        let found = match self {
+            TileQuery::Spans(key) => {
                 let mut cells = Vec::with_capacity(1 << TILE_LOG2);
-                read = answers.longest(key.lane, buckets_of_tile(key), &mut cells);
-                Found::Spans(cells.into_boxed_slice())
+                read = source.longest(key.owner, buckets_of_tile(key), &mut cells);
+                TileAnswer::Spans(cells.into_boxed_slice())
             }
-            Asked::Counter(key) => {
+            TileQuery::Counter(key) => {
                 let mut cells = Vec::new();
-                read = answers.counter(key.lane, buckets_of_tile(key), &mut cells);
-                Found::Counter(cells.into_boxed_slice())
+                read = source.counter(key.owner, buckets_of_tile(key), &mut cells);
+                TileAnswer::Counter(cells.into_boxed_slice())
             }
-            Asked::Range(lane) => {
-                let (min, max) = whole_range(answers, lane);
-                Found::Range(min, max)
+            TileQuery::Range(owner) => {
+                let (min, max) = whole_range(source, owner);
+                TileAnswer::Range(min, max)
             }
         };
         TileResult { query: self, found, read }
@@ -144,13 +94,13 @@ impl TileQuery {
     /// Says that it cannot be answered: what it is about stays veiled.
     #[must_use]
     pub(crate) fn failed(self) -> TileResult {
-        TileResult { query: self, found: Found::Nothing, read: ReadCount::default() }
+        TileResult { query: self, found: TileAnswer::Failed, read: ReadCount::default() }
     }
 }
 
 /// Tiles of one kind of answer.
 #[derive(Debug)]
-struct Kept<T> {
+struct TileMap<T> {
     tiles: FxHashMap<TileKey, Tile<T>>,
     cells: usize,
 }
@@ -163,7 +113,7 @@ struct Tile<T> {
     is_outdated: bool,
 }
 
-impl<T> Default for Kept<T> {
+impl<T> Default for TileMap<T> {
     fn default() -> Self {
         Self { tiles: FxHashMap::default(), cells: 0 }
     }
@@ -181,61 +131,60 @@ struct CounterRange {
 /// Answers by lane, bucket width and place.
 #[derive(Debug, Default)]
 pub struct Tiles {
-    spans: Kept<Cell>,
-    counters: Kept<CounterCell>,
-    counter_ranges: FxHashMap<LaneIdx, CounterRange>,
+    spans: TileMap<Cell>,
+    counters: TileMap<CounterCell>,
+    counter_ranges: FxHashMap<TileOwner, CounterRange>,
     /// What cannot be answered, and is not asked again.
     failed: FxHashSet<TileQuery>,
     frame: u64,
     read: ReadCount,
     pending: usize,
-    unknown: Vec<(LaneIdx, Buckets)>,
+    unknown: Vec<(TileOwner, Buckets)>,
 }
 
 impl Tiles {
-    /// Asks for every tile of `lanes` in view that is not known yet, in parallel, and waits for all answers.
-    pub fn prepare(&mut self, answers: &dyn TileSource, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
-        let missing = self.begin_frame(answers, buckets, lanes);
-        let results = missing.par_iter().map(|query| query.ask(answers)).collect();
+    /// Asks for every tile of `owners` in view that is not known yet, in parallel, and waits for all answers.
+    pub fn prepare(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
+        let missing = self.begin_frame(source, buckets, owners);
+        let results = missing.par_iter().map(|query| query.ask(source)).collect();
         self.take(results);
-        self.end_frame(answers, buckets, lanes);
+        self.end_frame(source, buckets, owners);
     }
 
     /// Begins a frame: what must be asked for it, beyond what is known or follows from that.
     pub(crate) fn begin_frame(
         &mut self,
-        answers: &dyn TileSource,
+        source: &dyn TileSource,
         buckets: Buckets,
-        lanes: &[(LaneIdx, LaneKind)],
+        owners: &[(TileOwner, LaneKind)],
     ) -> Vec<TileQuery> {
         self.frame += 1;
         self.read = ReadCount::default();
-        self.missing(answers, buckets, lanes)
+        self.missing(source, buckets, owners)
     }
 
     /// What is not known yet of other buckets than those of the frame, to be asked ahead of a frame that may come.
     pub(crate) fn missing(
         &mut self,
-        answers: &dyn TileSource,
+        source: &dyn TileSource,
         buckets: Buckets,
-        lanes: &[(LaneIdx, LaneKind)],
+        owners: &[(TileOwner, LaneKind)],
     ) -> Vec<TileQuery> {
         let (mut missing, mut spans, mut counters) = (Vec::new(), Vec::new(), Vec::new());
-        for &(lane, kind) in lanes {
-            let info = answers.lane(lane);
-            let keys = keys_of(lane, buckets).filter(|&key| reaches(&info, key));
+        for &(owner, kind) in owners {
+            let Some(info) = source.info(owner) else { continue };
+            let keys = keys_of(owner, buckets).filter(|&key| reaches(&info, key));
             if kind == LaneKind::Counter {
                 counters.extend(keys.filter(|&key| !self.counters.find(key, self.frame)).map(|key| (info, key)));
-                if self.counter_ranges.get(&lane).is_none_or(|range| range.is_outdated) {
-                    missing.push(TileQuery(Asked::Range(lane)));
+                if self.counter_ranges.get(&owner).is_none_or(|range| range.is_outdated) {
+                    missing.push(TileQuery::Range(owner));
                 }
             } else {
                 spans.extend(keys.filter(|&key| !self.spans.find(key, self.frame)).map(|key| (info, key)));
             }
         }
-        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| TileQuery(Asked::Spans(key))));
-        missing
-            .extend(self.counters.derive(counters, self.frame).into_iter().map(|key| TileQuery(Asked::Counter(key))));
+        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| TileQuery::Spans(key)));
+        missing.extend(self.counters.derive(counters, self.frame).into_iter().map(|key| TileQuery::Counter(key)));
         missing.retain(|query| !self.failed.contains(query));
         missing
     }
@@ -244,32 +193,32 @@ impl Tiles {
     pub(crate) fn take(&mut self, results: Vec<TileResult>) {
         for TileResult { query, found, read } in results {
             self.read = self.read.plus(read);
-            match (query.0, found) {
-                (Asked::Spans(key), Found::Spans(cells)) => self.spans.keep(key, cells, self.frame),
-                (Asked::Counter(key), Found::Counter(cells)) => self.counters.keep(key, cells, self.frame),
-                (Asked::Range(lane), Found::Range(min, max)) => {
-                    self.counter_ranges.insert(lane, CounterRange { min, max, is_outdated: false });
+            match (query, found) {
+                (TileQuery::Spans(key), TileAnswer::Spans(cells)) => self.spans.keep(key, cells, self.frame),
+                (TileQuery::Counter(key), TileAnswer::Counter(cells)) => self.counters.keep(key, cells, self.frame),
+                (TileQuery::Range(owner), TileAnswer::Range(min, max)) => {
+                    self.counter_ranges.insert(owner, CounterRange { min, max, is_outdated: false });
                 }
-                (_, Found::Nothing) => drop(self.failed.insert(query)),
+                (_, TileAnswer::Failed) => drop(self.failed.insert(query)),
                 _ => debug_assert!(false, "an answer to another query"),
             }
         }
     }
 
     /// Ends the asking for a frame: finds what is still missing, and what may be forgotten.
-    pub(crate) fn end_frame(&mut self, answers: &dyn TileSource, buckets: Buckets, lanes: &[(LaneIdx, LaneKind)]) {
+    pub(crate) fn end_frame(&mut self, source: &dyn TileSource, buckets: Buckets, owners: &[(TileOwner, LaneKind)]) {
         self.unknown.clear();
         self.pending = 0;
-        for &(lane, kind) in lanes {
-            let info = answers.lane(lane);
-            for key in keys_of(lane, buckets).filter(|&key| reaches(&info, key)) {
+        for &(owner, kind) in owners {
+            let Some(info) = source.info(owner) else { continue };
+            for key in keys_of(owner, buckets).filter(|&key| reaches(&info, key)) {
                 let (query, (is_known, is_shown)) = match kind {
-                    LaneKind::Counter => (Asked::Counter(key), self.counters.state(key, self.frame)),
-                    _ => (Asked::Spans(key), self.spans.state(key, self.frame)),
+                    LaneKind::Counter => (TileQuery::Counter(key), self.counters.state(key, self.frame)),
+                    _ => (TileQuery::Spans(key), self.spans.state(key, self.frame)),
                 };
-                self.pending += usize::from(!is_known && !self.failed.contains(&TileQuery(query)));
+                self.pending += usize::from(!is_known && !self.failed.contains(&query));
                 if !is_shown {
-                    self.unknown.push((lane, buckets_of_tile(key)));
+                    self.unknown.push((owner, buckets_of_tile(key)));
                 }
             }
         }
@@ -281,16 +230,16 @@ impl Tiles {
 
     /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers are
     /// pending, by those of wider buckets.
-    pub(crate) fn spans(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<Cell>) {
+    pub(crate) fn spans(&self, owner: TileOwner, buckets: Buckets, out: &mut Vec<Cell>) {
         out.clear();
-        out.reserve(self.span_count(lane, buckets));
-        self.each_span(lane, buckets, |cell| out.push(*cell));
+        out.reserve(self.span_count(owner, buckets));
+        self.each_span(owner, buckets, |cell| out.push(*cell));
     }
 
     /// Calls `take` with each cell of [`Tiles::spans`], in order of time.
-    pub(crate) fn each_span(&self, lane: LaneIdx, buckets: Buckets, mut take: impl FnMut(&Cell)) {
+    pub(crate) fn each_span(&self, owner: TileOwner, buckets: Buckets, mut take: impl FnMut(&Cell)) {
         let mut held: Option<Cell> = None;
-        for key in keys_of(lane, buckets) {
+        for key in keys_of(owner, buckets) {
             self.spans.each(key, |cell| {
                 // Only neighbours on both sides of a tile's edge may be one.
                 if !held.as_mut().is_some_and(|held| held.extend(&cell))
@@ -305,22 +254,22 @@ impl Tiles {
 
     /// About how many cells a lane has in view.
     #[must_use]
-    pub(crate) fn span_count(&self, lane: LaneIdx, buckets: Buckets) -> usize {
-        keys_of(lane, buckets).map(|key| self.spans.cells_of(key)).sum()
+    pub(crate) fn span_count(&self, owner: TileOwner, buckets: Buckets) -> usize {
+        keys_of(owner, buckets).map(|key| self.spans.cells_of(key)).sum()
     }
 
     /// Replaces `out` by a counter's cells in view, by bucket.
-    pub(crate) fn counter(&self, lane: LaneIdx, buckets: Buckets, out: &mut Vec<CounterCell>) {
+    pub(crate) fn counter(&self, owner: TileOwner, buckets: Buckets, out: &mut Vec<CounterCell>) {
         out.clear();
-        for key in keys_of(lane, buckets) {
+        for key in keys_of(owner, buckets) {
             self.counters.each(key, |cell| out.push(cell));
         }
     }
 
     /// The least and the largest value that a counter ever takes.
     #[must_use]
-    pub(crate) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
-        self.counter_ranges.get(&lane).map_or((0.0, 0.0), |range| (range.min, range.max))
+    pub(crate) fn counter_range(&self, owner: TileOwner) -> (f64, f64) {
+        self.counter_ranges.get(&owner).map_or((0.0, 0.0), |range| (range.min, range.max))
     }
 
     /// What was read for the answers that came since the frame began.
@@ -337,23 +286,24 @@ impl Tiles {
 
     /// The buckets of the frame of which nothing is known yet.
     #[must_use]
-    pub(crate) fn unknown(&self) -> &[(LaneIdx, Buckets)] {
+    pub(crate) fn unknown(&self) -> &[(TileOwner, Buckets)] {
         &self.unknown
     }
 
     /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and shown
     /// until it is answered.
-    pub(crate) fn outdate(&mut self, lane_now: impl Fn(LaneIdx) -> Option<LaneIdx>) {
-        self.spans.outdate(&lane_now);
-        self.counters.outdate(&lane_now);
+    pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<TileOwner>) {
+        self.spans.outdate(&owner_now);
+        self.counters.outdate(&owner_now);
         let ranges = std::mem::take(&mut self.counter_ranges).into_iter();
-        let outdated = ranges.map(|(lane, range)| Some((lane_now(lane)?, CounterRange { is_outdated: true, ..range })));
+        let outdated =
+            ranges.map(|(owner, range)| Some((owner_now(owner)?, CounterRange { is_outdated: true, ..range })));
         self.counter_ranges = outdated.flatten().collect();
         self.failed.clear();
     }
 }
 
-impl<T: Answer> Kept<T> {
+impl<T: TileCell> TileMap<T> {
     /// Whether a tile is known; marks it as used.
     fn find(&mut self, key: TileKey, frame: u64) -> bool {
         let known = self.tiles.get_mut(&key).filter(|tile| !tile.is_outdated);
@@ -453,10 +403,10 @@ impl<T: Answer> Kept<T> {
         self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
     }
 
-    fn outdate(&mut self, lane_now: &impl Fn(LaneIdx) -> Option<LaneIdx>) {
+    fn outdate(&mut self, owner_now: &impl Fn(TileOwner) -> Option<TileOwner>) {
         let before = std::mem::take(&mut self.tiles);
         let outdated = before.into_iter().filter_map(|(key, tile)| {
-            Some((TileKey { lane: lane_now(key.lane)?, ..key }, Tile { is_outdated: true, ..tile }))
+            Some((TileKey { owner: owner_now(key.owner)?, ..key }, Tile { is_outdated: true, ..tile }))
         });
         self.tiles = outdated.collect();
         self.cells = self.tiles.values().map(|tile| tile.cells.len() + 1).sum();
@@ -468,9 +418,9 @@ fn buckets_of_tile(key: TileKey) -> Buckets {
 }
 
 /// The tiles of a lane that hold any of `buckets`.
-fn keys_of(lane: LaneIdx, buckets: Buckets) -> impl Iterator<Item = TileKey> {
+fn keys_of(owner: TileOwner, buckets: Buckets) -> impl Iterator<Item = TileKey> {
     let tiles: RangeInclusive<i64> = buckets.first >> TILE_LOG2..=(buckets.end() - 1) >> TILE_LOG2;
-    tiles.map(move |tile| TileKey { lane, width_log2: buckets.width_log2, tile })
+    tiles.map(move |tile| TileKey { owner, width_log2: buckets.width_log2, tile })
 }
 
 /// Whether a lane has anything to say about a tile.
@@ -483,12 +433,12 @@ fn reaches(info: &LaneInfo, key: TileKey) -> bool {
 }
 
 /// The range of a counter over the whole of time; values that are no numbers are passed over.
-fn whole_range(answers: &dyn TileSource, lane: LaneIdx) -> (f64, f64) {
-    let info = answers.lane(lane);
+fn whole_range(source: &dyn TileSource, owner: TileOwner) -> (f64, f64) {
+    let Some(info) = source.info(owner) else { return (0.0, 0.0) };
     let mut cells = Vec::new();
     // A few buckets and not one: a single value that is no number must not spoil the whole.
     let width_ns = info.end_ns.abs_diff(info.start_ns) / 64 + 1;
-    answers.counter(lane, Buckets::covering(info.start_ns, info.end_ns.saturating_add(1), width_ns), &mut cells);
+    source.counter(owner, Buckets::covering(info.start_ns, info.end_ns.saturating_add(1), width_ns), &mut cells);
     cells
         .iter()
         .filter(|cell| cell.min.is_finite() && cell.max.is_finite())

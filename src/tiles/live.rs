@@ -3,11 +3,12 @@
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::cache::{TileSource, Tiles};
+use super::cache::Tiles;
 use super::loader::{LoaderPool, PauseGuard, TileLoader, TileRequest, ahead_of_zoom};
+use super::source::{TileOwner, TileSource};
 use crate::query::{Buckets, Snapshot};
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneIdx, LaneKind};
+use crate::store::lane::LaneKind;
 
 /// Tiles, and who asks for them.
 #[derive(Default)]
@@ -28,7 +29,7 @@ pub(crate) struct FrameQuery<'a> {
     /// Its buckets.
     pub(crate) buckets: Buckets,
     /// The lanes in view.
-    pub(crate) lanes: &'a [(LaneIdx, LaneKind)],
+    pub(crate) owners: &'a [(TileOwner, LaneKind)],
     /// How long the frame may wait for answers.
     pub(crate) deadline: Instant,
 }
@@ -47,24 +48,28 @@ impl LiveTiles {
     /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
     /// anew.
     pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
-        self.tiles.outdate(|lane| later.lane_since(earlier, lane));
+        self.tiles.outdate(|owner| match owner {
+            TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),
+            // The summaries of processes are made again for the later look.
+            TileOwner::Process(_) => None,
+        });
         self.load_with(Arc::new(later.clone()), workers);
     }
 
     /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
     /// dropped, when the frame is built.
     pub(crate) fn prepare(&mut self, answers: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
-        let FrameQuery { view, buckets, lanes, deadline } = query;
+        let FrameQuery { view, buckets, owners, deadline } = query;
         if self.view != Some(*view) {
             self.came_from = self.view.replace(*view);
         }
         let Some(loader) = &self.loader else {
-            self.tiles.prepare(answers, buckets, lanes);
+            self.tiles.prepare(answers, buckets, owners);
             return None;
         };
         let ahead = self.came_from.and_then(|before| ahead_of_zoom(&before, view, buckets));
         let patience = deadline.saturating_duration_since(Instant::now());
-        Some(loader.prepare(&mut self.tiles, TileRequest { buckets, lanes, ahead }, patience))
+        Some(loader.prepare(&mut self.tiles, TileRequest { buckets, owners, ahead }, patience))
     }
 
     /// What is known.

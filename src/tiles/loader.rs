@@ -11,10 +11,11 @@ use std::time::{Duration, Instant};
 use rayon::{ThreadPool, ThreadPoolBuildError, ThreadPoolBuilder};
 use rustc_hash::FxHashSet;
 
-use super::cache::{TileQuery, TileResult, TileSource, Tiles};
+use super::cache::{TileQuery, TileResult, Tiles};
+use super::source::{TileOwner, TileSource};
 use crate::query::Buckets;
 use crate::scene::viewport::Viewport;
-use crate::store::lane::{LaneIdx, LaneKind};
+use crate::store::lane::LaneKind;
 
 /// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and are
 /// then exact at once.
@@ -29,7 +30,7 @@ pub(crate) struct TileRequest<'a> {
     /// The buckets in view.
     pub(crate) buckets: Buckets,
     /// The lanes in view.
-    pub(crate) lanes: &'a [(LaneIdx, LaneKind)],
+    pub(crate) owners: &'a [(TileOwner, LaneKind)],
     /// What may be in view soon: asked when all else is answered.
     pub(crate) ahead: Option<Buckets>,
 }
@@ -122,11 +123,11 @@ impl TileLoader {
     /// late. What earlier frames wanted and this one does not is no longer asked.
     pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let answers = &*self.answers;
-        let missing = tiles.begin_frame(answers, wanted.buckets, wanted.lanes);
-        let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.lanes)).unwrap_or_default();
+        let missing = tiles.begin_frame(answers, wanted.buckets, wanted.owners);
+        let ahead = wanted.ahead.map(|buckets| tiles.missing(answers, buckets, wanted.owners)).unwrap_or_default();
         let results = self.ask(missing, ahead, patience);
         tiles.take(results);
-        tiles.end_frame(answers, wanted.buckets, wanted.lanes);
+        tiles.end_frame(answers, wanted.buckets, wanted.owners);
         PauseGuard(Arc::clone(&self.shared))
     }
 
@@ -231,10 +232,15 @@ mod tests {
     use super::*;
     use crate::model::{NameIdx, TrackIdx};
     use crate::query::{Cell, CounterCell, ReadCount, RowCount};
-    use crate::store::lane::LaneInfo;
+    use crate::store::lane::{LaneIdx, LaneInfo};
 
-    const LANES: [(LaneIdx, LaneKind); 3] =
-        [(LaneIdx(0), LaneKind::Spans), (LaneIdx(1), LaneKind::Spans), (LaneIdx(2), LaneKind::Counter)];
+    const LANES: [(TileOwner, LaneKind); 3] = [
+        (TileOwner::Lane(LaneIdx(0)), LaneKind::Spans),
+        (TileOwner::Lane(LaneIdx(1)), LaneKind::Spans),
+        (COUNTER, LaneKind::Counter),
+    ];
+
+    const COUNTER: TileOwner = TileOwner::Lane(LaneIdx(2));
 
     /// Lanes full of spans of 10 ns. Answers wait for the gate.
     #[derive(Default)]
@@ -259,16 +265,12 @@ mod tests {
     }
 
     impl TileSource for Gated {
-        fn lane(&self, LaneIdx(lane): LaneIdx) -> LaneInfo {
-            let kind = LANES[lane as usize].1;
-            LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 }
+        fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
+            let (_, kind) = *LANES.iter().find(|(known, _)| *known == owner)?;
+            Some(LaneInfo { track: TrackIdx(0), kind, depth: 0, rows: 1 << 40, start_ns: 0, end_ns: 1 << 50 })
         }
 
-        fn track_name(&self, _: LaneIdx) -> &'static str {
-            ""
-        }
-
-        fn longest(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        fn longest(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
             self.pass();
             cells.extend((buckets.first..buckets.end()).map(|bucket| {
                 let start_ns = buckets.start_ns(bucket).div_euclid(10) * 10;
@@ -287,7 +289,7 @@ mod tests {
             ReadCount { queries: u64::from(buckets.count), ..ReadCount::default() }
         }
 
-        fn counter(&self, _: LaneIdx, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
+        fn counter(&self, _: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
             self.pass();
             let (min, max, last) = (-1.0, 1.0, 0.0);
             cells.push(CounterCell { first_bucket: buckets.first, bucket_count: buckets.count, min, max, last });
@@ -302,13 +304,13 @@ mod tests {
     }
 
     fn wanted(buckets: Buckets) -> TileRequest<'static> {
-        TileRequest { buckets, lanes: &LANES, ahead: None }
+        TileRequest { buckets, owners: &LANES, ahead: None }
     }
 
     fn shown(tiles: &Tiles, buckets: Buckets) -> (Vec<Cell>, Vec<CounterCell>) {
         let (mut cells, mut values) = (Vec::new(), Vec::new());
-        tiles.spans(LaneIdx(0), buckets, &mut cells);
-        tiles.counter(LaneIdx(2), buckets, &mut values);
+        tiles.spans(LANES[0].0, buckets, &mut cells);
+        tiles.counter(COUNTER, buckets, &mut values);
         (cells, values)
     }
 
@@ -324,7 +326,7 @@ mod tests {
         at_once.prepare(&*capture, view(500, 12), &LANES);
         assert_eq!((tiles.pending(), tiles.read()), (0, at_once.read()));
         assert_eq!(shown(&tiles, view(500, 12)), shown(&at_once, view(500, 12)));
-        assert_eq!(tiles.counter_range(LaneIdx(2)), (-1.0, 1.0));
+        assert_eq!(tiles.counter_range(COUNTER), (-1.0, 1.0));
     }
 
     #[test]
@@ -421,7 +423,7 @@ mod tests {
         assert!(tiles.begin_frame(&*capture, view(500, 12), &LANES).len() >= asked, "all is asked again");
         tiles.end_frame(&*capture, view(500, 12), &LANES);
         assert!(tiles.pending() > 0 && tiles.unknown().is_empty());
-        assert_eq!((shown(&tiles, view(500, 12)), tiles.counter_range(LaneIdx(2))), (before, (-1.0, 1.0)));
+        assert_eq!((shown(&tiles, view(500, 12)), tiles.counter_range(COUNTER)), (before, (-1.0, 1.0)));
     }
 
     #[test]

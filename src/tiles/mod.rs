@@ -6,10 +6,11 @@ pub(crate) mod live;
 pub(crate) mod loader;
 pub(crate) mod process_summary;
 mod rebucket;
+mod source;
 pub(crate) mod trace_summary;
 
-pub(crate) use cache::TileSource;
 pub use cache::Tiles;
+pub(crate) use source::{TileOwner, TileSource};
 
 #[cfg(test)]
 mod tests;

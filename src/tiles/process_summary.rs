@@ -10,8 +10,8 @@
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::cache::TileSource;
-use super::rebucket::Answer;
+use super::rebucket::TileCell;
+use super::source::{TileOwner, TileSource};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::{Buckets, Cell, CounterCell, ReadCount, RowCount, Snapshot, pixels};
@@ -25,7 +25,7 @@ const LANES_ASKED_AHEAD: usize = 512;
 /// How many bits of a cell's row are that of its lane; the rest is the lane's place in the process.
 const ROW_BITS: u32 = 40;
 
-/// The processes of a capture, each as a lane whose number is that of the process.
+/// The processes of a capture, each as one lane.
 #[derive(Debug, Clone)]
 pub(crate) struct ProcessSummaries {
     snapshot: Snapshot,
@@ -85,10 +85,10 @@ impl ProcessSummaries {
         Ok(Self { snapshot: snapshot.clone(), processes })
     }
 
-    /// The lane of a process, if it has any track.
+    /// Whether a process has any track.
     #[must_use]
-    pub(crate) fn lane_of(&self, process: ProcessIdx) -> Option<LaneIdx> {
-        self.processes.contains_key(&process).then_some(LaneIdx(process.0))
+    pub(crate) fn has(&self, process: ProcessIdx) -> bool {
+        self.processes.contains_key(&process)
     }
 
     /// The track of the span that a row of a process's lane is.
@@ -97,6 +97,13 @@ impl ProcessSummaries {
         let place = usize::try_from(row >> ROW_BITS).ok()?;
         let ranked = self.processes.get(&process)?.lanes.get(place)?;
         Some(self.snapshot.lane(ranked.lane).track)
+    }
+
+    fn get(&self, owner: TileOwner) -> Option<&ProcessSummary> {
+        match owner {
+            TileOwner::Process(process) => self.processes.get(&process),
+            TileOwner::Lane(_) => None,
+        }
     }
 
     /// What tells a track from others, as text: for its colour.
@@ -108,27 +115,18 @@ impl ProcessSummaries {
 }
 
 impl TileSource for ProcessSummaries {
-    fn lane(&self, lane: LaneIdx) -> LaneInfo {
-        let known = self.processes.get(&ProcessIdx(lane.0));
-        known.map_or(LaneInfo { rows: 0, ..NO_LANE }, |process| process.info)
+    fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
+        self.get(owner).map(|process| process.info)
     }
 
-    fn track_name(&self, _: LaneIdx) -> &'static str {
-        ""
+    fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        self.get(owner).map(|process| process.ask(&self.snapshot, buckets, cells)).unwrap_or_default()
     }
 
-    fn longest(&self, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
-        let Some(process) = self.processes.get(&ProcessIdx(lane.0)) else { return ReadCount::default() };
-        process.ask(&self.snapshot, buckets, cells)
-    }
-
-    fn counter(&self, _: LaneIdx, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
+    fn counter(&self, _: TileOwner, _: Buckets, _: &mut Vec<CounterCell>) -> ReadCount {
         ReadCount::default()
     }
 }
-
-const NO_LANE: LaneInfo =
-    LaneInfo { track: TrackIdx(0), kind: LaneKind::Spans, depth: 0, rows: 0, start_ns: 0, end_ns: 0 };
 
 /// The lanes of spans of a track; where there are none, that of its instants or samples.
 fn lanes_of(snapshot: &Snapshot, track: TrackIdx) -> impl Iterator<Item = (LaneIdx, LaneInfo)> {
@@ -381,10 +379,10 @@ mod tests {
             let ahead = Buckets { first: 0, count: 400, width_log2: 14 };
             let lanes =
                 ProcessSummaries::asking_ahead_from(lanes_min, &snapshot, ahead, &Cancel::default()).unwrap();
-            let lane = lanes.lane_of(ProcessIdx(0)).unwrap();
+            let process = TileOwner::Process(ProcessIdx(0));
             let buckets = Buckets { first, count: 100, width_log2 };
             let mut cells = Vec::new();
-            lanes.longest(lane, buckets, &mut cells);
+            lanes.longest(process, buckets, &mut cells);
             let all = spans_of(&snapshot);
             for bucket in buckets.first..buckets.end() {
                 let (from, to) = (buckets.start_ns(bucket), buckets.start_ns(bucket + 1));
@@ -416,7 +414,7 @@ mod tests {
         let buckets = Buckets { first: 0, count: 200, width_log2: 12 };
         let lanes = ProcessSummaries::asking_ahead_from(usize::MAX, &snapshot, buckets, &Cancel::default()).unwrap();
         let mut cells = Vec::new();
-        let read = lanes.longest(LaneIdx(0), buckets, &mut cells);
+        let read = lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         assert_eq!((cells.len(), cells[0].end_ns - cells[0].start_ns), (1, 1_000_000));
         assert!(read.queries <= 200, "{read:?}");
     }

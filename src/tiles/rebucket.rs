@@ -6,7 +6,7 @@ use std::ops::Range;
 use crate::query::{Cell, CounterCell, RowCount};
 
 /// What one bucket, or a run of them, was answered.
-pub(crate) trait Answer: Copy + Send + Sync + 'static {
+pub(crate) trait TileCell: Copy + Send + Sync + 'static {
     /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking for
     /// the wide ones would have given the same.
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;
@@ -15,7 +15,7 @@ pub(crate) trait Answer: Copy + Send + Sync + 'static {
     fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self>;
 }
 
-impl Answer for Cell {
+impl TileCell for Cell {
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self> {
         let mut wide: Vec<Self> = Vec::new();
         for cell in cells {
@@ -64,7 +64,7 @@ fn put(wide: &mut Vec<Cell>, cell: Cell) {
     wide.push(Cell { first_rows: rows, ..cell });
 }
 
-impl Answer for CounterCell {
+impl TileCell for CounterCell {
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self> {
         let mut wide: Vec<Self> = Vec::new();
         for cell in cells {

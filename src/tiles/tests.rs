@@ -1,8 +1,8 @@
 //! What frames take, counted: no more for more threads or more spans, whatever the rows are arranged by, and also where all
 //! threads of a process are one strip, or the whole capture one map.
 
-use super::cache::TileSource;
 use super::process_summary::ProcessSummaries;
+use super::source::{TileOwner, TileSource};
 use super::trace_summary::TraceSummary;
 use crate::base::cancel::Cancel;
 use crate::model::ProcessIdx;
@@ -12,7 +12,6 @@ use crate::scene::arrange::{Arrangement, Order};
 use crate::scene::fenwick_heights::lookups;
 use crate::scene::rows::RowHeights;
 use crate::scene::tests::{snapshot, threads};
-use crate::store::lane::LaneIdx;
 
 /// The buckets of a strip in view.
 const COLUMNS: u64 = 200;
@@ -74,7 +73,7 @@ fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> Read
     let lanes = ProcessSummaries::of(snapshot, ahead, &Cancel::default()).unwrap();
     let mut cells = Vec::new();
     let buckets = Buckets { first: from_ns >> width_log2, count: COLUMNS as u32, width_log2 };
-    lanes.longest(LaneIdx(0), buckets, &mut cells)
+    lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells)
 }
 
 #[test]
@@ -116,7 +115,7 @@ fn the_survey_sees_where_spans_are() {
     let most = columns.iter().copied().fold(0.0, f32::max);
     assert_eq!(columns[5], most, "{columns:?}");
     assert!(columns[0] > 0.0 && columns[9] > 0.0 && columns[2] == 0.0, "{columns:?}");
-    assert!(survey.processes.is_some_and(|processes| processes.lane_of(ProcessIdx(0)).is_some()));
+    assert!(survey.processes.is_some_and(|processes| processes.has(ProcessIdx(0))));
     let stopped = Cancel::default();
     stopped.cancel();
     assert!(TraceSummary::of(&snapshot, &stopped).is_err());

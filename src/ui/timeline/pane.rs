@@ -19,10 +19,10 @@ use crate::scene::palette::Palette;
 use crate::scene::rows::{Group, GroupKind, RowLayout};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
-use crate::tiles::TileSource;
 use crate::tiles::live::{FrameQuery, LiveTiles};
 use crate::tiles::loader::LoaderPool;
 use crate::tiles::process_summary::ProcessSummaries;
+use crate::tiles::{TileOwner, TileSource};
 use crate::ui::theme::{LABEL_POINTS, Theme};
 
 /// Rows on one canvas.
@@ -102,7 +102,7 @@ impl Pane {
 
     /// The least and the largest value of a counter, once it was drawn.
     pub(super) fn counter_range(&self, lane: LaneIdx) -> (f64, f64) {
-        self.tiles.known().counter_range(lane)
+        self.tiles.known().counter_range(TileOwner::Lane(lane))
     }
 
     #[cfg(test)]
@@ -123,8 +123,8 @@ impl Pane {
         if self.drawn.as_ref().is_some_and(|drawn| drawn.view == *view && drawn.frame.pending == 0) {
             return false;
         }
-        let lanes = frame::lanes_in_view(&self.layout, view);
-        let query = FrameQuery { view, buckets: view.buckets(), lanes: &lanes, deadline };
+        let owners = frame::lanes_in_view(&self.layout, view);
+        let query = FrameQuery { view, buckets: view.buckets(), owners: &owners, deadline };
         let held = self.tiles.prepare(snapshot, query);
         let mut frame = frame::build(snapshot, snapshot.names(), &self.layout, view, self.tiles.known(), options);
         drop(held);
@@ -193,22 +193,23 @@ impl Pane {
         let groups = self.layout.groups_within(top_px, bottom_px);
         let folded = groups.iter().filter_map(|group| match group.kind {
             GroupKind::Process(process) if self.layout.is_folded(group.kind) => {
-                Some((group, process, strips.processes.lane_of(process)?))
+                strips.processes.has(process).then_some((group, process))
             }
             _ => None,
         });
         let folded: Vec<_> = folded.collect();
-        let lanes: Vec<_> = folded.iter().map(|&(_, _, lane)| (lane, LaneKind::Spans)).collect();
-        if lanes.is_empty() {
+        let owners: Vec<_> =
+            folded.iter().map(|&(_, process)| (TileOwner::Process(process), LaneKind::Spans)).collect();
+        if owners.is_empty() {
             return;
         }
         let buckets = view.buckets();
-        let _held = strips.tiles.prepare(&*strips.processes, FrameQuery { view, buckets, lanes: &lanes, deadline });
+        let _held = strips.tiles.prepare(&*strips.processes, FrameQuery { view, buckets, owners: &owners, deadline });
         let tiles = strips.tiles.known();
         frame.pending += tiles.pending();
         let mut cells = Vec::new();
-        for (group, process, lane) in folded {
-            tiles.spans(lane, buckets, &mut cells);
+        for (group, process) in folded {
+            tiles.spans(TileOwner::Process(process), buckets, &mut cells);
             let y0 = view.y_on_canvas(group.top_px);
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;

@@ -1,0 +1,47 @@
+//! The source of tiles: rows of the canvas that spans or values are read for, and the reading itself.
+
+use crate::model::ProcessIdx;
+use crate::query::{Buckets, Cell, CounterCell, ReadCount, Snapshot, pixels};
+use crate::store::lane::{LaneIdx, LaneInfo};
+
+/// The owner of a tile: a lane of the store, or a process whose lanes are summarised as one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum TileOwner {
+    /// A lane of the store.
+    Lane(LaneIdx),
+    /// All lanes of a process.
+    Process(ProcessIdx),
+}
+
+/// A source of tiles. Its work is bounded by the buckets of a query.
+pub trait TileSource: Send + Sync {
+    /// The facts about an owner that need no rows: `None` for one that the source does not have.
+    fn info(&self, owner: TileOwner) -> Option<LaneInfo>;
+    /// Appends the longest span of each bucket that has any, neighbours with the same answer as one cell.
+    fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount;
+    /// Appends the values of a counter in each bucket, neighbours with the same answer as one cell.
+    fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount;
+}
+
+impl TileSource for Snapshot {
+    fn info(&self, owner: TileOwner) -> Option<LaneInfo> {
+        match owner {
+            TileOwner::Lane(lane) => Some(self.lane(lane)),
+            TileOwner::Process(_) => None,
+        }
+    }
+
+    fn longest(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {
+        match owner {
+            TileOwner::Lane(lane) => pixels::longest(self, lane, buckets, cells),
+            TileOwner::Process(_) => ReadCount::default(),
+        }
+    }
+
+    fn counter(&self, owner: TileOwner, buckets: Buckets, cells: &mut Vec<CounterCell>) -> ReadCount {
+        match owner {
+            TileOwner::Lane(lane) => pixels::counter(self, lane, buckets, cells),
+            TileOwner::Process(_) => ReadCount::default(),
+        }
+    }
+}
