@@ -12,7 +12,7 @@ use super::output::pack::Rows;
 use super::{ReadError, Reader};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 const HEADER: &[u8] = b"# ninja log v";
 
@@ -56,7 +56,7 @@ struct NinjaCommand {
     modified: Box<[u8]>,
     /// At least one.
     outputs: Vec<Box<[u8]>>,
-    place: Place,
+    place: SourcePos,
 }
 
 impl LineParser for NinjaLog {

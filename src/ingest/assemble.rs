@@ -5,7 +5,7 @@ use super::kept::KeptChunks;
 use crate::base::progress::Progress;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{
-    Batch, Event, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, StackIdx, Stacks, TrackIdx,
+    Batch, Event, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks, TrackIdx,
 };
 
 /// Of so many events one is counted for the picture of where they lie: it costs nothing then, and looks the same.
@@ -69,7 +69,7 @@ impl BatchSink for Assembler<'_> {
         self.losses.merge(&losses);
         for row in std::mem::take(&mut chunk.details.too_long) {
             let event = chunk.events.iter().find(|event| event.detail == row);
-            self.losses.add(Loss::LongArgs, Place::Time(event.map_or(0, |event| event.ts_ns)));
+            self.losses.add(Loss::LongArgs, SourcePos::Time(event.map_or(0, |event| event.ts_ns)));
         }
         self.progress.add_events(chunk.events.len() as u64);
         self.progress.density().add(chunk.events.iter().step_by(DENSITY_STEP).map(|event| event.ts_ns));

@@ -14,7 +14,7 @@ use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, Sp
 use crate::base::budget::Budget;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
-use crate::model::{Chunk, EventFlags, Loss, Losses, Place};
+use crate::model::{Chunk, EventFlags, Loss, Losses, SourcePos};
 
 /// The part of the budget that open chunks may take before they are spilled.
 const OPEN_SHARE: f64 = 0.5;
@@ -107,7 +107,7 @@ pub fn merge<E>(
                         Ok(chunk) => chunk,
                         Err(ReadError::Malformed { offset, .. }) => {
                             let events = u64::from(heads[chunk_index].events.max(1));
-                            stats.losses.add_many(Loss::BadChunk, Place::Offset(offset), events);
+                            stats.losses.add_many(Loss::BadChunk, SourcePos::Offset(offset), events);
                             continue;
                         }
                         Err(error) => return Err(MergeError::Read(error)),
@@ -119,7 +119,7 @@ pub fn merge<E>(
                         if emitted.is_some_and(|emitted| earliest_key < emitted) {
                             return Err(MergeError::HeaderLied { chunk: chunk_index });
                         }
-                        stats.losses.add_many(Loss::LyingHeader, Place::Time(earliest.ts_ns), liars as u64);
+                        stats.losses.add_many(Loss::LyingHeader, SourcePos::Time(earliest.ts_ns), liars as u64);
                     }
                     let memory_bytes = chunk.memory_bytes();
                     if table.open() > 0 && context.budget.try_charge(memory_bytes, OPEN_SHARE).is_none() {
@@ -165,7 +165,7 @@ pub(crate) fn true_heads(
         let Ok(chunk) = source.load(index) else { continue };
         let Some(min_ts_ns) = chunk.min_ts_ns() else { continue };
         let liars = chunk.events.iter().filter(|event| event.ts_ns < head.min_ts_ns).count();
-        losses.add_many(Loss::LyingHeader, Place::Time(min_ts_ns), liars as u64);
+        losses.add_many(Loss::LyingHeader, SourcePos::Time(min_ts_ns), liars as u64);
         head.min_ts_ns = min_ts_ns;
     }
     Ok(heads)

@@ -24,7 +24,8 @@ use super::rows::RowSink;
 use super::ties;
 use crate::model::args::Detail;
 use crate::model::{
-    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Place, Registry, Stacks, TrackIdx, TrackKey, TrackKind,
+    Event, EventFlags, EventKind, Loss, Losses, NameIdx, Names, Registry, SourcePos, Stacks, TrackIdx, TrackKey,
+    TrackKind,
 };
 use crate::store::{DetailRef, LaneIdx, LaneKind, Meta, Row, Store, Summary};
 
@@ -363,7 +364,7 @@ impl<'a> Nester<'a> {
     }
 
     fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
-        self.losses.add_in(self.registry.file_of(track), loss, Place::Time(ts_ns));
+        self.losses.add_in(self.registry.file_of(track), loss, SourcePos::Time(ts_ns));
     }
 
     fn detail(&mut self, blob: &[u8]) -> io::Result<u64> {

@@ -20,7 +20,7 @@ use super::spill::SpillFile;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
-use crate::model::{Loss, Losses, Names, Place, Registry, Sources, Stacks, TrackTables};
+use crate::model::{Loss, Losses, Names, Registry, SourcePos, Sources, Stacks, TrackTables};
 use crate::store::{LoadStats, Meta, Store, StoreWriter, Summary};
 
 /// Opens a capture, one file or several, as a store. What comes through a pipe is kept in a file without a name first.
@@ -270,7 +270,7 @@ fn sort_into(
     losses.merge(&stats.losses);
     losses.merge(&nested.losses);
     if heads.is_empty() && losses.is_empty() {
-        losses.add(Loss::NoEvents, Place::Offset(0));
+        losses.add(Loss::NoEvents, SourcePos::Offset(0));
     }
     let mut summary = nested.summary;
     summary.late_events = stats.late_events;

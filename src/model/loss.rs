@@ -8,14 +8,14 @@ use serde::{Deserialize, Serialize};
 
 /// Where in the capture a loss was found first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
-pub enum Place {
+pub enum SourcePos {
     /// A byte offset in the (decompressed) capture.
     Offset(u64),
     /// A time, in nanoseconds of the capture's clock.
     Time(i64),
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for SourcePos {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Offset(offset) => write!(f, "byte {offset}"),
@@ -137,7 +137,7 @@ pub(crate) struct LossEntry {
     /// How often it happened.
     pub(crate) count: u64,
     /// Where it was seen first.
-    pub(crate) first: Place,
+    pub(crate) first: SourcePos,
     /// What was wrong with the first, where that can be said.
     pub(crate) reason: Option<Box<str>>,
 }
@@ -152,7 +152,7 @@ pub struct Lost<'a> {
     /// How often.
     pub count: u64,
     /// Where it was seen first.
-    pub first: Place,
+    pub first: SourcePos,
     /// What was wrong with the first, or else what it means and what can be done.
     pub advice: &'a str,
 }
@@ -169,22 +169,22 @@ impl Losses {
     const TEXT_BYTES_MAX: usize = 4096;
 
     /// Counts one loss.
-    pub(crate) fn add(&mut self, loss: Loss, place: Place) {
+    pub(crate) fn add(&mut self, loss: Loss, place: SourcePos) {
         self.add_many(loss, place, 1);
     }
 
     /// Counts `count` losses, the first of them at `place`.
-    pub(crate) fn add_many(&mut self, loss: Loss, place: Place, count: u64) {
+    pub(crate) fn add_many(&mut self, loss: Loss, place: SourcePos, count: u64) {
         self.count_in(None, loss, &LossEntry { count, first: place, reason: None });
     }
 
     /// Counts one loss in a file of several.
-    pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: Place) {
+    pub(crate) fn add_in(&mut self, file: Option<&Arc<str>>, loss: Loss, place: SourcePos) {
         self.count_in(file.cloned(), loss, &LossEntry { count: 1, first: place, reason: None });
     }
 
     /// Counts one loss with a sentence on what is wrong.
-    pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: Place) {
+    pub(crate) fn add_because(&mut self, reason: &str, loss: Loss, place: SourcePos) {
         self.count_in(None, loss, &LossEntry { count: 1, first: place, reason: Some(cut(reason).into()) });
     }
 
@@ -214,7 +214,7 @@ impl Losses {
     pub(crate) fn in_file(self, file: Option<&Arc<str>>, offset_ns: i64) -> Self {
         let mut named = Self::default();
         for ((inner, loss), mut entry) in self.0 {
-            if let Place::Time(ts_ns) = &mut entry.first {
+            if let SourcePos::Time(ts_ns) = &mut entry.first {
                 *ts_ns = ts_ns.saturating_add(offset_ns);
             }
             let file = match (file, inner) {
@@ -270,13 +270,13 @@ mod tests {
         let mut losses = Losses::default();
         let files = Losses::ENTRIES_MAX as u64 + 100;
         for number in 0..files {
-            losses.add_in(Some(&number.to_string().into()), Loss::UnknownMember, Place::Offset(number));
+            losses.add_in(Some(&number.to_string().into()), Loss::UnknownMember, SourcePos::Offset(number));
         }
         assert_eq!((losses.total(), losses.count(Loss::UnknownMember)), (files, files));
         assert_eq!(losses.iter().count(), Losses::ENTRIES_MAX + 1);
         let long: Arc<str> = "é".repeat(40_000).as_str().into();
         let mut member = Losses::default();
-        member.add_because(&long, Loss::UnreadableMember, Place::Offset(0));
+        member.add_because(&long, Loss::UnreadableMember, SourcePos::Offset(0));
         let named = member.in_file(Some(&long), 0).in_file(Some(&long), 0);
         let lost = named.iter().next().expect("one");
         assert_eq!((lost.file.map(str::len), lost.advice.len()), (Some(4096), 4096));
@@ -285,32 +285,32 @@ mod tests {
     #[test]
     fn the_first_place_stays_when_more_are_counted() {
         let mut losses = Losses::default();
-        losses.add(Loss::Overlap, Place::Time(5));
+        losses.add(Loss::Overlap, SourcePos::Time(5));
         let mut later = Losses::default();
-        later.add(Loss::Overlap, Place::Time(1));
-        later.add(Loss::Truncated, Place::Offset(9));
+        later.add(Loss::Overlap, SourcePos::Time(1));
+        later.add(Loss::Truncated, SourcePos::Offset(9));
         losses.merge(&later);
         assert_eq!(losses.count(Loss::Overlap), 2);
-        assert_eq!(losses.iter().next().map(|lost| lost.first), Some(Place::Time(5)));
+        assert_eq!(losses.iter().next().map(|lost| lost.first), Some(SourcePos::Time(5)));
         assert_eq!(losses.total(), 3);
     }
 
     #[test]
     fn losses_of_two_files_are_told_apart_and_moved_with_their_file() {
         let mut member = Losses::default();
-        member.add(Loss::Overlap, Place::Time(5));
-        member.add_because("no digits", Loss::BadNumber, Place::Offset(7));
+        member.add(Loss::Overlap, SourcePos::Time(5));
+        member.add_because("no digits", Loss::BadNumber, SourcePos::Offset(7));
         let mut losses = member.in_file(Some(&"m.json".into()), 0).in_file(Some(&"a.zip".into()), 100);
-        losses.add(Loss::Overlap, Place::Time(1));
+        losses.add(Loss::Overlap, SourcePos::Time(1));
         let rows: Vec<_> = losses.iter().map(|lost| (lost.file, lost.loss, lost.first, lost.advice)).collect();
         let overlap = Loss::Overlap.advice();
         let inner = Some("a.zip/m.json");
         assert_eq!(
             rows,
             [
-                (None, Loss::Overlap, Place::Time(1), overlap),
-                (inner, Loss::Overlap, Place::Time(105), overlap),
-                (inner, Loss::BadNumber, Place::Offset(7), "no digits"),
+                (None, Loss::Overlap, SourcePos::Time(1), overlap),
+                (inner, Loss::Overlap, SourcePos::Time(105), overlap),
+                (inner, Loss::BadNumber, SourcePos::Offset(7), "no digits"),
             ]
         );
         assert_eq!((losses.count(Loss::Overlap), losses.total()), (2, 3));

@@ -9,7 +9,7 @@ use rayon::prelude::*;
 
 use super::process_summary::ProcessSummaries;
 use crate::base::cancel::{Cancel, Cancelled};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 use crate::query::{Buckets, Snapshot, pixels};
 use crate::store::lane::{LaneIdx, LaneKind};
 
@@ -65,8 +65,8 @@ impl TraceSummary {
                 Ok(a)
             })?;
         let losses = snapshot.losses().iter().filter_map(|lost| match lost.first {
-            Place::Time(ts_ns) => Some((ts_ns, lost.loss)),
-            Place::Offset(_) => None,
+            SourcePos::Time(ts_ns) => Some((ts_ns, lost.loss)),
+            SourcePos::Offset(_) => None,
         });
         let processes = Some(Arc::new(ProcessSummaries::of(snapshot, buckets, cancel)?));
         Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })

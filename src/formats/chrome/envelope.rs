@@ -4,7 +4,7 @@
 use crate::formats::input::source::excerpt;
 use crate::formats::json::scan::{Broken, Scanner, Shape};
 use crate::formats::json::skip::Skip;
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Why the whole is no capture: what was expected at a byte offset, and what stands there.
 #[derive(Debug)]
@@ -135,14 +135,14 @@ impl Envelope {
                         Ok(()) => {}
                         Err(Broken::Incomplete) => return Ok((before, Follows::Envelope)),
                         Err(_) if self.array_found => {
-                            losses.add(Loss::BadRecord, Place::Offset(offset_here));
+                            losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
                             self.stage = EnvelopeStage::Left;
                         }
                         Err(_) => return Err(no_capture("a key and its value")),
                     },
                 },
                 EnvelopeStage::Closed => {
-                    losses.add(Loss::BadRecord, Place::Offset(offset_here));
+                    losses.add(Loss::BadRecord, SourcePos::Offset(offset_here));
                     self.stage = EnvelopeStage::Left;
                 }
                 EnvelopeStage::Left | EnvelopeStage::Value(_) => return Ok((bytes.len(), Follows::Envelope)),
@@ -160,7 +160,7 @@ impl Envelope {
             return Ok(());
         }
         if key.text == b"systemTraceEvents" {
-            losses.add(Loss::IgnoredPhase, Place::Offset(offset));
+            losses.add(Loss::IgnoredPhase, SourcePos::Offset(offset));
         }
         if self.keys.len() < KEYS_NAMED_MAX && key.shape == Shape::String {
             let shown = &key.text[..key.text.len().min(40)];

@@ -19,7 +19,7 @@ use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
 use crate::model::args::Detail;
 use crate::model::{
-    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, Place, TrackIdx, TrackKind,
+    Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, SourcePos, TrackIdx, TrackKind,
 };
 
 /// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces are
@@ -55,7 +55,7 @@ pub(super) struct ChromeBatch {
 /// Where an event goes: found once per record, used for each event that it makes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Spot {
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
     pub(super) ts_ns: i64,
     pub(super) name: NameIdx,
 }
@@ -90,7 +90,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is passed over.
     pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
-        let place = Place::Offset(offset);
+        let place = SourcePos::Offset(offset);
         if record.is_empty {
             return;
         }
@@ -257,7 +257,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(Event { track, detail, ..bare(spot, EventKind::Instant) });
     }
 
-    fn take_metadata(&mut self, record: &ChromeRecord<'a>, place: Place) {
+    fn take_metadata(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
         let mut repairs = Repairs::default();
         let pid = id(&record.pid, &mut repairs);
         let thread = |repairs: &mut Repairs| {
@@ -314,7 +314,7 @@ impl<'a> ChromeEvents<'a> {
         Event { track, ..self.event(record, spot, kind) }
     }
 
-    fn thread(&mut self, record: &ChromeRecord<'a>, place: Place) -> TrackIdx {
+    fn thread(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
         let found = self.tables.thread(&record.pid, &record.tid);
         self.counted(found, place)
     }
@@ -325,19 +325,19 @@ impl<'a> ChromeEvents<'a> {
         pid: &JsonValue<'a>,
         tid: &JsonValue<'a>,
         parts: &[JsonValue<'a>],
-        place: Place,
+        place: SourcePos,
     ) -> TrackIdx {
         let found = self.tables.track(kind, pid, tid, parts);
         self.counted(found, place)
     }
 
-    fn counted<T>(&mut self, found: RepairedRow<T>, place: Place) -> T {
+    fn counted<T>(&mut self, found: RepairedRow<T>, place: SourcePos) -> T {
         found.repairs.count(&mut self.losses, place);
         found.row
     }
 
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
-    fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: Place) -> u32 {
+    fn detail(&mut self, record: &ChromeRecord<'a>, kind: EventKind, place: SourcePos) -> u32 {
         let has_more = !(record.dotted.is_empty() && record.rare.is_empty());
         if record.args.is_absent() && record.tts.is_absent() && record.tdur.is_absent() && !has_more {
             return 0;
@@ -362,7 +362,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.details.push(&Detail { thread_ts_ns, thread_dur_ns, args_json: &args })
     }
 
-    fn thread_time(&mut self, value: &JsonValue<'a>, place: Place) -> Option<i64> {
+    fn thread_time(&mut self, value: &JsonValue<'a>, place: SourcePos) -> Option<i64> {
         if value.is_absent() {
             return None;
         }

@@ -16,7 +16,7 @@ use crate::formats::json::scan::{Quirks, Shape};
 use crate::formats::json::skip::Skip;
 use crate::formats::json::text::Repairs;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Losses, NameIdx, NameRow, Place, StackIdx, Stacks};
+use crate::model::{Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
 
 /// Bytes that are looked at at once.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -78,7 +78,7 @@ impl StackFrames {
                     let mut frames = Self::default();
                     match value(&mut feed, text_bytes_max, context)? {
                         Some(text) => frames.read(text.trim_ascii_start(), offset),
-                        None => frames.losses.add(crate::model::Loss::OverLimit, Place::Offset(offset)),
+                        None => frames.losses.add(crate::model::Loss::OverLimit, SourcePos::Offset(offset)),
                     }
                     return Ok(frames);
                 }
@@ -98,7 +98,7 @@ impl StackFrames {
             self.by_id.insert(id.text.into(), u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
             self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller });
         }
-        repairs.count(&mut self.losses, Place::Offset(offset));
+        repairs.count(&mut self.losses, SourcePos::Offset(offset));
     }
 
     /// The rows of the stack that ends with the frame of this id, innermost first; `None` where it or one of its callers is

@@ -12,7 +12,7 @@ use crate::formats::ChunkLimits;
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::profiles::cpuprofile::{CallNode, Calls};
-use crate::model::{Batch, Id, Loss, Place, TrackKey, TrackKind};
+use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
 
 /// An event of a profile.
 #[derive(Debug)]
@@ -25,7 +25,7 @@ pub(super) struct ProfilePart {
     pub(super) is_start: bool,
     /// Its argument `data`, JSON.
     pub(super) data: Box<str>,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
 }
 
 /// The profiles of a capture.
@@ -101,7 +101,7 @@ impl Profiles {
 }
 
 impl V8Profile {
-    fn add_data(&mut self, data: &Data<'_>, place: Place, batch: &mut BatchBuilder) {
+    fn add_data(&mut self, data: &Data<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         let V8CallTree { nodes, samples } = &data.cpu_profile;
         nodes.iter().for_each(|node| self.calls.add(node));
         batch.batch.losses.add_many(Loss::BadRecord, place, self.calls.join());

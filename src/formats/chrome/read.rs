@@ -21,7 +21,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Batch, Id, Loss, Losses, Place, TrackKind};
+use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
 
 /// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
 const READ_AHEAD_SHARE: u64 = 8;
@@ -347,7 +347,7 @@ impl<'a> Follower<'a> {
         let is_whole = cut_at.is_none() && self.envelope.may_end();
         if !is_whole && !self.truncated {
             let mut losses = Losses::default();
-            losses.add(Loss::Truncated, Place::Offset(cut_at.unwrap_or(end)));
+            losses.add(Loss::Truncated, SourcePos::Offset(cut_at.unwrap_or(end)));
             self.accept(Batch { losses, ..Batch::default() })?;
         }
         Ok(())

@@ -9,7 +9,7 @@ use super::frames::StackFrames;
 use super::wire::{ChromeRecord, read_record};
 use crate::formats::json::scan::Broken;
 use crate::formats::json::skip::Skip;
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// The most bytes of one record. Real ones reach 600 KB; what is larger is stepped over without being held.
 pub(super) const RECORD_BYTES_MAX: usize = 64 << 20;
@@ -170,7 +170,7 @@ impl RecordParser<'_> {
     }
 
     fn lose(&mut self, loss: Loss) {
-        self.events.losses.add(loss, Place::Offset(self.offset_here()));
+        self.events.losses.add(loss, SourcePos::Offset(self.offset_here()));
     }
 
     fn offset_here(&self) -> u64 {

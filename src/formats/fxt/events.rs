@@ -10,7 +10,7 @@ use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskSta
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// Makes events of records.
 #[derive(Debug, Default)]
@@ -42,7 +42,7 @@ pub(super) struct Record<'a, 'b> {
     pub(super) header: u64,
     /// What is behind the header and not taken yet.
     pub(super) words: Words<'a>,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
     /// Where its events go.
     pub(super) batch: &'b mut BatchBuilder,
 }
@@ -96,7 +96,7 @@ impl<'a> Record<'a, '_> {
 impl Maker {
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
-        self.scheduler.finish(batch, Place::Offset(0));
+        self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
     pub(super) fn event(&mut self, record: &mut Record<'_, '_>) -> Option<()> {

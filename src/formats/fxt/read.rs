@@ -10,7 +10,7 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// Records between two looks at whether to stop.
 const RECORDS_PER_CHECK: u64 = 4096;
@@ -69,7 +69,7 @@ impl StreamReader for Fxt {
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 context.cancel.check()?;
             }
-            let place = Place::Offset(feed.offset());
+            let place = SourcePos::Offset(feed.offset());
             let header = match feed.peek(WORD)? {
                 [] => break,
                 word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
@@ -108,7 +108,7 @@ impl StreamReader for Fxt {
         if let Some(offset) = feed.source().cut_at()
             && walk.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         walk.maker.finish(&mut walk.batch);
         walk.batch.flush(sink)
@@ -126,7 +126,7 @@ fn size(header: u64) -> Option<u64> {
 
 impl Walk {
     /// Takes the words behind a header.
-    fn record(&mut self, header: u64, bytes: &[u8], place: Place) {
+    fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
         let mut words = Words::of(bytes);
         let taken = match bits(header, 0, 4) {
             0 => self.metadata(header, &mut words, place),
@@ -166,7 +166,7 @@ impl Walk {
         }
     }
 
-    fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: Place) -> Option<()> {
+    fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: SourcePos) -> Option<()> {
         let provider = bits(header, 20, 32) as u32;
         match bits(header, 16, 4) {
             1 => {
@@ -185,7 +185,7 @@ impl Walk {
         Some(())
     }
 
-    fn select(&mut self, provider: u32, place: Place) {
+    fn select(&mut self, provider: u32, place: SourcePos) {
         if self.providers.len() >= PROVIDERS_MAX && !self.providers.contains_key(&provider) {
             self.batch.lose(Loss::OverLimit, place);
         }

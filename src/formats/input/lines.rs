@@ -4,7 +4,7 @@
 use super::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// Longer lines hold no event, in most formats.
 const LINE_BYTES_MAX: usize = 1 << 20;
@@ -26,8 +26,8 @@ pub(crate) struct TextLine<'a> {
 }
 
 impl TextLine<'_> {
-    pub(crate) fn place(&self) -> Place {
-        Place::Offset(self.offset)
+    pub(crate) fn place(&self) -> SourcePos {
+        SourcePos::Offset(self.offset)
     }
 
     /// What to count for a line that cannot be read: the last one may just not be whole.
@@ -107,7 +107,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
         if let Some(offset) = lines.source.cut_at()
             && batch.batch.losses.count(Loss::Truncated) == 0
         {
-            batch.lose(Loss::Truncated, Place::Offset(offset));
+            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         batch.flush(sink)
     }
@@ -145,13 +145,13 @@ impl LineReader {
                     if too_long.is_none() && len <= self.line_bytes_max {
                         break (self.start, len, self.start + len + 1, true);
                     }
-                    batch.lose(Loss::BadRecord, Place::Offset(too_long.take().unwrap_or(begins_at)));
+                    batch.lose(Loss::BadRecord, SourcePos::Offset(too_long.take().unwrap_or(begins_at)));
                     self.start += len + 1;
                     searched = 0;
                 }
                 None if self.ended => {
                     if let Some(begins_at) = too_long {
-                        batch.lose(Loss::BadRecord, Place::Offset(begins_at));
+                        batch.lose(Loss::BadRecord, SourcePos::Offset(begins_at));
                         self.start = self.buffer.len();
                         return Ok(None);
                     }

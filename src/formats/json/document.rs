@@ -25,7 +25,7 @@ use crate::base::budget::Charge;
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// The share of the budget that tables may take.
 const BUDGET_SHARE: f64 = 0.25;
@@ -69,8 +69,8 @@ pub(crate) struct JsonExtent {
 }
 
 impl JsonExtent {
-    pub(crate) fn place(self) -> Place {
-        Place::Offset(self.start)
+    pub(crate) fn place(self) -> SourcePos {
+        SourcePos::Offset(self.start)
     }
 }
 
@@ -169,7 +169,7 @@ impl Document {
 
     /// Counts that the file ended inside of a value, if it did.
     pub(crate) fn count_cut(&self, losses: &mut Losses) {
-        losses.add_many(Loss::Truncated, Place::Offset(self.len), u64::from(self.is_cut.get()));
+        losses.add_many(Loss::Truncated, SourcePos::Offset(self.len), u64::from(self.is_cut.get()));
     }
 
     /// The error of a document that has nothing of what its format needs.

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use super::scan::{JsonValue, Quirks, Scanner, Shape, is_json_scalar};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// What had to be repaired in a text: bits, because names are looked up far more often than repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -20,7 +20,7 @@ impl Repairs {
 
     /// Counts each kind of repair once for the text.
     #[inline]
-    pub(crate) fn count(self, losses: &mut Losses, place: Place) {
+    pub(crate) fn count(self, losses: &mut Losses, place: SourcePos) {
         if self.0 != 0 {
             let table =
                 [(Self::BAD_UTF8, Loss::BadUtf8), (Self::CONTROL, Loss::ControlCharacter), (Self::CUT, Loss::LongText)];

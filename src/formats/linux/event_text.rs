@@ -11,7 +11,7 @@ use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// An event, taken out of its line.
 #[derive(Debug, Clone, Copy)]
@@ -23,7 +23,7 @@ pub(crate) struct TextEvent<'a> {
     pub(crate) cpu: Option<u64>,
     pub(crate) name: &'a [u8],
     pub(crate) fields: &'a [u8],
-    pub(crate) place: Place,
+    pub(crate) place: SourcePos,
 }
 
 /// What is known of the kernel so far.
@@ -114,7 +114,7 @@ impl KernelText {
 
     /// The end of the capture.
     pub(crate) fn finish(&mut self, batch: &mut BatchBuilder) {
-        self.scheduler.finish(batch, Place::Offset(0));
+        self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
     /// The track of a thread, in its process as far as that is known.

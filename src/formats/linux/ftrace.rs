@@ -10,7 +10,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadError, Reader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// Text of ftrace and of trace-cmd.
 pub(crate) const FORMAT: Format = Format {
@@ -172,7 +172,7 @@ impl LineParser for Ftrace {
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
         if self.page != Page::None && !self.has_trace {
-            out.batch.lose(Loss::NoEvents, Place::Offset(0));
+            out.batch.lose(Loss::NoEvents, SourcePos::Offset(0));
         }
         self.kernel.finish(out.batch);
         self.graph.finish(out.batch);

@@ -13,7 +13,7 @@ use crate::formats::input::decimal::{nanos_from_micros, nanos_from_seconds};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// The kernel's own stack of a graph has 50; what is deeper is an attack.
 const DEPTH_MAX: usize = 1024;
@@ -161,7 +161,7 @@ pub(crate) struct FunctionGraph {
 
 impl FunctionGraph {
     /// Takes a line.
-    pub(crate) fn take(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: Place) {
+    pub(crate) fn take(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
         let cpu = drawn.cpu;
         if let GraphEvent::Switch(before, after) = drawn.what {
             return self.switch(cpu, before, after, batch, place);
@@ -190,7 +190,7 @@ impl FunctionGraph {
             GraphEvent::Leaf(name, dur_ns) => Self::span(owner, name, now_ns, dur_ns, batch, place),
             GraphEvent::Exit(dur_ns) => {
                 let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
-                    return batch.lose(Loss::UnmatchedEnd, Place::Time(now_ns));
+                    return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
                 // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
                 let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
@@ -216,7 +216,7 @@ impl FunctionGraph {
         // By time, and the outer ones first: the table has no order.
         left.sort_by_key(|(owner, open)| (open.start_ns, owner.tid()));
         for (owner, OpenFunction { name, start_ns }) in left {
-            let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, Place::Time(start_ns)));
+            let (track, name) = (batch.track_with(&owner.key()), batch.name(&name, None, SourcePos::Time(start_ns)));
             batch.push(bare(start_ns, EventKind::Begin, track, name));
         }
     }
@@ -228,7 +228,7 @@ impl FunctionGraph {
         start_ns: i64,
         dur_ns: Option<u64>,
         batch: &mut BatchBuilder,
-        place: Place,
+        place: SourcePos,
     ) -> i64 {
         let (track, name) = (batch.track_with(&owner.key()), batch.name(name, None, place));
         let made = bare(start_ns, EventKind::Complete, track, name);
@@ -249,7 +249,7 @@ impl FunctionGraph {
         cpu: u32,
         now_ns: i64,
         batch: &mut BatchBuilder,
-        place: Place,
+        place: SourcePos,
     ) {
         let (name, fields) = match memchr::memmem::find(text, b": ") {
             Some(colon) => (&text[..colon], text[colon + 2..].trim_ascii()),
@@ -272,7 +272,7 @@ impl FunctionGraph {
         before: GraphTask<'_>,
         after: GraphTask<'_>,
         batch: &mut BatchBuilder,
-        place: Place,
+        place: SourcePos,
     ) {
         let before = self.name(cpu, before, batch, place);
         // Whose functions these were is told only now.
@@ -288,7 +288,7 @@ impl FunctionGraph {
     }
 
     /// Tells the name of a task where that is news. At rest, each CPU has a task 0 of its own.
-    fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: Place) -> GraphOwner {
+    fn name(&mut self, cpu: u32, task: GraphTask<'_>, batch: &mut BatchBuilder, place: SourcePos) -> GraphOwner {
         if task.tid == 0 {
             return GraphOwner::Cpu(cpu);
         }

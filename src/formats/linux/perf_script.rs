@@ -12,7 +12,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, NameIdx, Place, StackIdx};
+use crate::model::{Event, EventKind, NameIdx, SourcePos, StackIdx};
 
 /// Text of `perf script`.
 pub(crate) const FORMAT: Format = Format {
@@ -53,7 +53,7 @@ struct Pending {
     cpu: Option<u64>,
     period: Option<u64>,
     event: Box<[u8]>,
-    place: Place,
+    place: SourcePos,
     /// Whether the event is shown already, and is a sample only with a stack.
     is_told: bool,
 }

@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// A machine has fewer CPUs than this.
 const CPUS_MAX: usize = 1 << 16;
@@ -88,7 +88,7 @@ impl Scheduler {
     }
 
     /// Takes a `sched_switch`.
-    pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, place: Place) {
+    pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, place: SourcePos) {
         let &Switch { ts_ns, cpu, previous, previous_state, next } = switch;
         self.newest_ns = self.newest_ns.max(ts_ns);
         let ran = self.running.remove(&cpu);
@@ -118,14 +118,14 @@ impl Scheduler {
     }
 
     /// Takes a `sched_waking` or a `sched_wakeup`: the first of both counts.
-    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &SchedulerTask<'_>, place: Place) {
+    pub(crate) fn wake(&mut self, batch: &mut BatchBuilder, ts_ns: i64, task: &SchedulerTask<'_>, place: SourcePos) {
         self.newest_ns = self.newest_ns.max(ts_ns);
         let flags = EventFlags::AWAKE.with(EventFlags::FROM_REST);
         self.enter(batch, ts_ns, task, TaskState::RUNNABLE.name(), "R", flags, place);
     }
 
     /// Threads that run to the end of the capture.
-    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: Place) {
+    pub(crate) fn finish(&mut self, batch: &mut BatchBuilder, place: SourcePos) {
         let mut running: Vec<_> = std::mem::take(&mut self.running).into_iter().collect();
         running.sort_by_key(|&(cpu, _)| cpu);
         for (cpu, running) in running {
@@ -145,7 +145,7 @@ impl Scheduler {
         ran: &RunningTask,
         until_ns: i64,
         end_state: Option<TaskState>,
-        place: Place,
+        place: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
         // The slot orders CPUs by their number.
@@ -182,7 +182,7 @@ impl Scheduler {
         state: &str,
         letters: &str,
         flags: EventFlags,
-        place: Place,
+        place: SourcePos,
     ) {
         if task.tid == 0 {
             return;
@@ -193,7 +193,7 @@ impl Scheduler {
     }
 
     /// The track of a thread's states; tells the thread's name where that is news.
-    fn states_of(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: Place) -> Option<TrackIdx> {
+    fn states_of(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: SourcePos) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process_of(tid).unwrap_or(tid);
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {

@@ -15,7 +15,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{ReadError, Reader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Calls that wait for their second half, one per thread; a machine has fewer threads.
 const WAITING_MAX: usize = 1 << 20;
@@ -79,7 +79,7 @@ struct UnfinishedCall {
     start_ns: i64,
     name: Box<[u8]>,
     args: Box<[u8]>,
-    place: Place,
+    place: SourcePos,
 }
 
 /// A line, taken apart.
@@ -301,7 +301,7 @@ struct Done<'a> {
     /// As they were printed, in two parts where another thread came between.
     args: [&'a [u8]; 2],
     result: Option<&'a [u8]>,
-    place: Place,
+    place: SourcePos,
 }
 
 impl Strace {
@@ -329,7 +329,7 @@ impl Strace {
 
     /// A call whose end was never printed.
     fn endless(&mut self, batch: &mut BatchBuilder, tid: i64, begun: &UnfinishedCall) {
-        batch.lose(Loss::UnmatchedBegin, Place::Time(begun.start_ns));
+        batch.lose(Loss::UnmatchedBegin, SourcePos::Time(begun.start_ns));
         let UnfinishedCall { start_ns, name, args, place } = begun;
         let (start_ns, place, args) = (*start_ns, *place, [&**args, b""]);
         let event = self.event(batch, &Done { tid, start_ns, dur_ns: None, name, args, result: None, place });
@@ -357,7 +357,7 @@ fn thread(tid: i64) -> TrackKey {
 }
 
 /// A thread is called as the program that it began to run: the last part of the first path in quotes.
-fn name_thread(batch: &mut BatchBuilder, tid: i64, args: &[u8], place: Place) {
+fn name_thread(batch: &mut BatchBuilder, tid: i64, args: &[u8], place: SourcePos) {
     let path = args.split(|&byte| byte == b'"').nth(1).unwrap_or_default();
     let name = path.rsplit(|&byte| byte == b'/').next().unwrap_or_default();
     if !name.is_empty() {

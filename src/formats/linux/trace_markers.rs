@@ -6,14 +6,14 @@ use xxhash_rust::xxh3::xxh3_64;
 
 use super::scheduler::Scheduler;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// Who wrote a marker, and when.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct MarkerSource {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
-    pub(crate) place: Place,
+    pub(crate) place: SourcePos,
 }
 
 /// Takes the text of a marker. The process that it tells is that of the thread from here on.

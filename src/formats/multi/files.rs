@@ -10,7 +10,7 @@ use super::clock_sync::KnownSyncs;
 use super::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader, sniff};
-use crate::model::{Loss, Losses, Place, Sources};
+use crate::model::{Loss, Losses, SourcePos, Sources};
 
 /// Opens files as one capture. One that is alone is what it is.
 ///
@@ -45,7 +45,7 @@ impl StreamReader for MultiFileReader {
                 Err(error) => {
                     let mut losses = Losses::default();
                     let (offset, reason) = (error.offset(), error.to_string());
-                    losses.add_because(&reason, Loss::UnreadableFile, Place::Offset(offset));
+                    losses.add_because(&reason, Loss::UnreadableFile, SourcePos::Offset(offset));
                     namespaced.accept(only_losses(losses))?;
                     refused.push(error);
                 }

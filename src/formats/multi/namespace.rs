@@ -11,7 +11,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::clock_sync::{ClockSyncs, KnownSyncs};
 use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
-use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, Place, TrackKind};
+use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
 /// What is known of a file of several.
 #[derive(Debug, Clone)]
@@ -143,7 +143,7 @@ impl<'a> NamespacedSink<'a> {
             let moved = event.ts_ns.checked_add(self.scope.offset_ns);
             match moved {
                 Some(ts_ns) => event.ts_ns = ts_ns,
-                None => losses.add(Loss::BadTime, Place::Time(event.ts_ns)),
+                None => losses.add(Loss::BadTime, SourcePos::Time(event.ts_ns)),
             }
             moved.is_some()
         });

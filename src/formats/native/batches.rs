@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::{BatchSink, ChunkedCapture, ReadContext, ReadError};
 use crate::model::{
-    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, Place, StackIdx, Track, TrackIdx, TrackKind,
+    Batch, EventKind, Id, Loss, Losses, Metadata, NameIdx, NameRow, SourcePos, StackIdx, Track, TrackIdx, TrackKind,
     TrackTables,
 };
 
@@ -25,7 +25,7 @@ pub(crate) fn read(capture: &ChunkedCapture, sink: &mut dyn BatchSink, context: 
             }
             Err(ReadError::Malformed { .. }) => {
                 let mut losses = Losses::default();
-                losses.add(Loss::BadChunk, Place::Time(head.min_ts_ns));
+                losses.add(Loss::BadChunk, SourcePos::Time(head.min_ts_ns));
                 sink.accept(Batch { names: vec![NameRow::default()], losses, ..Batch::default() })?;
             }
             Err(error) => return Err(error),

@@ -16,7 +16,7 @@ use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
-use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, Place, StackIdx, Stacks};
+use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, SourcePos, StackIdx, Stacks};
 
 /// Longspan's own format.
 pub(crate) const FORMAT: Format = Format {
@@ -64,27 +64,27 @@ fn open_unpacked(unpacked: &Path, path: &Path, context: &ReadContext) -> Result<
     for entry in entries {
         context.cancel.check()?;
         if entry.header.lost_before > 0 {
-            losses.add_many(Loss::RecorderLost, Place::Time(entry.header.start_min_ns), entry.header.lost_before);
+            losses.add_many(Loss::RecorderLost, SourcePos::Time(entry.header.start_min_ns), entry.header.lost_before);
         }
         match entry.header.kind() {
             Some(ChunkKind::Events) if entry.header.event_count > 0 => chunks.push(entry),
             Some(ChunkKind::Events | ChunkKind::Directory) => {}
             Some(ChunkKind::Tables) => {
                 if file.patch::<TablesPatch>(&entry).and_then(|patch| tables.apply(patch).ok()).is_none() {
-                    damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
+                    damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
                 }
             }
             Some(ChunkKind::Stacks) => {
                 if file.patch::<StacksPatch>(&entry).and_then(|patch| patch.apply(&mut stacks).ok()).is_none() {
-                    damaged.add(Loss::BadChunk, Place::Offset(entry.offset));
+                    damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset));
                 }
             }
             Some(ChunkKind::Utc) => match file.patch::<i64>(&entry) {
                 Some(offset_ns) => tables.tracks.utc_offset_ns = Some(offset_ns),
-                None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
+                None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
             },
             Some(ChunkKind::Store) => parts.push(entry),
-            None => damaged.add(Loss::BadChunk, Place::Offset(entry.offset)),
+            None => damaged.add(Loss::BadChunk, SourcePos::Offset(entry.offset)),
         }
     }
     // In a damaged capture it would show what the chunks have lost, beside the count of what is lost.
@@ -203,7 +203,7 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
         return Err(file.malformed(0, "the first bytes of a native capture".into(), found));
     }
     if !header.is_whole() {
-        losses.add(Loss::BadRecord, Place::Offset(0));
+        losses.add(Loss::BadRecord, SourcePos::Offset(0));
     } else if header.version != VERSION {
         return Err(file.malformed(8, format!("version {VERSION}"), format!("version {}", header.version)));
     }

@@ -4,7 +4,7 @@
 use super::file::CaptureFile;
 use super::wire::{ALIGNMENT, CHUNK_MAGIC, ChunkHeader, ChunkKind, DirectoryEntry, FileHeader, FileTrailer};
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Bytes looked through at a time: large enough that the disk reads in one go.
 const WINDOW_BYTES: usize = 1 << 20;
@@ -32,8 +32,8 @@ pub(super) fn hop(
         if let Some(entry) = entry.filter(follows) {
             let missing = u64::from(entry.header.sequence - expected_sequence);
             match gap.take() {
-                Some(first) => losses.add_many(Loss::BadChunk, Place::Offset(first), missing.max(1)),
-                None => losses.add_many(Loss::BadChunk, Place::Offset(offset), missing),
+                Some(first) => losses.add_many(Loss::BadChunk, SourcePos::Offset(first), missing.max(1)),
+                None => losses.add_many(Loss::BadChunk, SourcePos::Offset(offset), missing),
             }
             expected_sequence = entry.header.sequence.saturating_add(1);
             last_kind = entry.header.kind();
@@ -53,11 +53,11 @@ pub(super) fn hop(
     // A directory is the last chunk of a finished file: without it, writing was cut off.
     let finished = last_kind == Some(ChunkKind::Directory);
     match gap {
-        Some(first) if !finished => losses.add(Loss::Truncated, Place::Offset(first)),
-        Some(first) => losses.add(Loss::BadChunk, Place::Offset(first)),
-        None if !finished => losses.add(Loss::Truncated, Place::Offset(file.bytes)),
+        Some(first) if !finished => losses.add(Loss::Truncated, SourcePos::Offset(first)),
+        Some(first) => losses.add(Loss::BadChunk, SourcePos::Offset(first)),
+        None if !finished => losses.add(Loss::Truncated, SourcePos::Offset(file.bytes)),
         // The chunks are all there, so it is the directory or the trailer that is damaged.
-        None if losses.is_empty() => losses.add(Loss::BadRecord, Place::Offset(offset)),
+        None if losses.is_empty() => losses.add(Loss::BadRecord, SourcePos::Offset(offset)),
         None => {}
     }
     entries.retain(|entry| entry.header.kind() != Some(ChunkKind::Directory));

@@ -12,8 +12,8 @@ use super::{read, wire};
 use crate::formats::{ChunkedCapture, ReadContext, ReadError};
 use crate::model::args::Detail;
 use crate::model::{
-    Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Place, Registry, StackIdx, Stacks, TrackIdx,
-    TrackKey, TrackKind, TrackTables,
+    Chunk, Event, EventFlags, EventKind, Id, Loss, Losses, NameIdx, Names, Registry, SourcePos, StackIdx, Stacks,
+    TrackIdx, TrackKey, TrackKind, TrackTables,
 };
 
 const CHUNKS: usize = 4;
@@ -60,7 +60,7 @@ fn sample() -> SampleCapture {
         chunks.push(chunk);
     }
     let mut losses = Losses::default();
-    losses.add_many(Loss::Overlap, Place::Time(5), 3);
+    losses.add_many(Loss::Overlap, SourcePos::Time(5), 3);
     let bytes = writer.finish(&losses).unwrap();
     SampleCapture { chunks, names, tracks: registry.tables().clone(), losses, bytes, places }
 }

@@ -14,7 +14,7 @@ use crate::formats::json::document::{Document, JsonExtent, TimeUnit};
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// OpenTelemetry's traces as JSON.
 pub(crate) const FORMAT: Format = Format {
@@ -284,7 +284,7 @@ struct Taker {
 }
 
 impl Taker {
-    fn take(&mut self, request: &Request<'_>, place: Place, batch: &mut BatchBuilder) {
+    fn take(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         for of_resource in &request.resource_spans {
             let service = self.service(of_resource.resource.as_ref(), batch);
             for of_scope in &of_resource.scope_spans {
@@ -323,7 +323,7 @@ impl Taker {
                 let scope = scope.map(|scope| scope.name).unwrap_or_default();
                 let mut spans = document.elements(spans);
                 while let Some(span) = spans.next()? {
-                    let place = Place::Offset(span.offset);
+                    let place = SourcePos::Offset(span.offset);
                     let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
                     self.span(&span, service, &scope, place, out.batch);
                     if self.layout.is_full(out.budget_bytes()) {
@@ -342,7 +342,7 @@ impl Taker {
         self.layout.service(name.unwrap_or("unknown service"), batch)
     }
 
-    fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {
+    fn span(&mut self, span: &JsonSpan<'_>, service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
         let time = |time: Option<&RawValue>| TimeUnit::Nanoseconds.nanos(time?).ok();
         let Some(start_ns) = time(span.start_time_unix_nano) else { return batch.lose(Loss::BadTime, place) };
         let parent = span.parent_span_id.as_deref().filter(|parent| parent.bytes().any(|byte| byte != b'0'));

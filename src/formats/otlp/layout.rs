@@ -15,7 +15,7 @@ use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Bytes of a span beside its texts, about.
 const SPAN_BYTES: usize = 160;
@@ -33,7 +33,7 @@ pub(super) struct Span {
     /// One JSON object.
     pub(super) args: Box<str>,
     pub(super) points: Vec<Point>,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
 }
 
 /// Something that happened within a span.

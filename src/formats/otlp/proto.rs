@@ -11,7 +11,7 @@ use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, Value, take_varint};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// Field 1 of a request, with its length before it.
 const TAG: u8 = 0x0a;
@@ -61,7 +61,7 @@ impl StreamReader for Protobuf {
         let mut taker = Taker::default();
         loop {
             context.cancel.check()?;
-            let place = Place::Offset(feed.offset());
+            let place = SourcePos::Offset(feed.offset());
             let mut head = feed.peek(11)?;
             let Some((&tag, rest)) = head.split_first() else { break };
             head = rest;
@@ -97,7 +97,7 @@ impl StreamReader for Protobuf {
         if let Some(offset) = feed.source().cut_at()
             && batch.batch.losses.count(Loss::Truncated) == 0
         {
-            batch.lose(Loss::Truncated, Place::Offset(offset));
+            batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         batch.flush(sink)
     }
@@ -200,7 +200,7 @@ struct Taker {
 }
 
 impl Taker {
-    fn resource_spans(&mut self, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
+    fn resource_spans(&mut self, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let mut name = String::from("unknown service");
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref().filter(|field| field.number == 1) {
@@ -233,7 +233,7 @@ impl Taker {
         }
     }
 
-    fn span(&mut self, bytes: &[u8], service: u32, scope: &str, place: Place, batch: &mut BatchBuilder) {
+    fn span(&mut self, bytes: &[u8], service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
         let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
         let (mut kind, mut start, mut end, mut status) = (0, None, 0, &b""[..]);
         let mut fields = Fields::of(bytes);

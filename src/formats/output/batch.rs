@@ -6,8 +6,8 @@ use rustc_hash::FxHashMap;
 use super::paired_ends::PairedEnds;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
-    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, Place, StackIdx, TrackIdx, TrackKey,
-    TrackKind,
+    Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, SourcePos, StackIdx, TrackIdx,
+    TrackKey, TrackKind,
 };
 
 /// Events of a batch: its tables are then small beside them.
@@ -95,7 +95,7 @@ impl BatchBuilder {
     }
 
     /// Counts what could not be taken.
-    pub(crate) fn lose(&mut self, loss: Loss, place: Place) {
+    pub(crate) fn lose(&mut self, loss: Loss, place: SourcePos) {
         self.batch.losses.add(loss, place);
     }
 
@@ -118,7 +118,7 @@ impl BatchBuilder {
     }
 
     /// The row of a name with its category.
-    pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: Place) -> NameIdx {
+    pub(crate) fn name(&mut self, name: &[u8], category: Option<&[u8]>, place: SourcePos) -> NameIdx {
         if name.is_empty() && category.is_none() {
             return NameIdx::EMPTY;
         }
@@ -242,7 +242,7 @@ pub(crate) fn bare(ts_ns: i64, kind: EventKind, track: TrackIdx, name: NameIdx) 
 }
 
 /// Text that may be no UTF-8 and is cut where it is very long.
-pub(crate) fn text(bytes: &[u8], place: Place, losses: &mut Losses) -> Box<str> {
+pub(crate) fn text(bytes: &[u8], place: SourcePos, losses: &mut Losses) -> Box<str> {
     let text = String::from_utf8_lossy(bytes);
     if matches!(text, std::borrow::Cow::Owned(_)) {
         losses.add(Loss::BadUtf8, place);

@@ -9,7 +9,7 @@ use super::sequence::{Location, Texts};
 use super::tracks::Tracks;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::{Fields, Value};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Frames of the stack of one event that are shown: recorders unwind no further, and each event may name the longest.
 const FRAMES_SHOWN_MAX: usize = 1024;
@@ -33,7 +33,7 @@ impl ArgsWriter {
         &mut self,
         key: &str,
         names: impl Iterator<Item = Option<Cow<'n, [u8]>>>,
-        place: Place,
+        place: SourcePos,
         losses: &mut Losses,
     ) {
         self.key("", key.as_bytes());
@@ -68,12 +68,17 @@ pub(super) struct Shared<'a> {
     pub(super) texts: &'a Texts,
     /// Know the types of messages.
     pub(super) tracks: &'a mut Tracks,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
     pub(super) losses: &'a mut Losses,
 }
 
 /// The name of an annotation, in full or interned.
-pub(super) fn annotation_name<'a>(bytes: &'a [u8], texts: &'a Texts, place: Place, losses: &mut Losses) -> &'a [u8] {
+pub(super) fn annotation_name<'a>(
+    bytes: &'a [u8],
+    texts: &'a Texts,
+    place: SourcePos,
+    losses: &mut Losses,
+) -> &'a [u8] {
     for field in Fields::of(bytes) {
         match field.number {
             1 => {

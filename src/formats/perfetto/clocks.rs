@@ -4,7 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use crate::formats::protobuf::decode::Fields;
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// The clock of a capture that says nothing else.
 const BOOTTIME: u64 = 6;
@@ -92,7 +92,7 @@ pub(super) enum Time {
 impl Clocks {
     /// Takes a snapshot that was written by `sequence`.
     #[inline(never)]
-    pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: Place, losses: &mut Losses) {
+    pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: SourcePos, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
         let mut primary = BOOTTIME;
         let mut fields = Fields::of(bytes);
@@ -206,7 +206,7 @@ impl Clocks {
 
     /// Notes how the clocks of one snapshot stand to the capture's clock, or else to those of the whole capture: a link
     /// between any two would take the square of what the capture holds.
-    fn link(&mut self, readings: &[(usize, i64)], place: Place, losses: &mut Losses) {
+    fn link(&mut self, readings: &[(usize, i64)], place: SourcePos, losses: &mut Losses) {
         let has_primary = readings.iter().any(|&(row, _)| Some(row) == self.primary);
         for &(to, to_ns) in readings {
             let is_target = if has_primary { Some(to) == self.primary } else { !self.all[to].is_own };

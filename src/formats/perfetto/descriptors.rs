@@ -9,7 +9,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::text;
 use crate::formats::protobuf::decode::{Fields, Value};
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Loss, Losses, Metadata, Place};
+use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
 
 /// A chain of parents longer than this is a circle or an attack.
 pub(super) const PARENTS_MAX: usize = 128;
@@ -102,7 +102,7 @@ impl Descriptors {
         self.by_uuid.get(&uuid)
     }
 
-    fn take(&mut self, packet: &[u8], place: Place) {
+    fn take(&mut self, packet: &[u8], place: SourcePos) {
         for field in Fields::of(packet) {
             if let Value::Bytes(bytes) = field.value {
                 self.take_field(field.number, bytes, place);
@@ -111,7 +111,7 @@ impl Descriptors {
     }
 
     /// Takes a field of a packet, if it is one that describes something.
-    pub(super) fn take_field(&mut self, number: u32, bytes: &[u8], place: Place) {
+    pub(super) fn take_field(&mut self, number: u32, bytes: &[u8], place: SourcePos) {
         match number {
             2 => self.process_tree(bytes, place),
             43 => drop(self.process(bytes, place)),
@@ -140,7 +140,7 @@ impl Descriptors {
         true
     }
 
-    fn track(&mut self, bytes: &[u8], place: Place) {
+    fn track(&mut self, bytes: &[u8], place: SourcePos) {
         let mut uuid = 0;
         let mut said = Descriptor::default();
         let mut counter = None;
@@ -211,7 +211,7 @@ impl Descriptors {
         }
     }
 
-    fn process(&mut self, bytes: &[u8], place: Place) -> Option<i64> {
+    fn process(&mut self, bytes: &[u8], place: SourcePos) -> Option<i64> {
         let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
         let mut labels: Vec<Box<str>> = Vec::new();
         let mut sort_index = None;
@@ -240,7 +240,7 @@ impl Descriptors {
         Some(pid_number)
     }
 
-    fn thread(&mut self, bytes: &[u8], place: Place) -> Option<(i64, i64)> {
+    fn thread(&mut self, bytes: &[u8], place: SourcePos) -> Option<(i64, i64)> {
         let said = thread(bytes)?;
         let (pid, tid) = (Id::Number(said.pid), Id::Number(said.tid));
         if !said.name.is_empty() {
@@ -255,7 +255,7 @@ impl Descriptors {
     }
 
     /// What the kernel says of processes and threads.
-    fn process_tree(&mut self, bytes: &[u8], place: Place) {
+    fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
         for field in Fields::of(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
             let is_process = field.number == 1;
@@ -294,7 +294,7 @@ impl Descriptors {
     }
 
     /// Reads what a counter counts, in which unit, and what it is called where it has no name of its own.
-    fn counter(&mut self, bytes: &[u8], place: Place) -> (Counter, Box<str>, &'static str) {
+    fn counter(&mut self, bytes: &[u8], place: SourcePos) -> (Counter, Box<str>, &'static str) {
         let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
         let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
         for field in Fields::of(bytes) {
@@ -313,7 +313,7 @@ impl Descriptors {
         (counter, if own_unit.is_empty() { unit.into() } else { own_unit }, name)
     }
 
-    fn text(&mut self, bytes: &[u8], place: Place) -> Box<str> {
+    fn text(&mut self, bytes: &[u8], place: SourcePos) -> Box<str> {
         text(bytes, place, &mut self.losses)
     }
 }

@@ -11,7 +11,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
 
 /// The kernel's events for all system calls.
 const SYS_ENTER: u32 = 329;
@@ -47,7 +47,7 @@ pub(super) struct Taker<'t> {
     pub(super) tracks: &'t mut Tracks,
     pub(super) batch: &'t mut BatchBuilder,
     pub(super) sequence: u32,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
 }
 
 /// How the times of a bundle are to be read.

@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
 use crate::formats::protobuf::decode::{Field, Fields, Value, take_varint};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// The tag of a packet: field 1, a message. All that stands at the top level.
 pub(super) const PACKET_TAG: u8 = 0x0a;
@@ -87,8 +87,8 @@ pub(super) struct Block {
 
 impl Block {
     /// Where a packet stands that begins so many bytes into the block.
-    pub(super) fn place(&self, at: u32) -> Place {
-        Place::Offset(self.offset + u64::from(at))
+    pub(super) fn place(&self, at: u32) -> SourcePos {
+        SourcePos::Offset(self.offset + u64::from(at))
     }
 }
 
@@ -163,13 +163,13 @@ impl Packets {
             return self.find_packet();
         }
         if let Some(cut_at) = self.source.cut_at() {
-            self.losses.add(Loss::Truncated, Place::Offset(cut_at));
+            self.losses.add(Loss::Truncated, SourcePos::Offset(cut_at));
         }
         Ok(false)
     }
 
-    fn place(&self) -> Place {
-        Place::Offset(self.offset + self.start as u64)
+    fn place(&self) -> SourcePos {
+        SourcePos::Offset(self.offset + self.start as u64)
     }
 
     /// Reads until `need` bytes stand behind the start or the source ends; says whether there are that many.
@@ -294,7 +294,7 @@ impl Bundle {
 
     /// Unpacks the bundle that a field of a packet is; not what is beyond `bytes_max`, which is counted.
     pub(super) fn unpack(number: u32, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
-        let (mut losses, place) = (Losses::default(), Place::Offset(offset));
+        let (mut losses, place) = (Losses::default(), SourcePos::Offset(offset));
         let mut bytes = Vec::new();
         let limit = bytes_max as u64;
         let unpacked = match number {
@@ -313,7 +313,7 @@ impl Bundle {
     /// Finds the next packets; false if there are no more.
     pub(super) fn next(&mut self) -> bool {
         let Self { block: Block { bytes, offset, packets }, taken, losses } = self;
-        let place = Place::Offset(*offset);
+        let place = SourcePos::Offset(*offset);
         let mut fields = Fields::of(&bytes[*taken..]);
         packets.clear();
         while packets.len() < BLOCK_PACKETS_MAX
@@ -333,14 +333,14 @@ impl Bundle {
 }
 
 /// Hands on what is in each packet of a block, or in those of a bundle in it, with where it stands.
-pub(super) fn each_unpacked(block: &Block, depth: u32, take: &mut dyn FnMut(&[u8], Place)) {
+pub(super) fn each_unpacked(block: &Block, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
     for &(at, part) in &block.packets {
         let (packet, place) = (part.in_block(&block.bytes), block.place(at));
         let bundle = Fields::of(packet).find(|field| Bundle::is(field.number));
         match bundle {
             Some(_) if depth >= BUNDLES_MAX => {}
             Some(Field { number, value }) => {
-                let Place::Offset(offset) = place else { continue };
+                let SourcePos::Offset(offset) = place else { continue };
                 let mut bundle = Bundle::unpack(number, value.bytes(), offset, PACKET_BYTES_MAX);
                 while bundle.next() {
                     each_unpacked(&bundle.block, depth + 1, take);

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use super::sequence::Interned;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, Value};
-use crate::model::{Loss, NameIdx, Place, StackIdx};
+use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
 /// A stack of more frames is an attack: rows of the table of stacks are made for each.
 const FRAMES_MAX: usize = 1 << 16;
@@ -71,7 +71,7 @@ impl StackTables {
     }
 
     /// The row of an interned stack in the batch; `None` if the writer told of no such stack.
-    pub(super) fn stack(&mut self, iid: u64, batch: &mut BatchBuilder, place: Place) -> Option<StackIdx> {
+    pub(super) fn stack(&mut self, iid: u64, batch: &mut BatchBuilder, place: SourcePos) -> Option<StackIdx> {
         if let Some(&(number, known)) = self.known.get(&iid)
             && number == batch.number
         {
@@ -92,7 +92,7 @@ impl StackTables {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }
 
-    fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: Place) -> NameIdx {
+    fn frame_name(&self, iid: u64, batch: &mut BatchBuilder, place: SourcePos) -> NameIdx {
         let Some(text) = self.frame_text(iid) else {
             batch.lose(Loss::MissingText, place);
             return NameIdx::EMPTY;

@@ -25,7 +25,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Batch, Loss, Losses, Metadata, Place, StackIdx};
+use crate::model::{Batch, Loss, Losses, Metadata, SourcePos, StackIdx};
 
 /// A recording has some thousand writers; more is an attack.
 const SEQUENCES_MAX: usize = 1 << 18;
@@ -282,7 +282,7 @@ impl Decoder {
 
     /// Takes a packet that is no track event.
     #[inline(never)]
-    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: Place) {
+    fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
         match fields.kind {
             66 => self.perf_sample(data, time, row, place),
             54 => self.streamed_samples(data, (fields.sequence, row), place),
@@ -303,7 +303,7 @@ impl Decoder {
         }
     }
 
-    fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), place: Place) {
+    fn track_event(&mut self, event: &TrackEvent<'_>, time: Option<Time>, (id, row): (u32, usize), place: SourcePos) {
         let time = time.or_else(|| {
             let ns = event.own_us(&mut self.sequences.all[row])?.checked_mul(1000)?;
             Some(u64::try_from(ns).map_or(Time::Bad, |ns| self.clocks.time(id, Some(MONOTONIC), ns)))
@@ -315,7 +315,7 @@ impl Decoder {
     }
 
     /// A time that can be used; counts one that cannot.
-    fn told(&mut self, time: Option<Time>, place: Place) -> Option<i64> {
+    fn told(&mut self, time: Option<Time>, place: SourcePos) -> Option<i64> {
         match time {
             Some(Time::Known(ts_ns)) => Some(ts_ns),
             Some(Time::Foreign(ts_ns)) => {
@@ -329,7 +329,7 @@ impl Decoder {
         }
     }
 
-    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: Place) {
+    fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
         let sample = PerfSample::read(bytes);
         self.batch.batch.losses.add_many(Loss::RecorderLost, place, sample.lost.max(sample.is_skipped.into()));
         if sample.lost > 0 || sample.is_skipped {
@@ -355,7 +355,7 @@ impl Decoder {
 
     /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it was
     /// written.
-    fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: Place) {
+    fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
         let track = self.tracks.thread(pid, tid);
@@ -375,13 +375,13 @@ impl Decoder {
         }
     }
 
-    fn kernel_taker(&mut self, sequence: u32, place: Place) -> Taker<'_> {
+    fn kernel_taker(&mut self, sequence: u32, place: SourcePos) -> Taker<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
         Taker { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
     }
 
     fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.kernel_taker(0, Place::Offset(0)).finish();
+        self.kernel_taker(0, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
         self.tracks.tell_order(&mut self.batch);
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {

@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::output::args::push_quoted;
 use crate::formats::protobuf::decode::{Fields, Value};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// What track events are.
 const TRACK_EVENT: &str = ".perfetto.protos.TrackEvent";
@@ -132,7 +132,7 @@ impl Schema {
     }
 
     /// Takes the descriptor files of a packet. What a capture says goes before the table here.
-    pub(super) fn take(&mut self, extension: &[u8], place: Place, losses: &mut Losses) {
+    pub(super) fn take(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
         let sets = Fields::of(extension).filter(|field| field.number == 1);
         for file in sets.flat_map(|set| Fields::of(set.value.bytes())).filter(|field| field.number == 1) {
             let file = file.value.bytes();
@@ -194,7 +194,7 @@ impl Schema {
 pub(super) struct TypedWriter<'a> {
     pub(super) json: &'a mut String,
     pub(super) schema: &'a Schema,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
     pub(super) losses: &'a mut Losses,
     /// Whether fields of no known type are shown by their numbers; else they are counted.
     pub(super) shows_unknown: bool,

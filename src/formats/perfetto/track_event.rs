@@ -14,7 +14,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, Place};
+use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
 /// What all events are made with.
 pub(super) struct Maker<'m> {
@@ -22,7 +22,7 @@ pub(super) struct Maker<'m> {
     pub(super) tracks: &'m mut Tracks,
     pub(super) batch: &'m mut BatchBuilder,
     pub(super) args: &'m mut ArgsWriter,
-    pub(super) place: Place,
+    pub(super) place: SourcePos,
 }
 
 /// A track event; what is repeated in it is read again from `bytes` where it is used.

@@ -11,7 +11,7 @@ use super::schema::Schema;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Metadata, Place, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Groups of tracks are some deep; a name of more parts says nothing any more.
 const NAMED_PARENTS_MAX: usize = 8;
@@ -70,7 +70,7 @@ impl Tracks {
 
     /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
     #[inline(never)]
-    pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: Place, batch: &mut BatchBuilder) {
+    pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let said = if self.rest.is_some() {
             &mut self.described
         } else if number == 72 {

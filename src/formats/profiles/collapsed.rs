@@ -11,7 +11,7 @@ use crate::formats::input::lines::{LineParser, Output, TextLine, head_lines};
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{ReadError, Reader};
-use crate::model::{Event, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Frames that are kept at once, about 100 bytes each; real graphs have some thousand.
 const FRAMES_MAX: usize = 1 << 22;
@@ -69,7 +69,7 @@ struct CollapsedFrame {
     name: u32,
     /// Its own weight, and then that of all it calls too.
     weight_ns: i64,
-    first: Place,
+    first: SourcePos,
 }
 
 impl LineParser for Collapsed {
@@ -137,7 +137,7 @@ impl LineParser for Collapsed {
 
 impl Collapsed {
     /// The frame of this name that `caller` calls, new or known; `None` if there are too many.
-    fn frame(&mut self, caller: Option<u32>, name: &[u8], first: Place) -> Option<u32> {
+    fn frame(&mut self, caller: Option<u32>, name: &[u8], first: SourcePos) -> Option<u32> {
         let name = if let Some(&known) = self.name_index.get(name) {
             known
         } else {

@@ -13,7 +13,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// The time between two samples, where V8 is told nothing else.
 const USUAL_INTERVAL_NS: i64 = 1_000_000;
@@ -139,7 +139,7 @@ impl Calls {
         &mut self,
         node: u64,
         batch: &mut BatchBuilder,
-        place: Place,
+        place: SourcePos,
     ) -> Option<crate::model::StackIdx> {
         let row = *self.rows.get(&node)?;
         Some(row.map_or_else(Default::default, |row| self.frames.stack(row, batch, place)))
@@ -164,7 +164,7 @@ impl StreamReader for CpuProfile {
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
         let mut now_ns = TimeUnit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
-            batch.lose(Loss::BadTime, Place::Time(0));
+            batch.lose(Loss::BadTime, SourcePos::Time(0));
             0
         });
         let (mut samples, mut deltas) = (document.elements(samples), document.elements(deltas));
@@ -174,7 +174,7 @@ impl StreamReader for CpuProfile {
                 (Some(sample), delta) => (sample, delta),
                 (None, None) => break,
                 (None, Some(Element { offset, .. })) => {
-                    batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    batch.lose(Loss::BadRecord, SourcePos::Offset(offset));
                     continue;
                 }
             };
@@ -182,16 +182,16 @@ impl StreamReader for CpuProfile {
                 TimeUnit::Microseconds.nanos_of(delta.text).ok()
             } else {
                 // They stand behind the samples, so a file that is cut lacks them.
-                batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
+                batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
                 Some(last_ns)
             };
             last_ns = later_ns.filter(|&ns| ns > 0).unwrap_or(last_ns);
             match later_ns.and_then(|later_ns| now_ns.checked_add(later_ns)) {
                 Some(next_ns) => now_ns = next_ns,
-                None => batch.lose(Loss::BadTime, Place::Time(now_ns)),
+                None => batch.lose(Loss::BadTime, SourcePos::Time(now_ns)),
             }
             let Some(node) = sample.parse(&mut batch.batch.losses) else { continue };
-            let place = Place::Time(now_ns);
+            let place = SourcePos::Time(now_ns);
             let Some(stack) = calls.stack(node, &mut batch, place) else {
                 batch.lose(Loss::MissingText, place);
                 continue;
@@ -213,7 +213,7 @@ fn calls(
     batch: &mut BatchBuilder,
 ) -> Result<Calls, ReadError> {
     let mut calls = Calls::default();
-    let place = nodes.map_or(Place::Offset(0), JsonExtent::place);
+    let place = nodes.map_or(SourcePos::Offset(0), JsonExtent::place);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
         let Some(node) = element.parse::<CallNode>(&mut batch.batch.losses) else { continue };

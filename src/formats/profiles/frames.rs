@@ -2,7 +2,7 @@
 //! would make a circle, or a stack that is too deep: which those are must not depend on how batches are cut.
 
 use crate::formats::output::batch::BatchBuilder;
-use crate::model::{Loss, NameIdx, Place, StackIdx};
+use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
 /// No thread has so many frames.
 const FRAMES_MAX: u32 = 1 << 16;
@@ -97,7 +97,7 @@ impl FrameTable {
     }
 
     /// The stack that ends with a row; the empty one, counted, for a row that does not exist.
-    pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: Place) -> StackIdx {
+    pub(crate) fn stack(&mut self, frame: u32, batch: &mut BatchBuilder, place: SourcePos) -> StackIdx {
         self.path.clear();
         let mut next = Some(frame);
         let mut stack = StackIdx::EMPTY;
@@ -136,7 +136,7 @@ mod tests {
         assert!(frames.push_titled(Some(0), titles[2]));
         assert!(!frames.push_titled(Some(4), titles[3]) && !frames.push_titled(Some(4), titles[3]));
         assert!(frames.set_caller(3, 4) && !frames.set_caller(4, 3) && !frames.set_caller(4, 4));
-        let place = Place::Offset(0);
+        let place = SourcePos::Offset(0);
         // With a batch for each as with one for all.
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
         let found = [1, 2, 1, 0, 3].map(|frame| frames.stack(frame, &mut batch, place));
@@ -218,7 +218,7 @@ mod tests {
         let refused = (0..FRAMES_MAX + 2).filter(|&row| !frames.push_titled(row.checked_sub(1), title)).count();
         assert_eq!(refused, 1);
         let mut batch = BatchBuilder::new(crate::formats::ChunkLimits::default());
-        let stack = frames.stack(FRAMES_MAX + 1, &mut batch, Place::Offset(0));
+        let stack = frames.stack(FRAMES_MAX + 1, &mut batch, SourcePos::Offset(0));
         assert_eq!(batch.batch.stacks.frames(stack).count(), 2);
     }
 }

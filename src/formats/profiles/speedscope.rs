@@ -15,7 +15,7 @@ use crate::formats::json::document::{Document, Element, JsonExtent, TableCharge,
 use crate::formats::json::sniff::{has_key, looks_like_json};
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Bytes of a frame beside its title.
 const FRAME_BYTES: usize = size_of::<Box<str>>();
@@ -194,7 +194,7 @@ struct SpeedscopeEventBuilder<'a> {
 
 impl SpeedscopeEventBuilder<'_> {
     /// The track and the name of a frame. A frame that the table does not have is counted, and has no name.
-    fn rows(&mut self, frame: Option<u32>, place: Place) -> (TrackIdx, NameIdx) {
+    fn rows(&mut self, frame: Option<u32>, place: SourcePos) -> (TrackIdx, NameIdx) {
         let track = self.batch.track_with(&self.key);
         let Some(name) = frame.and_then(|frame| self.frames.get(frame as usize)) else {
             self.batch.lose(Loss::MissingText, place);
@@ -210,11 +210,11 @@ impl SpeedscopeEventBuilder<'_> {
         while let Some(event) = events.next()? {
             let Some(event) = event.parse::<FrameEvent<'_>>(&mut self.batch.batch.losses) else { continue };
             let Some(ts_ns) = event.at.and_then(|at| unit.nanos(at).ok()) else {
-                self.batch.lose(Loss::BadTime, Place::Time(last_ns));
+                self.batch.lose(Loss::BadTime, SourcePos::Time(last_ns));
                 continue;
             };
             last_ns = ts_ns;
-            let place = Place::Time(ts_ns);
+            let place = SourcePos::Time(ts_ns);
             let kind = match &*event.kind {
                 "O" => EventKind::Begin,
                 "C" => EventKind::End,
@@ -238,7 +238,7 @@ impl SpeedscopeEventBuilder<'_> {
         let mut now_ns = 0;
         if !profile.start.is_empty() {
             now_ns = unit.nanos_of(&profile.start).unwrap_or_else(|_| {
-                self.batch.lose(Loss::BadTime, Place::Time(0));
+                self.batch.lose(Loss::BadTime, SourcePos::Time(0));
                 0
             });
         }
@@ -251,12 +251,12 @@ impl SpeedscopeEventBuilder<'_> {
                 (Some(sample), weight) => (sample, weight),
                 (None, None) => break,
                 (None, Some(Element { offset, .. })) => {
-                    self.batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    self.batch.lose(Loss::BadRecord, SourcePos::Offset(offset));
                     continue;
                 }
             };
             if weight.is_none() {
-                self.batch.lose(Loss::MissingWeight, Place::Offset(sample.offset));
+                self.batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));
             }
             // One that cannot be read takes its time all the same.
             let stack: Vec<u32> = sample.parse(&mut self.batch.batch.losses).unwrap_or_default();
@@ -270,7 +270,7 @@ impl SpeedscopeEventBuilder<'_> {
             last_ns = dur_ns.unwrap_or(last_ns);
             match dur_ns.and_then(|dur_ns| now_ns.checked_add(dur_ns)) {
                 Some(next_ns) => now_ns = next_ns,
-                None => self.batch.lose(Loss::BadNumber, Place::Time(now_ns)),
+                None => self.batch.lose(Loss::BadNumber, SourcePos::Time(now_ns)),
             }
         }
         self.close(&mut open, 0, now_ns)
@@ -280,7 +280,7 @@ impl SpeedscopeEventBuilder<'_> {
     fn close(&mut self, open: &mut Vec<(u32, i64)>, depth: usize, now_ns: i64) -> Result<(), ReadError> {
         // Outermost first, so that of frames with the same times the outer one comes first.
         for &(frame, start_ns) in &open[depth..] {
-            let (track, name) = self.rows(Some(frame), Place::Time(start_ns));
+            let (track, name) = self.rows(Some(frame), SourcePos::Time(start_ns));
             let value = now_ns.abs_diff(start_ns);
             self.batch.push(Event { value, ..bare(start_ns, EventKind::Complete, track, name) });
         }

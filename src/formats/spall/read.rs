@@ -14,7 +14,7 @@ use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, Place, TrackKey, TrackKind};
+use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, TrackKey, TrackKind};
 
 /// Events between two looks at whether to stop, and whether the batch is full.
 const EVENTS_PER_CHECK: u32 = 1024;
@@ -74,8 +74,13 @@ impl StreamReader for Spall {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut feed = ByteReader::new(source);
         feed.skip(HEADER_BYTES as u64)?;
-        let maker =
-            SpallEventBuilder { tick: self.tick, pid: 0, tid: 0, place: Place::Offset(0), args: ArgsWriter::default() };
+        let maker = SpallEventBuilder {
+            tick: self.tick,
+            pid: 0,
+            tid: 0,
+            place: SourcePos::Offset(0),
+            args: ArgsWriter::default(),
+        };
         let mut walk =
             SpallParser { feed, maker, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
         if self.version == 1 {
@@ -87,7 +92,7 @@ impl StreamReader for Spall {
         if let Some(offset) = cut_at
             && walk.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         walk.batch.flush(sink)
     }
@@ -107,7 +112,7 @@ struct SpallEventBuilder {
     tick: TickLength,
     pid: u32,
     tid: u32,
-    place: Place,
+    place: SourcePos,
     args: ArgsWriter,
 }
 
@@ -115,7 +120,7 @@ impl SpallParser<'_> {
     /// Version 1: events to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
-            let place = Place::Offset(self.feed.offset());
+            let place = SourcePos::Offset(self.feed.offset());
             let bytes = self.feed.peek(EVENT_BYTES_MAX)?;
             if bytes.is_empty() {
                 return Ok(());
@@ -166,7 +171,7 @@ impl SpallParser<'_> {
     /// Version 3: buffers to the end. SpallEventKind is damaged costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
         while !self.feed.is_at_end()? {
-            let place = Place::Offset(self.feed.offset());
+            let place = SourcePos::Offset(self.feed.offset());
             let Some(header) = self.feed.take(BUFFER_HEADER_BYTES)? else {
                 self.batch.lose(Loss::Truncated, place);
                 return Ok(());
@@ -188,7 +193,7 @@ impl SpallParser<'_> {
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(EVENT_BYTES_MAX);
             let bytes = self.feed.peek(wanted)?;
             let is_cut = bytes.len() < wanted;
-            self.maker.place = Place::Offset(offset);
+            self.maker.place = SourcePos::Offset(offset);
             let step = match event(3, bytes) {
                 Ok(found) => match found.what {
                     SpallEventKind::Over => left,
@@ -199,17 +204,17 @@ impl SpallParser<'_> {
                     }
                 },
                 Err(NoEvent::Incomplete) if is_cut => {
-                    self.batch.lose(Loss::Truncated, Place::Offset(offset));
+                    self.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
                     left
                 }
                 Err(_) => {
-                    self.batch.lose(Loss::BadRecord, Place::Offset(offset));
+                    self.batch.lose(Loss::BadRecord, SourcePos::Offset(offset));
                     left
                 }
             };
             if !self.feed.skip(step)? {
                 if self.batch.batch.losses.count(Loss::Truncated) == 0 {
-                    self.batch.lose(Loss::Truncated, Place::Offset(offset));
+                    self.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
                 }
                 return Ok(());
             }
@@ -218,7 +223,7 @@ impl SpallParser<'_> {
         Ok(())
     }
 
-    fn skip(&mut self, len: u64, place: Place) -> Result<(), ReadError> {
+    fn skip(&mut self, len: u64, place: SourcePos) -> Result<(), ReadError> {
         if !self.feed.skip(len)? {
             self.batch.lose(Loss::Truncated, place);
         }

@@ -3,7 +3,7 @@
 use egui::{RichText, Ui};
 
 use crate::base::time::{grouped_digits, seconds_text};
-use crate::model::{Losses, Place};
+use crate::model::{Losses, SourcePos};
 use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::theme::Theme;
@@ -43,13 +43,13 @@ pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) 
                     ui.label(RichText::new(format!("in {}", shown(file))).color(theme.weak_text));
                 }
                 match lost.first {
-                    Place::Time(ts_ns) => {
+                    SourcePos::Time(ts_ns) => {
                         let text = format!("first at {} s", seconds_text(ts_ns.saturating_sub(origin_ns)));
                         if ui.link(text).clicked() {
                             commands.push(Command::Timeline(TimelineCommand::ShowTime(ts_ns)));
                         }
                     }
-                    place @ Place::Offset(_) => {
+                    place @ SourcePos::Offset(_) => {
                         ui.label(RichText::new(format!("first at {place}")).color(theme.weak_text));
                     }
                 }

@@ -17,7 +17,7 @@ use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Scanner, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
-use crate::model::{Event, EventKind, Id, Loss, NameIdx, Place, StackIdx, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
 /// More frames than this in one stack are cut at their inner end.
 const FRAMES_MAX: usize = 1 << 16;
@@ -78,7 +78,7 @@ impl<'a> ChromeEvents<'a> {
     }
 
     /// A record of `samples`: it tells its thread without its process.
-    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: Place) {
+    pub(super) fn take_bare_sample(&mut self, record: &ChromeRecord<'a>, place: SourcePos) {
         let Ok(ts_ns) = nanos_from_micros(number_text(&record.ts)) else {
             return self.losses.add(Loss::BadTime, place);
         };
@@ -92,7 +92,7 @@ impl<'a> ChromeEvents<'a> {
 
     /// The thread of a sample that does not tell its process: that of the first process with such a thread before it in
     /// the capture. The reader knows those before the batch; those of the batch are looked for here.
-    fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: Place) -> TrackIdx {
+    fn thread_of_any_process(&mut self, record: &ChromeRecord<'a>, place: SourcePos) -> TrackIdx {
         let mut repairs = Repairs::default();
         let tid = id(&record.tid, &mut repairs);
         repairs.count(&mut self.losses, place);
@@ -112,7 +112,7 @@ impl<'a> ChromeEvents<'a> {
         track
     }
 
-    fn stack_of(&mut self, record: &ChromeRecord<'a>, place: Place, by_name: bool) -> StackIdx {
+    fn stack_of(&mut self, record: &ChromeRecord<'a>, place: SourcePos, by_name: bool) -> StackIdx {
         let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
         if names.shape == Shape::Array {
             let names = elements(&names).take(FRAMES_MAX);
@@ -142,7 +142,7 @@ impl<'a> ChromeEvents<'a> {
         &mut self,
         record: &ChromeRecord<'a>,
         kind: EventKind,
-        place: Place,
+        place: SourcePos,
     ) -> Vec<(Cow<'a, str>, Cow<'a, str>)> {
         let mut found: Vec<(Cow<'a, str>, Cow<'a, str>)> = Vec::new();
         for (key, value) in &record.rare {

@@ -64,7 +64,7 @@ fn an_open_array_is_whole_and_an_open_object_is_not() {
     assert_eq!((cut.names(), cut.lost()), (vec!["s0", "s1", "s2"], vec![(Loss::Truncated, 1)]));
     assert_eq!(
         cut.losses.iter().next().map(|lost| lost.first),
-        Some(crate::model::Place::Offset(all.len() as u64 + 2))
+        Some(crate::model::SourcePos::Offset(all.len() as u64 + 2))
     );
     let in_metadata = read(&format!(r#"{{"traceEvents":[{all}],"otherData":{{"a":"#));
     assert_eq!(in_metadata.lost(), [(Loss::Truncated, 1)]);

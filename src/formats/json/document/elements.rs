@@ -7,7 +7,7 @@ use serde::de::IgnoredAny;
 use super::VALUE_BYTES_MAX;
 use super::window::Window;
 use crate::formats::ReadError;
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Behind damage the next element is sought from its beginning on: a quote that is missing makes a text of what follows. Only
 /// so far, that what looks like elements inside of each other is not read again for each of them.
@@ -35,7 +35,7 @@ impl<'a> Element<'a> {
     /// What it says; `None`, and counted, for what is none of this type.
     pub(crate) fn parse<T: Deserialize<'a>>(&self, losses: &mut Losses) -> Option<T> {
         let parsed = serde_json::from_slice(self.text).ok();
-        losses.add_many(Loss::BadRecord, Place::Offset(self.offset), u64::from(parsed.is_none()));
+        losses.add_many(Loss::BadRecord, SourcePos::Offset(self.offset), u64::from(parsed.is_none()));
         parsed
     }
 }

@@ -11,7 +11,7 @@ use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::model::args::Detail;
-use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, Place, StackIdx, TrackKey, TrackKind};
+use crate::model::{Event, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, StackIdx, TrackKey, TrackKind};
 
 /// The flag of a record that the kernel has given a function up.
 const FUNCTION_GONE: u32 = 1;
@@ -34,11 +34,11 @@ fn number(id: i32) -> Id {
 impl PerfEventBuilder {
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
-        self.scheduler.finish(batch, Place::Offset(0));
+        self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
     pub(super) fn take(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
-        let place = Place::Offset(record.offset);
+        let place = SourcePos::Offset(record.offset);
         let taken = match record.kind {
             kind::SAMPLE => {
                 let attr = header.attr_of(record.body);
@@ -62,7 +62,7 @@ impl PerfEventBuilder {
         }
     }
 
-    fn map(&mut self, body: &[u8], between: usize, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+    fn map(&mut self, body: &[u8], between: usize, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (pid, _tid) = (front.i32()?, front.i32()?);
         let (start, len, offset) = (front.u64()?, front.u64()?, front.u64()?);
@@ -73,7 +73,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    fn name(&mut self, record: PerfRecord<'_>, place: Place, batch: &mut BatchBuilder) -> Option<()> {
+    fn name(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
         self.scheduler.thread_of(tid.into(), pid.into());
@@ -85,7 +85,7 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    fn fork(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+    fn fork(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
         self.scheduler.thread_of(tid.into(), pid.into());
@@ -96,7 +96,7 @@ impl PerfEventBuilder {
     }
 
     /// A function that the kernel made or gave up.
-    fn function(&mut self, body: &[u8], place: Place, batch: &mut BatchBuilder) -> Option<()> {
+    fn function(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (start, len, kind_and_flags) = (front.u64()?, front.u32()?, front.u32()?);
         if kind_and_flags >> 16 & FUNCTION_GONE != 0 {
@@ -112,7 +112,7 @@ impl PerfEventBuilder {
         header: &PerfHeader,
         attr: &Attr,
         record: PerfRecord<'_>,
-        place: Place,
+        place: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         let sample = PerfSample::read(attr, record.body)?;
@@ -180,7 +180,7 @@ impl PerfEventBuilder {
         name: &str,
         ts_ns: i64,
         sample: &PerfSample<'_>,
-        place: Place,
+        place: SourcePos,
         batch: &mut BatchBuilder,
     ) -> Option<()> {
         // Behind the 8 bytes that all tracepoints begin with: a name of 16 bytes, then the thread and its priority.

@@ -11,7 +11,7 @@ use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Place};
+use crate::model::{Loss, SourcePos};
 
 /// Records between two looks at whether to stop.
 const RECORDS_PER_CHECK: u64 = 4096;
@@ -76,7 +76,7 @@ impl StreamReader for PerfData {
             (Rounds::default(), PerfEventBuilder::default(), BatchBuilder::new(context.chunk_limits));
         let mut walk = PerfParser { header, rounds, maker, batch, unpack: None, sink, context };
         if was_killed {
-            walk.batch.lose(Loss::Truncated, Place::Offset(feed.offset()));
+            walk.batch.lose(Loss::Truncated, SourcePos::Offset(feed.offset()));
         }
         walk.records(&mut feed, end)?;
         walk.release(true)?;
@@ -84,7 +84,7 @@ impl StreamReader for PerfData {
         if let Some(offset) = feed.source().cut_at()
             && walk.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, Place::Offset(offset));
+            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
         walk.batch.flush(walk.sink)
     }
@@ -99,7 +99,7 @@ impl PerfParser<'_> {
                 self.context.cancel.check()?;
             }
             let offset = feed.offset();
-            let place = Place::Offset(offset);
+            let place = SourcePos::Offset(offset);
             let head = feed.peek(RECORD_HEADER_BYTES)?;
             let found = record_header(head);
             let Some((kind, misc, len)) = found else {
@@ -155,7 +155,7 @@ impl PerfParser<'_> {
 
     /// Takes a record. Returns how many bytes behind it belong to it.
     fn record(&mut self, kind: u32, misc: u16, body: &[u8], offset: u64) -> Result<u64, ReadError> {
-        let place = Place::Offset(offset);
+        let place = SourcePos::Offset(offset);
         match kind {
             kind::FINISHED_ROUND => self.release(false)?,
             kind::COMPRESSED => self.unpack(body, offset)?,
@@ -222,7 +222,7 @@ impl PerfParser<'_> {
 
     /// Takes the records in a compressed one. All are one stream, and a record may begin in one and end in the next.
     fn unpack(&mut self, packed: &[u8], offset: u64) -> Result<(), ReadError> {
-        let place = Place::Offset(offset);
+        let place = SourcePos::Offset(offset);
         if self.unpack.is_none() {
             self.unpack = zstd::stream::write::Decoder::new(Vec::new()).ok();
         }

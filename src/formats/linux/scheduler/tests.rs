@@ -14,7 +14,7 @@ impl BatchSink for Taken {
     }
 }
 
-const PLACE: Place = Place::Offset(0);
+const PLACE: SourcePos = SourcePos::Offset(0);
 
 fn task(tid: i64, name: &str) -> SchedulerTask<'_> {
     SchedulerTask { tid, name: name.as_bytes(), priority: Some(120) }

@@ -14,7 +14,7 @@ use crate::formats::multi::clock_sync::KnownSyncs;
 use crate::formats::multi::namespace::{FileScope, NamespacedSink, only_losses};
 use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// A zip archive.
 pub(crate) const ZIP: Format = Format {
@@ -127,7 +127,7 @@ impl ArchiveReader<'_> {
             packed_bytes = packed_bytes.saturating_add(entry.packed_bytes);
             // Files that overlap are small in the archive and large outside of it.
             if packed_bytes > file_bytes || listed > MEMBERS_MAX as u64 {
-                self.losses.add(Loss::OverLimit, Place::Offset(entry.offset));
+                self.losses.add(Loss::OverLimit, SourcePos::Offset(entry.offset));
                 return Ok(());
             }
             if is_hidden(&entry.name.text) {
@@ -135,7 +135,7 @@ impl ArchiveReader<'_> {
             }
             let Some(mut content) = entry.content(&file) else {
                 // Encrypted, or packed in a way that nobody uses for captures.
-                self.losses.add(Loss::UnreadableMember, Place::Offset(entry.offset));
+                self.losses.add(Loss::UnreadableMember, SourcePos::Offset(entry.offset));
                 continue;
             };
             let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
@@ -146,7 +146,7 @@ impl ArchiveReader<'_> {
             }
         }
         if listed < list.count {
-            self.losses.add(Loss::Truncated, Place::Offset(list.offset()));
+            self.losses.add(Loss::Truncated, SourcePos::Offset(list.offset()));
         }
         Ok(())
     }
@@ -159,15 +159,15 @@ impl ArchiveReader<'_> {
                 TarStep::Entry(entry) => entry,
                 TarStep::End => return Ok(()),
                 TarStep::Damaged { offset } => {
-                    self.losses.add(Loss::Truncated, Place::Offset(offset));
+                    self.losses.add(Loss::Truncated, SourcePos::Offset(offset));
                     return Ok(());
                 }
                 TarStep::OverLimit { offset } => {
-                    self.losses.add(Loss::OverLimit, Place::Offset(offset));
+                    self.losses.add(Loss::OverLimit, SourcePos::Offset(offset));
                     return Ok(());
                 }
             };
-            let place = Place::Offset(entry.offset);
+            let place = SourcePos::Offset(entry.offset);
             listed += 1;
             if listed > MEMBERS_MAX || entry.has_long_records {
                 self.losses.add(Loss::OverLimit, place);
@@ -197,7 +197,7 @@ impl ArchiveReader<'_> {
 
     /// Reads a file of the archive that stands at `offset` of it.
     fn member(&mut self, member: &Member, offset: u64) -> Result<(), ReadError> {
-        let place = Place::Offset(offset);
+        let place = SourcePos::Offset(offset);
         let mut losses = Losses::default();
         match member.ended {
             Ended::AtItsEnd => {}

@@ -17,7 +17,7 @@ use crate::formats::json::sniff::has_key;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
-use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, Place, TrackKey, TrackKind};
+use crate::model::{Batch, Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, SourcePos, TrackKey, TrackKind};
 
 /// A process starts processes, but not for ever.
 const PROCESSES_DEEP_MAX: u32 = 16;
@@ -252,11 +252,11 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let mut now_ns = self.offset_ns;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(1), row.get(2)) else {
-                self.batch.lose(Loss::BadTime, Place::Time(now_ns));
+                self.batch.lose(Loss::BadTime, SourcePos::Time(now_ns));
                 continue;
             };
             now_ns = ts_ns;
-            let place = Place::Time(ts_ns);
+            let place = SourcePos::Time(ts_ns);
             let stack = row.index(0).map(|stack| stacks.frames.stack(stack, &mut self.batch, place));
             let track = self.batch.track_with(&thread.key);
             self.batch.push_sample(ts_ns, track, stack.unwrap_or_default(), 0);
@@ -275,7 +275,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let mut rows = FirefoxTable::open(self.document, thread.markers, names, &mut self.batch.batch.losses)?;
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
-            let place = Place::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
+            let place = SourcePos::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
             let (kind, ts_ns) = match row.index(3) {
                 Some(1) => (EventKind::Complete, start_ns),
                 Some(2) => (EventKind::AsyncBegin, start_ns),
@@ -313,7 +313,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     }
 
     /// The data of a marker, with texts for their numbers; 0 for none, and for what is no object.
-    fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: Place) -> u32 {
+    fn arguments(&mut self, data: Option<&[u8]>, texts: &FirefoxTexts<'_>, markers: &Markers, place: SourcePos) -> u32 {
         let Some(data) = data.filter(|data| data.starts_with(b"{")) else { return 0 };
         let Ok(data) = serde_json::from_slice::<&RawValue>(data) else {
             self.batch.lose(Loss::BadRecord, place);
@@ -363,11 +363,11 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let (mut now_ns, mut sum) = (self.offset_ns, 0.0);
         while let Some(row) = rows.next(&mut self.batch.batch.losses)? {
             let Some(ts_ns) = self.next_time(now_ns, row.get(0), row.get(1)) else {
-                self.batch.lose(Loss::BadTime, Place::Time(now_ns));
+                self.batch.lose(Loss::BadTime, SourcePos::Time(now_ns));
                 continue;
             };
             now_ns = ts_ns;
-            let place = Place::Time(ts_ns);
+            let place = SourcePos::Time(ts_ns);
             let change = row.get(2).and_then(|count| std::str::from_utf8(count).ok()?.parse::<f64>().ok());
             let Some(change) = change.filter(|change| change.is_finite()) else {
                 self.batch.lose(Loss::BadCounter, place);

@@ -6,7 +6,7 @@ use super::wire::{FirefoxTable, Library, StackTables};
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::profiles::frames::FrameTable;
-use crate::model::{Loss, Losses, Place};
+use crate::model::{Loss, Losses, SourcePos};
 
 /// Texts by number, and the memory that they take.
 pub(super) struct FirefoxTexts<'d> {
@@ -104,7 +104,7 @@ impl<'d> FirefoxStacks<'d> {
         while let Some(row) = rows.next(losses)? {
             kept.add(FrameTable::ROW_BYTES, row.offset)?;
             let is_taken = frames.push_titled(row.index(0), row.index(1).unwrap_or(u32::MAX));
-            losses.add_many(Loss::BadRecord, Place::Offset(row.offset), u64::from(!is_taken));
+            losses.add_many(Loss::BadRecord, SourcePos::Offset(row.offset), u64::from(!is_taken));
         }
         Ok(Self { frames, texts, _kept: kept })
     }
