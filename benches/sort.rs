@@ -13,7 +13,7 @@ use longspan::facade::base::budget::Budget;
 use longspan::facade::base::cancel::Cancel;
 use longspan::facade::formats::native::columns;
 use longspan::facade::formats::{ChunkHead, ChunkSource, ReadError};
-use longspan::facade::ingest::heads::{HeadTable, OpenRun, Origin, Stretch};
+use longspan::facade::ingest::heads::{HeadTable, OpenRun, Origin, SortedRun};
 use longspan::facade::ingest::merge::{MergeContext, merge};
 use longspan::facade::ingest::nest::Nester;
 use longspan::facade::ingest::spill::{BLOCK_EVENTS, SpillFile, SpilledRun};
@@ -32,7 +32,7 @@ struct Capture {
     chunks: Vec<Vec<u8>>,
 }
 
-type Sink<'a> = &'a mut dyn FnMut(&Stretch<'_>) -> io::Result<()>;
+type Sink<'a> = &'a mut dyn FnMut(&SortedRun<'_>) -> io::Result<()>;
 
 impl ChunkSource for Capture {
     fn heads(&self) -> &[ChunkHead] {

@@ -84,7 +84,7 @@ pub mod ingest {
     pub use crate::ingest::load::{CachePolicy, LoadError, LoadOptions, Loaded};
     pub use crate::ingest::pipeline::{open, open_with_previews};
     pub mod heads {
-        pub use crate::ingest::heads::{HeadTable, OpenRun, Origin, Stretch};
+        pub use crate::ingest::heads::{HeadTable, OpenRun, Origin, SortedRun};
     }
     pub mod merge {
         pub use crate::ingest::merge::{MergeContext, merge};

@@ -20,7 +20,7 @@ use super::tasks::{self, Source, TaskId, Wake, file_name};
 use crate::base::budget::Memory;
 use crate::base::escape::escaped;
 use crate::frame::RectBudget;
-use crate::ingest::received::is_own;
+use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::ui::chrome::command_palette::Palette;
 use crate::ui::chrome::file_picker::Picker;
@@ -428,7 +428,7 @@ impl App {
         self.tab().keep(self.options.folders.as_ref());
         if let Source::Files(sources) = &source {
             // What came through a pipe cannot be opened again.
-            if !sources.files().iter().any(|file| is_own(&file.path)) {
+            if !sources.files().iter().any(|file| is_unseekable(&file.path)) {
                 self.preferences.recent.note(sources);
             }
             self.folder = folder_of(sources).or_else(|| self.folder.take());
@@ -479,6 +479,6 @@ impl App {
 
 /// The folder of the first file that has one: what comes through a pipe has none.
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
-    let file = sources.files().iter().find(|file| !is_own(&file.path))?;
+    let file = sources.files().iter().find(|file| !is_unseekable(&file.path))?;
     Some(std::path::absolute(&file.path).ok()?.parent()?.to_owned())
 }

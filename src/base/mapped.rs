@@ -106,7 +106,7 @@ pub(crate) fn hold_faulting_threads() {
 
 /// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to read
 /// them then: some hundred nanoseconds for each place in a map that was not read lately.
-pub(crate) fn fetch_soon(bytes: &[u8]) {
+pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};

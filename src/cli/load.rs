@@ -7,7 +7,7 @@ use super::progress_line::ProgressLine;
 use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::ingest::received::is_read_once;
+use crate::ingest::spool::is_read_once;
 use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;

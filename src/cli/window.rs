@@ -12,7 +12,7 @@ use crate::app::preferences::Folders;
 use crate::app::{self, AppError, AppOptions};
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
-use crate::ingest::received::is_own;
+use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
@@ -25,7 +25,7 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
     // No other window can read what comes to this process.
-    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_own(&file.path));
+    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.path));
     Ok(app::run(sources, AppOptions { load: how.options(), demo, hand_over, folders, ..AppOptions::default() })?)
 }
 

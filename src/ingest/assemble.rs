@@ -1,7 +1,7 @@
 //! Maps the batches of a reader to the capture's tables, in the order of the capture, so that indices do not depend on
 //! which worker parsed what.
 
-use super::kept::KeptChunks;
+use super::chunk_cache::ChunkCache;
 use crate::base::progress::Progress;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{
@@ -22,7 +22,7 @@ pub(crate) struct Assembler<'a> {
     /// All losses so far.
     pub(crate) losses: Losses,
     /// All chunks so far.
-    pub(crate) chunks: KeptChunks,
+    pub(crate) chunks: ChunkCache,
     /// What the user should know.
     pub(crate) notes: Vec<String>,
     /// By row of the reader's names: those that it tells once for many batches.
@@ -33,7 +33,7 @@ pub(crate) struct Assembler<'a> {
 impl<'a> Assembler<'a> {
     /// Starts with empty tables.
     #[must_use]
-    pub(crate) fn new(names: Names, chunks: KeptChunks, progress: &'a Progress) -> Self {
+    pub(crate) fn new(names: Names, chunks: ChunkCache, progress: &'a Progress) -> Self {
         Self {
             names,
             stacks: Stacks::default(),

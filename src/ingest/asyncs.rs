@@ -16,10 +16,10 @@ const SIBLING_ROWS: u32 = 1 << 29;
 /// The trees that are open.
 #[derive(Debug, Default)]
 pub(crate) struct AsyncTrees {
-    open: FxHashMap<TreeId, Tree>,
+    open: FxHashMap<TreeId, AsyncTree>,
     groups: Vec<Slots>,
     /// Positions in `groups`.
-    group_index: FxHashMap<Group, u32>,
+    group_index: FxHashMap<TreeGroup, u32>,
 }
 
 /// What tells one tree from another.
@@ -33,7 +33,7 @@ pub(crate) enum TreeId {
 
 /// Trees that share tracks: those of one process, or thread, and one name.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-struct Group {
+struct TreeGroup {
     pid: Id,
     tid: Id,
     name: GroupName,
@@ -48,7 +48,7 @@ enum GroupName {
 }
 
 #[derive(Debug)]
-struct Tree {
+struct AsyncTree {
     track: TrackIdx,
     /// A position in [`AsyncTrees::groups`].
     group: u32,
@@ -90,7 +90,7 @@ impl AsyncTrees {
             GroupName::Event(_) => names.get(event.name).text.into(),
         };
         let position = u32::try_from(self.groups.len()).unwrap_or(u32::MAX);
-        let group = Group { pid: pid.clone(), tid: tid.clone(), name: name.clone() };
+        let group = TreeGroup { pid: pid.clone(), tid: tid.clone(), name: name.clone() };
         let group = *self.group_index.entry(group).or_insert_with(|| {
             self.groups.push(Slots { name: text(), free: BinaryHeap::new(), count: 0 });
             position
@@ -104,7 +104,7 @@ impl AsyncTrees {
         if sort_index != 0 {
             registry.apply(&Metadata::TrackSortIndex { key, sort_index });
         }
-        let tree = Tree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
+        let tree = AsyncTree { track, group, slot, in_step: false, step_start_ns: event.ts_ns };
         self.open.insert(id, tree);
         track
     }

@@ -111,7 +111,7 @@ pub struct HeadTable {
 
 /// A stretch of sorted events to emit.
 #[derive(Debug)]
-pub struct Stretch<'a> {
+pub struct SortedRun<'a> {
     /// The events.
     pub events: &'a [Event],
     /// What they point into.
@@ -121,7 +121,7 @@ pub struct Stretch<'a> {
     start: usize,
 }
 
-impl Stretch<'_> {
+impl SortedRun<'_> {
     /// Where its last event stands in the sorted order.
     #[must_use]
     pub(crate) fn last_key(&self) -> Option<Key> {
@@ -189,7 +189,7 @@ impl HeadTable {
     pub fn advance<R>(
         &mut self,
         limit: Option<Key>,
-        emit: impl FnOnce(Stretch<'_>) -> R,
+        emit: impl FnOnce(SortedRun<'_>) -> R,
     ) -> Option<(R, Option<OpenRun>)> {
         let &(_, slot) = self.heads.last()?;
         let second = match self.heads.len().checked_sub(2) {
@@ -202,7 +202,7 @@ impl HeadTable {
         // The first head may equal the limit only if both are one event; it is emitted, so that there is always progress.
         let end = end.max(run.next + 1);
         let start = run.next;
-        let result = emit(Stretch { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
+        let result = emit(SortedRun { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });
         run.next = end;
         if let Some(key) = run.key() {
             self.replace_first(key, slot);
@@ -294,7 +294,7 @@ mod tests {
         assert_eq!((table.open(), table.open_max()), (expected_open, expected_open));
         let mut keys = Vec::new();
         while table.open() > 0 {
-            let keys_of = |stretch: Stretch<'_>| {
+            let keys_of = |stretch: SortedRun<'_>| {
                 let key = |(offset, event): (usize, &Event)| Key { ts_ns: event.ts_ns, chunk: stretch.origin(offset) };
                 stretch.events.iter().enumerate().map(key).collect::<Vec<_>>()
             };

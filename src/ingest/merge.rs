@@ -8,7 +8,7 @@
 use std::io;
 use std::thread;
 
-use super::heads::{HeadTable, Key, OpenRun, Origin, Stretch};
+use super::heads::{HeadTable, Key, OpenRun, Origin, SortedRun};
 use super::prefetch::Prefetch;
 use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
 use crate::base::budget::Budget;
@@ -81,7 +81,7 @@ pub fn merge<E>(
     source: &dyn ChunkSource,
     heads: &[ChunkHead],
     context: &MergeContext<'_>,
-    mut sink: impl FnMut(&Stretch<'_>) -> Result<(), E>,
+    mut sink: impl FnMut(&SortedRun<'_>) -> Result<(), E>,
 ) -> Result<MergeStats, MergeError<E>> {
     let mut order: Vec<usize> = (0..heads.len()).collect();
     order.sort_by_key(|&chunk| (heads[chunk].min_ts_ns, chunk));
@@ -131,7 +131,7 @@ pub fn merge<E>(
                     table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
                 }
                 _ => {
-                    let emit = |stretch: Stretch<'_>| {
+                    let emit = |stretch: SortedRun<'_>| {
                         emitted = stretch.last_key();
                         sink(&stretch)
                     };

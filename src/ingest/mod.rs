@@ -1,18 +1,17 @@
 //! Captures in, published stores out: the deferred merge sort and the nesting of spans. Runs on background threads.
 //!
 //! [`pipeline`] puts the parts together: a reader's batches are mapped to common tables by [`assemble`] and kept by
-//! [`kept`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
+//! [`chunk_cache`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with the
 //! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
-//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`], [`ends_to_come`]), lays samples out as a chart ([`flame`]) and writes them to the store, behind [`rows`], whose
-//! [`place`] is the cache wherever that can be written. A store that came with the capture is adopted there instead. What comes through a pipe is [`received`] first.
+//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`], [`pending_ends`]), lays samples out as a chart ([`flame`]) and writes them to the store, behind [`rows`], whose
+//! [`store_target`] is the cache wherever that can be written. A store that came with the capture is adopted there instead. What comes through a pipe is [`spool`] first.
 
-mod adopt;
 pub(crate) mod assemble;
 pub(crate) mod asyncs;
-pub(crate) mod ends_to_come;
+pub(crate) mod chunk_cache;
 pub(crate) mod flame;
 pub(crate) mod heads;
-pub(crate) mod kept;
+mod import_store;
 mod lane_index;
 mod lane_set;
 pub(crate) mod lanes;
@@ -20,14 +19,15 @@ pub(crate) mod load;
 pub(crate) mod merge;
 pub(crate) mod nest;
 mod open_span;
+pub(crate) mod pending_ends;
 pub(crate) mod pipeline;
-pub(crate) mod place;
 pub(crate) mod prefetch;
 mod previews;
-pub(crate) mod received;
 pub(crate) mod rows;
 pub(crate) mod spill;
+pub(crate) mod spool;
 mod steps;
+pub(crate) mod store_target;
 mod text_stack;
 pub(crate) mod ties;
 

@@ -16,10 +16,10 @@ use smallvec::SmallVec;
 
 use self::spans::OpenBegin;
 use super::asyncs::AsyncTrees;
-use super::ends_to_come::EndsToCome;
 use super::flame::{FlameChart, FlameSpan};
-use super::heads::Stretch;
+use super::heads::SortedRun;
 use super::lanes::OpenLanes;
+use super::pending_ends::PendingEnds;
 use super::rows::RowSink;
 use super::ties;
 use crate::model::args::Detail;
@@ -38,7 +38,7 @@ pub struct Nester<'a> {
     tracks: Vec<TrackState>,
     asyncs: AsyncTrees,
     /// By track of the capture.
-    roles: Vec<Role>,
+    roles: Vec<TrackRole>,
     flame_spans: Vec<FlameSpan>,
     tied: Vec<Tied>,
     tied_blobs: Vec<u8>,
@@ -57,7 +57,7 @@ pub struct Nested {
 
 /// How the events of a track are taken.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Role {
+enum TrackRole {
     /// They are rows of that track.
     Own,
     /// It shares rows with others of its name.
@@ -92,7 +92,7 @@ const _: () = assert!(size_of::<TrackState>() <= 128);
 #[derive(Default)]
 struct RareState {
     /// Ends of begins that say when they end.
-    ends: EndsToCome,
+    ends: PendingEnds,
     /// The track of the chart of its samples.
     chart_track: Option<TrackIdx>,
     /// The chart that is laid out on it.
@@ -135,9 +135,9 @@ impl<'a> Nester<'a> {
     ) -> Self {
         let siblings = TrackKey::SLOT_SIBLING..TrackKey::SLOT_ALONE;
         let role = |key: &TrackKey| match key.kind {
-            TrackKind::Async if siblings.contains(&key.slot) => Role::Sibling,
-            kind if kind.is_derived() => Role::Derived,
-            _ => Role::Own,
+            TrackKind::Async if siblings.contains(&key.slot) => TrackRole::Sibling,
+            kind if kind.is_derived() => TrackRole::Derived,
+            _ => TrackRole::Own,
         };
         Self {
             roles: registry.tables().tracks.iter().map(|track| role(&track.key)).collect(),
@@ -160,7 +160,7 @@ impl<'a> Nester<'a> {
     ///
     /// # Errors
     /// What the system says to a write of the store.
-    pub fn take(&mut self, stretch: &Stretch<'_>) -> io::Result<()> {
+    pub fn take(&mut self, stretch: &SortedRun<'_>) -> io::Result<()> {
         let mut events = stretch.events.iter().peekable();
         while let Some(event) = events.next() {
             let blob = if event.detail == 0 { &[] } else { stretch.details.blob(event.detail) };
@@ -272,8 +272,8 @@ impl<'a> Nester<'a> {
 
     fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         match self.roles.get(event.track.index()) {
-            Some(Role::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
-            Some(Role::Derived) => {
+            Some(TrackRole::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
+            Some(TrackRole::Derived) => {
                 // Among the rows that are made for this track it could stand out of order.
                 self.lose(Loss::BadRecord, event.track, event.ts_ns);
                 Ok(())

@@ -474,15 +474,15 @@ fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
 
 /// The same events, with ends moved to their begins within batches that end where `cuts` says.
 fn with_known_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
-    let mut known_ends = PairedEnds::default();
+    let mut paired_ends = PairedEnds::default();
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     for (event, is_cut) in events.iter().zip(std::iter::once(&true).chain(cuts)) {
         if *is_cut {
             all.append(&mut batch);
-            known_ends.begin_batch();
-            (0..TRACKS).for_each(|track| known_ends.add_track(Some(track)));
+            paired_ends.begin_batch();
+            (0..TRACKS).for_each(|track| paired_ends.add_track(Some(track)));
         }
-        known_ends.push(&mut batch, *event);
+        paired_ends.push(&mut batch, *event);
     }
     all.append(&mut batch);
     all
@@ -513,7 +513,7 @@ proptest! {
         events in nearly_sorted_events(),
         cuts in proptest::collection::vec(proptest::bool::weighted(0.05), 150),
     ) {
-        let known = with_known_ends(&events, &cuts);
+        let known = with_paired_ends(&events, &cuts);
         let rows = |events: Vec<Event>| {
             let result = nest(events, &Details::default(), TrackKind::Thread);
             let kinds = [LaneKind::Spans, LaneKind::Instants].map(|kind| {
@@ -531,7 +531,7 @@ proptest! {
 #[test]
 fn ends_move_to_begins_where_threads_are_recorded_in_order() {
     let events: Vec<Event> = (0..100).flat_map(|k| [begin(10 * k, 1), end(10 * k + 5, 0)]).collect();
-    assert_eq!(with_known_ends(&events, &[false; 200]).len(), 100);
+    assert_eq!(with_paired_ends(&events, &[false; 200]).len(), 100);
 }
 
 #[test]

@@ -6,17 +6,17 @@ use std::io;
 use std::sync::Arc;
 use std::time::Instant;
 
-use super::adopt::{AdoptError, adopt};
 use super::assemble::Assembler;
-use super::kept::KeptChunks;
+use super::chunk_cache::ChunkCache;
+use super::import_store::{ImportError, import_store};
 use super::load::{LoadError, LoadOptions, LoadReport, Loaded};
 use super::merge::{MergeContext, MergeError, merge, true_heads};
 use super::nest::Nester;
-use super::place::{StoreFile, StorePlace};
 use super::previews::{PreviewSink, Previews};
-use super::received::Received;
 use super::rows::write_behind;
 use super::spill::SpillFile;
+use super::spool::SpooledInput;
+use super::store_target::{StoreFile, StoreTarget};
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
@@ -56,11 +56,11 @@ pub fn open_with_previews(
         threads: options.threads.max(1),
         chunk_limits: ChunkLimits::default(),
     };
-    let once = StorePlace::for_once(sources, options);
-    let received = Received::take(sources, once.folder(), cancel, progress)?;
+    let once = StoreTarget::for_once(sources, options);
+    let received = SpooledInput::take(sources, once.folder(), cancel, progress)?;
     let (sources, mut place) = match &received {
         Some(received) => (&received.sources, once),
-        None => (sources, StorePlace::choose(sources, options)?),
+        None => (sources, StoreTarget::choose(sources, options)?),
     };
     let (store, cached) = if let Some(store) = place.kept() {
         (store, true)
@@ -95,7 +95,7 @@ struct Capture {
 
 fn load(
     sources: &Sources,
-    place: &mut StorePlace,
+    place: &mut StoreTarget,
     context: &ReadContext,
     mut previews: Previews<'_>,
     started: Instant,
@@ -126,12 +126,12 @@ fn load(
             losses: capture.losses.clone(),
             summary,
         };
-        match adopt(&*parts, meta, &target, context, &mut previews, started) {
+        match import_store(&*parts, meta, &target, context, &mut previews, started) {
             Ok(()) => return publish(place, target),
-            Err(AdoptError::NoStore(_)) => {}
-            Err(AdoptError::Write(source)) => return Err(place.write_error(source)),
-            Err(AdoptError::Read(error)) => return Err(read_error(error, place)),
-            Err(AdoptError::Cancelled(cancelled)) => return Err(cancelled.into()),
+            Err(ImportError::NoStore(_)) => {}
+            Err(ImportError::Write(source)) => return Err(place.write_error(source)),
+            Err(ImportError::Read(error)) => return Err(read_error(error, place)),
+            Err(ImportError::Cancelled(cancelled)) => return Err(cancelled.into()),
         }
         let note =
             format!("The sorted store in {sources} is damaged or of another version: its events were sorted anew.");
@@ -174,13 +174,13 @@ fn load(
 }
 
 /// Keeps the store that was written to `target`, and opens it.
-fn publish(place: &mut StorePlace, target: StoreFile) -> Result<Store, LoadError> {
+fn publish(place: &mut StoreTarget, target: StoreFile) -> Result<Store, LoadError> {
     let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
     Ok(Store::of_file(&file, &path)?)
 }
 
 /// A reader that could not hand on what it read has not failed: the spill file behind it has.
-fn read_error(error: ReadError, place: &StorePlace) -> LoadError {
+fn read_error(error: ReadError, place: &StoreTarget) -> LoadError {
     match error {
         ReadError::Sink(source) => match source.downcast::<io::Error>() {
             Ok(source) => place.write_error(*source),
@@ -201,7 +201,7 @@ fn read(
     Ok(match reader {
         Reader::Stream(mut reader) => {
             context.progress.begin(Stage::Parsing, source_bytes);
-            let kept = KeptChunks::new(context.budget.clone(), Arc::clone(spill));
+            let kept = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(no_names, kept, &context.progress);
             reader.read(&mut assembler, context)?;
             let Assembler { names, stacks, registry, losses, chunks, notes, .. } = assembler;

@@ -29,7 +29,7 @@ enum Way<'a> {
 /// Hands steps to the thread that writes them.
 struct Queue {
     parcel: Parcel,
-    messages: Sender<Message>,
+    messages: Sender<WriterMessage>,
     /// Parcels that were written, to be filled again.
     spares: Receiver<Parcel>,
     /// The last end of each lane of spans; the end of time for the others, which have none.
@@ -40,18 +40,18 @@ struct Queue {
 /// Steps in their order, with the details that they keep end to end.
 #[derive(Default)]
 struct Parcel {
-    steps: Vec<Step>,
+    steps: Vec<RowStep>,
     blobs: Vec<u8>,
 }
 
-enum Step {
+enum RowStep {
     Lane { track: TrackIdx, kind: LaneKind, depth: u16 },
     Row { lane: LaneIdx, row: Row },
     Detail { bytes: usize },
     Unfinished { lane: LaneIdx },
 }
 
-enum Message {
+enum WriterMessage {
     Write(Parcel),
     Preview(Box<Meta>, Sender<io::Result<Store>>),
 }
@@ -85,16 +85,16 @@ pub(crate) fn write_behind<R>(
     })
 }
 
-fn write(writer: &mut StoreWriter, waiting: &Receiver<Message>, spare: &Sender<Parcel>) -> io::Result<()> {
+fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Sender<Parcel>) -> io::Result<()> {
     for message in waiting {
         match message {
-            Message::Write(mut parcel) => {
+            WriterMessage::Write(mut parcel) => {
                 parcel.write(writer)?;
                 // There may be enough already.
                 spare.try_send(parcel).ok();
             }
             // Who asked waits for the answer, or has failed meanwhile.
-            Message::Preview(meta, reply) => {
+            WriterMessage::Preview(meta, reply) => {
                 writer.flush()?;
                 drop(reply.send(writer.preview(*meta)));
             }
@@ -108,14 +108,14 @@ impl Parcel {
         let mut blobs = &self.blobs[..];
         for step in self.steps.drain(..) {
             match step {
-                Step::Row { lane, row } => writer.push(lane, row)?,
-                Step::Detail { bytes } => {
+                RowStep::Row { lane, row } => writer.push(lane, row)?,
+                RowStep::Detail { bytes } => {
                     let (blob, rest) = blobs.split_at(bytes);
                     writer.push_detail(blob)?;
                     blobs = rest;
                 }
-                Step::Lane { track, kind, depth } => drop(writer.add_lane(track, kind, depth)),
-                Step::Unfinished { lane } => writer.mark_unfinished(lane),
+                RowStep::Lane { track, kind, depth } => drop(writer.add_lane(track, kind, depth)),
+                RowStep::Unfinished { lane } => writer.mark_unfinished(lane),
             }
         }
         self.blobs.clear();
@@ -131,7 +131,7 @@ impl RowSink<'_> {
             Way::Elsewhere(queue) => {
                 let lane = LaneIdx(u32::try_from(queue.lane_ends_ns.len()).unwrap_or(u32::MAX));
                 queue.lane_ends_ns.push(if kind == LaneKind::Spans { i64::MIN } else { i64::MAX });
-                queue.parcel.steps.push(Step::Lane { track, kind, depth });
+                queue.parcel.steps.push(RowStep::Lane { track, kind, depth });
                 lane
             }
         }
@@ -160,7 +160,7 @@ impl RowSink<'_> {
             Way::Elsewhere(queue) => {
                 let end_ns = &mut queue.lane_ends_ns[lane.index()];
                 *end_ns = (*end_ns).max(row.start_ns.saturating_add_unsigned(row.value));
-                queue.parcel.steps.push(Step::Row { lane, row });
+                queue.parcel.steps.push(RowStep::Row { lane, row });
                 if queue.parcel.steps.len() >= STEPS { queue.hand_over() } else { Ok(()) }
             }
         }
@@ -176,7 +176,7 @@ impl RowSink<'_> {
             Way::Elsewhere(_) if blob.is_empty() => Ok(DetailRef(0)),
             Way::Elsewhere(queue) => {
                 queue.parcel.blobs.extend_from_slice(blob);
-                queue.parcel.steps.push(Step::Detail { bytes: blob.len() });
+                queue.parcel.steps.push(RowStep::Detail { bytes: blob.len() });
                 if queue.parcel.blobs.len() >= BLOB_BYTES {
                     queue.hand_over()?;
                 }
@@ -189,7 +189,7 @@ impl RowSink<'_> {
     pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         match &mut self.0 {
             Way::Here(writer) => writer.mark_unfinished(lane),
-            Way::Elsewhere(queue) => queue.parcel.steps.push(Step::Unfinished { lane }),
+            Way::Elsewhere(queue) => queue.parcel.steps.push(RowStep::Unfinished { lane }),
         }
     }
 
@@ -206,7 +206,7 @@ impl RowSink<'_> {
             Way::Elsewhere(queue) => {
                 queue.hand_over()?;
                 let (reply, preview) = bounded(1);
-                queue.messages.send(Message::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
+                queue.messages.send(WriterMessage::Preview(Box::new(meta), reply)).map_err(|_| stopped())?;
                 preview.recv().map_err(|_| stopped())
             }
         }
@@ -227,7 +227,7 @@ impl RowSink<'_> {
 impl Queue {
     fn hand_over(&mut self) -> io::Result<()> {
         let parcel = std::mem::replace(&mut self.parcel, self.spares.try_recv().unwrap_or_default());
-        self.messages.send(Message::Write(parcel)).map_err(|_| stopped())
+        self.messages.send(WriterMessage::Write(parcel)).map_err(|_| stopped())
     }
 }
 

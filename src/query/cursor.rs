@@ -4,7 +4,7 @@
 mod whole_blocks;
 
 use self::whole_blocks::first_longest;
-pub(crate) use self::whole_blocks::{BlockPlace, LongestRow, Told};
+pub(crate) use self::whole_blocks::{BlockIdx, BlockSummary, LongestRow};
 use crate::model::NameIdx;
 use crate::store::block::{BLOCK_ROWS, Block};
 use crate::store::extent::{BlockEntry, Extent};
@@ -36,7 +36,7 @@ impl ReadCount {
 
 /// A place between rows: the row that follows, or the end of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Position {
+pub struct LanePosition {
     extent: usize,
     block: usize,
     slot: usize,
@@ -44,7 +44,7 @@ pub struct Position {
     pub row: u64,
 }
 
-impl Position {
+impl LanePosition {
     /// The extent, the block in it, and the row in that.
     #[must_use]
     pub(crate) fn parts(self) -> (usize, usize, usize) {
@@ -95,16 +95,16 @@ impl Decoded<'_> {
     }
 
     /// The place before the first row that starts at or after `ts_ns`, which is in this block or right after it.
-    fn position_from(&self, ts_ns: i64) -> Position {
+    fn position_from(&self, ts_ns: i64) -> LanePosition {
         let Self { extent, block, .. } = *self;
         let slot = self.starts().partition_point(|&start_ns| start_ns < ts_ns);
         let row = self.first_row + slot as u64;
         if slot < self.packed.rows() {
-            Position { extent, block, slot, row }
+            LanePosition { extent, block, slot, row }
         } else if block + 1 < self.extent_blocks {
-            Position { extent, block: block + 1, slot: 0, row }
+            LanePosition { extent, block: block + 1, slot: 0, row }
         } else {
-            Position { extent: extent + 1, block: 0, slot: 0, row }
+            LanePosition { extent: extent + 1, block: 0, slot: 0, row }
         }
     }
 }
@@ -121,7 +121,7 @@ pub(crate) struct BlockRows<'a> {
     /// What each holds.
     pub(crate) values: &'a [u64],
     /// The place after the last.
-    pub(crate) end: Position,
+    pub(crate) end: LanePosition,
 }
 
 impl BlockRows<'_> {
@@ -141,7 +141,7 @@ pub struct LaneCursor<'a> {
     /// Which of `decoded` is replaced next.
     oldest: usize,
     /// Where the last search of a block ended: the next one is near.
-    near: BlockPlace,
+    near: BlockIdx,
     /// What it has read so far.
     pub(crate) count: ReadCount,
 }
@@ -157,7 +157,7 @@ impl<'a> LaneCursor<'a> {
             extent: None,
             decoded: std::array::from_fn(|_| Decoded::none()),
             oldest: 0,
-            near: BlockPlace::default(),
+            near: BlockIdx::default(),
             count: ReadCount::default(),
         }
     }
@@ -169,7 +169,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The place before the first row that starts at or after `ts_ns`.
-    pub fn first_from(&mut self, ts_ns: i64) -> Position {
+    pub fn first_from(&mut self, ts_ns: i64) -> LanePosition {
         // The next bucket usually begins in a block that is decoded.
         let holds = |decoded: &&Decoded<'_>| {
             let starts = decoded.starts();
@@ -193,7 +193,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The place before a row; of a row that is damaged, before the next that is not.
-    pub(crate) fn position_of(&mut self, row: u64) -> Position {
+    pub(crate) fn position_of(&mut self, row: u64) -> LanePosition {
         let extents = self.lane.extents();
         if row >= self.lane.rows() {
             return self.start_of(extents.len());
@@ -202,21 +202,21 @@ impl<'a> LaneCursor<'a> {
         let Some(directory) = self.directory(extent) else { return self.start_of(extent + 1) };
         let within = row - extents[extent].first_row;
         let block = directory.partition_point(|entry| u64::from(entry.first_row) <= within).saturating_sub(1);
-        Position { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
+        LanePosition { extent, block, slot: (within - u64::from(directory[block].first_row)) as usize, row }
     }
 
     /// The place before the row before `position`, if there is one.
-    pub(crate) fn step_back(&mut self, position: Position) -> Option<Position> {
+    pub(crate) fn step_back(&mut self, position: LanePosition) -> Option<LanePosition> {
         let row = position.row.checked_sub(1)?;
         match position.slot.checked_sub(1) {
-            Some(slot) => Some(Position { slot, row, ..position }),
+            Some(slot) => Some(LanePosition { slot, row, ..position }),
             None => Some(self.position_of(row)).filter(|position| position.row == row),
         }
     }
 
     /// Start and value of the row that follows a place.
-    pub(crate) fn times_at(&mut self, position: Position) -> Option<(i64, u64)> {
-        if let Some(longest) = self.told_of(position) {
+    pub(crate) fn times_at(&mut self, position: LanePosition) -> Option<(i64, u64)> {
+        if let Some(longest) = self.summary_at(position) {
             return Some((longest.span.start_ns, longest.span.dur_ns));
         }
         let decoded = self.decode(position.extent, position.block)?;
@@ -224,8 +224,8 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The name of the row that follows a place.
-    pub(crate) fn name_at(&mut self, position: Position) -> NameIdx {
-        if let Some(longest) = self.told_of(position) {
+    pub(crate) fn name_at(&mut self, position: LanePosition) -> NameIdx {
+        if let Some(longest) = self.summary_at(position) {
             return longest.span.name;
         }
         let decoded = self.decode(position.extent, position.block);
@@ -239,7 +239,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The row that follows a place as it is kept.
-    pub(crate) fn row_at(&mut self, position: Position) -> Option<Row> {
+    pub(crate) fn row_at(&mut self, position: LanePosition) -> Option<Row> {
         if position.row >= self.lane.rows() {
             return None;
         }
@@ -253,14 +253,14 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The rows that follow a place, up to the end of its block. Expects to be asked for those of the next block soon.
-    pub(crate) fn rows_from(&mut self, position: Position) -> Option<BlockRows<'_>> {
+    pub(crate) fn rows_from(&mut self, position: LanePosition) -> Option<BlockRows<'_>> {
         /// While one block is unpacked and passed, the memory brings about one.
         const AHEAD_BLOCKS: usize = 2;
-        let Position { extent, block, slot, row } = position;
-        self.fetch_soon(BlockPlace { extent, block: block + AHEAD_BLOCKS });
+        let LanePosition { extent, block, slot, row } = position;
+        self.prefetch(BlockIdx { extent, block: block + AHEAD_BLOCKS });
         let is_last = self.extent(extent)?.blocks() == block + 1;
         let end_row = row + (self.decode(extent, block)?.packed.rows() - slot) as u64;
-        let next = Position { extent, block: block + 1, slot: 0, row: end_row };
+        let next = LanePosition { extent, block: block + 1, slot: 0, row: end_row };
         let end = if is_last { self.start_of(extent + 1) } else { next };
         let decoded = self.decode(extent, block)?;
         let (starts, values) = (decoded.starts().get(slot..)?, decoded.values().get(slot..)?);
@@ -287,7 +287,7 @@ impl<'a> LaneCursor<'a> {
     /// The place of the first of the longest spans between two places, and its duration.
     ///
     /// The slow answer: `(from.row..to.row).max_by_key(dur)`, the first of equals.
-    pub(crate) fn longest(&mut self, from: Position, to: Position) -> Option<(Position, u64)> {
+    pub(crate) fn longest(&mut self, from: LanePosition, to: LanePosition) -> Option<(LanePosition, u64)> {
         if from.row >= to.row {
             return None;
         }
@@ -295,11 +295,11 @@ impl<'a> LaneCursor<'a> {
             return self.longest_in_block(from, to.slot);
         }
         let left = self.longest_in_block(from, BLOCK_ROWS);
-        let after = BlockPlace { extent: from.extent, block: from.block + 1 };
-        let between = self.longest_of_blocks(after, BlockPlace { extent: to.extent, block: to.block });
+        let after = BlockIdx { extent: from.extent, block: from.block + 1 };
+        let between = self.longest_of_blocks(after, BlockIdx { extent: to.extent, block: to.block });
         let between = between.and_then(|place| self.place_of_longest(place));
         let right = if to.slot > 0 {
-            let start = Position { slot: 0, row: to.row - to.slot as u64, ..to };
+            let start = LanePosition { slot: 0, row: to.row - to.slot as u64, ..to };
             self.longest_in_block(start, to.slot)
         } else {
             None
@@ -308,7 +308,7 @@ impl<'a> LaneCursor<'a> {
     }
 
     /// The smallest and largest counter value between two places.
-    pub(crate) fn min_max(&mut self, from: Position, to: Position) -> MinMax {
+    pub(crate) fn min_max(&mut self, from: LanePosition, to: LanePosition) -> MinMax {
         let mut total = MinMax::IDENTITY;
         if from.row >= to.row {
             return total;
@@ -330,7 +330,7 @@ impl<'a> LaneCursor<'a> {
             total = total.combine(self.min_max_of_blocks(to.extent, 0, to.block));
         }
         if to.slot > 0 {
-            total = total.combine(self.min_max_in_block(Position { slot: 0, ..to }, to.slot));
+            total = total.combine(self.min_max_in_block(LanePosition { slot: 0, ..to }, to.slot));
         }
         total
     }
@@ -346,7 +346,7 @@ impl<'a> LaneCursor<'a> {
         iforest::range(nodes, from..to)
     }
 
-    fn longest_in_block(&mut self, from: Position, to_slot: usize) -> Option<(Position, u64)> {
+    fn longest_in_block(&mut self, from: LanePosition, to_slot: usize) -> Option<(LanePosition, u64)> {
         let values = self.decode(from.extent, from.block)?.values();
         let values = values.get(from.slot..to_slot.min(values.len()))?;
         let mut best: Option<(usize, u64)> = None;
@@ -356,29 +356,29 @@ impl<'a> LaneCursor<'a> {
             }
         }
         best.map(|(offset, dur_ns)| {
-            (Position { slot: from.slot + offset, row: from.row + offset as u64, ..from }, dur_ns)
+            (LanePosition { slot: from.slot + offset, row: from.row + offset as u64, ..from }, dur_ns)
         })
     }
 
-    fn min_max_in_block(&mut self, from: Position, to_slot: usize) -> MinMax {
+    fn min_max_in_block(&mut self, from: LanePosition, to_slot: usize) -> MinMax {
         let Some(decoded) = self.decode(from.extent, from.block) else { return MinMax::IDENTITY };
         let values = decoded.values().get(from.slot..to_slot.min(decoded.values().len())).unwrap_or(&[]);
         values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::of(f64::from_bits(bits))))
     }
 
     /// A place whose row can be read: the same, or where the next extent begins that is not damaged.
-    fn readable(&mut self, position: Position) -> Position {
+    fn readable(&mut self, position: LanePosition) -> LanePosition {
         let at_start = (position.block, position.slot) == (0, 0);
         if at_start { self.start_of(position.extent) } else { position }
     }
 
     /// The place before the first row of an extent, or of the next that is not damaged.
-    fn start_of(&mut self, mut extent: usize) -> Position {
+    fn start_of(&mut self, mut extent: usize) -> LanePosition {
         while extent < self.lane.extents().len() && self.extent(extent).is_none() {
             extent += 1;
         }
         let row = self.lane.extents().get(extent).map_or(self.lane.rows(), |extent| extent.first_row);
-        Position { extent, block: 0, slot: 0, row }
+        LanePosition { extent, block: 0, slot: 0, row }
     }
 
     fn directory(&mut self, extent: usize) -> Option<&'a [BlockEntry]> {

@@ -20,7 +20,7 @@ use crate::store::{LaneIdx, LaneKind};
 
 /// A span that may stand for a bucket.
 #[derive(Debug, Clone, Copy)]
-struct Answer {
+struct LongestHit {
     row: u64,
     start_ns: i64,
     dur_ns: u64,
@@ -71,7 +71,7 @@ pub fn longest(
 /// The best of each bucket so far.
 struct Best {
     buckets: Buckets,
-    answers: Vec<Option<Answer>>,
+    answers: Vec<Option<LongestHit>>,
 }
 
 impl Best {
@@ -83,7 +83,7 @@ impl Best {
         bucket == self.buckets.bucket_at(next_ns) && self.answer(bucket).is_some_and(|known| known.dur_ns >= longest.0)
     }
 
-    fn answer(&self, bucket: i64) -> Option<Answer> {
+    fn answer(&self, bucket: i64) -> Option<LongestHit> {
         let place = usize::try_from(bucket.checked_sub(self.buckets.first)?).ok()?;
         *self.answers.get(place)?
     }
@@ -96,7 +96,7 @@ impl Best {
             hits.block.values(&mut values);
         }
         for slot in hits.slots() {
-            let answer = Answer {
+            let answer = LongestHit {
                 row: hits.first_row + slot as u64,
                 start_ns: starts[slot],
                 dur_ns: values[slot],

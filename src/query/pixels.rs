@@ -9,7 +9,7 @@ mod forest;
 mod in_order;
 
 use super::buckets::{Buckets, Cell, CounterCell, RowCount};
-use super::cursor::{LaneCursor, Position, ReadCount};
+use super::cursor::{LaneCursor, LanePosition, ReadCount};
 use super::snapshot::Snapshot;
 use crate::store::overview::OverviewBucket;
 use crate::store::{LaneIdx, Span};
@@ -93,7 +93,7 @@ pub fn counter(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut
 }
 
 /// The place before the first row that starts in `bucket` or later; beyond the end of time, the end of the lane.
-fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> Position {
+fn first_in(cursor: &mut LaneCursor<'_>, buckets: Buckets, bucket: i64) -> LanePosition {
     if i128::from(bucket) << buckets.width_log2 > i128::from(i64::MAX) {
         let rows = cursor.lane().rows();
         return cursor.position_of(rows);

@@ -64,10 +64,10 @@ impl Ord for Hit {
 
 /// Where the rows are that match. Clones are cheap.
 #[derive(Debug, Clone)]
-pub struct Hits(Arc<Inner>);
+pub struct Hits(Arc<HitTable>);
 
 #[derive(Debug)]
-struct Inner {
+struct HitTable {
     snapshot: Snapshot,
     matcher: Matcher,
     /// Lanes with a hit.
@@ -133,7 +133,7 @@ pub fn search(
     drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
     let total = lanes.iter().map(|lane| lane.total).sum();
-    Ok(Hits(Arc::new(Inner { snapshot: snapshot.clone(), matcher, lanes, total, ticks })))
+    Ok(Hits(Arc::new(HitTable { snapshot: snapshot.clone(), matcher, lanes, total, ticks })))
 }
 
 impl Hits {

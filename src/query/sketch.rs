@@ -25,7 +25,7 @@ pub(crate) enum Sketch {
 
 /// A bar of a histogram.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Bar {
+pub(crate) struct SketchBar {
     /// The smallest duration in it.
     pub(crate) least_ns: u64,
     /// The largest.
@@ -123,18 +123,18 @@ impl Sketch {
     /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the first
     /// bar that has any to the last, with the empty ones between.
     #[must_use]
-    pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<Bar> {
+    pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<SketchBar> {
         let mut counted = self.clone();
         counted.count_all();
         let Self::Counted { first, counts } = counted else { return Vec::new() };
         let shift = OCTAVE_LOG2.saturating_sub(bars_per_octave_log2);
-        let mut bars: Vec<Bar> = Vec::new();
+        let mut bars: Vec<SketchBar> = Vec::new();
         let mut last = None;
         for (bucket, &count) in (first..).zip(&counts) {
             let (least_ns, most_ns) = bounds_of(bucket);
             let bar = bucket >> shift;
             if last != Some(bar) {
-                bars.push(Bar { least_ns, most_ns, count: 0 });
+                bars.push(SketchBar { least_ns, most_ns, count: 0 });
                 last = Some(bar);
             }
             if let Some(bar) = bars.last_mut() {
@@ -142,7 +142,7 @@ impl Sketch {
                 bar.count += u64::from(count);
             }
         }
-        let is_empty = |bar: &Bar| bar.count == 0;
+        let is_empty = |bar: &SketchBar| bar.count == 0;
         let end = bars.iter().rposition(|bar| !is_empty(bar)).map_or(0, |last| last + 1);
         bars.truncate(end);
         bars.drain(..bars.iter().position(|bar| !is_empty(bar)).unwrap_or(0));

@@ -12,10 +12,10 @@ use super::cursor::LaneCursor;
 
 /// A store that can be asked from any thread. Clones are cheap and see the same.
 #[derive(Debug, Clone)]
-pub struct Snapshot(Arc<Inner>);
+pub struct Snapshot(Arc<SnapshotParts>);
 
 #[derive(Debug)]
-struct Inner {
+struct SnapshotParts {
     store: Arc<Store>,
     display_order: Vec<TrackIdx>,
 }
@@ -25,7 +25,7 @@ impl Snapshot {
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
         let display_order = display_order(&store);
-        Self(Arc::new(Inner { store, display_order }))
+        Self(Arc::new(SnapshotParts { store, display_order }))
     }
 
     /// The store behind.

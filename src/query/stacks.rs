@@ -38,7 +38,7 @@ impl NodeIdx {
 
 /// A path: that of its parent, and a name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Node {
+pub(crate) struct CallNode {
     /// Always an earlier node; of the root, itself.
     pub(crate) parent: NodeIdx,
     /// The last name of the path.
@@ -54,7 +54,7 @@ pub(crate) struct Node {
 /// Call paths with their weights.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallTree {
-    nodes: Vec<Node>,
+    nodes: Vec<CallNode>,
     index: FxHashMap<(NodeIdx, NameIdx), NodeIdx>,
     /// Spans whose paths would have been too many.
     pub(crate) folded: u64,
@@ -62,7 +62,7 @@ pub struct CallTree {
 
 impl Default for CallTree {
     fn default() -> Self {
-        let root = Node { parent: NodeIdx::ROOT, name: NameIdx::EMPTY, total: 0, own: 0, count: 0 };
+        let root = CallNode { parent: NodeIdx::ROOT, name: NameIdx::EMPTY, total: 0, own: 0, count: 0 };
         Self { nodes: vec![root], index: FxHashMap::default(), folded: 0 }
     }
 }
@@ -70,7 +70,7 @@ impl Default for CallTree {
 impl CallTree {
     /// All nodes, the root first, parents before their children.
     #[must_use]
-    pub(crate) fn nodes(&self) -> &[Node] {
+    pub(crate) fn nodes(&self) -> &[CallNode] {
         &self.nodes
     }
 
@@ -97,7 +97,7 @@ impl CallTree {
             return parent;
         }
         let new = NodeIdx(self.nodes.len() as u32);
-        self.nodes.push(Node { parent, name, total: 0, own: 0, count: 0 });
+        self.nodes.push(CallNode { parent, name, total: 0, own: 0, count: 0 });
         self.index.insert((parent, name), new);
         new
     }

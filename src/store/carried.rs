@@ -47,7 +47,7 @@ struct PartHeader {
 /// What stands in a part.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
-struct Entry {
+struct PartEntry {
     track: TrackIdx,
     depth: u16,
     /// The [`LaneKind`], by its code, or [`DETAILS`].
@@ -113,7 +113,7 @@ impl CarriedParts<'_> {
             let (extents, extent) = (lane.extents(), lane.extent(number)?);
             // What rows refer to stands before them, or soon after.
             self.push_details(extents[number].offset, &mut entries, &mut body)?;
-            entries.push(Entry {
+            entries.push(PartEntry {
                 track: info.track,
                 depth: info.depth,
                 kind: info.kind.code(),
@@ -140,12 +140,12 @@ impl CarriedParts<'_> {
     }
 
     /// Adds the blocks of details that stand before `offset`.
-    fn push_details(&mut self, offset: u64, entries: &mut Vec<Entry>, body: &mut Vec<u8>) -> Option<()> {
+    fn push_details(&mut self, offset: u64, entries: &mut Vec<PartEntry>, body: &mut Vec<u8>) -> Option<()> {
         while let Some((block, packed)) = self.store.detail_block(self.next_detail)
             && block.offset < offset
         {
             let (bytes, raw_bytes) = (block.packed_bytes, block.raw_bytes);
-            entries.push(Entry { kind: DETAILS, bytes, raw_bytes, ..Entry::zeroed() });
+            entries.push(PartEntry { kind: DETAILS, bytes, raw_bytes, ..PartEntry::zeroed() });
             push_padded(body, packed?);
             self.next_detail += 1;
         }
@@ -159,18 +159,18 @@ fn push_padded(body: &mut Vec<u8>, bytes: &[u8]) {
 }
 
 /// A part that was read.
-struct Part<'a> {
+struct StorePart<'a> {
     header: PartHeader,
-    entries: &'a [Entry],
+    entries: &'a [PartEntry],
     body: &'a [u8],
 }
 
-impl<'a> Part<'a> {
+impl<'a> StorePart<'a> {
     /// Tells what stands where; `None` for a part of another version, or for none.
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_at_checked(size_of::<PartHeader>())?;
         let header: PartHeader = bytemuck::try_pod_read_unaligned(header).ok()?;
-        let entries = (header.entries as usize).checked_mul(size_of::<Entry>())?;
+        let entries = (header.entries as usize).checked_mul(size_of::<PartEntry>())?;
         let (entries, body) = rest.split_at_checked(entries)?;
         (header.version == VERSION).then_some(Self { header, entries: bytemuck::try_cast_slice(entries).ok()?, body })
     }
@@ -182,7 +182,7 @@ impl<'a> Part<'a> {
     }
 
     /// The entries with their bytes, as far as these are there.
-    fn pieces(&self) -> impl Iterator<Item = (&'a Entry, &'a [u8])> + use<'a> {
+    fn pieces(&self) -> impl Iterator<Item = (&'a PartEntry, &'a [u8])> + use<'a> {
         let mut rest = self.body;
         self.entries.iter().map_while(move |entry| {
             let bytes = entry.bytes as usize;
@@ -196,7 +196,7 @@ impl<'a> Part<'a> {
 /// Whether these are the bytes of the last part of a store of this version.
 #[must_use]
 pub(crate) fn is_last_part(bytes: &[u8]) -> bool {
-    Part::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
+    StorePart::new(bytes).is_some_and(|part| part.header.sorted_to_ns == i64::MAX)
 }
 
 /// Rows do not follow on each other, or point beyond the tables: what was carried is no store of that capture.
@@ -252,7 +252,7 @@ impl CarriedStore {
     pub fn take(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
         let mut pieces = Vec::new();
         for bytes in parts {
-            let Some(part) = Part::new(bytes) else { return Ok(Err(NoStore)) };
+            let Some(part) = StorePart::new(bytes) else { return Ok(Err(NoStore)) };
             let before = pieces.len();
             pieces.extend(part.pieces());
             // What is missing is missed here.
@@ -278,8 +278,8 @@ impl CarriedStore {
         }
         let (limits, buckets_max) = (self.limits, self.writer.buckets_max);
         let lanes = (0..).map(LaneIdx).zip(&mut self.writer.lanes);
-        let mut packing: Vec<(LaneIdx, Packing<'_>)> =
-            lanes.filter_map(|(lane, builder)| Some((lane, Packing::new(of_lane.remove(&lane)?, builder)))).collect();
+        let mut packing: Vec<(LaneIdx, RepackJob<'_>)> =
+            lanes.filter_map(|(lane, builder)| Some((lane, RepackJob::new(of_lane.remove(&lane)?, builder)))).collect();
         let packed: Result<Vec<u64>, NoStore> = self
             .pool
             .install(|| packing.par_iter_mut().map(|(_, packing)| packing.pack(limits, buckets_max)).collect());
@@ -287,7 +287,7 @@ impl CarriedStore {
             Ok(detail_max) => self.detail_max = detail_max.into_iter().fold(self.detail_max, u64::max),
             Err(refused) => return Ok(Err(refused)),
         }
-        let packed: FxHashMap<LaneIdx, Packed> =
+        let packed: FxHashMap<LaneIdx, RepackedLanes> =
             packing.into_iter().map(|(lane, packing)| (lane, packing.packed)).collect();
         for (&(entry, bytes), place) in pieces.iter().zip(&places) {
             match place {
@@ -309,7 +309,7 @@ impl CarriedStore {
     }
 
     /// The lane of an entry; `None` for a block of details.
-    fn lane_of(&mut self, entry: &Entry) -> Result<Option<LaneIdx>, NoStore> {
+    fn lane_of(&mut self, entry: &PartEntry) -> Result<Option<LaneIdx>, NoStore> {
         if entry.kind == DETAILS {
             return Ok(None);
         }
@@ -358,31 +358,31 @@ impl CarriedStore {
 }
 
 /// Extents of one lane that are packed again.
-struct Packing<'a> {
+struct RepackJob<'a> {
     extents: Vec<&'a [u8]>,
     builder: &'a mut LaneBuilder,
-    packed: Packed,
+    packed: RepackedLanes,
 }
 
 /// Extents as they are to be written.
 #[derive(Default)]
-struct Packed {
+struct RepackedLanes {
     extents: Vec<PackedExtent>,
     bytes: Vec<u8>,
     /// The end of each in these.
     ends: Vec<usize>,
 }
 
-impl Packed {
+impl RepackedLanes {
     fn bytes(&self, extent: usize) -> &[u8] {
         let start = extent.checked_sub(1).map_or(0, |before| self.ends[before]);
         &self.bytes[start..self.ends[extent]]
     }
 }
 
-impl<'a> Packing<'a> {
+impl<'a> RepackJob<'a> {
     fn new(extents: Vec<&'a [u8]>, builder: &'a mut LaneBuilder) -> Self {
-        Self { extents, builder, packed: Packed::default() }
+        Self { extents, builder, packed: RepackedLanes::default() }
     }
 
     /// Packs all rows with the cuts that they have. Returns the furthest that one points into the details.

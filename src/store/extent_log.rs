@@ -35,7 +35,7 @@ impl LaneExtents {
 }
 
 #[derive(Debug)]
-struct Entry {
+struct LogEntry {
     record: ExtentRecord,
     aggregate: [u64; 2],
     /// As [`LaneExtents::last`].
@@ -44,12 +44,12 @@ struct Entry {
     signature: u32,
 }
 
-const _: () = assert!(size_of::<Entry>() == 56);
+const _: () = assert!(size_of::<LogEntry>() == 56);
 
 /// See the head of this file.
 #[derive(Debug, Default)]
 pub(super) struct ExtentLog {
-    entries: Vec<Entry>,
+    entries: Vec<LogEntry>,
     signatures: Vec<u64>,
 }
 
@@ -60,7 +60,7 @@ impl ExtentLog {
         let signature = u32::try_from(self.signatures.len()).unwrap_or(u32::MAX);
         self.signatures.extend_from_slice(&packed.signature);
         let record = ExtentRecord { offset, ..packed.record };
-        self.entries.push(Entry { record, aggregate: packed.aggregate, previous: extents.last, signature });
+        self.entries.push(LogEntry { record, aggregate: packed.aggregate, previous: extents.last, signature });
         extents.last = u32::try_from(self.entries.len()).unwrap_or(u32::MAX);
         extents.count += 1;
     }
@@ -115,7 +115,7 @@ impl LaneLog<'_> {
         nodes
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Entry> {
+    fn entries(&self) -> impl Iterator<Item = &LogEntry> {
         self.positions.iter().map(|&position| &self.log.entries[position as usize])
     }
 }

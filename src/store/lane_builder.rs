@@ -34,7 +34,7 @@ pub(super) struct LaneBuilder {
     pub(crate) start_ns: i64,
     pub(crate) end_ns: i64,
     pub(crate) extents: LaneExtents,
-    waiting: Option<Box<Waiting>>,
+    waiting: Option<Box<UnwrittenRows>>,
     overview: Option<Box<OverviewBuilder>>,
 }
 
@@ -42,14 +42,14 @@ const _: () = assert!(size_of::<LaneBuilder>() == 56);
 
 /// Rows and blocks that are not written yet.
 #[derive(Debug, Default)]
-struct Waiting {
+struct UnwrittenRows {
     /// Rows that wait to be packed.
     rows: Vec<Row>,
     /// Blocks that wait to be written.
     extent: ExtentBuilder,
 }
 
-impl Waiting {
+impl UnwrittenRows {
     fn memory_bytes(&self) -> usize {
         size_of::<Self>() + self.rows.capacity() * size_of::<Row>() + self.extent.memory_bytes()
     }
@@ -153,7 +153,7 @@ impl LaneBuilder {
             buckets = overview.buckets().wrapping_sub(before).cast_signed();
         }
         let is_first = self.waiting.is_none();
-        let mut waiting_bytes = if is_first { size_of::<Waiting>() } else { 0 };
+        let mut waiting_bytes = if is_first { size_of::<UnwrittenRows>() } else { 0 };
         let waiting = self.waiting.get_or_insert_default();
         let capacity = waiting.rows.capacity();
         waiting.rows.push(row);

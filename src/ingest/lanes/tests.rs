@@ -56,7 +56,7 @@ impl NaiveLanes {
 }
 
 #[derive(Debug, Clone, Copy)]
-enum Call {
+enum LaneCall {
     Complete(i64),
     Begin(u32, bool),
     End,
@@ -65,39 +65,39 @@ enum Call {
     Wait(i64),
 }
 
-fn call() -> impl Strategy<Value = Call> {
+fn call() -> impl Strategy<Value = LaneCall> {
     prop_oneof![
-        8 => (0i64..300).prop_map(Call::Complete),
-        4 => (0u32..6, any::<bool>()).prop_map(|(text, closable)| Call::Begin(text, closable)),
-        1 => Just(Call::End),
-        1 => (0u32..6).prop_map(Call::EndOf),
-        2 => (0u32..6).prop_map(Call::TakeOf),
-        2 => (0i64..60).prop_map(Call::Wait),
+        8 => (0i64..300).prop_map(LaneCall::Complete),
+        4 => (0u32..6, any::<bool>()).prop_map(|(text, closable)| LaneCall::Begin(text, closable)),
+        1 => Just(LaneCall::End),
+        1 => (0u32..6).prop_map(LaneCall::EndOf),
+        2 => (0u32..6).prop_map(LaneCall::TakeOf),
+        2 => (0i64..60).prop_map(LaneCall::Wait),
     ]
 }
 
 /// Makes all calls on both, and compares all answers.
-fn compare<const FEW: usize>(calls: &[Call]) -> Result<(), TestCaseError> {
+fn compare<const FEW: usize>(calls: &[LaneCall]) -> Result<(), TestCaseError> {
     let (mut lanes, mut naive) = (OpenLanes::<StrIdx, FEW>::default(), NaiveLanes::default());
     let mut now_ns = 0;
     for &call in calls {
         match call {
-            Call::Complete(dur_ns) => {
+            LaneCall::Complete(dur_ns) => {
                 lanes.close_ended(now_ns);
                 naive.close_ended(now_ns);
                 let expected = naive.place(Some(now_ns + dur_ns), StrIdx(0), false);
                 prop_assert_eq!(lanes.place_complete(now_ns + dur_ns), expected);
             }
-            Call::Begin(text, closable) => {
+            LaneCall::Begin(text, closable) => {
                 let expected = naive.place(None, StrIdx(text), closable).map(|placed| placed.lane);
                 prop_assert_eq!(lanes.place_begin(StrIdx(text), closable), expected);
             }
-            Call::End => {
+            LaneCall::End => {
                 let expected = naive.innermost(None).and_then(|lane| naive.take(lane).map(|text| (lane, text)));
                 prop_assert_eq!(lanes.innermost().map(|(lane, &text)| (lane, text)), expected);
                 prop_assert_eq!(lanes.take_innermost(), expected);
             }
-            Call::EndOf(text) => {
+            LaneCall::EndOf(text) => {
                 let outer = naive.innermost(Some(StrIdx(text)));
                 prop_assert_eq!(lanes.innermost_named(StrIdx(text), |&text| text), outer);
                 while let (Some(outer), Some(innermost)) = (outer, naive.innermost(None))
@@ -107,12 +107,12 @@ fn compare<const FEW: usize>(calls: &[Call]) -> Result<(), TestCaseError> {
                     prop_assert_eq!(lanes.take_innermost(), expected);
                 }
             }
-            Call::TakeOf(text) => {
+            LaneCall::TakeOf(text) => {
                 let lane = naive.innermost(Some(StrIdx(text)));
                 prop_assert_eq!(lanes.innermost_named(StrIdx(text), |&text| text), lane);
                 prop_assert_eq!(lane.and_then(|lane| lanes.take(lane)), lane.and_then(|lane| naive.take(lane)));
             }
-            Call::Wait(dur_ns) => now_ns += dur_ns,
+            LaneCall::Wait(dur_ns) => now_ns += dur_ns,
         }
         prop_assert_eq!(lanes.count(), naive.open.len());
         prop_assert_eq!(lanes.has_begins(), naive.open.iter().any(|open| open.end_ns.is_none()));

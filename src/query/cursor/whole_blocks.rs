@@ -3,7 +3,7 @@
 
 use std::ops::Range;
 
-use super::{LaneCursor, Position};
+use super::{LaneCursor, LanePosition};
 use crate::base::mapped;
 use crate::model::NameIdx;
 use crate::query::buckets::RowCount;
@@ -14,7 +14,7 @@ use crate::store::{LaneKind, Span};
 
 /// A block of the lane.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
-pub(crate) struct BlockPlace {
+pub(crate) struct BlockIdx {
     pub(super) extent: usize,
     pub(super) block: usize,
 }
@@ -30,7 +30,7 @@ pub(crate) struct LongestRow {
 
 /// What is known of the longest span of a range of time without unpacking a block.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Told {
+pub(crate) enum BlockSummary {
     /// All. At least two spans start in the range.
     Longest(LongestRow),
     /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known: the
@@ -38,9 +38,9 @@ pub(crate) enum Told {
     /// in the range.
     ButEdges {
         /// The block at the left edge.
-        left: Option<BlockPlace>,
+        left: Option<BlockIdx>,
         /// The block at the right edge.
-        right: Option<BlockPlace>,
+        right: Option<BlockIdx>,
         /// What is known of the three.
         known: [Option<LongestRow>; 3],
     },
@@ -51,8 +51,8 @@ pub(crate) enum Told {
 impl LaneCursor<'_> {
     /// What the directory tells of the row that follows a place, if that is the longest of its block and the block is not
     /// unpacked yet.
-    pub(super) fn told_of(&mut self, position: Position) -> Option<LongestRow> {
-        let Position { extent, block, slot, .. } = position;
+    pub(super) fn summary_at(&mut self, position: LanePosition) -> Option<LongestRow> {
+        let LanePosition { extent, block, slot, .. } = position;
         if self.kind != LaneKind::Spans || self.is_decoded(extent, block) {
             return None;
         }
@@ -60,7 +60,7 @@ impl LaneCursor<'_> {
         if entry.longest_slot as usize != slot {
             return None;
         }
-        self.longest_of(BlockPlace { extent, block })
+        self.longest_of(BlockIdx { extent, block })
     }
 
     /// What directories and the forest tell of the longest of the spans that touch `[from_ns, to_ns)`, the first of equals.
@@ -69,34 +69,34 @@ impl LaneCursor<'_> {
     /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the right. Of
     /// a block at an edge the longest row is known: if it touches the range, it stands for the block; if not, its duration
     /// still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth of the cost.
-    pub(crate) fn told(&mut self, edge: &mut Option<BlockPlace>, from_ns: i64, to_ns: i64) -> Told {
+    pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
         let left_place = *edge;
         *edge = self.block_before(to_ns);
-        let told = edge.and_then(|right_place| self.told_between(left_place, right_place, from_ns, to_ns));
-        if let Some(Told::ButEdges { left, right, .. }) = told {
-            left.into_iter().chain(right).for_each(|place| self.fetch_soon(place));
+        let told = edge.and_then(|right_place| self.summary_between(left_place, right_place, from_ns, to_ns));
+        if let Some(BlockSummary::ButEdges { left, right, .. }) = told {
+            left.into_iter().chain(right).for_each(|place| self.prefetch(place));
         }
-        told.unwrap_or(Told::Nothing)
+        told.unwrap_or(BlockSummary::Nothing)
     }
 
     /// `None` where too little is told, or the blocks are damaged.
-    fn told_between(
+    fn summary_between(
         &mut self,
-        left_place: Option<BlockPlace>,
-        right_place: BlockPlace,
+        left_place: Option<BlockIdx>,
+        right_place: BlockIdx,
         from_ns: i64,
         to_ns: i64,
-    ) -> Option<Told> {
+    ) -> Option<BlockSummary> {
         let first_whole = match left_place {
             // Of a damaged extent it is not told where it ends.
             None if self.lane.extents().first().is_some_and(|extent| extent.first_start_ns < from_ns) => return None,
-            None => BlockPlace::default(),
+            None => BlockIdx::default(),
             // In the same block, as most are from near.
             Some(left) if left == right_place => return None,
             Some(left) if left.block + 1 < self.extent(left.extent)?.blocks() => {
-                BlockPlace { block: left.block + 1, ..left }
+                BlockIdx { block: left.block + 1, ..left }
             }
-            Some(left) => BlockPlace { extent: left.extent + 1, block: 0 },
+            Some(left) => BlockIdx { extent: left.extent + 1, block: 0 },
         };
         let left = match left_place {
             Some(place) => Some(self.longest_of(place)?),
@@ -129,8 +129,8 @@ impl LaneCursor<'_> {
         let is_left_open = is_open(&may_be_left) && !is_left_there;
         let is_right_open = is_open(&may_be_right) && !is_right_there;
         match longest.filter(|_| !is_left_open && !is_right_open) {
-            Some(longest) => Some(Told::Longest(longest)),
-            None => Some(Told::ButEdges {
+            Some(longest) => Some(BlockSummary::Longest(longest)),
+            None => Some(BlockSummary::ButEdges {
                 left: left_place.filter(|_| is_left_open),
                 right: Some(right_place).filter(|_| is_right_open),
                 known,
@@ -139,11 +139,11 @@ impl LaneCursor<'_> {
     }
 
     /// Completes what was told by unpacking the blocks at the edges that may hold a longer row.
-    pub(crate) fn longest_with_edges(&mut self, told: Told, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
+    pub(crate) fn longest_with_edges(&mut self, told: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
         let (left, right, [mut first, whole, mut last]) = match told {
-            Told::Longest(longest) => return Some(longest),
-            Told::ButEdges { left, right, known } => (left, right, known),
-            Told::Nothing => return None,
+            BlockSummary::Longest(longest) => return Some(longest),
+            BlockSummary::ButEdges { left, right, known } => (left, right, known),
+            BlockSummary::Nothing => return None,
         };
         if let Some(place) = left {
             let starts = self.decode(place.extent, place.block)?.starts();
@@ -161,29 +161,29 @@ impl LaneCursor<'_> {
     }
 
     /// The longest of some rows of a block, the first of equals, by unpacking it.
-    fn longest_of_slots(&mut self, place: BlockPlace, slots: Range<usize>) -> Option<LongestRow> {
+    fn longest_of_slots(&mut self, place: BlockIdx, slots: Range<usize>) -> Option<LongestRow> {
         let row = self.first_row(place)? + slots.start as u64;
-        let from = Position { extent: place.extent, block: place.block, slot: slots.start, row };
+        let from = LanePosition { extent: place.extent, block: place.block, slot: slots.start, row };
         let (position, dur_ns) = self.longest_in_block(from, slots.end)?;
         let decoded = self.decode(place.extent, place.block)?;
         let (start_ns, name) = (decoded.starts()[position.slot], NameIdx(decoded.packed.name(position.slot)));
         Some(LongestRow { row: position.row, span: Span { start_ns, dur_ns, name, ..Span::default() } })
     }
 
-    fn end_ns(&mut self, place: BlockPlace, slot: usize) -> Option<i64> {
+    fn end_ns(&mut self, place: BlockIdx, slot: usize) -> Option<i64> {
         let decoded = self.decode(place.extent, place.block)?;
         Some(decoded.starts().get(slot)?.saturating_add_unsigned(*decoded.values().get(slot)?))
     }
 
     /// Has the processor bring a block near that is unpacked soon.
-    pub(super) fn fetch_soon(&mut self, BlockPlace { extent, block }: BlockPlace) {
+    pub(super) fn prefetch(&mut self, BlockIdx { extent, block }: BlockIdx) {
         if let Some(extent) = self.extent(extent) {
-            mapped::fetch_soon(extent.packed(block));
+            mapped::prefetch(extent.packed(block));
         }
     }
 
     /// The last block that begins before `ts_ns`; `None` if none does, or its extent is damaged.
-    pub(crate) fn block_before(&mut self, ts_ns: i64) -> Option<BlockPlace> {
+    pub(crate) fn block_before(&mut self, ts_ns: i64) -> Option<BlockIdx> {
         /// Blocks that are looked at one by one before they are searched: neighbouring buckets are this near.
         const NEAR_BLOCKS: usize = 4;
         let extents = self.lane.extents();
@@ -191,7 +191,7 @@ impl LaneCursor<'_> {
         let mut near = self.near;
         if !begins_before(near.extent) || begins_before(near.extent + 1) {
             let after = extents.partition_point(|extent| extent.first_start_ns < ts_ns);
-            near = BlockPlace { extent: after.checked_sub(1)?, block: 0 };
+            near = BlockIdx { extent: after.checked_sub(1)?, block: 0 };
         }
         let directory = self.directory(near.extent)?;
         let is_before = |entry: &BlockEntry| entry.first_start_ns < ts_ns;
@@ -208,7 +208,7 @@ impl LaneCursor<'_> {
     }
 
     /// The block of the longest span of whole blocks from `from` to before `to`, the first of equals.
-    pub(super) fn longest_of_blocks(&mut self, from: BlockPlace, to: BlockPlace) -> Option<BlockPlace> {
+    pub(super) fn longest_of_blocks(&mut self, from: BlockIdx, to: BlockIdx) -> Option<BlockIdx> {
         if from.extent == to.extent {
             return self.longest_within(from.extent, from.block, to.block).map(|(place, _)| place);
         }
@@ -228,7 +228,7 @@ impl LaneCursor<'_> {
     }
 
     /// The block of the longest span of the blocks `from..to` of an extent, the first of equals, and its duration.
-    fn longest_within(&mut self, extent: usize, from: usize, to: usize) -> Option<(BlockPlace, u64)> {
+    fn longest_within(&mut self, extent: usize, from: usize, to: usize) -> Option<(BlockIdx, u64)> {
         let found = self.extent(extent)?;
         let to = to.min(found.blocks());
         if from >= to {
@@ -241,18 +241,18 @@ impl LaneCursor<'_> {
         self.count.bytes += 8 * u64::from(usize::BITS - (to - from).leading_zeros());
         let longest = iforest::range(nodes, from..to);
         let block = iforest::first_at_least(nodes, from..to, longest)?;
-        Some((BlockPlace { extent, block }, longest.0))
+        Some((BlockIdx { extent, block }, longest.0))
     }
 
     /// The longest duration in a block.
-    fn longest_ns(&mut self, BlockPlace { extent, block }: BlockPlace) -> Option<u64> {
+    fn longest_ns(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         self.count.bytes += size_of::<LongestNs>() as u64;
         // A leaf stands at twice its number.
         self.extent(extent)?.forest::<LongestNs>().get(2 * block).map(|&LongestNs(dur_ns)| dur_ns)
     }
 
     /// The longest row of a block, from the directory.
-    fn longest_of(&mut self, place: BlockPlace) -> Option<LongestRow> {
+    fn longest_of(&mut self, place: BlockIdx) -> Option<LongestRow> {
         let dur_ns = self.longest_ns(place)?;
         let entry = self.extent(place.extent)?.directory().get(place.block)?;
         self.count.bytes += size_of::<BlockEntry>() as u64;
@@ -261,15 +261,15 @@ impl LaneCursor<'_> {
         Some(LongestRow { row, span })
     }
 
-    pub(super) fn place_of_longest(&mut self, place: BlockPlace) -> Option<(Position, u64)> {
+    pub(super) fn place_of_longest(&mut self, place: BlockIdx) -> Option<(LanePosition, u64)> {
         let dur_ns = self.longest_ns(place)?;
         let slot = self.extent(place.extent)?.directory().get(place.block)?.longest_slot as usize;
         let row = self.first_row(place)? + slot as u64;
-        Some((Position { extent: place.extent, block: place.block, slot, row }, dur_ns))
+        Some((LanePosition { extent: place.extent, block: place.block, slot, row }, dur_ns))
     }
 
     /// The first row of a block, counted from the start of the lane.
-    fn first_row(&mut self, BlockPlace { extent, block }: BlockPlace) -> Option<u64> {
+    fn first_row(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         let within = self.extent(extent)?.directory().get(block)?.first_row;
         Some(self.lane.extents()[extent].first_row + u64::from(within))
     }

@@ -3,7 +3,7 @@
 
 use super::{first_in, push};
 use crate::query::buckets::{Buckets, Cell, RowCount};
-use crate::query::cursor::{LaneCursor, LongestRow, Position, Told};
+use crate::query::cursor::{BlockSummary, LaneCursor, LanePosition, LongestRow};
 use crate::store::{LaneKind, Span};
 
 /// Appends the longest span of each bucket.
@@ -11,8 +11,8 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     // The place before the first row of a bucket, and the one span that starts before and may reach in: lanes do not
     // overlap, so it is the row before.
-    let mut edge: Option<(Position, Option<Answer>)> = None;
-    let mut ahead = Ahead { told: [Told::Nothing; Ahead::BUCKETS], first: buckets.first, end: buckets.first };
+    let mut edge: Option<(LanePosition, Option<LongestSpan>)> = None;
+    let mut ahead = Ahead { told: [BlockSummary::Nothing; Ahead::BUCKETS], first: buckets.first, end: buckets.first };
     let mut bucket = buckets.first;
     while bucket < buckets.end() {
         let start_ns = buckets.start_ns(bucket);
@@ -48,7 +48,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
         let answer = match (longest, reaching) {
             (Some((_, dur_ns)), Some(before)) if before.dur_ns >= dur_ns => Some(before),
             (Some((place, dur_ns)), _) => {
-                cursor.times_at(place).map(|(start_ns, _)| Answer { place, start_ns, dur_ns })
+                cursor.times_at(place).map(|(start_ns, _)| LongestSpan { place, start_ns, dur_ns })
             }
             (None, reaching) => reaching,
         };
@@ -63,7 +63,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
 /// What is told of the next buckets, told before the first of them is answered: so that the blocks that must be unpacked
 /// for them are on their way from memory together, and not one after the other.
 struct Ahead {
-    told: [Told; Self::BUCKETS],
+    told: [BlockSummary; Self::BUCKETS],
     /// The first bucket that `told` is of.
     first: i64,
     /// The bucket after the last.
@@ -84,9 +84,9 @@ impl Ahead {
                 let end_ns = buckets.start_ns(bucket + 1);
                 // What starts at the very end of time is before no time.
                 *told = if end_ns < i64::MAX {
-                    cursor.told(&mut edge, buckets.start_ns(bucket), end_ns)
+                    cursor.summary(&mut edge, buckets.start_ns(bucket), end_ns)
                 } else {
-                    Told::Nothing
+                    BlockSummary::Nothing
                 };
             }
         }
@@ -97,22 +97,22 @@ impl Ahead {
 
 /// A span that may stand for a bucket.
 #[derive(Clone, Copy)]
-struct Answer {
-    place: Position,
+struct LongestSpan {
+    place: LanePosition,
     start_ns: i64,
     dur_ns: u64,
 }
 
-impl Answer {
+impl LongestSpan {
     fn end_ns(&self) -> i64 {
         self.start_ns.saturating_add_unsigned(self.dur_ns)
     }
 }
 
-fn answer_before(cursor: &mut LaneCursor<'_>, position: Position, is_spans: bool) -> Option<Answer> {
+fn answer_before(cursor: &mut LaneCursor<'_>, position: LanePosition, is_spans: bool) -> Option<LongestSpan> {
     let place = cursor.step_back(position)?;
     let (start_ns, value) = cursor.times_at(place)?;
-    Some(Answer { place, start_ns, dur_ns: if is_spans { value } else { 0 } })
+    Some(LongestSpan { place, start_ns, dur_ns: if is_spans { value } else { 0 } })
 }
 
 /// Adds an answer, reading its name only where it is not that of the cell before.
@@ -121,7 +121,7 @@ fn push_answer(
     cells: &mut Vec<Cell>,
     bucket: i64,
     bucket_count: u32,
-    answer: Answer,
+    answer: LongestSpan,
     rows: RowCount,
 ) {
     let row = answer.place.row;

@@ -4,12 +4,12 @@
 use super::push;
 use crate::model::NameIdx;
 use crate::query::buckets::{Buckets, Cell, RowCount};
-use crate::query::cursor::{LaneCursor, Position};
+use crate::query::cursor::{LaneCursor, LanePosition};
 use crate::store::{LaneKind, Span};
 
 /// Appends the longest span of each bucket. `from` is the place before the first row that starts in the first bucket or
 /// later.
-pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Position, cells: &mut Vec<Cell>) {
+pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     let dur_of = |value| if is_spans { value } else { 0 };
     let before = cursor.step_back(from).and_then(|place| {
@@ -18,8 +18,16 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Posit
     });
     let lane = cursor.lane();
     let unfinished_row = lane.rows().checked_sub(1).filter(|&row| lane.is_unfinished(row));
-    let mut pass =
-        Pass { buckets, cells, unfinished_row, bucket: buckets.first, before, longest: None, rows: 0, queries: 0 };
+    let mut pass = BucketPass {
+        buckets,
+        cells,
+        unfinished_row,
+        bucket: buckets.first,
+        before,
+        longest: None,
+        rows: 0,
+        queries: 0,
+    };
     let mut at = from;
     'blocks: while let Some(block) = cursor.rows_from(at) {
         let passed = |slot: usize| Passed {
@@ -65,7 +73,7 @@ struct Passed {
 }
 
 /// What is known in the middle of the pass.
-struct Pass<'a> {
+struct BucketPass<'a> {
     buckets: Buckets,
     cells: &'a mut Vec<Cell>,
     unfinished_row: Option<u64>,
@@ -80,7 +88,7 @@ struct Pass<'a> {
     queries: u64,
 }
 
-impl Pass<'_> {
+impl BucketPass<'_> {
     /// Takes the next rows, which start in `bucket` and are of one block.
     fn take(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
         // Where rows are missing, because they are damaged, nothing reaches over the gap.

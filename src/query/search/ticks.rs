@@ -35,7 +35,7 @@ impl Ticks {
         lanes: &[(&LaneScan<'_>, &LaneHits)],
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let map = Map::of(snapshot);
+        let map = TickMap::of(snapshot);
         lanes.par_iter().try_for_each(|(scan, hits)| {
             let records = scan.lane().extents();
             let mut reader = DetailReader::default();
@@ -61,13 +61,13 @@ impl Ticks {
 }
 
 /// What all threads mark.
-struct Map {
+struct TickMap {
     start_ns: i64,
     dur_ns: u64,
     words: Vec<AtomicU64>,
 }
 
-impl Map {
+impl TickMap {
     fn of(snapshot: &Snapshot) -> Self {
         let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
         let words = (0..PARTS / 64).map(|_| AtomicU64::new(0)).collect();

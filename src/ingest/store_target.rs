@@ -16,7 +16,7 @@ use crate::store::{Store, StoreWriter};
 
 /// The place of one capture's store.
 #[derive(Debug)]
-pub(crate) struct StorePlace {
+pub(crate) struct StoreTarget {
     sources: Sources,
     /// Of a capture that can be opened again.
     key: Option<CacheKey>,
@@ -38,7 +38,7 @@ pub(crate) struct StoreFile {
     building: Option<Building>,
 }
 
-impl StorePlace {
+impl StoreTarget {
     /// Finds the place for the store of a capture.
     ///
     /// # Errors

@@ -34,12 +34,12 @@ const ROOM_STEP_BYTES: u64 = 16 << 20;
 /// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system says
 /// of it.
 #[must_use]
-pub(crate) fn is_own(path: &Path) -> bool {
+pub(crate) fn is_unseekable(path: &Path) -> bool {
     is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::of(&metadata) == FileKind::Pipe)
 }
 
 /// Files that stand for what came through pipes. They are gone once this is dropped.
-pub(super) struct Received {
+pub(super) struct SpooledInput {
     /// The sources, with where to read them instead.
     pub(super) sources: Sources,
     files: Vec<Scratch>,
@@ -48,7 +48,7 @@ pub(super) struct Received {
 /// What the other end sends: blocks, and perhaps why there are no more.
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
-impl Received {
+impl SpooledInput {
     /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of receiving.
     pub(super) fn take(
         sources: &Sources,
@@ -190,7 +190,7 @@ mod tests {
         let (plain, pipe) = (folder.path().join("plain"), fifo(folder.path()));
         fs::write(&plain, "plain").unwrap();
         let (cancel, progress) = (Cancel::default(), Progress::default());
-        let take = |sources: &Sources| Received::take(sources, folder.path(), &cancel, &progress).unwrap();
+        let take = |sources: &Sources| SpooledInput::take(sources, folder.path(), &cancel, &progress).unwrap();
         assert!(take(&Sources::from(&plain)).is_none());
         // More than fits the blocks that wait, in pieces.
         let text: Vec<u8> = (0..3_000_000u32).map(|number| number as u8).collect();
@@ -223,7 +223,7 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             stop.cancel();
         });
-        let taken = Received::take(&Sources::from(&pipe), folder.path(), &cancel, &Progress::default());
+        let taken = SpooledInput::take(&Sources::from(&pipe), folder.path(), &cancel, &Progress::default());
         assert!(matches!(taken, Err(LoadError::Cancelled(_))));
         stopper.join().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
@@ -236,7 +236,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = fifo(folder.path());
         let nowhere = folder.path().join("none");
-        let taken = Received::take(&Sources::from(&pipe), &nowhere, &Cancel::default(), &Progress::default());
+        let taken = SpooledInput::take(&Sources::from(&pipe), &nowhere, &Cancel::default(), &Progress::default());
         let Err(error @ LoadError::Keep { .. }) = taken else { panic!("kept") };
         assert!(error.to_string().starts_with(&nowhere.display().to_string()), "{error}");
     }
@@ -245,9 +245,13 @@ mod tests {
     fn what_only_this_process_can_read_is_its_own() {
         let folder = tempfile::tempdir().unwrap();
         for path in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"] {
-            assert!(is_own(Path::new(path)), "{path}");
+            assert!(is_unseekable(Path::new(path)), "{path}");
         }
-        assert!(is_own(&fifo(folder.path())));
-        assert!(!is_own(folder.path()) && !is_own(Path::new("/none")) && !is_own(Path::new("/dev/fdx")));
+        assert!(is_unseekable(&fifo(folder.path())));
+        assert!(
+            !is_unseekable(folder.path())
+                && !is_unseekable(Path::new("/none"))
+                && !is_unseekable(Path::new("/dev/fdx"))
+        );
     }
 }

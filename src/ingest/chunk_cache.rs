@@ -14,9 +14,9 @@ const MEMORY_SHARE: f64 = 0.5;
 
 /// Parsed chunks, in capture order.
 #[derive(Debug)]
-pub(crate) struct KeptChunks {
+pub(crate) struct ChunkCache {
     heads: Vec<ChunkHead>,
-    chunks: Vec<Mutex<Kept>>,
+    chunks: Vec<Mutex<CachedChunk>>,
     /// By chunk: what is added to its times when it is asked for.
     moved_by_ns: Vec<i64>,
     budget: Budget,
@@ -24,13 +24,13 @@ pub(crate) struct KeptChunks {
 }
 
 #[derive(Debug)]
-enum Kept {
+enum CachedChunk {
     Memory(Chunk, #[expect(dead_code, reason = "gives its bytes back when the chunk goes")] Charge),
     Spilled { block: SpilledBlock, max_lateness_ns: u64 },
     Taken,
 }
 
-impl KeptChunks {
+impl ChunkCache {
     /// An empty collection.
     #[must_use]
     pub(crate) fn new(budget: Budget, spill: Arc<SpillFile>) -> Self {
@@ -57,8 +57,10 @@ impl KeptChunks {
             memory_bytes,
         });
         let kept = match self.budget.try_charge(memory_bytes, MEMORY_SHARE) {
-            Some(charge) => Kept::Memory(chunk, charge),
-            None => Kept::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns },
+            Some(charge) => CachedChunk::Memory(chunk, charge),
+            None => {
+                CachedChunk::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns }
+            }
         };
         self.chunks.push(Mutex::new(kept));
         self.moved_by_ns.push(0);
@@ -85,7 +87,7 @@ impl KeptChunks {
     }
 }
 
-impl ChunkSource for KeptChunks {
+impl ChunkSource for ChunkCache {
     fn heads(&self) -> &[ChunkHead] {
         &self.heads
     }
@@ -94,15 +96,15 @@ impl ChunkSource for KeptChunks {
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
         let kept = {
             let mut kept = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);
-            std::mem::replace(&mut *kept, Kept::Taken)
+            std::mem::replace(&mut *kept, CachedChunk::Taken)
         };
         let mut loaded = match kept {
-            Kept::Memory(chunk, _) => chunk,
-            Kept::Spilled { block, max_lateness_ns } => match self.spill.read(block) {
+            CachedChunk::Memory(chunk, _) => chunk,
+            CachedChunk::Spilled { block, max_lateness_ns } => match self.spill.read(block) {
                 Ok((chunk, _)) => Chunk { max_lateness_ns, ..chunk },
                 Err(error) => return Err(ReadError::Sink(Box::new(error))),
             },
-            Kept::Taken => Chunk::default(),
+            CachedChunk::Taken => Chunk::default(),
         };
         match self.moved_by_ns[chunk] {
             0 => {}
@@ -123,7 +125,7 @@ mod tests {
     fn chunks_are_moved_from_the_one_that_is_said_on_wherever_they_are_kept() {
         for limit_bytes in [1, 1 << 30] {
             let spill = SpillFile::create(&std::env::temp_dir()).unwrap();
-            let mut kept = KeptChunks::new(Budget::new(limit_bytes), Arc::new(spill));
+            let mut kept = ChunkCache::new(Budget::new(limit_bytes), Arc::new(spill));
             for ts_ns in [0, 10, i64::MAX - 8] {
                 let kind = EventKind::Instant;
                 let (track, name, flags) = (TrackIdx(0), NameIdx(0), EventFlags::NONE);

@@ -5,8 +5,8 @@
 use std::io;
 use std::time::Instant;
 
-use super::place::StoreFile;
 use super::previews::Previews;
+use super::store_target::StoreFile;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Stage;
 use crate::formats::input::ahead::{in_order, jobs_ahead};
@@ -19,7 +19,7 @@ const BYTES_AT_ONCE: u64 = 16 << 20;
 
 /// Why a store that came with a capture was not taken out.
 #[derive(Debug, thiserror::Error)]
-pub(super) enum AdoptError {
+pub(super) enum ImportError {
     /// It is damaged, of another version, or no store of that capture: the events are still there.
     #[error(transparent)]
     NoStore(#[from] NoStore),
@@ -38,15 +38,15 @@ pub(super) enum AdoptError {
 /// counts are 0 and whose end is the last time that the capture tells of.
 ///
 /// # Errors
-/// See [`AdoptError`]; what `target` holds is of no use then.
-pub(super) fn adopt(
+/// See [`ImportError`]; what `target` holds is of no use then.
+pub(super) fn import_store(
     parts: &dyn StoreParts,
     meta: Meta,
     target: &StoreFile,
     context: &ReadContext,
     previews: &mut Previews<'_>,
     started: Instant,
-) -> Result<(), AdoptError> {
+) -> Result<(), ImportError> {
     context.progress.begin(Stage::Unpacking, parts.bytes());
     let count = parts.count();
     // The last part says whether the others are worth taking.
@@ -64,7 +64,7 @@ pub(super) fn adopt(
         (context.threads, jobs_ahead(context.threads)),
         || numbers.next(),
         |number| (number + 1 == count, intact(parts.load(number))),
-        |(is_last, bytes)| -> Result<(), AdoptError> {
+        |(is_last, bytes)| -> Result<(), ImportError> {
             context.cancel.check()?;
             let bytes = bytes?;
             waiting_bytes += bytes.len() as u64;
@@ -95,7 +95,7 @@ pub(super) fn adopt(
 }
 
 /// What was read; a damaged part is no store.
-fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, AdoptError> {
+fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     part.map_err(|error| match error {
         ReadError::Malformed { .. } => NoStore.into(),
         error => error.into(),
@@ -129,7 +129,7 @@ mod tests {
 
     use super::*;
     use crate::base::budget::Memory;
-    use crate::ingest::place::StorePlace;
+    use crate::ingest::store_target::StoreTarget;
     use crate::ingest::{CachePolicy, LoadOptions};
     use crate::model::{Id, Registry, Sources, TrackIdx, TrackKey, TrackKind};
     use crate::store::{Row, Store, StoreWriter};
@@ -189,14 +189,14 @@ mod tests {
     }
 
     /// How the adoption ends, and the previews on the way.
-    fn adopted(parts: &SlowParts, threads: usize) -> (Result<(), AdoptError>, Vec<Arc<Store>>) {
+    fn adopted(parts: &SlowParts, threads: usize) -> (Result<(), ImportError>, Vec<Arc<Store>>) {
         let options = LoadOptions { cache: CachePolicy::None, ..LoadOptions::default() };
-        let target = StorePlace::for_once(&Sources::from("test"), &options).start().unwrap();
+        let target = StoreTarget::for_once(&Sources::from("test"), &options).start().unwrap();
         let context = ReadContext { threads, budget: Memory::new(4 << 20).budget(), ..ReadContext::default() };
         let mut shown = Vec::new();
         let mut sink = |store| shown.push(store);
         let mut previews = Previews::new(Some(&mut sink));
-        let result = adopt(parts, meta(), &target, &context, &mut previews, Instant::now());
+        let result = import_store(parts, meta(), &target, &context, &mut previews, Instant::now());
         (result, shown)
     }
 
@@ -217,7 +217,7 @@ mod tests {
             let last = parts.parts.pop().unwrap();
             parts.parts = vec![last; 50];
             let (result, _) = adopted(&parts, threads);
-            assert!(matches!(result, Err(AdoptError::NoStore(_))), "{result:?}");
+            assert!(matches!(result, Err(ImportError::NoStore(_))), "{result:?}");
             let ahead = if threads == 1 { 1 } else { jobs_ahead(threads) + 2 };
             let loads = parts.loads.into_inner();
             // The last one was looked at first.

@@ -7,7 +7,7 @@ use super::steps;
 
 /// Times of ends, the next one at hand: every event of the track asks for it.
 #[derive(Debug, Default)]
-pub(crate) struct EndsToCome {
+pub(crate) struct PendingEnds {
     next_ns: Option<i64>,
     /// Those after it, the last to come first.
     later_ns: Vec<i64>,
@@ -15,7 +15,7 @@ pub(crate) struct EndsToCome {
     far: BinaryHeap<Reverse<i64>>,
 }
 
-impl EndsToCome {
+impl PendingEnds {
     /// More would close spans of more lanes than there are.
     const COUNT_MAX: usize = 1 << 16;
 
@@ -70,7 +70,7 @@ mod tests {
         fn ends_come_in_order_of_time_whatever_the_order_in_which_they_are_told(
             steps in proptest::collection::vec((0i64..5000, 0i64..20), 0..400),
         ) {
-            let (mut ends, mut oracle, mut now_ns) = (EndsToCome::default(), Vec::new(), 0);
+            let (mut ends, mut oracle, mut now_ns) = (PendingEnds::default(), Vec::new(), 0);
             for (dur_ns, step_ns) in steps {
                 prop_assert!(ends.add(now_ns + dur_ns));
                 oracle.push(now_ns + dur_ns);
@@ -87,7 +87,7 @@ mod tests {
 
     #[test]
     fn ends_in_the_order_of_their_begins_move_few_others() {
-        let (mut ends, count) = (EndsToCome::default(), 1_000_000);
+        let (mut ends, count) = (PendingEnds::default(), 1_000_000);
         let steps = steps::of(|| {
             for now_ns in 0..count {
                 assert!(ends.add(now_ns + 60_000));
@@ -99,8 +99,8 @@ mod tests {
 
     #[test]
     fn what_a_capture_says_does_not_fill_the_memory() {
-        let mut ends = EndsToCome::default();
+        let mut ends = PendingEnds::default();
         let added = (0..1_000_000).filter(|_| ends.add(i64::MAX)).count();
-        assert_eq!(added, EndsToCome::COUNT_MAX);
+        assert_eq!(added, PendingEnds::COUNT_MAX);
     }
 }
