@@ -88,7 +88,7 @@ fn nest(shape: Shape, count: u64) -> io::Result<f64> {
         let (origin, charge) = (Origin::One(0), Budget::default().charge(0));
         table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
         let started = Instant::now();
-        table.advance(None, |stretch| nester.take(&stretch)).map_or(Ok(()), |(taken, _)| taken)?;
+        table.advance(None, |run| nester.add_run(&run)).map_or(Ok(()), |(taken, _)| taken)?;
         ns += started.elapsed().as_nanos();
     }
     let started = Instant::now();

@@ -41,7 +41,7 @@ fn main() -> io::Result<()> {
         measure(&snapshot, filter);
     }
     let (scope, cancel, progress) = (Scope::default(), Cancel::default(), Progress::default());
-    let paths_ms = best_ms(|| drop(stacks::of_spans(&snapshot, &scope, &cancel, &progress)));
+    let paths_ms = best_ms(|| drop(stacks::from_spans(&snapshot, &scope, &cancel, &progress)));
     println!("call paths of all spans: {paths_ms:.2}");
     Ok(())
 }
@@ -81,7 +81,7 @@ fn snapshot(spans: u64) -> io::Result<Snapshot> {
     }
     let summary = Summary { end_ns, ..Summary::default() };
     writer.finish(&Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() })?;
-    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
+    let store = Store::from_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
     Ok(Snapshot::new(Arc::new(store)))
 }
 

@@ -120,7 +120,7 @@ impl Capture {
 fn emit_all(runs: Vec<OpenRun>, spill: &SpillFile, sink: Sink<'_>) -> io::Result<()> {
     let mut table = HeadTable::default();
     runs.into_iter().for_each(|run| table.insert(run));
-    while let Some((emitted, used_up)) = table.advance(None, |stretch| sink(&stretch)) {
+    while let Some((emitted, used_up)) = table.advance(None, |run| sink(&run)) {
         emitted?;
         if let Some(OpenRun { rest: Some(mut rest), origin, charge, .. }) = used_up
             && let Some(block) = rest.0.next()
@@ -151,8 +151,8 @@ type Sort = fn(&Capture, Sink<'_>) -> io::Result<()>;
 /// Sorts, and looks at each event; returns what depends on their order, so that all three can be compared.
 fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let (mut sum, mut place) = (0u64, 0u64);
-    sort(capture, &mut |stretch| {
-        for event in stretch.events {
+    sort(capture, &mut |run| {
+        for event in run.events {
             place += 1;
             sum = sum.wrapping_add(place.wrapping_mul(event.ts_ns.cast_unsigned() ^ event.value));
         }
@@ -167,7 +167,7 @@ fn store(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let (names, stacks) = (Arc::new(capture.synth.names().clone()), Arc::default());
     let mut registry = Registry::from_tables(capture.synth.tracks().clone());
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
-    sort(capture, &mut |stretch| nester.take(stretch))?;
+    sort(capture, &mut |run| nester.add_run(run))?;
     let nested = nester.finish()?;
     let meta =
         Meta { names, stacks, tracks: registry.into_tables(), losses: Losses::default(), summary: nested.summary };

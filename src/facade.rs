@@ -148,7 +148,7 @@ pub mod query {
         pub use crate::query::search::search;
     }
     pub mod stacks {
-        pub use crate::query::stacks::{of_samples, of_spans};
+        pub use crate::query::stacks::{from_samples, from_spans};
     }
 }
 #[cfg(feature = "window")]

@@ -30,7 +30,7 @@ pub(crate) fn lanes_of_spans(spans: u64, lanes: u32) -> io::Result<(Snapshot, i6
         end_ns = free_ns.max(end_ns);
     }
     writer.finish(&Meta { tracks: registry.tables().clone(), ..Meta::default() })?;
-    let store = Store::of_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
+    let store = Store::from_file(&file, "bench".as_ref()).map_err(io::Error::other)?;
     Ok((Snapshot::new(Arc::new(store)), end_ns))
 }
 

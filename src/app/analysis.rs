@@ -186,10 +186,10 @@ fn answer(
             })))
         }
         Question::Paths { range, samples: true } => {
-            Some(Answer::Paths(Arc::new(stacks::of_samples(snapshot, &scope_of(range), cancel)?)))
+            Some(Answer::Paths(Arc::new(stacks::from_samples(snapshot, &scope_of(range), cancel)?)))
         }
         Question::Paths { range, samples: false } => {
-            Some(Answer::Paths(Arc::new(stacks::of_spans(snapshot, &scope_of(range), cancel, progress)?)))
+            Some(Answer::Paths(Arc::new(stacks::from_spans(snapshot, &scope_of(range), cancel, progress)?)))
         }
     })
 }

@@ -152,7 +152,7 @@ impl Folders {
     }
 
     fn timeline_path(&self, capture: &Sources) -> Option<PathBuf> {
-        let key = CacheKey::of_capture(capture).ok()?;
+        let key = CacheKey::from_sources(capture).ok()?;
         Some(self.state.join("captures").join(format!("{}.json", key.as_str())))
     }
 }

@@ -36,7 +36,7 @@ pub enum FileKind {
 impl FileKind {
     /// Looks at what the system says.
     #[must_use]
-    pub(crate) fn of(metadata: &Metadata) -> Self {
+    pub(crate) fn from_metadata(metadata: &Metadata) -> Self {
         if metadata.is_file() {
             Self::File
         } else if metadata.is_dir() {
@@ -109,7 +109,7 @@ mod tests {
     #[cfg(unix)]
     fn what_stands_at_a_path_is_told_without_opening_it() {
         let folder = tempfile::tempdir().unwrap();
-        let kind = |path: &Path| FileKind::of(&fs::metadata(path).unwrap()).to_string();
+        let kind = |path: &Path| FileKind::from_metadata(&fs::metadata(path).unwrap()).to_string();
         let (file, socket) = (folder.path().join("file"), folder.path().join("socket"));
         fs::write(&file, "x").unwrap();
         let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();

@@ -39,7 +39,7 @@ impl Mapped {
     ///
     /// # Errors
     /// What the system says, such as no memory for another map.
-    pub(crate) fn of_store(file: &File, path: &Path) -> io::Result<Self> {
+    pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let own = file.try_clone()?;
         // SAFETY: the store's writer only appends, and never changes or truncates what it has appended; a published

@@ -68,7 +68,7 @@ impl Flows {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return event;
         }
-        let is_told_by_span = FlowPoint::of_event(&event, None).bound != FlowBound::Time;
+        let is_told_by_span = FlowPoint::from_event(&event, None).bound != FlowBound::Time;
         let event = Event { depth: if is_told_by_span { event.depth } else { 0 }, ..event };
         match event.kind {
             EventKind::FlowStart | EventKind::FlowStep if self.open.insert(event.value) => {

@@ -158,7 +158,7 @@ impl<W: Write> Ordered<'_, W> {
         self.owners.clear();
         let is_bound = |held: &Held| {
             matches!(held.event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd)
-                && FlowPoint::of_event(&held.event, None).bound != FlowBound::Time
+                && FlowPoint::from_event(&held.event, None).bound != FlowBound::Time
         };
         if !held.iter().any(is_bound) {
             return;
@@ -178,7 +178,7 @@ impl<W: Write> Ordered<'_, W> {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return Ok(());
         }
-        let point = FlowPoint::of_event(&event, None);
+        let point = FlowPoint::from_event(&event, None);
         let flow = FlowOf { id: event.value, ends: event.kind == EventKind::FlowEnd };
         let owner = match point.bound {
             FlowBound::Time => None,

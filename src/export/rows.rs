@@ -80,7 +80,7 @@ impl<'a> ExportRows<'a> {
             EventKind::Complete => (event.depth, true),
             // The depth is how many spans are around it.
             EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => {
-                (FlowPoint::of_event(event, None).depth.map_or(0, |depth| depth.saturating_add(1)), false)
+                (FlowPoint::from_event(event, None).depth.map_or(0, |depth| depth.saturating_add(1)), false)
             }
             _ => (event.depth, false),
         });

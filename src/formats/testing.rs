@@ -87,7 +87,7 @@ impl BatchSink for CollectingSink {
                 assert!(is_object, "{}", detail.args_json);
             }
             let is_sample = event.kind == EventKind::Sample;
-            let frames = batch.stacks.frames(StackIdx::of_value(if is_sample { event.value } else { 0 }));
+            let frames = batch.stacks.frames(StackIdx::from_value(if is_sample { event.value } else { 0 }));
             let mut stack: Vec<String> = frames.map(|name| names[name.index()].text.to_string()).collect();
             stack.reverse();
             reading.events.push(Seen {

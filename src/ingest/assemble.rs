@@ -59,7 +59,7 @@ impl BatchSink for Assembler<'_> {
         let maps = |event: &mut Event| {
             event.name = name_of(event.name);
             if event.kind == EventKind::Sample {
-                let stack = stacks.get(StackIdx::of_value(event.value).index()).copied().unwrap_or_default();
+                let stack = stacks.get(StackIdx::from_value(event.value).index()).copied().unwrap_or_default();
                 event.value = u64::from(stack.0);
             }
             event.track = tracks.get(event.track.index()).copied().unwrap_or_default();

@@ -109,7 +109,7 @@ pub struct HeadTable {
     open_max: usize,
 }
 
-/// A stretch of sorted events to emit.
+/// A run of sorted events to emit.
 #[derive(Debug)]
 pub struct SortedRun<'a> {
     /// The events.
@@ -294,9 +294,9 @@ mod tests {
         assert_eq!((table.open(), table.open_max()), (expected_open, expected_open));
         let mut keys = Vec::new();
         while table.open() > 0 {
-            let keys_of = |stretch: SortedRun<'_>| {
-                let key = |(offset, event): (usize, &Event)| Key { ts_ns: event.ts_ns, chunk: stretch.origin(offset) };
-                stretch.events.iter().enumerate().map(key).collect::<Vec<_>>()
+            let keys_of = |run: SortedRun<'_>| {
+                let key = |(offset, event): (usize, &Event)| Key { ts_ns: event.ts_ns, chunk: run.origin(offset) };
+                run.events.iter().enumerate().map(key).collect::<Vec<_>>()
             };
             keys.extend(table.advance(None, keys_of).unwrap().0);
         }

@@ -72,7 +72,7 @@ pub(super) fn import_store(
             if is_last || waiting_bytes >= BYTES_AT_ONCE.min(held_bytes) {
                 // Packed once more, they take as much again.
                 let _held = context.budget.charge(2 * waiting_bytes);
-                store.take(&waiting)??;
+                store.add_parts(&waiting)??;
                 context.progress.advance(waiting_bytes);
                 (waiting_bytes, waiting) = (0, Vec::new());
                 if previews.are_due() {
@@ -183,7 +183,7 @@ mod tests {
             writer.push(lane, Row { start_ns, value: jitter & 0x7fff_ffff, detail: 0, name: 0 }).unwrap();
         }
         writer.finish(&meta()).unwrap();
-        let store = Store::of_file(&file, Path::new("")).unwrap();
+        let store = Store::from_file(&file, Path::new("")).unwrap();
         let parts = store.carried_parts().map(|part| part.unwrap()).collect();
         SlowParts { parts, damaged, delay, loads: AtomicUsize::new(0) }
     }

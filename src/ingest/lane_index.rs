@@ -138,7 +138,7 @@ impl<T> LaneIndex<T> {
         self.named.range((text, 0)..=(text, u16::MAX)).next_back().map(|&(_, lane)| lane)
     }
 
-    pub(super) fn take(&mut self, lane: u16) -> Option<T> {
+    pub(super) fn take_begin(&mut self, lane: u16) -> Option<T> {
         steps::add(1);
         let begin = self.begins.remove(&lane)?;
         self.used.remove(lane);

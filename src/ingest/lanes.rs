@@ -148,18 +148,18 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
             return self.list.open.pop().and_then(OpenSpan::into_begin);
         }
         let (lane, _) = self.innermost()?;
-        self.take(lane).map(|payload| (lane, payload))
+        self.take_begin(lane).map(|payload| (lane, payload))
     }
 
     /// Removes the open begin in `lane`.
-    pub(crate) fn take(&mut self, lane: u16) -> Option<T> {
+    pub(crate) fn take_begin(&mut self, lane: u16) -> Option<T> {
         if self.index.is_none() {
             let position = self.list.open.binary_search_by_key(&lane, |open| open.lane).ok()?;
             if self.list.open.len() - position <= FEW {
                 return self.list.open.remove(position).into_begin().map(|(_, payload)| payload);
             }
         }
-        let taken = self.index().take(lane);
+        let taken = self.index().take_begin(lane);
         self.list_if_few();
         taken
     }

@@ -71,7 +71,7 @@ pub enum MergeError<E> {
     },
 }
 
-/// Merges all chunks of `source`, whose smallest times are in `heads`, and hands stretches of sorted events to `sink`.
+/// Merges all chunks of `source`, whose smallest times are in `heads`, and hands runs of sorted events to `sink`.
 ///
 /// Events at the same time come in order of chunk and position. The result does not depend on `context.threads`.
 ///
@@ -131,9 +131,9 @@ pub fn merge<E>(
                     table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
                 }
                 _ => {
-                    let emit = |stretch: SortedRun<'_>| {
-                        emitted = stretch.last_key();
-                        sink(&stretch)
+                    let emit = |run: SortedRun<'_>| {
+                        emitted = run.last_key();
+                        sink(&run)
                     };
                     let Some((result, finished)) = table.advance(promised, emit) else { break };
                     result.map_err(MergeError::Sink)?;
@@ -224,14 +224,14 @@ fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<Op
     let mut blocks = Vec::new();
     let (mut block, mut origins) = (Chunk::default(), Vec::new());
     while loaded.open() > 0 {
-        let Some((written, used_up)) = loaded.advance(None, |stretch| {
-            for (offset, event) in stretch.events.iter().enumerate() {
+        let Some((written, used_up)) = loaded.advance(None, |run| {
+            for (offset, event) in run.events.iter().enumerate() {
                 let detail = match event.detail {
                     0 => 0,
-                    detail => block.details.push_blob(stretch.details.blob(detail)),
+                    detail => block.details.push_blob(run.details.blob(detail)),
                 };
                 block.events.push(crate::model::Event { detail, ..*event });
-                origins.push(stretch.origin(offset));
+                origins.push(run.origin(offset));
                 if block.events.len() == BLOCK_EVENTS || block.details.bytes.len() >= BLOCK_DETAIL_BYTES {
                     blocks.push(context.spill.write(&block, &origins)?);
                     block = Chunk::default();

@@ -81,10 +81,10 @@ fn try_merge(
     let (cancel, budget) = (Cancel::default(), Budget::new(budget_bytes));
     let context = MergeContext { cancel: &cancel, budget: &budget, spill: &spill, threads };
     let mut sorted = Vec::new();
-    let stats = merge(source, heads, &context, |stretch| {
-        for event in stretch.events {
+    let stats = merge(source, heads, &context, |run| {
+        for event in run.events {
             if event.value.is_multiple_of(3) {
-                assert_eq!(stretch.details.blob(event.detail), event.value.to_le_bytes());
+                assert_eq!(run.details.blob(event.detail), event.value.to_le_bytes());
             }
             sorted.push((event.ts_ns, event.value));
         }

@@ -160,10 +160,10 @@ impl<'a> Nester<'a> {
     ///
     /// # Errors
     /// What the system says to a write of the store.
-    pub fn take(&mut self, stretch: &SortedRun<'_>) -> io::Result<()> {
-        let mut events = stretch.events.iter().peekable();
+    pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
+        let mut events = run.events.iter().peekable();
         while let Some(event) = events.next() {
-            let blob = if event.detail == 0 { &[] } else { stretch.details.blob(event.detail) };
+            let blob = if event.detail == 0 { &[] } else { run.details.blob(event.detail) };
             if self.tied.first().is_some_and(|tied| tied.event.ts_ns != event.ts_ns) {
                 self.take_tied()?;
             }

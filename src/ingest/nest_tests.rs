@@ -77,7 +77,7 @@ fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks:
     let (names, stacks) = (Arc::new(names), Arc::new(stacks));
     let mut nester = Nester::new(&mut writer, &names, &stacks, &mut registry);
     let mut table = HeadTable::default();
-    // In two halves, so that events of one time may come in two stretches.
+    // In two halves, so that events of one time may come in two runs.
     let half = events.len() / 2;
     let rest = events.split_off(half);
     for (index, events) in [events, rest].into_iter().enumerate() {
@@ -86,11 +86,11 @@ fn nest_with(mut events: Vec<Event>, details: &Details, kind: TrackKind, stacks:
         table.insert(OpenRun { chunk, origin, next: 0, rest: None, charge });
     }
     while table.open() > 0 {
-        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
     writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
-    Result { nested, store: Store::of_file(&file, "test".as_ref()).unwrap() }
+    Result { nested, store: Store::from_file(&file, "test".as_ref()).unwrap() }
 }
 
 fn event(kind: EventKind, ts_ns: i64, value: u64, track: u32, name: u32) -> Event {
@@ -387,7 +387,7 @@ fn sibling_tracks_share_rows_over_time_and_never_at_once() {
     let mut table = HeadTable::default();
     table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge: Budget::default().charge(0) });
     while table.open() > 0 {
-        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
     let rows: Vec<&str> = registry.tables().tracks.iter().skip(3).map(|track| &*track.name).collect();
@@ -549,11 +549,11 @@ fn a_known_end_on_a_track_that_shares_rows_makes_a_complete_span() {
     let charge = Budget::default().charge(0);
     table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge });
     while table.open() > 0 {
-        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
     }
     let nested = nester.finish().unwrap();
     writer.finish(&Meta { tracks: registry.into_tables(), ..Meta::default() }).unwrap();
-    let result = Result { store: Store::of_file(&file, "test".as_ref()).unwrap(), nested };
+    let result = Result { store: Store::from_file(&file, "test".as_ref()).unwrap(), nested };
     let spans: Vec<_> = result.spans().into_iter().map(|(_, depth, start, dur, ..)| (depth, start, dur)).collect();
     assert_eq!((spans, result.nested.losses.is_empty()), (vec![(0, 5, 10)], true));
 }
@@ -579,7 +579,7 @@ fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
         let chunk = Chunk { events, ..Chunk::default() };
         let charge = Budget::default().charge(0);
         table.insert(OpenRun { chunk, origin: Origin::One(0), next: 0, rest: None, charge });
-        table.advance(None, |stretch| nester.take(&stretch)).unwrap().0.unwrap();
+        table.advance(None, |run| nester.add_run(&run)).unwrap().0.unwrap();
         let preview = nester.preview(sorted_to_ns, 50).unwrap().unwrap();
         let summary = &preview.meta().summary;
         assert_eq!((summary.spans, summary.instants), expected, "to {sorted_to_ns}");

@@ -49,7 +49,7 @@ impl PendingEnds {
 
     /// Takes the next end if it comes by `to_ns`.
     #[inline]
-    pub(crate) fn take(&mut self, to_ns: i64) -> Option<i64> {
+    pub(crate) fn take_next(&mut self, to_ns: i64) -> Option<i64> {
         let next_ns = self.next_ns.filter(|&next_ns| next_ns <= to_ns)?;
         self.next_ns = match (self.later_ns.last(), self.far.peek()) {
             (Some(later_ns), Some(Reverse(far_ns))) if far_ns < later_ns => self.far.pop().map(|Reverse(ns)| ns),
@@ -78,20 +78,20 @@ mod tests {
                 now_ns += step_ns;
                 let come = oracle.partition_point(|&end_ns| end_ns <= now_ns);
                 let expected: Vec<i64> = oracle.drain(..come).collect();
-                let taken: Vec<i64> = std::iter::from_fn(|| ends.take(now_ns)).collect();
+                let taken: Vec<i64> = std::iter::from_fn(|| ends.take_next(now_ns)).collect();
                 prop_assert_eq!(taken, expected);
             }
-            prop_assert_eq!(std::iter::from_fn(|| ends.take(i64::MAX)).collect::<Vec<_>>(), oracle);
+            prop_assert_eq!(std::iter::from_fn(|| ends.take_next(i64::MAX)).collect::<Vec<_>>(), oracle);
         }
     }
 
     #[test]
     fn ends_in_the_order_of_their_begins_move_few_others() {
         let (mut ends, count) = (PendingEnds::default(), 1_000_000);
-        let steps = steps::of(|| {
+        let steps = steps::count(|| {
             for now_ns in 0..count {
                 assert!(ends.add(now_ns + 60_000));
-                assert_eq!(ends.take(now_ns), (now_ns >= 60_000).then_some(now_ns));
+                assert_eq!(ends.take_next(now_ns), (now_ns >= 60_000).then_some(now_ns));
             }
         });
         assert!(steps <= 40 * count.cast_unsigned(), "{steps} steps");

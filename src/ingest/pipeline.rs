@@ -57,7 +57,7 @@ pub fn open_with_previews(
         chunk_limits: ChunkLimits::default(),
     };
     let once = StoreTarget::for_once(sources, options);
-    let received = SpooledInput::take(sources, once.folder(), cancel, progress)?;
+    let received = SpooledInput::spool(sources, once.folder(), cancel, progress)?;
     let (sources, mut place) = match &received {
         Some(received) => (&received.sources, once),
         None => (sources, StoreTarget::choose(sources, options)?),
@@ -176,7 +176,7 @@ fn load(
 /// Keeps the store that was written to `target`, and opens it.
 fn publish(place: &mut StoreTarget, target: StoreFile) -> Result<Store, LoadError> {
     let (file, path) = place.keep(target).map_err(|error| place.write_error(error))?;
-    Ok(Store::of_file(&file, &path)?)
+    Ok(Store::from_file(&file, &path)?)
 }
 
 /// A reader that could not hand on what it read has not failed: the spill file behind it has.
@@ -245,19 +245,19 @@ fn sort_into(
         let Capture { source, names, stacks, registry, .. } = capture;
         let mut nester = Nester::new(rows, names, stacks, registry);
         let mut unreported = 0;
-        let stats = merge(&**source, heads, &merge_context, |stretch| {
-            unreported += stretch.events.len() as u64;
+        let stats = merge(&**source, heads, &merge_context, |run| {
+            unreported += run.events.len() as u64;
             if unreported >= REPORT_EVENTS {
                 context.progress.advance(unreported);
                 context.progress.add_events(unreported);
                 unreported = 0;
                 if previews.are_due()
-                    && let Some(first) = stretch.events.first()
+                    && let Some(first) = run.events.first()
                 {
                     previews.send(|| nester.preview(first.ts_ns, last_ns))?;
                 }
             }
-            nester.take(stretch)
+            nester.add_run(run)
         })?;
         let nested = nester.finish().map_err(MergeError::Sink)?;
         context.progress.advance(unreported);

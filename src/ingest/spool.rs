@@ -35,7 +35,7 @@ const ROOM_STEP_BYTES: u64 = 16 << 20;
 /// of it.
 #[must_use]
 pub(crate) fn is_unseekable(path: &Path) -> bool {
-    is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::of(&metadata) == FileKind::Pipe)
+    is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
 }
 
 /// Files that stand for what came through pipes. They are gone once this is dropped.
@@ -50,7 +50,7 @@ type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl SpooledInput {
     /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of receiving.
-    pub(super) fn take(
+    pub(super) fn spool(
         sources: &Sources,
         folder: &Path,
         cancel: &Cancel,
@@ -86,7 +86,7 @@ fn is_input(path: &Path) -> bool {
 #[must_use]
 pub(crate) fn is_read_once(path: &Path) -> bool {
     let metadata = fs::metadata(path);
-    match metadata.as_ref().map(FileKind::of) {
+    match metadata.as_ref().map(FileKind::from_metadata) {
         Ok(FileKind::Pipe) => true,
         Ok(FileKind::File) => metadata.is_ok_and(|metadata| metadata.len() == 0),
         // Programs that start others give them sockets, too, and those cannot be opened by a path.
@@ -190,8 +190,8 @@ mod tests {
         let (plain, pipe) = (folder.path().join("plain"), fifo(folder.path()));
         fs::write(&plain, "plain").unwrap();
         let (cancel, progress) = (Cancel::default(), Progress::default());
-        let take = |sources: &Sources| SpooledInput::take(sources, folder.path(), &cancel, &progress).unwrap();
-        assert!(take(&Sources::from(&plain)).is_none());
+        let spool = |sources: &Sources| SpooledInput::spool(sources, folder.path(), &cancel, &progress).unwrap();
+        assert!(spool(&Sources::from(&plain)).is_none());
         // More than fits the blocks that wait, in pieces.
         let text: Vec<u8> = (0..3_000_000u32).map(|number| number as u8).collect();
         let (to, sent) = (pipe.clone(), text.clone());
@@ -199,7 +199,7 @@ mod tests {
             let mut pipe = File::options().write(true).open(to).unwrap();
             sent.chunks(70_001).for_each(|piece| pipe.write_all(piece).unwrap());
         });
-        let received = take(&Sources::unmoved([plain.clone(), pipe.clone()])).unwrap();
+        let received = spool(&Sources::unmoved([plain.clone(), pipe.clone()])).unwrap();
         writer.join().unwrap();
         let [first, second] = [0, 1].map(|position| received.sources.path_to_read(position).to_owned());
         assert_eq!((first, fs::read(&second).unwrap()), (plain, text));
@@ -223,7 +223,7 @@ mod tests {
             thread::sleep(Duration::from_millis(50));
             stop.cancel();
         });
-        let taken = SpooledInput::take(&Sources::from(&pipe), folder.path(), &cancel, &Progress::default());
+        let taken = SpooledInput::spool(&Sources::from(&pipe), folder.path(), &cancel, &Progress::default());
         assert!(matches!(taken, Err(LoadError::Cancelled(_))));
         stopper.join().unwrap();
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing is left behind");
@@ -236,7 +236,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let pipe = fifo(folder.path());
         let nowhere = folder.path().join("none");
-        let taken = SpooledInput::take(&Sources::from(&pipe), &nowhere, &Cancel::default(), &Progress::default());
+        let taken = SpooledInput::spool(&Sources::from(&pipe), &nowhere, &Cancel::default(), &Progress::default());
         let Err(error @ LoadError::Keep { .. }) = taken else { panic!("kept") };
         assert!(error.to_string().starts_with(&nowhere.display().to_string()), "{error}");
     }

@@ -19,7 +19,7 @@ pub(super) fn add(steps: usize) {
 
 /// The steps that `work` takes on this thread.
 #[cfg(test)]
-pub(super) fn of(work: impl FnOnce()) -> u64 {
+pub(super) fn count(work: impl FnOnce()) -> u64 {
     let before = STEPS.with(std::cell::Cell::get);
     work();
     STEPS.with(std::cell::Cell::get) - before

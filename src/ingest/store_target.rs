@@ -44,7 +44,7 @@ impl StoreTarget {
     /// # Errors
     /// [`ReadError::Io`] about each file that is not there.
     pub(crate) fn choose(sources: &Sources, options: &LoadOptions) -> Result<Self, LoadError> {
-        let key = CacheKey::of_capture(sources);
+        let key = CacheKey::from_sources(sources);
         let key = key.map_err(|(path, source)| {
             let first = ReadError::Io { path: path.into(), offset: 0, source };
             let missing = sources.files().iter().filter_map(|file| {
@@ -137,7 +137,7 @@ impl StoreTarget {
     pub(crate) fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
         let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
-        if CacheKey::of_capture(&self.sources).ok().as_ref() != Some(key) {
+        if CacheKey::from_sources(&self.sources).ok().as_ref() != Some(key) {
             let sources = &self.sources;
             self.notes.push(format!("{sources} changed while it was read: load it again to see it as it is now."));
             return Ok((file, self.folder.clone()));

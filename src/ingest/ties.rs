@@ -234,7 +234,7 @@ mod tests {
         for (shape, event_of) in SHAPES {
             for count in [10_000, 1_000_000] {
                 let mut events: Vec<Event> = (0..count).map(|k| event_of(k, count)).collect();
-                let steps = steps::of(|| {
+                let steps = steps::count(|| {
                     fn counted(event: &Event) -> &Event {
                         steps::add(1);
                         event

@@ -24,7 +24,7 @@ impl StackIdx {
 
     /// From the value of a sample; one beyond the table is the empty stack wherever it is asked for.
     #[must_use]
-    pub fn of_value(value: u64) -> Self {
+    pub fn from_value(value: u64) -> Self {
         Self(u32::try_from(value).unwrap_or(u32::MAX))
     }
 }

@@ -186,7 +186,7 @@ pub fn aggregate(
         progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
         extents.par_chunks(EXTENTS_AT_ONCE).try_for_each(|extents| {
             cancel.check()?;
-            let totals = of_extents(snapshot, scan, scope, extents);
+            let totals = totals_in(snapshot, scan, scope, extents);
             if let Ok(mut growing) = growing.0.lock() {
                 growing.merge(totals);
             }
@@ -196,10 +196,10 @@ pub fn aggregate(
     })
 }
 
-fn of_extents(snapshot: &Snapshot, scan: &LaneScan<'_>, scope: &Scope, extents: &[usize]) -> Totals {
+fn totals_in(snapshot: &Snapshot, scan: &LaneScan<'_>, scope: &Scope, extents: &[usize]) -> Totals {
     let mut totals = Totals::default();
     let mut reader = DetailReader::default();
-    let mut below = Below::of(snapshot, scan.index);
+    let mut below = Below::from_lane(snapshot, scan.index);
     let (from_ns, to_ns) = (scope.from_ns.unwrap_or(i64::MIN), scope.to_ns.unwrap_or(i64::MAX));
     for &extent in extents {
         for (_, hits) in scan.blocks(extent, 0, &mut reader) {
@@ -235,7 +235,7 @@ struct Below<'a> {
 
 impl<'a> Below<'a> {
     /// The lane of spans one deeper on the same track, if there is one.
-    fn of(snapshot: &'a Snapshot, lane: LaneIdx) -> Option<Self> {
+    fn from_lane(snapshot: &'a Snapshot, lane: LaneIdx) -> Option<Self> {
         let below = snapshot.lane_below(lane)?;
         let cursor = LaneCursor::new(snapshot.store(), below);
         let rows = cursor.lane().rows();

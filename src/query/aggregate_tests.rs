@@ -55,7 +55,7 @@ fn capture(rows_per_lane: usize, seed: u64) -> Snapshot {
     let summary = Summary { end_ns, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     writer.finish(&meta).unwrap();
-    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
 /// All spans that reach into the range, with their track and depth.
@@ -226,7 +226,7 @@ fn call_paths_are_those_of_the_spans_around() {
             kept.0 += 1;
             kept.1 += within(row.row.start_ns, end_ns(row), &scope);
         }
-        let tree = stacks::of_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
+        let tree = stacks::from_spans(&snapshot, &scope, &Cancel::default(), &Progress::default()).unwrap();
         assert_eq!(tree.folded, 0);
         let found = paths_of(&tree);
         assert!(found.keys().eq(expected.keys()));
@@ -251,7 +251,7 @@ fn work_that_is_stopped_says_so() {
     assert!(aggregate(&snapshot, &matcher, &scope, &GrowingTotals::default(), &cancel, &progress).is_err());
     assert!(longest(&snapshot, &matcher, &scope, 5, &cancel).is_err());
     assert!(over_time(&snapshot, &matcher, &scope, (0, 9), 5, &cancel).is_err());
-    assert!(stacks::of_spans(&snapshot, &scope, &cancel, &progress).is_err());
+    assert!(stacks::from_spans(&snapshot, &scope, &cancel, &progress).is_err());
 }
 
 proptest! {

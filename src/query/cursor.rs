@@ -363,7 +363,7 @@ impl<'a> LaneCursor<'a> {
     fn min_max_in_block(&mut self, from: LanePosition, to_slot: usize) -> MinMax {
         let Some(decoded) = self.decode(from.extent, from.block) else { return MinMax::IDENTITY };
         let values = decoded.values().get(from.slot..to_slot.min(decoded.values().len())).unwrap_or(&[]);
-        values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::of(f64::from_bits(bits))))
+        values.iter().fold(MinMax::IDENTITY, |total, &bits| total.combine(MinMax::from_value(f64::from_bits(bits))))
     }
 
     /// A place whose row can be read: the same, or where the next extent begins that is not damaged.

@@ -61,7 +61,7 @@ pub fn longest(
                 continue;
             }
             if let Some(hits) = scan.block(extent, found, block, &mut reader) {
-                best.take(&hits, scan.kind() == LaneKind::Spans);
+                best.add_hits(&hits, scan.kind() == LaneKind::Spans);
             }
         }
     }
@@ -88,7 +88,7 @@ impl Best {
         *self.answers.get(place)?
     }
 
-    fn take(&mut self, hits: &BlockHits<'_>, are_spans: bool) {
+    fn add_hits(&mut self, hits: &BlockHits<'_>, are_spans: bool) {
         let (mut starts, mut values, mut names) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         hits.block.starts(&mut starts);
         hits.block.names(&mut names);

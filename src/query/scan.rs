@@ -68,7 +68,7 @@ impl<'a> LaneScan<'a> {
 
     /// The rows of a lane that are known to be in scope.
     #[must_use]
-    pub(crate) fn of_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
+    pub(crate) fn from_rows(snapshot: &'a Snapshot, matcher: &'a Matcher, index: LaneIdx, rows: Range<u64>) -> Self {
         let lane = snapshot.store().lane(index);
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }

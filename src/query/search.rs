@@ -129,7 +129,7 @@ pub fn search(
     });
     let lanes = counted.collect::<Result<Vec<_>, Cancelled>>()?;
     let found: Vec<_> = scans.iter().zip(&lanes).filter(|(_, lane)| lane.total > 0).collect();
-    let ticks = Ticks::of(snapshot, &found, cancel)?;
+    let ticks = Ticks::from_hits(snapshot, &found, cancel)?;
     drop(scans);
     let lanes: Vec<LaneHits> = lanes.into_iter().filter(|lane| lane.total > 0).collect();
     let total = lanes.iter().map(|lane| lane.total).sum();
@@ -284,7 +284,7 @@ impl Hits {
     }
 
     fn scan(&self, hits: &LaneHits) -> LaneScan<'_> {
-        LaneScan::of_rows(&self.0.snapshot, &self.0.matcher, hits.lane, hits.rows.clone())
+        LaneScan::from_rows(&self.0.snapshot, &self.0.matcher, hits.lane, hits.rows.clone())
     }
 
     /// Goes on to the next block with a hit at `ts_ns` or later.

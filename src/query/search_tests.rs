@@ -61,7 +61,7 @@ fn capture(lanes: usize, rows_per_lane: usize, seed: u64) -> Snapshot {
     let summary = Summary { end_ns, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     writer.finish(&meta).unwrap();
-    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
 /// Whether a row passes, judged term by term with nothing prepared.
@@ -202,7 +202,7 @@ fn profile() -> Snapshot {
     let summary = Summary { end_ns: 20, ..Summary::default() };
     let meta = Meta { names: names.into(), tracks: registry.tables().clone(), summary, ..Meta::default() };
     writer.finish(&meta).unwrap();
-    Snapshot::new(Store::of_file(&file, "test".as_ref()).unwrap().into())
+    Snapshot::new(Store::from_file(&file, "test".as_ref()).unwrap().into())
 }
 
 #[test]

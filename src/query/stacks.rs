@@ -129,7 +129,7 @@ impl CallTree {
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn of_spans(
+pub fn from_spans(
     snapshot: &Snapshot,
     scope: &Scope,
     cancel: &Cancel,
@@ -138,7 +138,7 @@ pub fn of_spans(
     let tracks = scope.event_tracks(snapshot);
     progress.begin(Stage::Counting, tracks.len() as u64);
     let trees = tracks.into_par_iter().map(|track| {
-        let tree = of_track(snapshot, track, scope, cancel)?;
+        let tree = from_track(snapshot, track, scope, cancel)?;
         progress.advance(1);
         Ok(tree)
     });
@@ -159,7 +159,7 @@ pub fn of_spans(
 ///
 /// # Errors
 /// If it was asked to stop.
-pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
+pub fn from_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
     let tracks = scope.event_tracks(snapshot);
     let is_sampled = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Samples;
     let lanes = tracks.into_iter().flat_map(|track| snapshot.lanes_of(track).map(LaneIdx)).filter(is_sampled);
@@ -168,7 +168,7 @@ pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result
         if number.is_multiple_of(ROWS_BETWEEN_CHECKS) {
             cancel.check()?;
         }
-        *counts.entry(StackIdx::of_value(row.row.value)).or_default() += 1;
+        *counts.entry(StackIdx::from_value(row.row.value)).or_default() += 1;
     }
     let mut counts: Vec<_> = counts.into_iter().collect();
     counts.sort_unstable();
@@ -185,7 +185,7 @@ pub fn of_samples(snapshot: &Snapshot, scope: &Scope, cancel: &Cancel) -> Result
     Ok(tree)
 }
 
-fn of_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
+fn from_track(snapshot: &Snapshot, track: TrackIdx, scope: &Scope, cancel: &Cancel) -> Result<CallTree, Cancelled> {
     let is_spans = |&lane: &LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
     let lanes = snapshot.lanes_of(track).map(LaneIdx).filter(is_spans);
     let mut tree = CallTree::default();

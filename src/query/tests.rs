@@ -35,7 +35,7 @@ fn snapshot_of(lanes: &[(LaneKind, Vec<Row>)], write_held_every: usize) -> Snaps
         ..Summary::default()
     };
     writer.finish(&Meta { tracks: registry.tables().clone(), summary, ..Meta::default() }).unwrap();
-    Snapshot::new(Arc::new(Store::of_file(&file, "test".as_ref()).unwrap()))
+    Snapshot::new(Arc::new(Store::from_file(&file, "test".as_ref()).unwrap()))
 }
 
 /// Spans that do not overlap, with gaps, bursts and some without length.

@@ -32,7 +32,7 @@ impl CacheKey {
     ///
     /// # Errors
     /// The first path that does not exist or cannot be resolved, with what the system says of it.
-    pub(crate) fn of_capture(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
+    pub(crate) fn from_sources(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
         let mut bytes = Vec::new();
         for file in sources.files() {
             describe(&file.path, &mut bytes).map_err(|error| (&*file.path, error))?;
@@ -263,10 +263,10 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let capture = folder.path().join("capture");
         fs::write(&capture, "a").unwrap();
-        let before = CacheKey::of_capture(&Sources::from(&capture)).unwrap();
-        assert_eq!(CacheKey::of_capture(&Sources::from(&capture)).unwrap(), before);
+        let before = CacheKey::from_sources(&Sources::from(&capture)).unwrap();
+        assert_eq!(CacheKey::from_sources(&Sources::from(&capture)).unwrap(), before);
         fs::write(&capture, "ab").unwrap();
-        assert_ne!(CacheKey::of_capture(&Sources::from(&capture)).unwrap(), before);
+        assert_ne!(CacheKey::from_sources(&Sources::from(&capture)).unwrap(), before);
     }
 
     #[test]
@@ -285,12 +285,12 @@ mod tests {
             vec![file(&a, 5), file(&b, 0)],
             vec![file(&a, 0), file(&a, 0)],
         ];
-        let keys = combinations.map(|files| CacheKey::of_capture(&Sources::new(files)).unwrap().0);
+        let keys = combinations.map(|files| CacheKey::from_sources(&Sources::new(files)).unwrap().0);
         let distinct: std::collections::BTreeSet<_> = keys.iter().collect();
         assert_eq!(distinct.len(), keys.len());
         fs::remove_file(&b).unwrap();
         let both = Sources::unmoved([a, b.clone()]);
-        assert_eq!(CacheKey::of_capture(&both).map_err(|(path, _)| path), Err(&*b));
+        assert_eq!(CacheKey::from_sources(&both).map_err(|(path, _)| path), Err(&*b));
     }
 
     #[test]

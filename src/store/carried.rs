@@ -249,7 +249,7 @@ impl CarriedStore {
     ///
     /// # Errors
     /// What the system says to a write; [`NoStore`] within the `Ok`, after which nothing that was taken is of use.
-    pub fn take(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
+    pub fn add_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
         let mut pieces = Vec::new();
         for bytes in parts {
             let Some(part) = StorePart::new(bytes) else { return Ok(Err(NoStore)) };
@@ -419,7 +419,7 @@ impl Limits {
     /// Whether what a row points to is there; its details are looked at in the end.
     fn allow(self, kind: LaneKind, row: &Row) -> bool {
         let means_something = match kind {
-            LaneKind::Samples => StackIdx::of_value(row.value).index() < self.stacks,
+            LaneKind::Samples => StackIdx::from_value(row.value).index() < self.stacks,
             LaneKind::Instants => u16::try_from(row.value).is_ok(), // a depth
             LaneKind::Spans | LaneKind::Counter | LaneKind::Flows => true,
         };

@@ -84,7 +84,7 @@ fn take_out(path: &Path, parts: &[Vec<u8>], at_once: usize, threads: usize) -> O
     let meta = meta();
     let mut store = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta, threads).unwrap();
     for parts in parts.chunks(at_once) {
-        store.take(parts).unwrap().ok()?;
+        store.add_parts(parts).unwrap().ok()?;
     }
     store.finish(&meta).unwrap().ok()?;
     Some(Store::open(path).unwrap())
@@ -189,7 +189,7 @@ fn the_parts_up_to_a_time_hold_all_rows_before_it() {
     let mut taken = CarriedStore::new(StoreWriter::new(file, 1 << 16).unwrap(), &meta(), 2).unwrap();
     let mut before_ns = i64::MIN;
     for part in parts {
-        taken.take(&[part]).unwrap().unwrap();
+        taken.add_parts(&[part]).unwrap().unwrap();
         let sorted_to_ns = taken.sorted_to_ns();
         assert!(sorted_to_ns > before_ns);
         before_ns = sorted_to_ns;

@@ -210,7 +210,7 @@ mod tests {
         let references: Vec<_> = blobs.iter().map(|blob| writer.push(blob, &mut file).unwrap()).collect();
         writer.flush(&mut file).unwrap();
         file.flush().unwrap();
-        let map = Mapped::of_store(file.file(), std::path::Path::new("")).unwrap();
+        let map = Mapped::from_store(file.file(), std::path::Path::new("")).unwrap();
         let mut reader = DetailReader::default();
         let verified = Verified::new(writer.blocks().len());
         for k in (0..blobs.len()).rev() {

@@ -66,7 +66,7 @@ impl ExtentLog {
     }
 
     /// The extents of a lane, first to last.
-    pub(super) fn of_lane(&self, extents: LaneExtents) -> LaneLog<'_> {
+    pub(super) fn lane(&self, extents: LaneExtents) -> LaneLog<'_> {
         let mut positions = Vec::with_capacity(extents.count());
         let mut next = extents.last;
         while let Some(position) = next.checked_sub(1) {
@@ -140,7 +140,7 @@ mod tests {
         }
         for (lane, extents) in lanes.into_iter().enumerate() {
             let of_lane: Vec<u64> = (0..20).filter(|turn| turn % 3 == lane as u64).collect();
-            let found = log.of_lane(extents);
+            let found = log.lane(extents);
             assert_eq!(extents.count(), of_lane.len());
             let records = found.records().map(|record| (record.first_row, record.offset));
             assert!(records.eq(of_lane.iter().map(|&turn| (turn, turn * 100))));
@@ -150,6 +150,6 @@ mod tests {
             of_lane.iter().for_each(|turn| iforest::push(&mut nodes, LongestNs(turn % 7)));
             assert_eq!(found.forest(false), nodes.iter().map(|node| node.0).collect::<Vec<_>>());
         }
-        assert_eq!(log.of_lane(LaneExtents::default()).records().count(), 0);
+        assert_eq!(log.lane(LaneExtents::default()).records().count(), 0);
     }
 }

@@ -39,7 +39,7 @@ pub(crate) enum FlowBound {
 }
 
 impl FlowBound {
-    fn of_bits(bits: u64) -> Self {
+    fn from_bits(bits: u64) -> Self {
         match bits {
             1 => Self::Span,
             2 => Self::Instant,
@@ -61,14 +61,14 @@ const PLACED_DEPTH_MAX: u16 = (1 << PLACED_BOUND_SHIFT) - 1;
 impl FlowPoint {
     /// The point that an event is, with the depth of the span that is around it if it is not placed.
     #[must_use]
-    pub(crate) fn of_event(event: &Event, around: Option<u16>) -> Self {
+    pub(crate) fn from_event(event: &Event, around: Option<u16>) -> Self {
         let (depth, bound) = if event.flags.has(EventFlags::PLACED) {
             let bound = event.depth >> PLACED_BOUND_SHIFT;
             ((event.depth & PLACED_DEPTH_MAX).checked_sub(1), bound)
         } else {
             (around, event.depth)
         };
-        let bound = FlowBound::of_bits(bound.into());
+        let bound = FlowBound::from_bits(bound.into());
         let role = match event.kind {
             EventKind::FlowStart => FlowRole::Start,
             EventKind::FlowEnd => FlowRole::End,
@@ -102,7 +102,7 @@ impl FlowPoint {
         };
         let depth = bits >> DEPTH_SHIFT & ((1 << (BOUND_SHIFT - DEPTH_SHIFT)) - 1);
         let depth = depth.checked_sub(1).map(|depth| depth as u16);
-        let bound = FlowBound::of_bits(bits >> BOUND_SHIFT);
+        let bound = FlowBound::from_bits(bits >> BOUND_SHIFT);
         Self { role, binds_enclosing: bits & ENCLOSING != 0, depth, bound }
     }
 }
@@ -129,7 +129,7 @@ mod tests {
                         let (flags, depth) = (flags.with(EventFlags::PLACED), point.placed_depth());
                         let (track, name) = (TrackIdx(0), NameIdx(0));
                         let event = Event { ts_ns: 0, value: 0, track, name, detail: 0, depth, kind, flags };
-                        let back = FlowPoint::of_event(&event, None);
+                        let back = FlowPoint::from_event(&event, None);
                         let expected = FlowPoint { depth: point.depth.map(|d| d.min(PLACED_DEPTH_MAX - 1)), ..point };
                         assert_eq!(back, expected);
                     }

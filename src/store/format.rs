@@ -87,7 +87,7 @@ impl Trailer {
 
     /// The trailer at the end of `file`, if it is whole and of this version.
     #[must_use]
-    pub(crate) fn of(file: &[u8]) -> Option<Self> {
+    pub(crate) fn from_file(file: &[u8]) -> Option<Self> {
         let start = file.len().checked_sub(size_of::<Self>())?;
         let trailer: Self = bytemuck::pod_read_unaligned(&file[start..]);
         let whole = trailer.magic == MAGIC

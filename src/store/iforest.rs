@@ -46,7 +46,7 @@ pub(crate) struct MinMax {
 impl MinMax {
     /// The summary of one value.
     #[must_use]
-    pub(crate) fn of(value: f64) -> Self {
+    pub(crate) fn from_value(value: f64) -> Self {
         Self::IDENTITY.combine(Self { min: value, max: value })
     }
 }
@@ -183,7 +183,7 @@ mod tests {
         #[test]
         fn counters_know_their_smallest_and_largest(values in proptest::collection::vec(-1e9f64..1e9, 1..200), cut in 0usize..200) {
             let mut nodes = Vec::new();
-            values.iter().for_each(|&value| push(&mut nodes, MinMax::of(value)));
+            values.iter().for_each(|&value| push(&mut nodes, MinMax::from_value(value)));
             let start = cut % values.len();
             let found = range(&nodes, start..values.len());
             prop_assert_eq!(found.min, values[start..].iter().copied().fold(f64::INFINITY, f64::min));
@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn a_nan_does_not_spoil_the_range() {
-        let total = MinMax::of(1.0).combine(MinMax::of(f64::NAN)).combine(MinMax::of(-2.0));
+        let total = MinMax::from_value(1.0).combine(MinMax::from_value(f64::NAN)).combine(MinMax::from_value(-2.0));
         assert_eq!(total, MinMax { min: -2.0, max: 1.0 });
     }
 }

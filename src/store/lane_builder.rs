@@ -61,7 +61,7 @@ impl UnwrittenRows {
         }
         match kind {
             LaneKind::Counter => {
-                let values = self.rows.iter().map(|row| MinMax::of(f64::from_bits(row.value)));
+                let values = self.rows.iter().map(|row| MinMax::from_value(f64::from_bits(row.value)));
                 let leaf = values.fold(MinMax::IDENTITY, Aggregate::combine);
                 self.extent.push_block(&self.rows, bytemuck::cast_slice(&[leaf]));
             }

@@ -63,18 +63,18 @@ impl Store {
     /// [`StoreError::Damaged`] for anything but a whole store of this version.
     pub fn open(path: &Path) -> Result<Self, StoreError> {
         let file = File::open(path).map_err(|source| StoreError::Io { path: path.into(), source })?;
-        Self::of_file(&file, path)
+        Self::from_file(&file, path)
     }
 
     /// The same for a file that is open, and may have no name any more.
     ///
     /// # Errors
     /// As [`Store::open`].
-    pub fn of_file(file: &File, path: &Path) -> Result<Self, StoreError> {
+    pub fn from_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
-        let map = Mapped::of_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
+        let map = Mapped::from_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
         let map = Arc::new(map);
-        let trailer = Trailer::of(&map).ok_or_else(|| damaged("trailer"))?;
+        let trailer = Trailer::from_file(&map).ok_or_else(|| damaged("trailer"))?;
         let section = |section, part| trailer.section(&map, section).ok_or_else(|| damaged(part));
         let details = section(Section::Details, "table of details")?;
         let details = details.chunks_exact(size_of::<DetailBlock>()).map(bytemuck::pod_read_unaligned).collect();
@@ -95,11 +95,11 @@ impl Store {
         let forests = forests.ok_or_else(|| damaged("table of forests"))?;
         let signatures = signatures.ok_or_else(|| damaged("table of signatures"))?;
         let tables = StoreTables { map, lanes, extents, forests, details, overview, signatures, meta };
-        Self::of_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
+        Self::from_tables(tables, path).ok_or_else(|| damaged("table of lanes"))
     }
 
     /// Puts a store together; `None` if a lane belongs to no track.
-    pub(super) fn of_tables(tables: StoreTables, path: &Path) -> Option<Self> {
+    pub(super) fn from_tables(tables: StoreTables, path: &Path) -> Option<Self> {
         let mut track_lanes = vec![0..0; tables.meta.tracks.tracks.len()];
         for (index, lane) in (0u32..).zip(tables.lanes.rows(&tables.map)) {
             let range: &mut Range<u32> = track_lanes.get_mut(lane.track.index())?;

@@ -52,23 +52,23 @@ pub(super) fn write(
     })?;
     let in_order = || order.iter().map(|&lane| &lanes[lane as usize]).filter(|lane| lane.rows > 0);
     sections[Section::Signatures as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| log.of_lane(lane.extents).signatures().try_for_each(|word| out.pods(&[word])))
+        in_order().try_for_each(|lane| log.lane(lane.extents).signatures().try_for_each(|word| out.pods(&[word])))
     })?;
     sections[Section::Lanes as usize] = section(file, |out| {
         let mut records = LaneRecords::default();
         for &lane in &order {
             let builder = &lanes[lane as usize];
             if builder.rows > 0 {
-                out.pods(&[records.next(builder, log, pyramids.of(lane))])?;
+                out.pods(&[records.next(builder, log, pyramids.next_of(lane))])?;
             }
         }
         Ok(())
     })?;
     sections[Section::Extents as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| log.of_lane(lane.extents).records().try_for_each(|record| out.pods(&[record])))
+        in_order().try_for_each(|lane| log.lane(lane.extents).records().try_for_each(|record| out.pods(&[record])))
     })?;
     sections[Section::Forests as usize] = section(file, |out| {
-        in_order().try_for_each(|lane| out.pods(&log.of_lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
+        in_order().try_for_each(|lane| out.pods(&log.lane(lane.extents).forest(lane.kind == LaneKind::Counter)))
     })?;
     sections[Section::Details as usize] = section(file, |out| out.pods(details.blocks()))?;
     sections[Section::Meta as usize] =
@@ -87,7 +87,7 @@ pub(super) fn preview(
     details: &DetailWriter,
     meta: Meta,
 ) -> io::Result<Store> {
-    let map = Mapped::of_store(file, Path::new("a store that is being made"))?;
+    let map = Mapped::from_store(file, Path::new("a store that is being made"))?;
     let map = Arc::new(map);
     let (mut records, none) = (LaneRecords::default(), (0, NO_PYRAMID));
     let (mut lanes, mut extents, mut forests, mut signatures) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
@@ -95,7 +95,7 @@ pub(super) fn preview(
         let lane = &lane_builders[lane as usize];
         // Rows that wait are in none of its extents.
         if lane.extents.count() > 0 {
-            let own = log.of_lane(lane.extents);
+            let own = log.lane(lane.extents);
             lanes.push(records.next(lane, log, none));
             extents.extend(own.records());
             signatures.extend(own.signatures());
@@ -105,7 +105,7 @@ pub(super) fn preview(
     let details = details.blocks().to_vec();
     let (lanes, extents) = (Table::Held(lanes), Table::Held(extents));
     let (forests, signatures) = (Table::Held(forests), Table::Held(signatures));
-    Store::of_tables(
+    Store::from_tables(
         StoreTables { map, lanes, extents, forests, details, overview: 0..0, signatures, meta },
         Path::new(""),
     )
@@ -138,7 +138,7 @@ impl Pyramids {
     }
 
     /// The first bucket and the shape of a lane's pyramid. Lanes are asked for in the order in which they were added.
-    fn of(&mut self, lane: u32) -> (u64, OverviewShape) {
+    fn next_of(&mut self, lane: u32) -> (u64, OverviewShape) {
         match self.placed.get(self.passed) {
             Some(&(placed, first, shape)) if placed == lane => {
                 self.passed += 1;
@@ -182,7 +182,7 @@ impl LaneRecords {
         let words = if lane.kind == LaneKind::Counter { 2 } else { 1 };
         self.extents += record.extent_count;
         self.forests += (iforest::node_count(lane.extents.count()) * words) as u64;
-        let of_lane = log.of_lane(lane.extents);
+        let of_lane = log.lane(lane.extents);
         self.signatures += of_lane.records().map(|extent| signature::words(extent.rows) as u64).sum::<u64>();
         record
     }

@@ -111,7 +111,7 @@ impl StoreWriter {
         let builder = &mut self.lanes[lane.index()];
         if builder.wants_overview() {
             self.file.flush()?;
-            builder.begin_overview(self.file.file(), &self.extents.of_lane(builder.extents), self.buckets_max)?;
+            builder.begin_overview(self.file.file(), &self.extents.lane(builder.extents), self.buckets_max)?;
             self.buckets += builder.buckets();
         }
         Ok(())

@@ -215,7 +215,7 @@ impl<'a> Dump<'a> {
     /// Writes a sample, its stack innermost frame first.
     fn sample(&mut self, row: &SortedRow, track: TrackIdx) -> io::Result<()> {
         let (stacks, names) = (self.snapshot.stacks(), self.snapshot.names());
-        let stack = stacks.frames(StackIdx::of_value(row.row.value)).map(|name| names.get(name).text);
+        let stack = stacks.frames(StackIdx::from_value(row.row.value)).map(|name| names.get(name).text);
         let stack: Vec<&str> = stack.collect();
         let mut object = json!({"t": "sample", "ts": row.row.start_ns, "utid": track.0 + 1, "stack": stack});
         let blob = self.snapshot.store().detail(DetailRef(row.row.detail), &mut self.details);

@@ -109,7 +109,7 @@ impl<'a> EventCells<'a> {
             Table::Instants => row.extend([Cell::Int(event.ts_ns), self.around(event)]),
             Table::Counters => row.extend([Cell::Int(event.ts_ns), Cell::Number(f64::from_bits(event.value))]),
             Table::Samples => {
-                row.extend([Cell::Int(event.ts_ns), Cell::Int(StackIdx::of_value(event.value).0.into())]);
+                row.extend([Cell::Int(event.ts_ns), Cell::Int(StackIdx::from_value(event.value).0.into())]);
             }
             Table::Flows => {
                 let role = match event.kind {

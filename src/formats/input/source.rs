@@ -39,7 +39,7 @@ impl Source {
         // Asked before opening: to open a pipe is to wait for its other end.
         let metadata = std::fs::metadata(path).map_err(io_error)?;
         if !metadata.is_file() {
-            return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::of(&metadata) });
+            return Err(ReadError::NotAFile { path: path.to_owned(), kind: FileKind::from_metadata(&metadata) });
         }
         if metadata.len() == 0 {
             return Err(ReadError::Empty { path: path.to_owned() });

@@ -87,7 +87,7 @@ fn renumber(capture: &ChunkedCapture, batch: &mut Batch) {
         event.name = name_of(event.name);
         if event.kind == EventKind::Sample {
             let stack = *stacks.entry(event.value).or_insert_with(|| {
-                let frames: Vec<NameIdx> = capture.stacks.frames(StackIdx::of_value(event.value)).collect();
+                let frames: Vec<NameIdx> = capture.stacks.frames(StackIdx::from_value(event.value)).collect();
                 let frames: Vec<NameIdx> = frames.into_iter().rev().map(&mut name_of).collect();
                 table.intern_path(frames)
             });

@@ -29,7 +29,7 @@ impl CaptureFile {
         let file = File::open(path).map_err(io)?;
         let metadata = file.metadata().map_err(io)?;
         if !metadata.is_file() {
-            return Err(ReadError::NotAFile { path: path.into(), kind: FileKind::of(&metadata) });
+            return Err(ReadError::NotAFile { path: path.into(), kind: FileKind::from_metadata(&metadata) });
         }
         if metadata.len() == 0 {
             return Err(ReadError::Empty { path: path.into() });

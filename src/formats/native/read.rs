@@ -189,7 +189,7 @@ impl StoreParts for NativeStore {
 
 impl NativeSource {
     fn points_beyond_stacks(&self, event: &Event) -> bool {
-        event.kind == EventKind::Sample && StackIdx::of_value(event.value).index() >= self.stacks
+        event.kind == EventKind::Sample && StackIdx::from_value(event.value).index() >= self.stacks
     }
 }
 

@@ -202,7 +202,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// # Errors
     /// What the system says.
     pub(crate) fn sample(&mut self, sample: &Event) -> io::Result<()> {
-        let stack = StackIdx::of_value(sample.value);
+        let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
         let (pid, tid) = self.ids_of(sample.track.index());
         push_number(&mut self.message, 2, pid);

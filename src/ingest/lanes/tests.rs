@@ -49,7 +49,7 @@ impl NaiveLanes {
         self.open.iter().rev().find(is_wanted).map(|open| open.lane)
     }
 
-    fn take(&mut self, lane: u16) -> Option<StrIdx> {
+    fn take_begin(&mut self, lane: u16) -> Option<StrIdx> {
         let position = self.open.iter().position(|open| open.lane == lane && open.end_ns.is_none())?;
         Some(self.open.remove(position).text)
     }
@@ -93,7 +93,7 @@ fn compare<const FEW: usize>(calls: &[LaneCall]) -> Result<(), TestCaseError> {
                 prop_assert_eq!(lanes.place_begin(StrIdx(text), closable), expected);
             }
             LaneCall::End => {
-                let expected = naive.innermost(None).and_then(|lane| naive.take(lane).map(|text| (lane, text)));
+                let expected = naive.innermost(None).and_then(|lane| naive.take_begin(lane).map(|text| (lane, text)));
                 prop_assert_eq!(lanes.innermost().map(|(lane, &text)| (lane, text)), expected);
                 prop_assert_eq!(lanes.take_innermost(), expected);
             }
@@ -103,14 +103,17 @@ fn compare<const FEW: usize>(calls: &[LaneCall]) -> Result<(), TestCaseError> {
                 while let (Some(outer), Some(innermost)) = (outer, naive.innermost(None))
                     && innermost >= outer
                 {
-                    let expected = naive.take(innermost).map(|text| (innermost, text));
+                    let expected = naive.take_begin(innermost).map(|text| (innermost, text));
                     prop_assert_eq!(lanes.take_innermost(), expected);
                 }
             }
             LaneCall::TakeOf(text) => {
                 let lane = naive.innermost(Some(StrIdx(text)));
                 prop_assert_eq!(lanes.innermost_named(StrIdx(text), |&text| text), lane);
-                prop_assert_eq!(lane.and_then(|lane| lanes.take(lane)), lane.and_then(|lane| naive.take(lane)));
+                prop_assert_eq!(
+                    lane.and_then(|lane| lanes.take_begin(lane)),
+                    lane.and_then(|lane| naive.take_begin(lane))
+                );
             }
             LaneCall::Wait(dur_ns) => now_ns += dur_ns,
         }
@@ -256,7 +259,7 @@ fn ends_by_name(count: i64) -> usize {
     for k in 0..count as u32 {
         assert_eq!(lanes.innermost_named(StrIdx(u32::MAX), |&text| text), None);
         let lane = lanes.innermost_named(StrIdx(k), |&text| text);
-        assert_eq!(lane.and_then(|lane| lanes.take(lane)), lane.map(|_| StrIdx(k)));
+        assert_eq!(lane.and_then(|lane| lanes.take_begin(lane)), lane.map(|_| StrIdx(k)));
     }
     refused
 }
@@ -273,7 +276,7 @@ fn a_hundred_times_the_spans_take_little_more_than_a_hundred_times_the_steps() {
     ];
     const LANES: usize = 1 << 16;
     for (name, shape) in SHAPES {
-        let [few, many] = [10_000, 1_000_000].map(|count| steps::of(|| _ = shape(count)) / count.cast_unsigned());
+        let [few, many] = [10_000, 1_000_000].map(|count| steps::count(|| _ = shape(count)) / count.cast_unsigned());
         // A logarithm of 16 lanes for each of a handful of questions.
         assert!(few <= 100 && many <= 100, "{name}: {few} steps for each of 10,000 spans, {many} of a million");
         assert!(shape(LANES as i64) <= 1, "{name}: there is a lane for each of {LANES} spans");

@@ -106,7 +106,7 @@ impl Nester<'_> {
         let text = names.text_index(event.name);
         let open = &mut self.track(track).open;
         let closed = open.innermost_named(text, |begin| names.text_index(begin.name));
-        let Some((lane, begin)) = closed.and_then(|lane| open.take(lane).map(|begin| (lane, begin))) else {
+        let Some((lane, begin)) = closed.and_then(|lane| open.take_begin(lane).map(|begin| (lane, begin))) else {
             if !open.take_unplaced() {
                 self.lose(Loss::UnmatchedEnd, event.track, event.ts_ns);
             }

@@ -37,7 +37,7 @@ impl Nester<'_> {
         let state = self.track(event.track);
         state.open.close_ended(event.ts_ns);
         let around = state.open.count().checked_sub(1).map(|depth| depth as u16);
-        let point = flow::FlowPoint::of_event(event, around);
+        let point = flow::FlowPoint::from_event(event, around);
         let known = state.flows.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Flows, 0));
         self.track(event.track).flows.set(lane);
@@ -74,7 +74,7 @@ impl Nester<'_> {
 
     pub(super) fn sample(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let detail = self.detail(blob)?;
-        let stack = StackIdx::of_value(event.value);
+        let stack = StackIdx::from_value(event.value);
         let name = self.stacks.get(stack).name;
         let known = self.track(event.track).samples.get();
         let lane = known.unwrap_or_else(|| self.writer.add_lane(event.track, LaneKind::Samples, 0));

@@ -94,7 +94,7 @@ impl Nester<'_> {
     /// Ends what is told to end by `to_ns`.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
-        let next = |state: &mut TrackState| state.rare.as_mut()?.ends.take(to_ns);
+        let next = |state: &mut TrackState| state.rare.as_mut()?.ends.take_next(to_ns);
         while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(next) {
             self.end_innermost(track, end_ns, &[])?;
         }

@@ -55,7 +55,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
             }
             // What is no span has no length: the first row stands for the bucket.
             let longest = if is_spans { longest } else { first };
-            pass.take(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
+            pass.push_rows(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
         }
         at = block.end;
     }
@@ -90,7 +90,7 @@ struct BucketPass<'a> {
 
 impl BucketPass<'_> {
     /// Takes the next rows, which start in `bucket` and are of one block.
-    fn take(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
+    fn push_rows(&mut self, bucket: i64, rows: u64, first_row: u64, longest: Passed, last: Passed) {
         // Where rows are missing, because they are damaged, nothing reaches over the gap.
         let before = self.before.filter(|before| before.row + 1 == first_row);
         if bucket > self.bucket || self.rows == 0 {

@@ -30,12 +30,12 @@ impl Ticks {
     }
 
     /// Marks where the hits of some lanes start.
-    pub(super) fn of(
+    pub(super) fn from_hits(
         snapshot: &Snapshot,
         lanes: &[(&LaneScan<'_>, &LaneHits)],
         cancel: &Cancel,
     ) -> Result<Self, Cancelled> {
-        let map = TickMap::of(snapshot);
+        let map = TickMap::new(snapshot);
         lanes.par_iter().try_for_each(|(scan, hits)| {
             let records = scan.lane().extents();
             let mut reader = DetailReader::default();
@@ -68,7 +68,7 @@ struct TickMap {
 }
 
 impl TickMap {
-    fn of(snapshot: &Snapshot) -> Self {
+    fn new(snapshot: &Snapshot) -> Self {
         let (start_ns, end_ns) = (snapshot.start_ns(), snapshot.end_ns());
         let words = (0..PARTS / 64).map(|_| AtomicU64::new(0)).collect();
         Self { start_ns, dur_ns: end_ns.abs_diff(start_ns).max(1), words }

@@ -86,7 +86,7 @@ impl Reading {
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
                 args: detail.args_json.to_owned(),
-                stack: if is_sample { stack(StackIdx::of_value(event.value)) } else { Vec::new() },
+                stack: if is_sample { stack(StackIdx::from_value(event.value)) } else { Vec::new() },
             });
         }
     }

@@ -60,7 +60,7 @@ fn row_of(snapshot: &Snapshot, row: &SortedRow, reader: &mut DetailReader) -> Ro
     let TrackKey { kind, pid, tid, name, slot } = &snapshot.track(lane.track).key;
     let text = snapshot.names().get(NameIdx(row.row.name));
     let is_sample = row.kind == LaneKind::Samples;
-    let frames = snapshot.stacks().frames(StackIdx::of_value(if is_sample { row.row.value } else { 0 }));
+    let frames = snapshot.stacks().frames(StackIdx::from_value(if is_sample { row.row.value } else { 0 }));
     let detail = Detail::decode(snapshot.store().detail(DetailRef(row.row.detail), reader));
     Row {
         start_ns: row.row.start_ns,
