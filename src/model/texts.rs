@@ -69,7 +69,7 @@ impl TextSpill {
                 .insert(tempfile::tempfile_in(&self.folder).or_else(|_| tempfile::tempfile_in(std::env::temp_dir()))?),
         };
         self.disk.write_all_at(file, letters.as_bytes(), length as u64)?;
-        let map = Arc::new(Mapped::of_store(file, Path::new("the names of a trace that is being loaded"))?);
+        let map = Arc::new(Mapped::from_store(file, Path::new("the names of a trace that is being loaded"))?);
         Ok(MappedTexts { map, bytes: 0..length + letters.len(), has_lengths: false })
     }
 }
@@ -272,7 +272,7 @@ mod tests {
 
             let path = folder.path().join("texts");
             std::fs::write(&path, [&vec![b'x'; before], &*written, b"rest"].concat()).unwrap();
-            let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+            let map = Arc::new(Mapped::from_store(&File::open(&path).unwrap(), &path).unwrap());
             let (mut mapped, end) = Texts::read_mapped(&map, before).unwrap();
             prop_assert_eq!(end, before + written.len());
             prop_assert!(mapped.letters.is_empty());
@@ -296,7 +296,7 @@ mod tests {
         let written = postcard::to_stdvec(&["first", "second"]).unwrap();
         for length in 1..written.len() {
             std::fs::write(&path, &written[..length]).unwrap();
-            let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+            let map = Arc::new(Mapped::from_store(&File::open(&path).unwrap(), &path).unwrap());
             assert!(Texts::read_mapped(&map, 0).is_err(), "{length}");
         }
     }

@@ -131,7 +131,7 @@ pub(crate) fn starts(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, out: 
 }
 
 /// The same by a pass over the rows: most lanes of a trace with very many have few, and no search for each bucket then.
-fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: Position, out: &mut Vec<u64>) {
+fn count_starts(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, out: &mut Vec<u64>) {
     out.resize(buckets.count as usize, 0);
     let mut at = from;
     while let Some(block) = cursor.rows_from(at) {

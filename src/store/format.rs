@@ -254,7 +254,7 @@ mod tests {
         let path = folder.path().join("meta");
         let written = postcard::to_stdvec(&meta).unwrap();
         fs::write(&path, [b"before", &*written, b"after"].concat()).unwrap();
-        let map = Arc::new(Mapped::of_store(&File::open(&path).unwrap(), &path).unwrap());
+        let map = Arc::new(Mapped::from_store(&File::open(&path).unwrap(), &path).unwrap());
         let range = 6..6 + written.len();
         let mut read = Meta::read_mapped(&map, range.clone()).unwrap();
         let held = Meta::read(&map, range.clone()).unwrap();
