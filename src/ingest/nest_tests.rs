@@ -473,7 +473,7 @@ fn an_event_on_a_track_that_is_made_here_is_counted_and_not_placed() {
 }
 
 /// The same events, with ends moved to their begins within batches that end where `cuts` says.
-fn with_known_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
+fn with_paired_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
     let mut paired_ends = PairedEnds::default();
     let (mut all, mut batch) = (Vec::new(), Vec::new());
     for (event, is_cut) in events.iter().zip(std::iter::once(&true).chain(cuts)) {
