@@ -9,11 +9,11 @@ use crate::base::csv::Cells;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, Panel, PanelCommand};
+use crate::ui::panels::PanelContext;
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Kind, Question};
-use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 
 /// The panels.
@@ -38,7 +38,14 @@ impl Panels {
     }
 
     /// Shows the panels that are open around what is shown next.
-    pub(super) fn show(&mut self, ui: &mut Ui, frame: egui::Frame, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
+    pub(super) fn show(
+        &mut self,
+        ui: &mut Ui,
+        frame: egui::Frame,
+        timeline: &Timeline,
+        context: PanelContext<'_>,
+    ) -> Vec<Command> {
+        let theme = context.theme;
         let mut commands = Vec::new();
         let snapshot = timeline.snapshot();
         let range = timeline.range();
@@ -67,7 +74,7 @@ impl Panels {
             }
             below("statistics", 280.0, ui).frame(inside).show(ui, |ui| {
                 let progress = self.analysis.progress(Kind::Totals);
-                commands.extend(self.statistics.show(ui, snapshot, range, progress, theme));
+                commands.extend(self.statistics.show(ui, snapshot, range, progress, context));
             });
         }
         if self.flame.is_open() {

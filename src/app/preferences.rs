@@ -1,6 +1,7 @@
 //! What the user has chosen, kept in one JSON file between sessions, and what is kept of each capture in a file of its own.
 //! A file that cannot be read is set aside and told of, never written over.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -18,7 +19,7 @@ use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
-use crate::ui::settings::{Navigation, SecondStart};
+use crate::ui::settings::{Navigation, SecondStart, TableLayout};
 use crate::ui::timeline::saved::SavedTimeline;
 
 /// Captures of which something is kept; of those opened longest ago it goes first.
@@ -77,6 +78,8 @@ pub struct Preferences {
     pub recent: Recent,
     /// The place of the window.
     pub window: Option<WindowPlace>,
+    /// The layouts of tables, by the names of the tables.
+    pub tables: BTreeMap<String, TableLayout>,
 }
 
 impl Default for Preferences {
@@ -93,6 +96,7 @@ impl Default for Preferences {
             csv_safe: false,
             recent: Recent::default(),
             window: None,
+            tables: BTreeMap::new(),
         }
     }
 }

@@ -19,6 +19,7 @@ use crate::ui::chrome::{message, progress, welcome};
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::{Menu, UiState};
 use crate::ui::keys::{is_behind_another, keep_for_field, pressed};
+use crate::ui::panels::PanelContext;
 use crate::ui::panels::losses;
 use crate::ui::panels::preferences;
 use crate::ui::panels::{bookmarks, keys};
@@ -57,6 +58,7 @@ impl App {
                 ui.ctx().request_repaint_after(std::time::Duration::from_millis(500));
             }
         }
+        let cells = self.cells();
         let Self { tabs, shown_tab, theme, .. } = self;
         let (tab, theme) = (&mut tabs[*shown_tab], &*theme);
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
@@ -71,7 +73,8 @@ impl App {
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
         if let Some(capture) = &tab.capture {
-            commands.extend(tab.panels.show(ui, frame, &capture.timeline, theme));
+            let context = PanelContext { theme, cells, tables: &self.preferences.tables };
+            commands.extend(tab.panels.show(ui, frame, &capture.timeline, context));
         }
         if let Some(capture) = &mut tab.capture {
             capture.look_up_selected(&tab.wake);

@@ -411,6 +411,10 @@ impl App {
                 self.preferences.text_percent = percent;
                 self.themed = false;
             }
+            AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
+            AppCommand::KeepTable(name, layout) => {
+                self.preferences.tables.insert(name.to_owned(), layout);
+            }
             AppCommand::Toggle(window) => self.shown.toggle(window),
         }
         None

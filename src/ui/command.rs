@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use super::purpose::Purpose;
 use super::questions::Question;
-use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes};
+use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
 use crate::scene::arrange::Order;
 use crate::scene::bookmarks::BookmarkId;
@@ -44,6 +44,9 @@ pub(crate) enum AppCommand {
     CopySpan,
     /// Copies the table of statistics as CSV.
     CopyTable,
+    CopyText(String),
+    /// Keeps the layout of a table in the preferences, by its name.
+    KeepTable(&'static str, TableLayout),
     /// Opens the file picker of the window itself.
     ShowPicker,
     OpenDemo,

@@ -7,6 +7,7 @@ use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
 use super::command_table::{COPY, Entry, PASTE, TABLE, UiState};
+use super::panels::table_keys::{self, is_of_table};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 
@@ -60,6 +61,8 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
 /// The keys that mean something now.
 struct Keys {
     is_typing: bool,
+    /// Whether a row of a table has the keyboard.
+    is_in_table: bool,
     /// Shift and Alt do not keep a plain key from being recognised, so those with more modifiers stand first.
     keys: Vec<(&'static KeyboardShortcut, &'static Entry)>,
 }
@@ -67,13 +70,15 @@ struct Keys {
 impl Keys {
     fn now(ui: &Ui, state: &UiState) -> Self {
         let is_typing = ui.ctx().text_edit_focused();
+        let is_in_table = table_keys::has_keyboard(ui.ctx());
         let all = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry)));
         let mut keys: Vec<_> = all
             .filter(|(key, _)| !(is_typing && is_of_text(**key)))
+            .filter(|(key, _)| !(is_in_table && is_of_table(key.logical_key, key.modifiers)))
             .filter(|(_, entry)| entry.is_enabled(state))
             .collect();
         keys.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));
-        Self { is_typing, keys }
+        Self { is_typing, is_in_table, keys }
     }
 
     fn meant(&self, event: &Event) -> Option<&'static Entry> {
@@ -89,6 +94,7 @@ impl Keys {
     fn of_clipboard(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
         match event {
             _ if self.is_typing => None,
+            Event::Copy if self.is_in_table => None,
             Event::Copy => (state.has_span && !copies_words).then_some(Command::App(AppCommand::CopySpan)),
             Event::Paste(text) => Some(Command::App(AppCommand::OpenPasted(text.clone()))),
             _ => None,

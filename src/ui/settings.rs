@@ -66,3 +66,14 @@ pub enum SecondStart {
     /// In a window of its own.
     Window,
 }
+
+/// The widths and the order that the user has given a table.
+#[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct TableLayout {
+    /// By column, in points; `None`: as wide as at first.
+    pub(crate) widths: Vec<Option<u16>>,
+    /// The column that rows are sorted by.
+    pub(crate) sorted_by: Option<usize>,
+    pub(crate) ascending: bool,
+}

@@ -8,7 +8,7 @@ use crate::desk::Desk;
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 /// What the last frame copied.
-fn copied(desk: &Desk) -> Option<String> {
+pub(crate) fn copied(desk: &Desk) -> Option<String> {
     let commands = &desk.harness.output().platform_output.commands;
     commands.iter().find_map(|command| match command {
         OutputCommand::CopyText(text) => Some(text.clone()),

@@ -9,3 +9,4 @@ mod finding;
 mod hand;
 mod menus;
 mod names;
+mod tables;

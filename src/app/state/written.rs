@@ -51,7 +51,7 @@ impl App {
     }
 
     /// How the user wants the cells of tables.
-    pub(super) fn cells(&self) -> Cells {
+    pub(in crate::app) fn cells(&self) -> Cells {
         Cells { spreadsheet_safe: self.preferences.csv_safe, ..Cells::default() }
     }
 

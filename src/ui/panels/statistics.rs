@@ -1,19 +1,21 @@
 //! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and beside
 //! it the spans of the chosen name: how long they take, when they are, and the longest.
 
-use std::io::Write;
 use std::sync::Arc;
 
-use egui::{Align2, Color32, FontId, Pos2, Rect, RichText, ScrollArea, Sense, Shape, Stroke, Ui, vec2};
+use egui::{RichText, ScrollArea, Ui};
 
+use super::PanelContext;
+use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows};
+use super::table::Table;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::model::NameIdx;
 use crate::query::Snapshot;
-use crate::query::aggregate::{NameTotals, Totals};
+use crate::query::aggregate::Totals;
 use crate::query::filter::quoted;
-use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::labels::shown;
 use crate::ui::command::{AppCommand, Command, Panel, PanelCommand, TimelineCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
@@ -23,58 +25,14 @@ use crate::ui::widgets::bars::Bars;
 use crate::ui::widgets::field;
 use crate::ui::widgets::reading_order::on_screen;
 
+/// The name of the table among the layouts that are kept.
+const TABLE: &str = "statistics";
+
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The room of the arrow at the column that lines are sorted by, in points.
-const ARROW_POINTS: f32 = 11.0;
-
-/// A column of the table.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-enum Column {
-    Name,
-    Count,
-    #[default]
-    Total,
-    Own,
-    Mean,
-    Median,
-    P99,
-    Min,
-    Max,
-}
-
-impl Column {
-    const ALL: [Self; 9] =
-        [Self::Name, Self::Count, Self::Total, Self::Own, Self::Mean, Self::Median, Self::P99, Self::Min, Self::Max];
-
-    fn title(self) -> &'static str {
-        match self {
-            Self::Name => "Name",
-            Self::Count => "Count",
-            Self::Total => "Total",
-            Self::Own => "Self",
-            Self::Mean => "Mean",
-            Self::Median => "p50",
-            Self::P99 => "p99",
-            Self::Min => "Min",
-            Self::Max => "Max",
-        }
-    }
-}
-
-/// A row of the table: what is sorted by is worked out once.
-#[derive(Debug, Clone)]
-struct Line {
-    name: NameIdx,
-    text: String,
-    category: String,
-    /// By [`Column`], without the name: a count, and nanoseconds.
-    numbers: [u128; 8],
-}
-
 /// The panel.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct StatisticsPanel {
     is_open: bool,
     /// Of when the totals are or will be; `None`: nothing was asked.
@@ -82,17 +40,28 @@ pub(crate) struct StatisticsPanel {
     totals: Option<Arc<Totals>>,
     /// Whether counting was stopped before all spans were counted.
     is_stopped: bool,
-    /// A line for each name, as they are sorted.
-    lines: Vec<Line>,
-    /// Which of the lines have the words in their name: worked out when either changes, as there may be a million.
-    shown: Vec<u32>,
+    rows: NameRows,
+    table: Table,
     words: String,
-    sorted_by: Column,
-    ascending: bool,
-    chosen: Option<NameIdx>,
     /// The name whose line is to be brought into view.
     to_reveal: Option<NameIdx>,
     facts: Option<Arc<NameFacts>>,
+}
+
+impl Default for StatisticsPanel {
+    fn default() -> Self {
+        Self {
+            is_open: false,
+            asked: None,
+            totals: None,
+            is_stopped: false,
+            rows: NameRows::default(),
+            table: Table::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
+            words: String::new(),
+            to_reveal: None,
+            facts: None,
+        }
+    }
 }
 
 impl StatisticsPanel {
@@ -108,9 +77,9 @@ impl StatisticsPanel {
 
     /// Chooses a name and brings its line into view. Returns what is to be asked, if the time is known of which.
     pub(crate) fn choose(&mut self, name: NameIdx) -> Option<Question> {
-        (self.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
+        (self.rows.chosen, self.facts, self.to_reveal) = (Some(name), None, Some(name));
         self.words.clear();
-        self.filter();
+        self.rows.set_words("");
         self.asked.map(|range| Question::Name(name, range))
     }
 
@@ -122,8 +91,8 @@ impl StatisticsPanel {
 
     /// Forgets what was added up.
     pub(crate) fn forget(&mut self) {
-        let (is_open, words) = (self.is_open, std::mem::take(&mut self.words));
-        *self = Self { is_open, words, sorted_by: self.sorted_by, ascending: self.ascending, ..Self::default() };
+        (self.asked, self.totals, self.is_stopped, self.facts) = (None, None, false, None);
+        self.rows.forget();
     }
 
     /// Takes note that no more will be counted.
@@ -131,11 +100,10 @@ impl StatisticsPanel {
         self.is_stopped = true;
     }
 
-    /// Takes the totals, all of them or those so far.
+    /// Takes the totals of all spans, or of those counted so far.
     pub(crate) fn take_totals(&mut self, totals: Arc<Totals>, snapshot: &Snapshot) {
-        self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
+        self.rows.set_totals(&totals, snapshot);
         self.totals = Some(totals);
-        self.sort();
     }
 
     /// Takes the facts about the chosen name.
@@ -145,7 +113,7 @@ impl StatisticsPanel {
 
     /// The same of a name whose line is in view.
     fn choose_shown(&mut self, name: NameIdx) -> Option<Command> {
-        (self.chosen, self.facts) = (Some(name), None);
+        (self.rows.chosen, self.facts) = (Some(name), None);
         self.asked.map(|range| Command::Panel(PanelCommand::Ask(Question::Name(name, range))))
     }
 
@@ -156,13 +124,15 @@ impl StatisticsPanel {
         snapshot: &Snapshot,
         range: TimeRange,
         progress: Option<&Progress>,
-        theme: &Theme,
+        context: PanelContext<'_>,
     ) -> Vec<Command> {
+        let theme = context.theme;
         let mut commands = Vec::new();
         if self.asked != Some(range) {
             (self.asked, self.facts, self.is_stopped) = (Some(range), None, false);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Totals(range))));
-            commands.extend(self.chosen.map(|name| Command::Panel(PanelCommand::Ask(Question::Name(name, range)))));
+            commands
+                .extend(self.rows.chosen.map(|name| Command::Panel(PanelCommand::Ask(Question::Name(name, range)))));
         }
         ui.horizontal(|ui| {
             let of = match range {
@@ -182,7 +152,7 @@ impl StatisticsPanel {
             });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter names"));
             if response.changed() {
-                self.filter();
+                self.rows.set_words(&self.words);
             }
             self.show_progress(ui, progress, range, theme, &mut commands);
             ui.with_layout(egui::Layout::right_to_left(egui::Align::Center), |ui| {
@@ -197,11 +167,11 @@ impl StatisticsPanel {
             });
         });
         let place = ui.available_rect_before_wrap();
-        let has_facts = self.chosen.is_some() && place.width() > 700.0;
+        let has_facts = self.rows.chosen.is_some() && place.width() > 700.0;
         let table = if has_facts { place.with_max_x(place.left() + place.width() * 0.62) } else { place };
         ui.scope_builder(egui::UiBuilder::new().max_rect(table), |ui| {
             let absence = self.absence(snapshot, ui.ctx()).filter(|_| progress.is_none());
-            self.show_table(ui, absence.as_deref(), theme, &mut commands);
+            commands.extend(self.show_table(ui, absence.as_deref(), context));
         });
         if has_facts {
             let beside = place.with_min_x(table.right() + 14.0);
@@ -240,94 +210,29 @@ impl StatisticsPanel {
     /// Why there is no line, where all is counted.
     fn absence(&self, snapshot: &Snapshot, ctx: &egui::Context) -> Option<String> {
         self.totals.as_ref()?;
-        if !self.shown.is_empty() {
+        if !self.rows.is_empty() {
             return None;
         }
-        Some(match (self.lines.is_empty(), snapshot.summary().samples) {
+        Some(match (self.rows.has_no_line(), snapshot.summary().samples) {
             (false, _) => "No name has these words.".to_owned(),
             (true, 0) => "No spans here.".to_owned(),
             (true, _) => format!("No spans here. The flame graph ({}) adds up samples.", key_of(ctx, "Flame graph")),
         })
     }
 
-    fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, theme: &Theme, commands: &mut Vec<Command>) {
-        let width = (ui.available_width() - 14.0).max(TABLE_POINTS_MIN);
-        let mut chosen = None;
-        ScrollArea::horizontal().id_salt("columns").auto_shrink(false).show(ui, |ui| {
-            self.show_heads(ui, width, theme);
-            if let Some(absence) = absence {
-                ui.label(RichText::new(absence).color(theme.weak_text));
-            }
-            chosen = self.show_lines(ui, width, theme);
-        });
-        if let Some(name) = chosen {
-            commands.extend(self.choose_shown(name));
-        }
-    }
-
-    /// The heads of the columns: a click sorts by one.
-    fn show_heads(&mut self, ui: &mut Ui, width: f32, theme: &Theme) {
-        let header = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click()).0;
-        for (column, (left, right)) in Column::ALL.into_iter().zip(columns_of(width)) {
-            let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
-            let response = ui.interact(cell, ui.scope_id().with(column.title()), Sense::click());
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, column.title()));
-            let color = if response.hovered() { theme.text } else { theme.weak_text };
-            let is_sorted = self.sorted_by == column;
-            let text = cell.with_max_x(cell.right() - if is_sorted { ARROW_POINTS } else { 0.0 });
-            let painted = paint_cell(ui, text, column, column.title(), color);
-            if is_sorted {
-                ui.painter().add(arrow(painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0), self.ascending, color));
-            }
-            if response.clicked() {
-                // Names from the first, numbers from the largest.
-                self.ascending = if self.sorted_by == column { !self.ascending } else { column == Column::Name };
-                self.sorted_by = column;
-                self.sort();
-            }
-        }
-    }
-
-    /// The lines in view. Returns the name that was chosen.
-    fn show_lines(&mut self, ui: &mut Ui, width: f32, theme: &Theme) -> Option<NameIdx> {
-        let columns = columns_of(width);
-        let mut chosen = None;
-        let mut area = ScrollArea::vertical().id_salt("totals").auto_shrink(false);
-        if let Some(line) = self.line_to_reveal() {
+    fn show_table(&mut self, ui: &mut Ui, absence: Option<&str>, context: PanelContext<'_>) -> Vec<Command> {
+        if let Some(row) = self.to_reveal.and_then(|name| self.rows.row_of(name)) {
             self.to_reveal = None;
-            let above = (ui.available_height() - ROW_POINTS) / 2.0;
-            area = area.vertical_scroll_offset((line as f32 * ROW_POINTS - above).max(0.0));
+            self.table.reveal(row);
         }
-        area.show_rows(ui, ROW_POINTS, self.shown.len(), |ui, rows| {
-            ui.spacing_mut().item_spacing.y = 0.0;
-            for line in self.shown.get(rows).unwrap_or_default().iter().map(|&line| &self.lines[line as usize]) {
-                let (row, response) = ui.allocate_exact_size(vec2(width, ROW_POINTS), Sense::click());
-                if self.chosen == Some(line.name) || response.hovered() {
-                    let color = if self.chosen == Some(line.name) { theme.raised } else { theme.header };
-                    ui.painter().rect_filled(row, 2.0, color);
-                }
-                for (column, (left, right)) in Column::ALL.into_iter().zip(columns) {
-                    let cell = Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range());
-                    paint_cell(ui, cell, column, &line.text_of(column), theme.text);
-                }
-                response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::ListItem, true, shown(&line.text)));
-                if response.clicked() {
-                    chosen = Some(line.name);
-                }
-                response.on_hover_text(line.tip());
-            }
-        });
-        chosen
-    }
-
-    /// Which line is to be brought into view, if it is there.
-    fn line_to_reveal(&self) -> Option<usize> {
-        let name = self.to_reveal?;
-        self.shown.iter().position(|&line| self.lines[line as usize].name == name)
+        let mut shown = self.table.show(ui, &COLUMNS, &mut self.rows, &context.table(TABLE, absence));
+        let chosen = shown.clicked.map(|row| self.rows.name(row));
+        shown.commands.extend(chosen.and_then(|name| self.choose_shown(name)));
+        shown.commands
     }
 
     fn show_chosen(&self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme, commands: &mut Vec<Command>) {
-        let Some(name) = self.chosen else { return };
+        let Some(name) = self.rows.chosen else { return };
         let text = snapshot.names().get(name).text;
         ui.horizontal(|ui| {
             ui.add(egui::Label::new(RichText::new(on_screen(&shown(text))).strong()).truncate());
@@ -383,79 +288,12 @@ impl StatisticsPanel {
         });
     }
 
-    fn sort(&mut self) {
-        let (column, ascending) = (self.sorted_by, self.ascending);
-        self.lines.sort_by(|a, b| {
-            let order = match column {
-                Column::Name => a.text.cmp(&b.text),
-                number => a.numbers[number as usize - 1].cmp(&b.numbers[number as usize - 1]),
-            };
-            let order = if ascending { order } else { order.reverse() };
-            order.then(a.name.cmp(&b.name))
-        });
-        self.filter();
-    }
-
-    fn filter(&mut self) {
-        let words = self.words.to_lowercase();
-        let numbered = (0..).zip(&self.lines);
-        let matching = numbered.filter(|(_, line)| line.text.to_lowercase().contains(&words));
-        self.shown = matching.map(|(number, _)| number).collect();
-    }
-
     /// The lines that are shown, as comma-separated text in nanoseconds.
     #[must_use]
     pub(crate) fn csv(&self, cells: Cells) -> String {
-        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max\n".to_vec();
-        for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
-            // memory takes everything
-            cells.write(&mut csv, &line.text).ok();
-            csv.push(b',');
-            cells.write(&mut csv, &line.category).ok();
-            for number in line.numbers {
-                write!(csv, ",{number}").ok();
-            }
-            csv.push(b'\n');
-        }
-        String::from_utf8_lossy(&csv).into_owned()
+        self.rows.to_csv(cells)
     }
 }
-
-impl Line {
-    /// The whole name, which the table may have cut, and its category.
-    fn tip(&self) -> String {
-        match self.category.as_str() {
-            "" => on_screen(&shown(&self.text)).into_owned(),
-            category => format!("{}\n{}", on_screen(&shown(&self.text)), on_screen(&shown(category))),
-        }
-    }
-
-    fn text_of(&self, column: Column) -> String {
-        match column {
-            Column::Name => shown(&self.text).into_owned(),
-            Column::Count => grouped_digits(u64::try_from(self.numbers[0]).unwrap_or(u64::MAX)),
-            time => duration_text(u64::try_from(self.numbers[time as usize - 1]).unwrap_or(u64::MAX)),
-        }
-    }
-}
-
-fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
-    let row = snapshot.names().get(name);
-    let times = [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
-    let [mean, median, p99, min, max] = times.map(u128::from);
-    Line {
-        name,
-        text: row.text.to_owned(),
-        category: row.category.unwrap_or_default().to_owned(),
-        numbers: [totals.count.into(), totals.total_ns, totals.self_ns, mean, median, p99, min, max],
-    }
-}
-
-/// The width of a column of numbers: no number may lose its first digits.
-const NUMBER_POINTS: f32 = 76.0;
-
-/// Below this the table scrolls: names of some twenty letters, and all numbers.
-const TABLE_POINTS_MIN: f32 = 140.0 + NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
 
 /// Below this width the line above the table says and offers less.
 const NARROW_POINTS: f32 = 640.0;
@@ -468,38 +306,4 @@ fn show_csv(ui: &mut Ui, commands: &mut Vec<Command>) {
     if ui.button("Save as CSV...").clicked() {
         commands.push(Command::App(AppCommand::Choose(Purpose::Table)));
     }
-}
-
-/// The left and right end of each column.
-fn columns_of(width: f32) -> [(f32, f32); Column::ALL.len()] {
-    let numbers = NUMBER_POINTS * (Column::ALL.len() - 1) as f32;
-    std::array::from_fn(|column| {
-        let right = width - numbers + NUMBER_POINTS * column as f32;
-        (if column == 0 { 0.0 } else { right - NUMBER_POINTS }, right)
-    })
-}
-
-/// Points up where the smallest stands first, down where the largest does.
-fn arrow(middle: Pos2, points_up: bool, color: Color32) -> Shape {
-    let tip = if points_up { -2.5 } else { 2.5 };
-    let corners = [(-4.0, -tip), (4.0, -tip), (0.0, tip)].map(|(x, y)| middle + vec2(x, y));
-    Shape::convex_polygon(corners.to_vec(), color, Stroke::NONE)
-}
-
-/// Returns where the text stands. Names are shortened in their middle: many differ only at their end.
-fn paint_cell(ui: &Ui, cell: Rect, column: Column, text: &str, color: Color32) -> Rect {
-    let inside = cell.shrink2(vec2(4.0, 0.0));
-    let font = FontId::proportional(12.0);
-    let text = match column {
-        Column::Name => ui.fonts_mut(|fonts| {
-            shorten_middle(text, inside.width(), |letter| fonts.glyph_width(&font, letter)).unwrap_or_default()
-        }),
-        _ => text.into(),
-    };
-    let painter = ui.painter().with_clip_rect(inside.intersect(ui.clip_rect()));
-    let (at, align) = match column {
-        Column::Name => (inside.left_center(), Align2::LEFT_CENTER),
-        _ => (inside.right_center(), Align2::RIGHT_CENTER),
-    };
-    painter.text(at, align, on_screen(&text), font, color)
 }

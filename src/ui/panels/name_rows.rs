@@ -1,0 +1,306 @@
+//! The rows of the table of statistics: one a name of spans, with its sums and its durations.
+
+use std::io::Write;
+
+use super::elided::tip;
+use super::number::{self, Number};
+use super::table::{Cell, Column, Rows};
+use super::value_menu::Value;
+use crate::base::csv::Cells;
+use crate::base::time::grouped_digits;
+use crate::model::NameIdx;
+use crate::query::Snapshot;
+use crate::query::aggregate::{NameTotals, Totals};
+use crate::query::filter::quoted;
+use crate::scene::labels::shown;
+use crate::ui::command::{AppCommand, Command};
+
+/// Numbers of a name: a count, and durations in nanoseconds.
+const NUMBERS: usize = 8;
+
+/// A column of the table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum NameColumn {
+    Name,
+    Count,
+    Total,
+    Share,
+    Own,
+    Mean,
+    Median,
+    P99,
+    Min,
+    Max,
+}
+
+impl NameColumn {
+    const ALL: [Self; 10] = [
+        Self::Name,
+        Self::Count,
+        Self::Total,
+        Self::Share,
+        Self::Own,
+        Self::Mean,
+        Self::Median,
+        Self::P99,
+        Self::Min,
+        Self::Max,
+    ];
+
+    /// The number of a row in this column.
+    fn number(self) -> Option<usize> {
+        match self {
+            Self::Name | Self::Share => None,
+            Self::Count => Some(0),
+            Self::Total => Some(1),
+            Self::Own => Some(2),
+            Self::Mean => Some(3),
+            Self::Median => Some(4),
+            Self::P99 => Some(5),
+            Self::Min => Some(6),
+            Self::Max => Some(7),
+        }
+    }
+
+    /// Whether the numbers of all names add up to something.
+    fn has_sum(self) -> bool {
+        matches!(self, Self::Count | Self::Total | Self::Own)
+    }
+}
+
+/// The width of a column of numbers: no number may lose its first digits.
+const NUMBER_POINTS: f32 = 76.0;
+
+/// The columns of the table. The names have room for some twenty letters.
+pub(super) const COLUMNS: [Column; NameColumn::ALL.len()] = [
+    Column { title: "Name", width: 140.0, is_number: false, is_sortable: true },
+    number("Count"),
+    number("Total"),
+    Column { width: 58.0, is_sortable: false, ..number("Share") },
+    number("Self"),
+    number("Mean"),
+    number("p50"),
+    number("p99"),
+    number("Min"),
+    number("Max"),
+];
+
+/// The column that rows are sorted by at first.
+pub(super) const FIRST_SORTED: usize = NameColumn::Total as usize;
+
+const fn number(title: &'static str) -> Column {
+    Column { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
+}
+
+/// A row of the table: the numbers that rows are sorted by are worked out once.
+#[derive(Debug, Clone)]
+struct Line {
+    name: NameIdx,
+    text: String,
+    category: String,
+    numbers: [u128; NUMBERS],
+}
+
+/// The rows of the table.
+#[derive(Debug, Default)]
+pub(super) struct NameRows {
+    /// One a name, as they are sorted.
+    lines: Vec<Line>,
+    /// The lines whose name has the words: worked out when either changes, as there may be a million.
+    shown: Vec<u32>,
+    words: String,
+    sorted_by: Option<(usize, bool)>,
+    pub(super) chosen: Option<NameIdx>,
+    /// Of all lines, and of those that are shown.
+    sums: [u128; NUMBERS],
+    shown_sums: [u128; NUMBERS],
+    /// The largest number of each column among the lines that are shown.
+    largest: [u128; NUMBERS],
+}
+
+impl NameRows {
+    pub(super) fn set_totals(&mut self, totals: &Totals, snapshot: &Snapshot) {
+        self.lines = totals.by_name().into_iter().map(|(name, totals)| line(name, totals, snapshot)).collect();
+        self.sums = sums(self.lines.iter());
+        self.sort_lines();
+    }
+
+    /// Forgets the lines; the words and the order stay.
+    pub(super) fn forget(&mut self) {
+        self.chosen = None;
+        self.lines.clear();
+        self.filter();
+    }
+
+    /// Shows only names that have these words.
+    pub(super) fn set_words(&mut self, words: &str) {
+        self.words = words.to_lowercase();
+        self.filter();
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.shown.is_empty()
+    }
+
+    /// Whether no name has spans here.
+    pub(super) fn has_no_line(&self) -> bool {
+        self.lines.is_empty()
+    }
+
+    pub(super) fn name(&self, row: u64) -> NameIdx {
+        self.line(row).name
+    }
+
+    pub(super) fn row_of(&self, name: NameIdx) -> Option<u64> {
+        self.shown.iter().position(|&line| self.lines[line as usize].name == name).map(|row| row as u64)
+    }
+
+    /// The rows as comma-separated text in nanoseconds.
+    pub(super) fn to_csv(&self, cells: Cells) -> String {
+        let mut csv = b"name,category,count,total,self,mean,p50,p99,min,max\n".to_vec();
+        for line in self.shown.iter().map(|&line| &self.lines[line as usize]) {
+            // memory takes everything
+            cells.write(&mut csv, &line.text).ok();
+            csv.push(b',');
+            cells.write(&mut csv, &line.category).ok();
+            for number in line.numbers {
+                write!(csv, ",{number}").ok();
+            }
+            csv.push(b'\n');
+        }
+        String::from_utf8_lossy(&csv).into_owned()
+    }
+
+    fn line(&self, row: u64) -> &Line {
+        &self.lines[self.shown[row as usize] as usize]
+    }
+
+    fn sort_lines(&mut self) {
+        if let Some((column, ascending)) = self.sorted_by {
+            let number = NameColumn::ALL[column].number();
+            self.lines.sort_by(|a, b| {
+                let order = match number {
+                    None => a.text.cmp(&b.text),
+                    Some(number) => a.numbers[number].cmp(&b.numbers[number]),
+                };
+                let order = if ascending { order } else { order.reverse() };
+                order.then(a.name.cmp(&b.name))
+            });
+        }
+        self.filter();
+    }
+
+    fn filter(&mut self) {
+        let numbered = (0..).zip(&self.lines);
+        let matching = numbered.filter(|(_, line)| line.text.to_lowercase().contains(&self.words));
+        self.shown = matching.map(|(number, _)| number).collect();
+        let lines = || self.shown.iter().map(|&line| &self.lines[line as usize]);
+        let largest = std::array::from_fn(|number| lines().map(|line| line.numbers[number]).max().unwrap_or(0));
+        (self.shown_sums, self.largest) = (sums(lines()), largest);
+    }
+
+    /// The number that shares are of: that of the column that rows are sorted by if it has a sum, else the total.
+    fn shared(&self) -> usize {
+        let sorted = self.sorted_by.map(|(column, _)| NameColumn::ALL[column]).filter(|column| column.has_sum());
+        sorted.and_then(NameColumn::number).unwrap_or(1)
+    }
+
+    fn cell_of(&self, column: usize, numbers: &[u128; NUMBERS]) -> Cell<'_> {
+        let shared = self.shared();
+        Cell::Number(match NameColumn::ALL[column].number() {
+            None => Number::Share { part: numbers[shared], whole: self.sums[shared] },
+            Some(0) => Number::Count(u64::try_from(numbers[0]).unwrap_or(u64::MAX)),
+            Some(number) => Number::Duration(numbers[number]),
+        })
+    }
+}
+
+impl Rows for NameRows {
+    fn count(&self) -> u64 {
+        self.shown.len() as u64
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let line = self.line(row);
+        match NameColumn::ALL[column] {
+            NameColumn::Name => Cell::Text(shown(&line.text)),
+            _ => self.cell_of(column, &line.numbers),
+        }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        shown(&self.line(row).text).into_owned()
+    }
+
+    fn value(&self, row: u64, column: usize) -> Value {
+        let Line { name, text, numbers, .. } = self.line(row);
+        let spans_of = |ns: u128| format!("dur={ns}ns {}", quoted(text));
+        match (NameColumn::ALL[column], self.cell(row, column)) {
+            (NameColumn::Name, _) => Value::of_name(text, *name),
+            (NameColumn::Min, _) => Value::new("Min", numbers[6].to_string()).found_by(spans_of(numbers[6])),
+            (NameColumn::Max, _) => Value::new("Max", numbers[7].to_string()).found_by(spans_of(numbers[7])),
+            (_, Cell::Number(number)) => Value::new(COLUMNS[column].title, number.copied()),
+            (_, Cell::Text(_) | Cell::Empty) => Value::default(),
+        }
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.chosen == Some(self.line(row).name)
+    }
+
+    fn bar(&self, row: u64, column: usize) -> Option<f64> {
+        let number = NameColumn::ALL[column].number()?;
+        Some(number::fraction(self.line(row).numbers[number], self.largest[number]))
+    }
+
+    fn total(&self, column: usize) -> Option<Cell<'_>> {
+        if self.shown.is_empty() {
+            return None;
+        }
+        Some(match NameColumn::ALL[column] {
+            NameColumn::Name if self.shown.len() == 1 => Cell::Text("1 name".into()),
+            NameColumn::Name => Cell::Text(format!("{} names", grouped_digits(self.count())).into()),
+            NameColumn::Share => self.cell_of(column, &self.shown_sums),
+            sum if sum.has_sum() => self.cell_of(column, &self.shown_sums),
+            _ => Cell::Empty,
+        })
+    }
+
+    fn more(&self, row: u64, column: usize) -> Option<String> {
+        let Line { text, category, .. } = self.line(row);
+        let has_more = NameColumn::ALL[column] == NameColumn::Name && !category.is_empty();
+        has_more.then(|| format!("{}\n{}", tip(text), tip(category)))
+    }
+
+    fn sort(&mut self, column: usize, ascending: bool) {
+        self.sorted_by = Some((column, ascending));
+        self.sort_lines();
+    }
+
+    fn copies_all(&self) -> bool {
+        true
+    }
+
+    fn csv(&self) -> Option<Command> {
+        Some(Command::App(AppCommand::CopyTable))
+    }
+}
+
+fn sums<'l>(lines: impl Iterator<Item = &'l Line>) -> [u128; NUMBERS] {
+    lines.fold([0; NUMBERS], |mut sums, line| {
+        sums.iter_mut().zip(line.numbers).for_each(|(sum, number)| *sum = sum.saturating_add(number));
+        sums
+    })
+}
+
+fn line(name: NameIdx, totals: &NameTotals, snapshot: &Snapshot) -> Line {
+    let row = snapshot.names().get(name);
+    let times = [totals.mean_ns(), totals.quantile_ns(0.5), totals.quantile_ns(0.99), totals.min_ns, totals.max_ns];
+    let [mean, median, p99, min, max] = times.map(u128::from);
+    Line {
+        name,
+        text: row.text.to_owned(),
+        category: row.category.unwrap_or_default().to_owned(),
+        numbers: [totals.count.into(), totals.total_ns, totals.self_ns, mean, median, p99, min, max],
+    }
+}

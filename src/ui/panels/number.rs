@@ -1,0 +1,187 @@
+//! Numbers of tables: four significant digits and one unit a value, aligned at the decimal point. Tooltips and copies have
+//! the exact value.
+
+use egui::text::{LayoutJob, TextFormat};
+use egui::{Color32, FontId, Painter, Rect, pos2};
+
+use crate::base::time::grouped_digits;
+
+/// A number of a table.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Number {
+    Count(u64),
+    /// A duration in nanoseconds.
+    Duration(u128),
+    /// A part of a whole, both in the same unit.
+    Share {
+        part: u128,
+        whole: u128,
+    },
+}
+
+/// The digits before the decimal point, those from it on, and the unit.
+#[derive(Debug, Clone, PartialEq, Eq)]
+struct Parts {
+    whole: String,
+    fraction: String,
+    unit: &'static str,
+}
+
+/// The digits of a duration that are shown.
+const SIGNIFICANT_DIGITS: usize = 4;
+
+/// The widest fraction and the widest unit: they set the column of the decimal point.
+const FRACTION_MAX: &str = ".000";
+const UNIT_MAX: &str = "ms";
+
+/// The gap between a number and its unit, in points.
+const UNIT_GAP: f32 = 3.0;
+
+impl Number {
+    /// The text of a cell, such as `416.8 ms`.
+    #[must_use]
+    pub(crate) fn text(self) -> String {
+        let Parts { whole, fraction, unit } = self.parts();
+        let gap = if unit.is_empty() { "" } else { " " };
+        format!("{whole}{fraction}{gap}{unit}")
+    }
+
+    /// The exact value for a tooltip, such as `416 812 345 ns`.
+    #[must_use]
+    pub(crate) fn exact(self) -> String {
+        match self {
+            Self::Count(count) => grouped_digits(count),
+            Self::Duration(ns) => format!("{} ns", grouped_digits(saturated(ns))),
+            Self::Share { part, whole } => {
+                format!("{} of {}", grouped_digits(saturated(part)), grouped_digits(saturated(whole)))
+            }
+        }
+    }
+
+    /// The exact value for a copy: digits only, a share as a fraction of one.
+    #[must_use]
+    pub(crate) fn copied(self) -> String {
+        match self {
+            Self::Count(count) => count.to_string(),
+            Self::Duration(ns) => ns.to_string(),
+            Self::Share { part, whole } => format!("{:.6}", fraction(part, whole)),
+        }
+    }
+
+    /// Digits beyond the last that is shown are cut, never rounded up: no span is said to be longer than it is.
+    fn parts(self) -> Parts {
+        match self {
+            Self::Count(count) => Parts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
+            Self::Duration(ns) => duration_parts(ns),
+            Self::Share { whole: 0, .. } => Parts { whole: "-".to_owned(), fraction: String::new(), unit: "%" },
+            Self::Share { part, whole } => {
+                let thousandths = part.saturating_mul(1000) / whole;
+                if thousandths == 0 && part > 0 {
+                    return Parts { whole: "< 0".to_owned(), fraction: ".1".to_owned(), unit: "%" };
+                }
+                let whole = grouped_digits(saturated(thousandths / 10));
+                Parts { whole, fraction: format!(".{}", thousandths % 10), unit: "%" }
+            }
+        }
+    }
+
+    /// Paints the number into a cell: decimal points of a column stand below each other, and so do units.
+    pub(super) fn paint(self, painter: &Painter, cell: Rect, font: &FontId, (color, unit_color): (Color32, Color32)) {
+        let Parts { whole, fraction, unit } = self.parts();
+        let width = |text: &str| {
+            painter.fonts_mut(|fonts| text.chars().map(|letter| fonts.glyph_width(font, letter)).sum::<f32>())
+        };
+        let (fraction_points, unit_points) = match self {
+            Self::Count(_) => (0.0, 0.0),
+            Self::Duration(_) => (width(FRACTION_MAX), width(UNIT_MAX) + UNIT_GAP),
+            Self::Share { .. } => (width(".0"), width("%") + UNIT_GAP),
+        };
+        let (whole_points, used_points) = (width(&whole), width(&fraction));
+        let point_x = cell.right() - unit_points - fraction_points;
+        let left = point_x - whole_points;
+        let mut job = LayoutJob::default();
+        job.append(&format!("{whole}{fraction}"), 0.0, TextFormat::simple(font.clone(), color));
+        if !unit.is_empty() {
+            let gap = fraction_points - used_points + UNIT_GAP;
+            job.append(unit, gap, TextFormat::simple(font.clone(), unit_color));
+        }
+        let galley = painter.layout_job(job);
+        // A number too wide for its column keeps its first digits.
+        let left = left.max(cell.left());
+        painter.galley(pos2(left, cell.center().y - galley.size().y / 2.0), galley, color);
+    }
+}
+
+fn duration_parts(ns: u128) -> Parts {
+    const UNITS: [(u128, &str); 4] = [(1_000_000_000, "s"), (1_000_000, "ms"), (1_000, "µs"), (1, "ns")];
+    let (unit_ns, unit) = UNITS.into_iter().find(|(unit_ns, _)| ns >= *unit_ns).unwrap_or((1, "ns"));
+    let whole = ns / unit_ns;
+    let decimals = if unit_ns == 1 { 0 } else { SIGNIFICANT_DIGITS.saturating_sub(whole.to_string().len()) };
+    let thousandths = format!(".{:03}", ns % unit_ns * 1000 / unit_ns);
+    let fraction = if decimals == 0 { String::new() } else { thousandths[..=decimals].to_owned() };
+    Parts { whole: grouped_digits(saturated(whole)), fraction, unit }
+}
+
+/// A part of a whole, from 0 to 1.
+#[must_use]
+pub(super) fn fraction(part: u128, whole: u128) -> f64 {
+    if whole == 0 { 0.0 } else { (part as f64 / whole as f64).clamp(0.0, 1.0) }
+}
+
+/// Digits are grouped up to 64 bits: 584 years of nanoseconds.
+fn saturated(number: u128) -> u64 {
+    u64::try_from(number).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+
+    #[test]
+    fn durations_have_four_significant_digits_and_one_unit() {
+        for (ns, text) in [
+            (0, "0 ns"),
+            (999, "999 ns"),
+            (1_000, "1.000 µs"),
+            (70_229, "70.22 µs"),
+            (416_812_345, "416.8 ms"),
+            (1_072_999_999, "1.072 s"),
+            (59_999_999_999, "59.99 s"),
+            (1_234_999_999_999, "1\u{2009}234 s"),
+        ] {
+            assert_eq!(Number::Duration(ns).text(), text, "{ns}");
+        }
+    }
+
+    #[test]
+    fn tooltips_and_copies_are_exact() {
+        let number = Number::Duration(416_812_345);
+        assert_eq!(number.exact(), "416\u{2009}812\u{2009}345 ns");
+        assert_eq!(number.copied(), "416812345");
+        assert_eq!(Number::Count(1_234_567).text(), "1\u{2009}234\u{2009}567");
+        assert_eq!(Number::Count(1_234_567).copied(), "1234567");
+    }
+
+    #[test]
+    fn shares_have_one_decimal_and_little_is_not_nothing() {
+        for (part, whole, text) in
+            [(1, 3, "33.3 %"), (0, 3, "0.0 %"), (1, 1_000_000, "< 0.1 %"), (3, 3, "100.0 %"), (1, 0, "- %")]
+        {
+            assert_eq!(Number::Share { part, whole }.text(), text);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn a_text_is_never_more_than_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
+            let text = Number::Duration(ns.into()).text().replace('\u{2009}', "");
+            let (digits, unit) = text.split_once(' ').unwrap();
+            let unit_ns = match unit { "s" => 1e9, "ms" => 1e6, _ => 1e3 };
+            let shown_ns = digits.parse::<f64>().unwrap() * unit_ns;
+            let ns = ns as f64;
+            prop_assert!(shown_ns <= ns * (1.0 + 1e-12) && shown_ns > ns * 0.999, "{text} of {ns}");
+        }
+    }
+}

@@ -1,0 +1,579 @@
+//! Tables: names on the left, numbers on the right, a head that sorts, columns as wide as the hand makes them. Only the rows
+//! in view are asked for and painted, so that a million rows scroll like ten.
+
+use std::borrow::Cow;
+
+use egui::{Align2, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
+
+use super::elided::{elided, tip};
+use super::table_keys::{RowStep, copies, hold, take_steps};
+use super::value_menu::{self, Value};
+use super::{Number, table_copy, table_marks};
+use crate::base::csv::Cells;
+use crate::ui::chrome::menu_bar;
+use crate::ui::command::{AppCommand, Command};
+use crate::ui::settings::TableLayout;
+use crate::ui::theme::Theme;
+use crate::ui::widgets::reading_order::on_screen;
+
+/// The height of a head, in points.
+const HEAD_POINTS: f32 = 19.0;
+
+/// The room of the arrow at the column that rows are sorted by, in points.
+const ARROW_POINTS: f32 = 11.0;
+
+/// The room of the bar that scrolls, in points.
+const BAR_POINTS: f32 = 14.0;
+
+/// The narrowest and the widest column that a hand makes, in points.
+const WIDTH_MIN: u16 = 30;
+const WIDTH_MAX: u16 = 4000;
+
+/// A column.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Column {
+    pub(crate) title: &'static str,
+    /// In points, until a hand changes it. The first column takes what the others leave, and this much at least.
+    pub(crate) width: f32,
+    pub(crate) is_number: bool,
+    pub(crate) is_sortable: bool,
+}
+
+/// The content of a cell.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Cell<'a> {
+    Empty,
+    Text(Cow<'a, str>),
+    Number(Number),
+}
+
+/// The rows of a table.
+pub(crate) trait Rows {
+    fn count(&self) -> u64;
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_>;
+
+    /// The row as a screen reader says it.
+    fn spoken(&self, row: u64) -> String;
+
+    /// The value of a cell for its menu.
+    fn value(&self, row: u64, column: usize) -> Value;
+
+    /// Whether a row is at hand. Rows of an answer that comes in pages are not at first.
+    fn is_loaded(&self, _row: u64) -> bool {
+        true
+    }
+
+    fn is_chosen(&self, _row: u64) -> bool {
+        false
+    }
+
+    /// The length of the bar behind a number of the column that rows are sorted by, from 0 to 1.
+    fn bar(&self, _row: u64, _column: usize) -> Option<f64> {
+        None
+    }
+
+    /// The sum of a column, below all rows; `None` where the table has no such row.
+    fn total(&self, _column: usize) -> Option<Cell<'_>> {
+        None
+    }
+
+    /// More about a cell than its whole text or its exact number.
+    fn more(&self, _row: u64, _column: usize) -> Option<String> {
+        None
+    }
+
+    fn sort(&mut self, _column: usize, _ascending: bool) {}
+
+    /// Whether all rows can be copied at once: those of an answer that comes in pages cannot.
+    fn copies_all(&self) -> bool {
+        false
+    }
+
+    /// The command that copies all rows as comma-separated text; `None` where there is none.
+    fn csv(&self) -> Option<Command> {
+        None
+    }
+
+    /// A sentence about all rows for a screen reader. `first` counts from 0.
+    fn summary(&self, first: u64, in_view: u64) -> String {
+        format!("Rows {} to {} of {}", first + 1, (first + in_view).min(self.count()), self.count())
+    }
+}
+
+/// How a table is shown.
+pub(crate) struct TableLook<'a> {
+    pub(crate) theme: &'a Theme,
+    /// How cells are copied.
+    pub(crate) cells: Cells,
+    /// The layout that the preferences have of this table.
+    pub(crate) kept: Option<&'a TableLayout>,
+    /// The reason why there is no row.
+    pub(crate) absence: Option<&'a str>,
+}
+
+/// What happened to a table in a frame.
+#[derive(Debug, Default)]
+pub(crate) struct TableResponse {
+    pub(crate) clicked: Option<u64>,
+    /// A row in view that is not at hand.
+    pub(crate) missing: Option<u64>,
+    pub(crate) commands: Vec<Command>,
+}
+
+/// A table: its layout and the rows in view.
+#[derive(Debug)]
+pub(crate) struct Table {
+    name: &'static str,
+    row_points: f32,
+    layout: TableLayout,
+    is_restored: bool,
+    /// The row at the top, with the part of it that has scrolled away.
+    top: f64,
+    to_reveal: Option<u64>,
+    menu: Option<OpenMenu>,
+}
+
+/// The cell whose menu is open.
+#[derive(Debug, Clone, Copy)]
+struct OpenMenu {
+    slot: u64,
+    row: u64,
+    column: usize,
+}
+
+/// What the parts of a table share while a frame is painted.
+struct Painting<'a> {
+    columns: &'a [Column],
+    /// The left and the right end of each column.
+    edges: Vec<(f32, f32)>,
+    look: &'a TableLook<'a>,
+    id: Id,
+}
+
+impl Table {
+    /// A table that is sorted by a column, from the largest, until the user chooses another.
+    #[must_use]
+    pub(crate) fn new(name: &'static str, row_points: f32, sorted_by: Option<usize>) -> Self {
+        Self {
+            name,
+            row_points,
+            layout: TableLayout { sorted_by, ..TableLayout::default() },
+            is_restored: false,
+            top: 0.0,
+            to_reveal: None,
+            menu: None,
+        }
+    }
+
+    /// The column that rows are sorted by, and whether the smallest comes first.
+    #[must_use]
+    pub(crate) fn sorting(&self) -> Option<(usize, bool)> {
+        self.layout.sorted_by.map(|column| (column, self.layout.ascending))
+    }
+
+    /// Brings a row into the middle of the view with the next frame.
+    pub(crate) fn reveal(&mut self, row: u64) {
+        self.to_reveal = Some(row);
+    }
+
+    /// Shows the heads, the rows in view and the total in all of the room that is left.
+    pub(crate) fn show(
+        &mut self,
+        ui: &mut Ui,
+        columns: &[Column],
+        rows: &mut dyn Rows,
+        look: &TableLook<'_>,
+    ) -> TableResponse {
+        let mut response = TableResponse::default();
+        self.restore(columns, rows, look.kept);
+        let edges = self.edges(columns, ui.available_width() - BAR_POINTS);
+        let width = edges.last().map_or(0.0, |(_, right)| *right);
+        let right = ui.available_rect_before_wrap().right();
+        ScrollArea::horizontal().id_salt(self.name).auto_shrink(false).show(ui, |ui| {
+            ui.spacing_mut().item_spacing.y = 0.0;
+            let painting = Painting { columns, edges, look, id: ui.scope_id().with(self.name) };
+            let before = self.layout.clone();
+            let has_hand = self.show_heads(ui, &painting, rows, width);
+            if self.layout != before || has_hand {
+                // Once the hand lets go.
+                let is_down = ui.input(|input| input.pointer.any_down());
+                response
+                    .commands
+                    .extend((!is_down).then(|| Command::App(AppCommand::KeepTable(self.name, self.layout.clone()))));
+            }
+            if let Some(absence) = look.absence {
+                ui.label(egui::RichText::new(absence).color(look.theme.weak_text));
+            }
+            let mut body = ui.available_rect_before_wrap();
+            body.set_width(width);
+            ui.allocate_rect(body, Sense::hover());
+            if (0..columns.len()).any(|column| rows.total(column).is_some()) {
+                let total = body.with_min_y(body.bottom() - HEAD_POINTS);
+                body.max.y = total.top();
+                show_total(ui, &painting, total, rows);
+            }
+            self.show_rows(ui, &painting, (body, right), rows, &mut response);
+        });
+        response
+    }
+
+    /// Takes the layout that the preferences have, once.
+    fn restore(&mut self, columns: &[Column], rows: &mut dyn Rows, kept: Option<&TableLayout>) {
+        if std::mem::replace(&mut self.is_restored, true) {
+            return;
+        }
+        if let Some(kept) = kept {
+            let is_column = |column: &usize| columns.get(*column).is_some_and(|column| column.is_sortable);
+            let sorted_by = kept.sorted_by.filter(is_column);
+            let (sorted_by, ascending) = match sorted_by {
+                Some(_) => (sorted_by, kept.ascending),
+                None => (self.layout.sorted_by, self.layout.ascending),
+            };
+            self.layout = TableLayout { widths: kept.widths.clone(), sorted_by, ascending };
+        }
+        if let Some((column, ascending)) = self.sorting() {
+            rows.sort(column, ascending);
+        }
+    }
+
+    fn width(&self, column: usize) -> Option<f32> {
+        let width = self.layout.widths.get(column).copied().flatten()?;
+        Some(f32::from(width.clamp(WIDTH_MIN, WIDTH_MAX)))
+    }
+
+    fn edges(&self, columns: &[Column], available: f32) -> Vec<(f32, f32)> {
+        let width = |(number, column): (usize, &Column)| self.width(number).unwrap_or(column.width);
+        let others: f32 = columns.iter().enumerate().skip(1).map(width).sum();
+        let mut right = 0.0;
+        let edges = columns.iter().enumerate().map(|(number, column)| {
+            let fills = number == 0 && self.width(0).is_none();
+            let left = right;
+            right += if fills { (available - others).max(column.width) } else { width((number, column)) };
+            (left, right)
+        });
+        edges.collect()
+    }
+
+    /// The heads of the columns: a click sorts, a drag of the edge changes the width. Returns whether a hand has let go of
+    /// an edge.
+    fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
+        let Painting { columns, edges, look, .. } = painting;
+        let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
+        let mut has_let_go = false;
+        for (number, column) in columns.iter().enumerate() {
+            let (left, right) = edges[number];
+            let cell = Rect::from_x_y_ranges(header.left() + left..=header.left() + right, header.y_range());
+            let sense = if column.is_sortable { Sense::click() } else { Sense::hover() };
+            let role = if column.is_sortable { Role::Button } else { Role::ColumnHeader };
+            let response = ui.interact(cell, painting.id.with(("head", column.title)), sense);
+            response.widget_info(|| WidgetInfo::labeled(role, true, column.title));
+            let is_lit = column.is_sortable && (response.hovered() || response.has_focus());
+            let color = if is_lit { look.theme.text } else { look.theme.weak_text };
+            let is_sorted = self.layout.sorted_by == Some(number);
+            let text = cell.with_max_x(cell.right() - if is_sorted { ARROW_POINTS } else { 0.0 });
+            let painted = paint_text(ui.painter(), text, column.title, column.is_number, color);
+            if is_sorted {
+                let middle = painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0);
+                ui.painter().add(table_marks::arrow(middle, self.layout.ascending, color));
+            }
+            if response.clicked() {
+                self.sort_by(number, column.is_number);
+                rows.sort(number, self.layout.ascending);
+            }
+            has_let_go |= self.drag_edge(ui, painting, cell, number);
+        }
+        has_let_go
+    }
+
+    /// Names from the first, numbers from the largest; a second click turns the order round.
+    fn sort_by(&mut self, column: usize, is_number: bool) {
+        let is_again = self.layout.sorted_by == Some(column);
+        self.layout.ascending = if is_again { !self.layout.ascending } else { !is_number };
+        self.layout.sorted_by = Some(column);
+    }
+
+    fn drag_edge(&mut self, ui: &Ui, painting: &Painting<'_>, head: Rect, column: usize) -> bool {
+        const GRIP_POINTS: f32 = 3.0;
+        let title = painting.columns[column].title;
+        let grip = Rect::from_x_y_ranges(head.right() - GRIP_POINTS..=head.right() + GRIP_POINTS, head.y_range());
+        // Not for the Tab key: nothing is asked at an edge.
+        let response = ui.interact(grip, painting.id.with(("edge", title)), Sense::CLICK | Sense::DRAG);
+        response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, format!("Width of {title}")));
+        if response.hovered() || response.dragged() {
+            ui.set_cursor_icon(egui::CursorIcon::ResizeColumn);
+            ui.painter().vline(head.right(), head.y_range(), egui::Stroke::new(1.0, painting.look.theme.accent));
+        }
+        let width = if response.double_clicked() {
+            None
+        } else if let Some(at) = response.interact_pointer_pos().filter(|_| response.dragged()) {
+            let width = (at.x - head.left()).round().clamp(f32::from(WIDTH_MIN), f32::from(WIDTH_MAX));
+            Some(width as u16)
+        } else {
+            return response.drag_stopped();
+        };
+        if self.layout.widths.len() <= column {
+            self.layout.widths.resize(column + 1, None);
+        }
+        self.layout.widths[column] = width;
+        response.drag_stopped() || width.is_none()
+    }
+
+    fn show_rows(
+        &mut self,
+        ui: &Ui,
+        painting: &Painting<'_>,
+        (body, right): (Rect, f32),
+        rows: &mut dyn Rows,
+        shown: &mut TableResponse,
+    ) {
+        let count = rows.count();
+        let in_view = f64::from((body.height() / self.row_points).max(1.0));
+        let list = ui.interact(body, painting.id.with("list"), Sense::hover());
+        if let Some(row) = self.to_reveal.take() {
+            self.top = row as f64 - in_view / 2.0;
+        }
+        if list.contains_pointer() {
+            self.top -= f64::from(ui.input(|input| input.smooth_scroll_delta().y) / self.row_points);
+        }
+        let bar = Rect::from_min_max(pos2(right - BAR_POINTS + 2.0, body.top()), pos2(right - 2.0, body.bottom()));
+        self.drag_bar(ui, painting, bar, in_view, count);
+        self.clamp(in_view, count);
+        self.step(ui, painting, in_view, rows, shown);
+        let first = self.top as u64;
+        list.widget_info(|| WidgetInfo::labeled(Role::List, true, rows.summary(first, in_view as u64)));
+        for slot in 0..slot_count(in_view) {
+            let row = first + slot;
+            if row >= count {
+                break;
+            }
+            let top = body.top() + (row as f64 - self.top) as f32 * self.row_points;
+            let place = Rect::from_x_y_ranges(body.x_range(), top..=top + self.row_points);
+            if !place.intersect(body).is_positive() {
+                continue;
+            }
+            if !rows.is_loaded(row) {
+                shown.missing = Some(row);
+                break;
+            }
+            self.show_row(ui, painting, (place, body), (slot, row), rows, shown);
+        }
+    }
+
+    fn show_row(
+        &mut self,
+        ui: &Ui,
+        painting: &Painting<'_>,
+        (place, body): (Rect, Rect),
+        (slot, row): (u64, u64),
+        rows: &dyn Rows,
+        shown: &mut TableResponse,
+    ) {
+        let theme = painting.look.theme;
+        // By its place in the table: the focus stays there while the table scrolls.
+        let response = ui.interact(place.intersect(body), painting.slot_id(slot), Sense::click());
+        let is_chosen = rows.is_chosen(row);
+        response.widget_info(|| WidgetInfo::selected(Role::ListItem, true, is_chosen, rows.spoken(row)));
+        let painter = ui.painter_at(body.intersect(ui.clip_rect()));
+        if is_chosen || response.hovered() || response.has_focus() {
+            painter.rect_filled(place, 2.0, if is_chosen { theme.raised } else { theme.header });
+        }
+        if response.has_focus() {
+            let stroke = egui::Stroke::new(1.0, theme.accent);
+            painter.rect_stroke(place.shrink(0.5), 2.0, stroke, egui::StrokeKind::Inside);
+        }
+        for (number, column) in painting.columns.iter().enumerate() {
+            let cell = painting.cell(place, number);
+            let is_sorted = self.layout.sorted_by == Some(number);
+            if let Some(part) = rows.bar(row, number).filter(|_| is_sorted) {
+                painter.rect_filled(table_marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
+            }
+            paint_cell(&painter, cell, &rows.cell(row, number), column.is_number, theme);
+        }
+        if response.clicked() {
+            shown.clicked = Some(row);
+            response.request_focus();
+        }
+        let column = response.hover_pos().or(response.interact_pointer_pos()).map(|at| painting.column_at(place, at.x));
+        if let Some(column) = column.filter(|_| response.secondary_clicked()) {
+            self.menu = Some(OpenMenu { slot, row, column });
+        }
+        if let Some(open) = self.menu.filter(|open| open.slot == slot) {
+            response.context_menu(|ui| {
+                menu_bar::scrolled(ui, |ui| shown.commands.extend(show_menu(ui, painting, open, rows)));
+            });
+        }
+        let Some(column) = column else { return };
+        response.on_hover_ui(|ui| {
+            ui.set_max_width(ui.spacing().tooltip_width);
+            ui.label(tip_of(rows, row, column));
+        });
+    }
+
+    /// Moves by the keys of the row that has the keyboard, and copies that row.
+    fn step(&mut self, ui: &Ui, painting: &Painting<'_>, in_view: f64, rows: &dyn Rows, shown: &mut TableResponse) {
+        let Some(last) = rows.count().checked_sub(1) else { return };
+        let focused = ui.memory(egui::Memory::focused);
+        let slot = (0..slot_count(in_view)).find(|slot| Some(painting.slot_id(*slot)) == focused);
+        let Some(slot) = slot else { return };
+        hold(ui, painting.slot_id(slot));
+        let row = (self.top as u64 + slot).min(last);
+        if copies(ui) && rows.is_loaded(row) {
+            let text = table_copy::row(rows, painting.columns, row, painting.look.cells);
+            shown.commands.push(Command::App(AppCommand::CopyText(text)));
+        }
+        let steps = take_steps(ui);
+        if steps.is_empty() {
+            return;
+        }
+        let page = (in_view as i64 - 1).max(1);
+        let target = steps.into_iter().fold(row, |row, step| match step {
+            RowStep::By(rows) => row.saturating_add_signed(rows).min(last),
+            RowStep::Pages(pages) => row.saturating_add_signed(pages * page).min(last),
+            RowStep::First => 0,
+            RowStep::Last => last,
+        });
+        self.top = self.top.min(target as f64).max((target + 1) as f64 - in_view);
+        self.clamp(in_view, last + 1);
+        let id = painting.slot_id(target - self.top as u64);
+        ui.memory_mut(|memory| {
+            memory.request_focus(id);
+            // The arrow has done its work.
+            memory.move_focus(egui::FocusDirection::None);
+        });
+        hold(ui, id);
+    }
+
+    fn clamp(&mut self, in_view: f64, count: u64) {
+        self.top = self.top.clamp(0.0, (count as f64 - in_view).max(0.0));
+    }
+
+    /// A bar of our own: no list of widgets is as high as a hundred million rows.
+    fn drag_bar(&mut self, ui: &Ui, painting: &Painting<'_>, bar: Rect, in_view: f64, count: u64) {
+        const HANDLE_MIN: f32 = 20.0;
+        let most = count as f64 - in_view;
+        if most <= 0.0 {
+            return;
+        }
+        let theme = painting.look.theme;
+        let response = ui.interact(bar, painting.id.with("bar"), Sense::click_and_drag());
+        response.widget_info(|| WidgetInfo::slider(true, self.top, format!("Scroll {}", self.name)));
+        let handle = (bar.height() * (in_view / count as f64) as f32).max(HANDLE_MIN).min(bar.height());
+        let way = (bar.height() - handle).max(1.0);
+        if let Some(at) = response.interact_pointer_pos() {
+            self.top = f64::from((at.y - bar.top() - handle / 2.0) / way).clamp(0.0, 1.0) * most;
+        }
+        let top = bar.top() + (self.top / most).clamp(0.0, 1.0) as f32 * way;
+        let handle = Rect::from_min_size(pos2(bar.left() + 1.0, top), vec2(8.0, handle));
+        ui.painter().rect_filled(handle, 4.0, if response.hovered() { theme.weak_text } else { theme.raised });
+    }
+}
+
+impl Painting<'_> {
+    fn slot_id(&self, slot: u64) -> Id {
+        self.id.with(("row", slot))
+    }
+
+    fn cell(&self, row: Rect, column: usize) -> Rect {
+        let (left, right) = self.edges[column];
+        Rect::from_x_y_ranges(row.left() + left..=row.left() + right, row.y_range())
+    }
+
+    fn column_at(&self, row: Rect, x: f32) -> usize {
+        let at = self.edges.iter().position(|(_, right)| x < row.left() + right);
+        at.unwrap_or(self.columns.len().saturating_sub(1))
+    }
+}
+
+/// The rows that are in view in whole or in part, at most.
+fn slot_count(in_view: f64) -> u64 {
+    in_view.ceil() as u64 + 1
+}
+
+fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Rows) -> Vec<Command> {
+    let OpenMenu { row, column, .. } = open;
+    if row >= rows.count() || !rows.is_loaded(row) {
+        ui.close();
+        return Vec::new();
+    }
+    let mut commands: Vec<_> = value_menu::show(ui, &rows.value(row, column)).into_iter().collect();
+    ui.separator();
+    let (columns, cells) = (painting.columns, painting.look.cells);
+    if ui.button("Copy row").clicked() {
+        commands.push(Command::App(AppCommand::CopyText(table_copy::row(rows, columns, row, cells))));
+        ui.close();
+    }
+    if rows.copies_all() && ui.button("Copy table").clicked() {
+        commands.push(Command::App(AppCommand::CopyText(table_copy::all(rows, columns, cells))));
+        ui.close();
+    }
+    if let Some(csv) = rows.csv()
+        && ui.button("Copy table as CSV").clicked()
+    {
+        commands.push(csv);
+        ui.close();
+    }
+    commands
+}
+
+fn show_total(ui: &Ui, painting: &Painting<'_>, place: Rect, rows: &dyn Rows) {
+    let theme = painting.look.theme;
+    ui.painter().hline(place.x_range(), place.top(), egui::Stroke::new(1.0, theme.line));
+    let mut spoken = Vec::new();
+    for (number, column) in painting.columns.iter().enumerate() {
+        let cell = rows.total(number).unwrap_or(Cell::Empty);
+        paint_cell(ui.painter(), painting.cell(place, number), &cell, column.is_number, theme);
+        spoken.push(match &cell {
+            Cell::Empty => continue,
+            Cell::Text(text) => text.clone().into_owned(),
+            Cell::Number(value) => format!("{} {}", column.title, value.text()),
+        });
+    }
+    let response = ui.interact(place, painting.id.with("total"), Sense::hover());
+    response.widget_info(|| WidgetInfo::labeled(Role::Label, true, spoken.join(", ")));
+    let Some(at) = response.hover_pos() else { return };
+    if let Some(Cell::Number(number)) = rows.total(painting.column_at(place, at.x)) {
+        response.on_hover_text(number.exact());
+    }
+}
+
+fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
+    if let Some(more) = rows.more(row, column) {
+        return more;
+    }
+    match rows.cell(row, column) {
+        Cell::Empty => String::new(),
+        Cell::Text(text) => tip(&text),
+        Cell::Number(number) => number.exact(),
+    }
+}
+
+fn paint_cell(painter: &Painter, cell: Rect, content: &Cell<'_>, is_number: bool, theme: &Theme) {
+    match content {
+        Cell::Empty => {}
+        Cell::Text(text) => {
+            paint_text(painter, cell, text, is_number, theme.text);
+        }
+        Cell::Number(number) => {
+            let inside = cell.shrink2(vec2(4.0, 0.0));
+            let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
+            number.paint(&painter, inside, &FontId::proportional(12.0), (theme.text, theme.weak_text));
+        }
+    }
+}
+
+/// Returns the place of the text.
+fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: egui::Color32) -> Rect {
+    let inside = cell.shrink2(vec2(4.0, 0.0));
+    let font = FontId::proportional(12.0);
+    let text = elided(painter, text, inside.width(), &font);
+    let painter = painter.with_clip_rect(inside.intersect(painter.clip_rect()));
+    let (at, align) = match is_right {
+        false => (inside.left_center(), Align2::LEFT_CENTER),
+        true => (inside.right_center(), Align2::RIGHT_CENTER),
+    };
+    painter.text(at, align, on_screen(&text), font, color)
+}
+
+#[cfg(test)]
+mod tests;

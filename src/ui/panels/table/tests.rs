@@ -1,0 +1,127 @@
+//! Tables with more rows than anyone reads.
+
+use std::cell::Cell as Counter;
+use std::collections::BTreeMap;
+
+use egui::{Event, Key, Modifiers, pos2, vec2};
+
+use super::*;
+use crate::scene::color::Shade;
+use crate::ui::panels::PanelContext;
+
+/// Rows that count how often a cell is asked for.
+#[derive(Default)]
+struct Counted {
+    rows: u64,
+    asked: Counter<u64>,
+    last: Counter<u64>,
+}
+
+impl Rows for Counted {
+    fn count(&self) -> u64 {
+        self.rows
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        self.asked.set(self.asked.get() + 1);
+        self.last.set(self.last.get().max(row));
+        if column == 0 { Cell::Text(format!("name {row}").into()) } else { Cell::Number(Number::Duration(row.into())) }
+    }
+
+    fn spoken(&self, row: u64) -> String {
+        format!("name {row}")
+    }
+
+    fn value(&self, row: u64, _column: usize) -> Value {
+        Value::new("Name", row.to_string())
+    }
+}
+
+const COLUMNS: [Column; 2] = [
+    Column { title: "Name", width: 100.0, is_number: false, is_sortable: true },
+    Column { title: "Total", width: 76.0, is_number: true, is_sortable: true },
+];
+
+/// A screen of 400 x 300 points with a table.
+struct Screen {
+    ctx: egui::Context,
+    table: Table,
+    rows: Counted,
+}
+
+impl Screen {
+    fn new(rows: u64) -> Self {
+        let rows = Counted { rows, ..Counted::default() };
+        Self { ctx: egui::Context::default(), table: Table::new("test", 19.0, None), rows }
+    }
+
+    /// A frame; returns how many cells were asked for.
+    fn frame(&mut self, events: Vec<Event>) -> u64 {
+        self.rows.asked.set(0);
+        let screen_rect = Some(egui::Rect::from_min_size(pos2(0.0, 0.0), vec2(400.0, 300.0)));
+        let input = egui::RawInput { screen_rect, events, ..egui::RawInput::default() };
+        let (theme, tables) = (Theme::new(Shade::Dark), BTreeMap::new());
+        let context = PanelContext { theme: &theme, cells: Cells::default(), tables: &tables };
+        let (table, rows) = (&mut self.table, &mut self.rows);
+        let _ = self.ctx.run_ui(input, |ui| {
+            table.show(ui, &COLUMNS, rows, &context.table("test", None));
+        });
+        self.rows.asked.get()
+    }
+
+    fn press(&mut self, key: Key) {
+        let event =
+            |pressed| Event::Key { key, physical_key: None, pressed, repeat: false, modifiers: Modifiers::NONE };
+        self.frame(vec![event(true)]);
+        self.frame(vec![event(false)]);
+    }
+
+    fn click(&mut self, at: egui::Pos2) {
+        for pressed in [true, false] {
+            let button = egui::PointerButton::Primary;
+            let press = Event::PointerButton { pos: at, button, pressed, modifiers: Modifiers::NONE };
+            self.frame(vec![Event::PointerMoved(at), press]);
+        }
+    }
+}
+
+#[test]
+fn the_work_of_a_frame_goes_with_the_rows_in_view_and_not_with_those_of_the_table() {
+    let mut few = Screen::new(1_000);
+    let mut many = Screen::new(100_000_000);
+    few.frame(Vec::new());
+    many.frame(Vec::new());
+    let asked = few.frame(Vec::new());
+    assert!((10..200).contains(&asked), "{asked}");
+    assert_eq!(many.frame(Vec::new()), asked);
+    many.table.reveal(99_999_999);
+    assert!(many.frame(Vec::new()) <= asked + 4);
+    assert_eq!(many.rows.last.get(), 99_999_999, "the last row is shown");
+}
+
+#[test]
+fn the_keys_lead_through_a_hundred_million_rows() {
+    let mut screen = Screen::new(100_000_000);
+    screen.frame(Vec::new());
+    screen.click(pos2(50.0, 60.0));
+    assert!(crate::ui::panels::table_keys::has_keyboard(&screen.ctx));
+    screen.press(Key::End);
+    assert!(screen.table.top > 99_999_900.0, "{}", screen.table.top);
+    screen.press(Key::ArrowUp);
+    screen.press(Key::PageUp);
+    assert!(screen.table.top < 99_999_990.0 && screen.table.top > 99_999_900.0, "{}", screen.table.top);
+    screen.press(Key::Home);
+    assert_eq!(screen.table.top, 0.0);
+    screen.press(Key::PageDown);
+    screen.press(Key::PageDown);
+    assert!(screen.table.top > 5.0 && screen.table.top < 40.0, "{}", screen.table.top);
+}
+
+#[test]
+fn widths_that_were_kept_are_bounded_and_an_order_by_no_column_is_passed_over() {
+    let mut screen = Screen::new(10);
+    let kept = TableLayout { widths: vec![None, Some(60_000)], sorted_by: Some(7), ascending: true };
+    screen.table.restore(&COLUMNS, &mut screen.rows, Some(&kept));
+    assert_eq!(screen.table.width(1), Some(f32::from(WIDTH_MAX)));
+    assert_eq!(screen.table.sorting(), None);
+}

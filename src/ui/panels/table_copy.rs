@@ -1,0 +1,43 @@
+//! Rows of a table as text that pastes into a table: cells between tabs, numbers exact and without units.
+
+use super::Number;
+use super::table::{Cell, Column, Rows};
+use crate::base::csv::Cells;
+
+/// One row.
+#[must_use]
+pub(super) fn row(rows: &dyn Rows, columns: &[Column], row: u64, cells: Cells) -> String {
+    let mut text = Vec::new();
+    write_row(&mut text, rows, columns.len(), row, cells);
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+/// The heads and all rows.
+#[must_use]
+pub(super) fn all(rows: &dyn Rows, columns: &[Column], cells: Cells) -> String {
+    let heads = columns.iter().enumerate().map(|(number, column)| {
+        let is_duration = rows.count() > 0 && matches!(rows.cell(0, number), Cell::Number(Number::Duration(_)));
+        if is_duration { format!("{} (ns)", column.title) } else { column.title.to_owned() }
+    });
+    let mut text = heads.collect::<Vec<_>>().join("\t").into_bytes();
+    text.push(b'\n');
+    for row in 0..rows.count() {
+        write_row(&mut text, rows, columns.len(), row, cells);
+        text.push(b'\n');
+    }
+    String::from_utf8_lossy(&text).into_owned()
+}
+
+fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, columns: usize, row: u64, cells: Cells) {
+    for column in 0..columns {
+        if column > 0 {
+            text.push(b'\t');
+        }
+        match rows.cell(row, column) {
+            Cell::Empty => {}
+            // memory takes everything
+            Cell::Text(content) => cells.write(text, &content.replace('\t', " ")).unwrap_or_default(),
+            Cell::Number(number) => text.extend(number.copied().bytes()),
+        }
+    }
+}

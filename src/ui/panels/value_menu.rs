@@ -1,0 +1,61 @@
+//! The menu of a value: the same gestures in every panel. A right click copies the value or its key, or finds the spans
+//! that have it.
+
+use egui::Ui;
+
+use crate::model::NameIdx;
+use crate::query::filter::quoted;
+use crate::ui::command::{AppCommand, Command, PanelCommand};
+
+/// A value that a panel shows.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub(crate) struct Value {
+    /// The column or the argument, such as `Duration` or `url`.
+    pub(crate) key: String,
+    /// The exact value as it is copied.
+    pub(crate) text: String,
+    /// The filter that the spans with this value pass; `None` where no filter can say it.
+    pub(crate) filter: Option<String>,
+    /// The name of spans, where the value is one.
+    pub(crate) name: Option<NameIdx>,
+}
+
+impl Value {
+    /// A value that no filter finds.
+    #[must_use]
+    pub(crate) fn new(key: &str, text: impl Into<String>) -> Self {
+        Self { key: key.to_owned(), text: text.into(), ..Self::default() }
+    }
+
+    /// A value that spans have if they pass this filter.
+    #[must_use]
+    pub(crate) fn found_by(self, filter: String) -> Self {
+        Self { filter: Some(filter), ..self }
+    }
+
+    /// A name of spans.
+    #[must_use]
+    pub(crate) fn of_name(text: &str, name: NameIdx) -> Self {
+        Self { name: Some(name), ..Self::new("Name", text).found_by(quoted(text)) }
+    }
+}
+
+/// Shows the entries in a menu that is open, and returns the one that was chosen.
+pub(super) fn show(ui: &mut Ui, value: &Value) -> Option<Command> {
+    let mut chosen = None;
+    let mut entry = |ui: &mut Ui, text: &str, command: Command| {
+        if ui.button(text).clicked() {
+            chosen = Some(command);
+            ui.close();
+        }
+    };
+    entry(ui, "Copy value", Command::App(AppCommand::CopyText(value.text.clone())));
+    entry(ui, "Copy key", Command::App(AppCommand::CopyText(value.key.clone())));
+    if let Some(filter) = &value.filter {
+        entry(ui, "Find spans with this value", Command::Panel(PanelCommand::SearchFor(filter.clone())));
+    }
+    if let Some(name) = value.name {
+        entry(ui, "Statistics of this name", Command::Panel(PanelCommand::StatisticsOf(name)));
+    }
+    chosen
+}
