@@ -31,6 +31,19 @@ pub struct ChunkLimits {
     pub batch_events: Option<usize>,
 }
 
+/// Files below this length are read without threads of their own. Text of this length is parsed in less than a millisecond,
+/// which starting threads and waiting for them takes too; an archive may have a million such files.
+pub(crate) const SMALL_BYTES: usize = 64 << 10;
+
+impl ChunkLimits {
+    /// Whether a file of so many bytes is read without threads of its own.
+    #[must_use]
+    pub(crate) fn is_small(self, file_bytes: u64) -> bool {
+        // Tests that cut finely read small files on several threads too.
+        file_bytes < self.block_bytes.unwrap_or(SMALL_BYTES) as u64
+    }
+}
+
 /// Takes batches in the order of the capture.
 pub trait BatchSink {
     /// Takes the next batch.

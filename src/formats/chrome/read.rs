@@ -1,4 +1,5 @@
 //! Reads a capture: pieces are parsed on all threads at once, and handed on in the order of the capture.
+//! Those of a small capture are parsed on the thread that takes them.
 //!
 //! A piece's result counts only if the piece before it ended exactly where this one begins; else its bytes are parsed
 //! again from where the reading truly stands. So the batches hold the same events whatever the pieces and threads.
@@ -18,6 +19,7 @@ use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::ahead::count_threads;
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -71,19 +73,26 @@ impl StreamReader for ChromeJson {
         let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
         let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
+        let is_small = source.is_small();
         let splitter = Splitter::new(source, self.piece_bytes, spares);
         let frames = OnceLock::new();
-        let read = thread::scope(|scope| {
-            let (tickets, in_order) = bounded(pieces_ahead);
-            let (jobs, waiting) = unbounded();
-            for _ in 0..workers {
-                let (waiting, frames) = (waiting.clone(), &frames);
-                scope.spawn(move || work(&waiting, frames));
-            }
-            scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
-            let frames = FrameLookup { path: &path, found: &frames };
-            Follower::new(sink, context, spare, frames).follow(&in_order)
-        });
+        let frames = FrameLookup { path: &path, found: &frames };
+        let follower = Follower::new(sink, context, spare, frames);
+        let read = if is_small {
+            follower.parse_all(splitter)
+        } else {
+            count_threads(workers + 1);
+            thread::scope(|scope| {
+                let (tickets, in_order) = bounded(pieces_ahead);
+                let (jobs, waiting) = unbounded();
+                for _ in 0..workers {
+                    let waiting = waiting.clone();
+                    scope.spawn(move || work(&waiting, frames.found));
+                }
+                scope.spawn(move || hand_out(splitter, &tickets, &jobs, context));
+                follower.follow(&in_order)
+            })
+        };
         read.map_err(|stop| match stop {
             Stop::Read(error) => error,
             Stop::NoCapture(NoCapture { offset, expected, found }) => {
@@ -220,6 +229,17 @@ impl<'a> Follower<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Parses all pieces on this thread.
+    fn parse_all(mut self, mut splitter: Splitter) -> Result<(), Stop> {
+        while let Some(piece) = splitter.next_piece()? {
+            self.context.cancel.check().map_err(ReadError::from)?;
+            let _charge = self.context.budget.charge(3 * piece.bytes.len() as u64);
+            self.take_bytes(piece.bytes)?;
+        }
+        self.context.cancel.check().map_err(ReadError::from)?;
+        self.end(splitter.cut_at())
     }
 
     /// Takes a piece that was parsed from where the reading truly stands.

@@ -8,6 +8,20 @@ use crossbeam_channel::{Receiver, Sender, bounded, unbounded};
 /// Jobs that wait for a worker, or done for their turn, for each thread: none waits for the others' worst job.
 const AHEAD_OF_THREAD: usize = 2;
 
+#[cfg(test)]
+thread_local! {
+    /// How many threads readers have started from this one.
+    pub(crate) static STARTED: std::cell::Cell<usize> = const { std::cell::Cell::new(0) };
+}
+
+/// Tells tests that a reader starts so many threads from this one.
+#[inline]
+pub(crate) fn count_threads(count: usize) {
+    #[cfg(test)]
+    STARTED.set(STARTED.get() + count);
+    _ = count;
+}
+
 /// How many jobs may be on their way with so many threads.
 #[must_use]
 pub(crate) fn jobs_ahead(threads: usize) -> usize {
@@ -32,6 +46,7 @@ pub(crate) fn in_order<J: Send, D: Send, E>(
         }
         return Ok(());
     }
+    count_threads(threads + 1);
     thread::scope(|scope| {
         let (tickets, in_order) = bounded(ahead);
         let (jobs, waiting) = unbounded::<(J, Sender<D>)>();

@@ -1,13 +1,15 @@
 //! What captures are packed in: gzip, zstd, zlib of `atrace`, text in 16-bit units. Unpacks on a thread of its own, a few
-//! blocks ahead of the reader, whatever the packed bytes claim.
+//! blocks ahead of the reader, whatever the packed bytes claim. Unpacks small files without one.
 
 use std::io::{self, BufRead, BufReader, Read};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crossbeam_channel::{Receiver, Sender, bounded};
+use crossbeam_channel::{Receiver, bounded};
 
+use super::ahead::count_threads;
 use crate::formats::ChunkLimits;
+use crate::formats::reader::SMALL_BYTES;
 
 /// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -140,29 +142,45 @@ impl Read for Utf16 {
     }
 }
 
-/// What the decompressing thread sends: blocks, then the end unless the data are cut.
+/// A step of decompression: blocks, then the end unless the data are cut.
 enum Sent {
     Block(Vec<u8>),
     End,
     Failed(io::Error),
 }
 
-fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: usize, most_bytes: u64) {
-    let failed_reads = Arc::new(AtomicU64::new(0));
-    let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
-    let send = |sent| blocks.send(sent).is_ok();
-    let mut reader = match unpacked(watched, block_bytes) {
-        Ok(reader) => reader,
-        Err(error) => {
-            if failed_reads.load(Ordering::Relaxed) > 0 {
-                send(Sent::Failed(error));
-            }
-            return; // the reader sees data that are cut
-        }
-    };
-    let mut unpacked_bytes = 0;
-    loop {
-        let mut block = vec![0; block_bytes];
+/// Decompresses block by block.
+struct Decompressor {
+    /// `None` once the data are over, or cut.
+    reader: Option<Box<dyn Read + Send>>,
+    /// Follows the last block.
+    last: Option<Sent>,
+    failed_reads: Arc<AtomicU64>,
+    block_bytes: usize,
+    unpacked_bytes: u64,
+    most_bytes: u64,
+}
+
+impl Decompressor {
+    fn new(packed: Box<dyn Read + Send>, block_bytes: usize, most_bytes: u64) -> Self {
+        let failed_reads = Arc::new(AtomicU64::new(0));
+        let watched = Box::new(Watched { inner: packed, failed_reads: failed_reads.clone() });
+        let (reader, last) = match unpacked(watched, block_bytes) {
+            Ok(reader) => (Some(reader), None),
+            Err(error) if failed_reads.load(Ordering::Relaxed) > 0 => (None, Some(Sent::Failed(error))),
+            // The reader sees data that are cut.
+            Err(_) => (None, None),
+        };
+        Self { reader, last, failed_reads, block_bytes, unpacked_bytes: 0, most_bytes }
+    }
+}
+
+impl Iterator for Decompressor {
+    type Item = Sent;
+
+    fn next(&mut self) -> Option<Sent> {
+        let Some(reader) = &mut self.reader else { return self.last.take() };
+        let mut block = vec![0; self.block_bytes];
         let mut filled = 0;
         let mut error = None;
         while filled < block.len() && error.is_none() {
@@ -176,26 +194,19 @@ fn decompress(packed: Box<dyn Read + Send>, blocks: &Sender<Sent>, block_bytes: 
         }
         let is_full = filled == block.len();
         block.truncate(filled);
-        unpacked_bytes += filled as u64;
-        if filled > 0 && !send(Sent::Block(block)) {
-            return; // nobody listens any more
-        }
-        if unpacked_bytes > most_bytes {
-            return; // the reader sees data that are cut
-        }
-        match error {
+        self.unpacked_bytes += filled as u64;
+        // Without a last step, the reader sees data that are cut.
+        let is_cut = self.unpacked_bytes > self.most_bytes;
+        self.last = match error {
             // The disk failed, rather than the data.
-            Some(failure) if failed_reads.load(Ordering::Relaxed) > 0 => {
-                send(Sent::Failed(failure));
-                return;
-            }
-            Some(_) => return,
-            None if !is_full => {
-                send(Sent::End);
-                return;
-            }
-            None => {}
+            Some(failure) if !is_cut && self.failed_reads.load(Ordering::Relaxed) > 0 => Some(Sent::Failed(failure)),
+            None if !is_cut && !is_full => Some(Sent::End),
+            _ => None,
+        };
+        if is_cut || !is_full {
+            self.reader = None;
         }
+        if filled > 0 { Some(Sent::Block(block)) } else { self.last.take() }
     }
 }
 
@@ -232,9 +243,25 @@ impl Read for Watched {
     }
 }
 
-/// The receiving end of the decompressing thread, which stops when this is dropped.
+/// Where the decompressor works.
+enum Decompressing {
+    /// On a thread of its own, which stops when this is dropped.
+    Ahead(Receiver<Sent>),
+    Here(Box<Decompressor>),
+}
+
+impl Decompressing {
+    fn next(&mut self) -> Option<Sent> {
+        match self {
+            Self::Ahead(blocks) => blocks.recv().ok(),
+            Self::Here(decompressor) => decompressor.next(),
+        }
+    }
+}
+
+/// Decompressed bytes.
 pub(crate) struct Blocks {
-    receiver: Receiver<Sent>,
+    decompressing: Decompressing,
     block: Vec<u8>,
     read: usize,
     /// Whether the end was seen, and not just data that are cut.
@@ -242,34 +269,43 @@ pub(crate) struct Blocks {
 }
 
 impl Blocks {
-    /// Unpacks on a thread of its own, so that this works while the parser does. Ends `packed_bytes` that unpack to far more
-    /// than they are like data that are cut.
+    /// Unpacks on a thread of its own, so that this works while the parser does; few bytes as they are read. Ends
+    /// `packed_bytes` that unpack to far more than they are like data that are cut.
     ///
     /// # Errors
     /// If the system has no thread left.
     pub(crate) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
-        let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
-        let (blocks, receiver) = bounded(BLOCKS_AHEAD);
-        std::thread::Builder::new()
-            .name("decompress".into())
-            .spawn(move || decompress(packed, &blocks, block_bytes, most_bytes))?;
-        Ok(Self { receiver, block: Vec::new(), read: 0, ended: false })
+        let decompressing = if chunk_limits.is_small(packed_bytes) {
+            let block_bytes = chunk_limits.block_bytes.unwrap_or(SMALL_BYTES).max(1);
+            Decompressing::Here(Box::new(Decompressor::new(packed, block_bytes, most_bytes)))
+        } else {
+            let block_bytes = chunk_limits.block_bytes.unwrap_or(BLOCK_BYTES).max(1);
+            let (blocks, receiver) = bounded(BLOCKS_AHEAD);
+            count_threads(1);
+            std::thread::Builder::new().name("decompress".into()).spawn(move || {
+                let mut steps = Decompressor::new(packed, block_bytes, most_bytes);
+                // Nobody may listen any more.
+                steps.try_for_each(|step| blocks.send(step)).ok();
+            })?;
+            Decompressing::Ahead(receiver)
+        };
+        Ok(Self { decompressing, block: Vec::new(), read: 0, ended: false })
     }
 }
 
 impl Read for Blocks {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         if self.read == self.block.len() {
-            match self.receiver.recv() {
-                Ok(Sent::Block(block)) => (self.block, self.read) = (block, 0),
-                Ok(Sent::End) => {
+            match self.decompressing.next() {
+                Some(Sent::Block(block)) => (self.block, self.read) = (block, 0),
+                Some(Sent::End) => {
                     self.ended = true;
                     return Ok(0);
                 }
-                Ok(Sent::Failed(error)) => return Err(error),
+                Some(Sent::Failed(error)) => return Err(error),
                 // The data are cut, or the end was already seen.
-                Err(_) => return Ok(0),
+                None => return Ok(0),
             }
         }
         let len = (self.block.len() - self.read).min(buffer.len());

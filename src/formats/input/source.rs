@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 use super::decompress::{Blocks, Compression, read_full};
 use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
+use crate::formats::reader::SMALL_BYTES;
 use crate::formats::{ChunkLimits, ReadContext, ReadError};
 
 /// How much of the beginning a format may look at: enough for the keys that JSON formats are told apart by.
@@ -22,7 +23,12 @@ pub struct Source {
     offset: u64,
     cut_at: Option<u64>,
     chunk_limits: ChunkLimits,
+    /// The length of the file when it was opened, packed or not.
+    file_bytes: u64,
 }
+
+/// What a small packed file is taken to unpack to at most, times its own length: few texts shrink more.
+const UNPACKED_RATIO: u64 = 16;
 
 enum Remainder {
     Plain(FileReader),
@@ -51,7 +57,9 @@ impl Source {
         let len = read_full(&mut reader, &mut head).map_err(io_error)?;
         head.truncate(len);
         let (path_owned, rest, chunk_limits) = (path.to_owned(), Remainder::Plain(reader), context.chunk_limits);
-        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits };
+        let file_bytes = metadata.len();
+        let mut source =
+            Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits, file_bytes };
         if Compression::of(&source.head).is_some() {
             source.unpack().map_err(io_error)?;
         }
@@ -75,9 +83,18 @@ impl Source {
         &self.path
     }
 
-    /// How many bytes to take at once, where that many are usual.
+    /// How many bytes to take at once, where that many are usual. Not many more than a small file has: to clear a buffer for
+    /// each of a million files would take longer than to read them.
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
-        self.chunk_limits.block_bytes.unwrap_or(usual).max(1)
+        let ratio = if self.is_packed() { UNPACKED_RATIO } else { 1 };
+        // One more, so that the end is seen by the first read.
+        let likely = usize::try_from(self.file_bytes.saturating_mul(ratio).saturating_add(1)).unwrap_or(usize::MAX);
+        self.chunk_limits.block_bytes.unwrap_or(usual.min(likely.max(SMALL_BYTES))).max(1)
+    }
+
+    /// Whether it is read without threads of its own.
+    pub(crate) fn is_small(&self) -> bool {
+        self.chunk_limits.is_small(self.file_bytes)
     }
 
     /// Whether the bytes of the file are not those that are read, because it is compressed.
@@ -106,7 +123,7 @@ impl Source {
         read_full(self, buffer).map_err(|source| ReadError::Io { path: self.path.clone(), offset: self.offset, source })
     }
 
-    /// Puts the file behind decompressors, on a thread of their own so that they work while the parser does.
+    /// Puts the file behind decompressors.
     fn unpack(&mut self) -> io::Result<()> {
         let Remainder::Plain(reader) = &mut self.rest else { return Ok(()) };
         let file =

@@ -14,8 +14,8 @@ const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 /// What an archive may unpack to, times its own length. Captures as text shrink to a twentieth, seldom to a fiftieth.
 const UNPACKED_RATIO_MAX: u64 = 256;
 
-/// Bytes between two looks at whether to stop.
-const BLOCK_BYTES: usize = 1 << 20;
+/// Bytes between two looks at whether to stop. Small, since a block is cleared for each of perhaps a million files.
+const BLOCK_BYTES: usize = 64 << 10;
 
 /// How unpacking ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -3,9 +3,11 @@
 use std::io::Write as _;
 use std::sync::Arc;
 
+use crate::formats::input::ahead::STARTED;
 use crate::formats::input::unpack::{Allowance, Ended};
 use crate::formats::native::write::NativeWriter;
 use crate::formats::output::batch::bare;
+use crate::formats::reader::SMALL_BYTES;
 use crate::formats::testing::{Reading, data, file_of, read_bytes, read_cut};
 use crate::formats::{ReadContext, Reader, sniff};
 use crate::model::args::Detail;
@@ -188,4 +190,50 @@ fn an_archive_of_very_much_is_ended_at_the_limit_and_all_files_share_it() {
     assert_eq!(unpack(1000), (Ended::AtItsEnd, 1000));
     assert_eq!(unpack(u64::MAX), (Ended::AtTheLimit, 500));
     assert_eq!(unpack(1), (Ended::AtTheLimit, 0));
+}
+
+/// Reads a file as [`read_bytes`] does, and counts the threads that the reader started.
+fn read_counting_threads(bytes: &[u8]) -> (Reading, usize) {
+    let before = STARTED.get();
+    let reading = read_bytes(bytes).expect("a capture");
+    (reading, STARTED.get() - before)
+}
+
+#[test]
+fn small_members_are_read_without_threads_and_large_ones_with_them() {
+    let span = |number: usize| format!(r#"{{"name":"s","ph":"X","ts":{number},"dur":1,"pid":1,"tid":2}}"#);
+    let json = |spans: usize| format!("[{}]", (0..spans).map(span).collect::<Vec<_>>().join(","));
+    let perfetto = bytes_of("chromium.pftrace.gz");
+    let small = json(100);
+    let packed = [gzip(small.as_bytes()), zstd::encode_all(small.as_bytes(), 1).expect("in memory")];
+    let members: Vec<&[u8]> = std::iter::once(small.as_bytes()).chain(packed.iter().map(Vec::as_slice)).collect();
+    let files: Vec<_> = (0..300).map(|number| (format!("{number}.json"), members[number % members.len()])).collect();
+    let files: Vec<(&str, &[u8])> = files.iter().map(|(name, bytes)| (name.as_str(), *bytes)).collect();
+    for archive in [zip_of(&files), tar_of(&files)] {
+        assert!(archive.len() > SMALL_BYTES || archive[..2] == *b"PK");
+        let (reading, started) = read_counting_threads(&archive);
+        assert_eq!((reading.events.len(), started, reading.lost()), (300 * 100, 0, vec![]));
+    }
+    let (reading, started) = read_counting_threads(&small.as_bytes()[..small.len() / 2]);
+    assert_eq!((reading.lost(), started), (vec![(Loss::Truncated, 1)], 0));
+    assert!(perfetto.len() > SMALL_BYTES && read_counting_threads(&perfetto).1 > 0);
+    let (reading, started) = read_counting_threads(json(2000).as_bytes());
+    assert_eq!((reading.events.len(), started > 0), (2000, true));
+}
+
+/// Packed bytes below the limit may be many pieces, which are parsed one by one.
+#[test]
+fn a_small_file_that_unpacks_to_much_is_read_as_the_unpacked_one_is() {
+    let span = |number: usize| format!("{{\"name\":\"s\",\"ph\":\"X\",\"ts\":{number},\"dur\":1,\"pid\":1,\"tid\":2}}");
+    let json = format!("[{}]", (0..5000).map(span).collect::<Vec<_>>().join(",\n"));
+    let packed = zstd::encode_all(json.as_bytes(), 19).expect("in memory");
+    assert!(packed.len() < SMALL_BYTES && json.len() > 3 * SMALL_BYTES);
+    let (unpacked, started) = read_counting_threads(json.as_bytes());
+    assert!(started > 0);
+    assert_eq!(read_counting_threads(&packed), (unpacked.clone(), 0));
+    for len in [packed.len() / 2, packed.len() - 3] {
+        let reading = read_counting_threads(&packed[..len]);
+        assert_eq!((reading.0.lost(), reading.1), (vec![(Loss::Truncated, 1)], 0));
+        assert_eq!(reading.0.events[..], unpacked.events[..reading.0.events.len()]);
+    }
 }
