@@ -13,8 +13,8 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::query::cursor::LaneCursor;
-use crate::query::describe::ancestors;
 use crate::query::rows::{SortedRow, SortedRows};
+use crate::query::span_sweep::SpanSweep;
 use crate::store::flow::{FlowPoint, FlowRole};
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
@@ -134,51 +134,61 @@ impl Excerpt {
             return Ok(());
         }
         for lane in snapshot.capture_lanes().filter(is_flows) {
+            let mut connected = ConnectedSpans::new(snapshot, snapshot.lane(lane).track);
             for point in SortedRows::new(snapshot, [lane], None, None) {
                 if point.index.row.is_multiple_of(POINTS_BETWEEN_CHECKS) {
                     cancel.check()?;
                 }
                 if flows.contains(&point.row.value) && !self.contains(snapshot, point.index) {
                     needed.insert(point.index);
-                    needed.extend(spans_of_point(snapshot, &point));
+                    connected.add(&point, needed);
                 }
             }
+            connected.finish(snapshot, cancel, needed)?;
         }
         Ok(())
     }
 }
 
-/// The span that a point of a flow connects, with those around it.
-fn spans_of_point(snapshot: &Snapshot, row: &SortedRow) -> Vec<RowIdx> {
-    let (track, ts_ns) = (snapshot.lane(row.index.lane).track, row.row.start_ns);
-    let point = FlowPoint::from_bits(row.row.detail);
-    let around = |end_depth: u16| ancestors(snapshot, track, end_depth, ts_ns, ts_ns);
-    let inside = point.depth.map_or(0, |depth| depth.saturating_add(1));
-    if point.role != FlowRole::End || point.binds_enclosing {
-        return around(inside);
+/// The spans of a track that points of flows connect, with those around them.
+struct ConnectedSpans<'a> {
+    sweep: SpanSweep<'a>,
+    /// Spans at which flows arrive that come before them.
+    next: BTreeSet<RowIdx>,
+}
+
+impl<'a> ConnectedSpans<'a> {
+    fn new(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
+        Self { sweep: SpanSweep::new(snapshot, track), next: BTreeSet::new() }
     }
-    // It arrives at the next span: one that starts with the point and stood after it, or else the first to start later.
-    let mut next: Option<(i64, u16, RowIdx)> = None;
-    for lane in snapshot.lanes_of(track).map(LaneIdx) {
-        let info = snapshot.lane(lane);
-        if info.kind != LaneKind::Spans {
-            continue;
+
+    /// Adds the spans of one more point, none earlier than the one before.
+    fn add(&mut self, row: &SortedRow, needed: &mut BTreeSet<RowIdx>) {
+        let ts_ns = row.row.start_ns;
+        let point = FlowPoint::from_bits(row.row.detail);
+        let inside = point.depth.map_or(0, |depth| depth.saturating_add(1));
+        self.sweep.seek(ts_ns);
+        needed.extend(self.sweep.take_around(inside, ts_ns));
+        if point.role == FlowRole::End && !point.binds_enclosing {
+            // It arrives at the next span: one that starts with the point and stood after it, or else the first to start
+            // later.
+            self.next.extend(self.sweep.next_from(inside));
         }
-        let mut cursor = LaneCursor::new(snapshot.store(), lane);
-        let earliest_ns = if info.depth >= inside { Some(ts_ns) } else { ts_ns.checked_add(1) };
-        let Some(place) = earliest_ns.map(|earliest_ns| cursor.first_from(earliest_ns)) else { continue };
-        if let Some((start_ns, _)) = cursor.times_at(place) {
-            let found = (start_ns, info.depth, RowIdx { lane, row: place.row });
-            next = Some(next.map_or(found, |known| known.min(found)));
+    }
+
+    /// Adds the spans at which flows arrive that come before them.
+    fn finish(self, snapshot: &'a Snapshot, cancel: &Cancel, needed: &mut BTreeSet<RowIdx>) -> Result<(), Cancelled> {
+        let mut next: Vec<_> = self.next.into_iter().map(|row| (snapshot.row(row), row)).collect();
+        next.sort_by_key(|(span, row)| (span.start_ns, *row));
+        let mut sweep = SpanSweep::new(snapshot, self.sweep.track());
+        for (span, row) in next {
+            cancel.check()?;
+            sweep.seek(span.start_ns);
+            needed.extend(sweep.take_around(snapshot.lane(row.lane).depth, span.end_ns()));
+            needed.insert(row);
         }
+        Ok(())
     }
-    let mut spans = around(inside);
-    if let Some((_, depth, row)) = next {
-        let span = snapshot.row(row);
-        spans.extend(ancestors(snapshot, track, depth, span.start_ns, span.end_ns()));
-        spans.push(row);
-    }
-    spans
 }
 
 /// The last value of a counter before `from_ns`.

@@ -10,6 +10,7 @@ use rustc_hash::FxHashSet;
 
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
+use super::span_sweep::SpanSweep;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{NameIdx, TrackIdx};
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
@@ -90,7 +91,8 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
     points.truncate(POINTS_MAX);
     // Stable: points of one time stay in the order of their lanes.
     points.sort_by_key(|point| (point.flow, point.ts_ns, point.point.role as u8));
-    for of_flow in points.chunk_by(|a, b| a.flow == b.flow) {
+    let points = with_spans(snapshot, points, cancel)?;
+    for of_flow in points.chunk_by(|(a, _), (b, _)| a.flow == b.flow) {
         cancel.check()?;
         chain.links.extend(links_of(snapshot, of_flow, row));
     }
@@ -100,8 +102,27 @@ pub(crate) fn chain(snapshot: &Snapshot, row: RowIdx, cancel: &Cancel) -> Result
     Ok(chain)
 }
 
+/// Points of flows, each with the span that it belongs to, in the order given.
+fn with_spans(
+    snapshot: &Snapshot,
+    points: Vec<PlacedPoint>,
+    cancel: &Cancel,
+) -> Result<Vec<(PlacedPoint, Option<RowIdx>)>, Cancelled> {
+    let mut in_time: Vec<usize> = (0..points.len()).collect();
+    in_time.sort_by_key(|&number| (points[number].track, points[number].ts_ns));
+    let mut spans = vec![None; points.len()];
+    for of_track in in_time.chunk_by(|&a, &b| points[a].track == points[b].track) {
+        let mut sweep = SpanSweep::new(snapshot, points[of_track[0]].track);
+        for &number in of_track {
+            cancel.check()?;
+            spans[number] = span_of(snapshot, &mut sweep, &points[number]);
+        }
+    }
+    Ok(points.into_iter().zip(spans).collect())
+}
+
 /// The links of one flow, of those runs from a start to the next that touch `row`.
-fn links_of(snapshot: &Snapshot, points: &[PlacedPoint], row: RowIdx) -> Vec<FlowLink> {
+fn links_of(snapshot: &Snapshot, points: &[(PlacedPoint, Option<RowIdx>)], row: RowIdx) -> Vec<FlowLink> {
     let mut found = Vec::new();
     let mut run: Vec<FlowLink> = Vec::new();
     let mut within: Option<(RowIdx, i64)> = None;
@@ -111,8 +132,7 @@ fn links_of(snapshot: &Snapshot, points: &[PlacedPoint], row: RowIdx) -> Vec<Flo
         }
         run.clear();
     };
-    for at in points {
-        let span = span_of(snapshot, at);
+    for &(at, span) in points {
         if at.point.role == FlowRole::Start {
             close(&mut run, &mut found);
             within = span.map(|span| (span, within_span(snapshot, span, at.ts_ns)));
@@ -156,7 +176,8 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
     let from = cursor.first_from(before_ns.unwrap_or(i64::MIN)).row;
     let to = cursor.first_from(after_ns.saturating_add(1)).row;
     let near = (from..to.min(from + NEAR_MAX)).filter_map(|number| placed(&mut cursor, number, track));
-    near.filter(|point| span_of(snapshot, point) == Some(row)).map(|point| point.flow).collect()
+    let mut sweep = SpanSweep::new(snapshot, track);
+    near.filter(|point| span_of(snapshot, &mut sweep, point) == Some(row)).map(|point| point.flow).collect()
 }
 
 /// The points of some flows in a lane.
@@ -190,40 +211,24 @@ fn placed(cursor: &mut LaneCursor<'_>, number: u64, track: TrackIdx) -> Option<P
     Some(PlacedPoint { flow: row.value, ts_ns: row.start_ns, track, name: NameIdx(row.name), point })
 }
 
-/// The span that a point belongs to.
-fn span_of(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
-    let lanes: Vec<LaneIdx> =
-        snapshot.lanes_of(at.track).map(LaneIdx).filter(|&lane| snapshot.lane(lane).kind == LaneKind::Spans).collect();
+/// The span that a point belongs to. The sweep is of its track.
+fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, at: &PlacedPoint) -> Option<RowIdx> {
+    sweep.seek(at.ts_ns);
     if at.point.role == FlowRole::End && !at.point.binds_enclosing {
         // Of the spans that start with the point, those below the one around it come after it in the capture.
-        let inside = at.point.depth.map_or(0, |depth| depth + 1);
-        let below = lanes.iter().filter(|&&lane| snapshot.lane(lane).depth >= inside);
-        let starting =
-            below.filter_map(|&lane| first_from(snapshot, lane, at.ts_ns)).find(|&(_, start)| start == at.ts_ns);
-        let after = || lanes.iter().filter_map(|&lane| first_from(snapshot, lane, at.ts_ns.saturating_add(1)));
-        return starting.or_else(|| after().min_by_key(|&(_, start_ns)| start_ns)).map(|(row, _)| row);
+        return sweep.next_from(at.point.depth.map_or(0, |depth| depth.saturating_add(1)));
     }
-    let begun_at = |lane: LaneIdx| last_begun(snapshot, lane, at.ts_ns);
-    let begun_at_depth = || {
-        let lane = lanes.iter().find(|&&lane| Some(snapshot.lane(lane).depth) == at.point.depth)?;
-        begun_at(*lane)
-    };
-    let at_depth = || begun_at_depth().map(|(row, _)| row);
+    let begun_at_depth = at.point.depth.and_then(|depth| sweep.begun_at_depth(depth));
+    let at_depth = begun_at_depth.map(|(row, _)| row);
     match at.point.bound {
         FlowBound::Time => {
-            // Between spans that begin at its very time, the place in the capture decides.
-            let between = || begun_at_depth().filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
-            let innermost = || lanes.iter().rev().find_map(|&lane| around(snapshot, lane, at.ts_ns));
-            // Otherwise, it does only for a point at the very end of a span. One that nothing is around was written right
-            // after what it belongs to.
-            let last = || {
-                let begun = lanes.iter().filter_map(|&lane| begun_at(lane));
-                begun.max_by_key(|&(row, start_ns)| (start_ns, row.lane)).map(|(row, _)| row)
-            };
-            between().or_else(innermost).or_else(at_depth).or_else(last)
+            // Between spans that begin at its very time, the place in the capture decides. Otherwise, it does only for a
+            // point at the very end of a span. One that nothing is around was written right after what it belongs to.
+            let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
+            between.or_else(|| sweep.innermost()).or(at_depth).or_else(|| sweep.last_begun())
         }
-        FlowBound::Span => at_depth(),
-        FlowBound::Instant => instant_at(snapshot, at).or_else(at_depth),
+        FlowBound::Span => at_depth,
+        FlowBound::Instant => instant_at(snapshot, at).or(at_depth),
     }
 }
 
@@ -234,25 +239,12 @@ fn instant_at(snapshot: &Snapshot, at: &PlacedPoint) -> Option<RowIdx> {
     first_from(snapshot, lane, at.ts_ns).filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row)
 }
 
-/// The last span of a lane that starts at a time or before, and when.
-fn last_begun(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
-    let mut cursor = LaneCursor::new(snapshot.store(), lane);
-    let row = cursor.first_from(ts_ns.saturating_add(1)).row.checked_sub(1)?;
-    Some((RowIdx { lane, row }, cursor.span(row)?.start_ns))
-}
-
 /// The first span of a lane that starts at a time or later, and when.
 fn first_from(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<(RowIdx, i64)> {
     let mut cursor = LaneCursor::new(snapshot.store(), lane);
     let position = cursor.first_from(ts_ns);
     let (start_ns, _) = cursor.times_at(position)?;
     Some((RowIdx { lane, row: position.row }, start_ns))
-}
-
-/// The span of a lane that runs at a time, or starts there.
-fn around(snapshot: &Snapshot, lane: LaneIdx, ts_ns: i64) -> Option<RowIdx> {
-    let (row, start_ns) = last_begun(snapshot, lane, ts_ns)?;
-    (snapshot.row(row).end_ns() > ts_ns || start_ns == ts_ns).then_some(row)
 }
 
 #[cfg(test)]

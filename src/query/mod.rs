@@ -21,6 +21,7 @@ pub(crate) mod scope;
 pub(crate) mod search;
 pub(crate) mod sketch;
 pub(crate) mod snapshot;
+pub(crate) mod span_sweep;
 pub(crate) mod stacks;
 
 pub(crate) use buckets::{Buckets, Cell, CounterCell, RowCount};

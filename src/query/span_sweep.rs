@@ -1,0 +1,223 @@
+//! The spans of one track around a time that moves forward: which run, which began last, which come next.
+//!
+//! A track may have 65,536 lanes. Each step of the time reads only the lanes in which a span begins on the way, so many
+//! times in order cost as much as the spans between them. A time before the last one begins anew.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::cursor::LaneCursor;
+use super::snapshot::Snapshot;
+use crate::model::TrackIdx;
+use crate::store::{LaneIdx, LaneKind, RowIdx};
+
+/// A position among the span lanes of the track, in order of depth.
+type LanePos = usize;
+
+/// The spans of a track at a time.
+pub(crate) struct SpanSweep<'a> {
+    snapshot: &'a Snapshot,
+    track: TrackIdx,
+    lanes: Vec<SweptLane>,
+    /// `None` until the first time.
+    ts_ns: Option<i64>,
+    /// The next span of each lane: those that start after the time.
+    coming: BTreeSet<(i64, LanePos)>,
+    /// The last span of each lane that starts at the time or before.
+    begun: BTreeSet<(i64, LanePos)>,
+    /// Ends of spans that run on after the time.
+    ends: BTreeSet<(i64, LanePos)>,
+    /// Lanes whose last span runs on after the time.
+    running: BTreeSet<LanePos>,
+    /// Lanes whose last span ends at the time.
+    ending: BTreeSet<LanePos>,
+    /// The first span of each lane that starts at the time.
+    starting: BTreeMap<LanePos, u64>,
+    /// Lanes whose span at the time was not handed out by [`Self::take_around`].
+    fresh: BTreeSet<LanePos>,
+    lane_reads: u64,
+}
+
+/// What is known of a lane.
+struct SweptLane {
+    lane: LaneIdx,
+    depth: u16,
+    /// The last span that starts at the time or before.
+    last: Option<LastSpan>,
+}
+
+#[derive(Clone, Copy)]
+struct LastSpan {
+    row: u64,
+    start_ns: i64,
+    end_ns: i64,
+}
+
+impl<'a> SpanSweep<'a> {
+    /// The spans of a track. Reads nothing yet.
+    #[must_use]
+    pub(crate) fn new(snapshot: &'a Snapshot, track: TrackIdx) -> Self {
+        let lanes = snapshot.lanes_of(track).map(LaneIdx).filter_map(|lane| {
+            let info = snapshot.lane(lane);
+            (info.kind == LaneKind::Spans).then_some(SweptLane { lane, depth: info.depth, last: None })
+        });
+        Self {
+            snapshot,
+            track,
+            lanes: lanes.collect(),
+            ts_ns: None,
+            coming: BTreeSet::new(),
+            begun: BTreeSet::new(),
+            ends: BTreeSet::new(),
+            running: BTreeSet::new(),
+            ending: BTreeSet::new(),
+            starting: BTreeMap::new(),
+            fresh: BTreeSet::new(),
+            lane_reads: 0,
+        }
+    }
+
+    /// The track.
+    #[must_use]
+    pub(crate) fn track(&self) -> TrackIdx {
+        self.track
+    }
+
+    /// How often a lane was read.
+    #[must_use]
+    pub(crate) fn lane_reads(&self) -> u64 {
+        self.lane_reads
+    }
+
+    /// Moves to a time.
+    pub(crate) fn seek(&mut self, ts_ns: i64) {
+        if self.ts_ns == Some(ts_ns) {
+            return;
+        }
+        if self.ts_ns.is_none_or(|before_ns| ts_ns < before_ns) {
+            // As if all lanes had a span that comes before the time.
+            [&mut self.running, &mut self.ending, &mut self.fresh].into_iter().for_each(BTreeSet::clear);
+            [&mut self.begun, &mut self.ends].into_iter().for_each(BTreeSet::clear);
+            self.lanes.iter_mut().for_each(|lane| lane.last = None);
+            self.coming = (0..self.lanes.len()).map(|pos| (i64::MIN, pos)).collect();
+        }
+        self.ts_ns = Some(ts_ns);
+        self.starting.clear();
+        for pos in std::mem::take(&mut self.ending) {
+            self.fresh.remove(&pos);
+        }
+        while let Some(&(start_ns, pos)) = self.coming.first()
+            && start_ns <= ts_ns
+        {
+            self.coming.pop_first();
+            self.read_lane(pos, ts_ns);
+        }
+        while let Some(&(end_ns, pos)) = self.ends.first()
+            && end_ns <= ts_ns
+        {
+            self.ends.pop_first();
+            self.running.remove(&pos);
+            if end_ns == ts_ns {
+                self.ending.insert(pos);
+            } else {
+                self.fresh.remove(&pos);
+            }
+        }
+    }
+
+    /// Moves a lane on in which spans begin.
+    fn read_lane(&mut self, pos: LanePos, ts_ns: i64) {
+        self.lane_reads += 1;
+        let SweptLane { lane, last, .. } = &mut self.lanes[pos];
+        if let Some(last) = last.take() {
+            self.begun.remove(&(last.start_ns, pos));
+            self.ends.remove(&(last.end_ns, pos));
+            self.running.remove(&pos);
+            self.fresh.remove(&pos);
+        }
+        let mut cursor = LaneCursor::new(self.snapshot.store(), *lane);
+        let first = cursor.first_from(ts_ns);
+        if cursor.times_at(first).is_some_and(|(start_ns, _)| start_ns == ts_ns) {
+            self.starting.insert(pos, first.row);
+        }
+        // The end of time has nothing after it.
+        let after = ts_ns.checked_add(1).map(|after_ns| cursor.first_from(after_ns));
+        if let Some((start_ns, _)) = after.and_then(|after| cursor.times_at(after)) {
+            self.coming.insert((start_ns, pos));
+        }
+        let end = after.map_or(cursor.lane().rows(), |after| after.row);
+        let Some((row, span)) = end.checked_sub(1).and_then(|row| Some((row, cursor.span(row)?))) else { return };
+        let (start_ns, end_ns) = (span.start_ns, span.end_ns());
+        *last = Some(LastSpan { row, start_ns, end_ns });
+        self.begun.insert((start_ns, pos));
+        if end_ns > ts_ns {
+            self.ends.insert((end_ns, pos));
+            self.running.insert(pos);
+        } else if end_ns == ts_ns {
+            self.ending.insert(pos);
+        }
+        if end_ns >= ts_ns {
+            self.fresh.insert(pos);
+        }
+    }
+
+    /// The span that begins next: the first that starts at the time on a depth from `inside` on, or else the first that
+    /// starts later.
+    #[must_use]
+    pub(crate) fn next_from(&self, inside: u16) -> Option<RowIdx> {
+        let from = self.pos_from(inside);
+        if let Some((&pos, &row)) = self.starting.range(from..).next() {
+            return Some(RowIdx { lane: self.lanes[pos].lane, row });
+        }
+        let &(start_ns, pos) = self.coming.first()?;
+        let lane = self.lanes[pos].lane;
+        Some(RowIdx { lane, row: LaneCursor::new(self.snapshot.store(), lane).first_from(start_ns).row })
+    }
+
+    /// The last span of a depth that starts at the time or before, and when.
+    #[must_use]
+    pub(crate) fn begun_at_depth(&self, depth: u16) -> Option<(RowIdx, i64)> {
+        let pos = self.lanes.binary_search_by_key(&depth, |lane| lane.depth).ok()?;
+        self.last_of(pos)
+    }
+
+    /// The deepest span that runs at the time, or starts there.
+    #[must_use]
+    pub(crate) fn innermost(&self) -> Option<RowIdx> {
+        let running = self.running.last().copied();
+        // Spans without a duration.
+        let starting = self.starting.last_key_value().map(|(&pos, _)| pos);
+        self.last_of(running.max(starting)?).map(|(row, _)| row)
+    }
+
+    /// Of the spans that start at the time or before, the one that starts last; the deepest of several.
+    #[must_use]
+    pub(crate) fn last_begun(&self) -> Option<RowIdx> {
+        let &(_, pos) = self.begun.last()?;
+        self.last_of(pos).map(|(row, _)| row)
+    }
+
+    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that it has
+    /// handed out already.
+    pub(crate) fn take_around(&mut self, depth: u16, end_ns: i64) -> Vec<RowIdx> {
+        let to = self.pos_from(depth);
+        let contains = |&pos: &LanePos| self.lanes[pos].last.is_some_and(|last| last.end_ns >= end_ns);
+        let around: Vec<LanePos> = self.fresh.range(..to).copied().filter(contains).collect();
+        for pos in &around {
+            self.fresh.remove(pos);
+        }
+        around.into_iter().filter_map(|pos| self.last_of(pos)).map(|(row, _)| row).collect()
+    }
+
+    /// The first lane from a depth on.
+    fn pos_from(&self, depth: u16) -> LanePos {
+        self.lanes.partition_point(|lane| lane.depth < depth)
+    }
+
+    fn last_of(&self, pos: LanePos) -> Option<(RowIdx, i64)> {
+        let SweptLane { lane, last, .. } = &self.lanes[pos];
+        last.map(|LastSpan { row, start_ns, .. }| (RowIdx { lane: *lane, row }, start_ns))
+    }
+}
+
+#[cfg(test)]
+mod tests;
