@@ -54,7 +54,15 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     pub(crate) fn close_ended(&mut self, ts_ns: i64) {
         if self.index.is_none() && !self.list.ragged {
             self.list.pop_ended(ts_ns);
-        } else if self.index.is_none() && self.list.open.len() <= FEW {
+        } else {
+            self.close_ended_anywhere(ts_ns);
+        }
+    }
+
+    /// Apart, so that the usual case saves no registers.
+    #[inline(never)]
+    fn close_ended_anywhere(&mut self, ts_ns: i64) {
+        if self.index.is_none() && self.list.open.len() <= FEW {
             self.list.remove_ended(ts_ns);
         } else {
             self.index().close_ended(ts_ns);
@@ -63,7 +71,17 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
     }
 
     /// Opens a complete span. `None` beyond the last lane.
+    #[inline]
     pub(crate) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
+        // Nearly always it is inside of the last one, and nothing has to move.
+        if self.index.is_none() && self.list.open.last().is_none_or(|open| open.contains(end_ns)) {
+            return self.list.push_complete(end_ns);
+        }
+        self.place_complete_anywhere(end_ns)
+    }
+
+    #[inline(never)]
+    fn place_complete_anywhere(&mut self, end_ns: i64) -> Option<Placed> {
         match self.scan(|open| open.contains(end_ns)) {
             Scan::At(parent) => self.list.insert_below(Some(parent), end_ns),
             Scan::Nowhere => self.list.insert_below(None, end_ns),
@@ -206,6 +224,7 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 }
 
 impl<T> LaneList<T> {
+    #[inline]
     fn pop_ended(&mut self, ts_ns: i64) {
         let open = self.open.as_slice();
         let ended = open.iter().rev().take_while(|open| open.has_ended(ts_ns)).count();
@@ -237,6 +256,15 @@ impl<T> LaneList<T> {
         };
         self.open.push(OpenSpan { lane, until: Until::End { payload, closable } });
         Some(lane)
+    }
+
+    /// Puts a complete span below all others, the last of which contains it.
+    #[inline]
+    fn push_complete(&mut self, end_ns: i64) -> Option<Placed> {
+        steps::add(1);
+        let lane = self.open.last().map_or(Some(0), |last| last.lane.checked_add(1))?;
+        self.open.push(OpenSpan { lane, until: Until::Time(end_ns) });
+        Some(Placed { lane, overlaps: false })
     }
 
     /// Puts a complete span on the next free lane below the one at `parent`.

@@ -106,8 +106,10 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
 impl Parcel {
     fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
         let mut blobs = &self.blobs[..];
-        for step in self.steps.drain(..) {
-            match step {
+        // By reference: a step that is moved out is copied in parts that do not match those of its row, and the processor
+        // waits for each row then.
+        for step in &self.steps {
+            match *step {
                 RowStep::Row { lane, row } => writer.push(lane, row)?,
                 RowStep::Detail { bytes } => {
                     let (blob, rest) = blobs.split_at(bytes);
@@ -118,6 +120,7 @@ impl Parcel {
                 RowStep::Unfinished { lane } => writer.mark_unfinished(lane),
             }
         }
+        self.steps.clear();
         self.blobs.clear();
         Ok(())
     }

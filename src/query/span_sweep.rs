@@ -84,6 +84,7 @@ impl<'a> SpanSweep<'a> {
 
     /// How often a lane was read.
     #[must_use]
+    #[cfg(test)]
     pub(crate) fn lane_reads(&self) -> u64 {
         self.lane_reads
     }
