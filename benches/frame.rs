@@ -1,6 +1,6 @@
-//! What a frame costs, in microseconds, at several zooms: asking for all of its tiles, building its rectangles from tiles
-//! that are known, the same after a drag by 100 pixels; beside a plain loop over the rows in view that keeps the longest
-//! under each pixel. Warm pages, the best of three rounds.
+//! The cost of a frame, in microseconds, at several zooms: asking for all of its tiles, building its rectangles from
+//! tiles that are known, the same after a drag by 100 pixels; beside a plain loop over the rows in view that keeps
+//! the longest under each pixel. Warm pages, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench frame -- [SPANS]`
 

@@ -1,5 +1,6 @@
-//! What a frame asks: the longest span of each bucket of a view, at several zooms, from the pyramid where it is fine enough,
-//! from the forest alone, by a pass over the rows in order, and by a scan of the rows in view. Nanoseconds a bucket with warm pages, the best of three rounds.
+//! The queries of a frame: the longest span of each bucket of a view, at several zooms. Compares the pyramid where it
+//! is fine enough, the forest alone, a pass over the rows in order, and a scan of the rows in view. Nanoseconds a
+//! bucket with warm pages, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench pixels -- [SPANS]`
 

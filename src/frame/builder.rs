@@ -27,7 +27,7 @@ impl RectBudget {
     pub const SOFTWARE: Self = Self(20_000);
 }
 
-/// What a frame is drawn from, beside the capture.
+/// The options of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
     /// The colours of spans.
@@ -36,7 +36,7 @@ pub struct FrameOptions<'a> {
     pub rects: RectBudget,
     /// Physical pixels for each point.
     pub scale: f32,
-    /// What is shown in full colour; `None`: everything.
+    /// The filter whose matches keep their full colour; `None`: everything does.
     pub filtered: Option<&'a Filtered>,
 }
 
@@ -49,7 +49,6 @@ pub(crate) struct Label {
     pub(crate) x1: f32,
     /// The middle line.
     pub(crate) y: f32,
-    /// What to write.
     pub(crate) name: NameIdx,
     /// How long the span is.
     pub(crate) dur_ns: u64,
@@ -66,13 +65,13 @@ pub struct Frame {
     pub(crate) labels: Vec<Label>,
     /// How many pixels wide the columns were in which narrow spans share.
     pub(crate) column_px: u32,
-    /// What had to be read; the rest was known from earlier frames.
+    /// The reads of this frame; all else came from the cache of tiles.
     pub(crate) read: ReadCount,
     /// How many tiles of buckets are drawn coarser than they should be, or not at all, because their answers are late.
     pub(crate) pending: usize,
 }
 
-/// A lane on the canvas.
+/// A lane with its edges on the canvas and its columns.
 struct DrawnLane {
     lane: LaneIdx,
     kind: LaneKind,
@@ -81,7 +80,7 @@ struct DrawnLane {
     columns: Columns,
 }
 
-/// What the rectangles of a lane are made from.
+/// The inputs to the rectangles of a lane.
 #[derive(Clone, Copy)]
 struct Drawing<'a> {
     names: &'a Names,
@@ -184,7 +183,8 @@ pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &P
 
 /// The lanes in the narrowest columns with which there are few enough rectangles, and how wide these are.
 fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, Vec<DrawnLane>) {
-    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any budget.
+    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any
+    /// budget.
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {
@@ -216,7 +216,7 @@ impl Drawing<'_> {
         for run in runs {
             let Colored { full, shown } = self.color_of(run);
             rects.push(rect(run, y0, y1, shown));
-            // What is dimmed has no name: that of what matches may stand there.
+            // A dimmed span gets no name: that of a match may be drawn in its place.
             if shown != full {
                 continue;
             }
@@ -236,7 +236,7 @@ impl Drawing<'_> {
 
     fn push_instants(&self, rects: &mut Vec<Rect>, runs: &[ColumnRun]) {
         let scale = self.options.scale;
-        let band = instant_shapes::Band { y0: self.lane.y0 + scale, y1: self.lane.y1 - scale };
+        let band = instant_shapes::InstantBand { y0: self.lane.y0 + scale, y1: self.lane.y1 - scale };
         instant_shapes::rects(runs, band, |run| self.color_of(run).shown, rects);
     }
 }
@@ -267,7 +267,7 @@ fn push_counter(
 ) {
     let (min, max) = tiles.counter_range(TileOwner::Lane(lane.lane));
     let scale = counters::Scale::for_values(min, max);
-    let band = counters::Band {
+    let band = counters::CounterBand {
         y0: lane.y0 + (2.0 * pixels_per_point).round(),
         y1: lane.y1,
         color,

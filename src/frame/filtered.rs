@@ -1,5 +1,6 @@
-//! What a filter changes in the picture: spans that do not match are dimmed, and over them stands, for each column, the
-//! longest that matches. That is found outside of frames; until it is there, the last one is drawn where it belongs.
+//! The effect of a filter on a frame. Spans that do not match are dimmed; over them, each column shows the longest
+//! span that matches. Matches are searched outside of frames; until they arrive, those of the last search are drawn
+//! at their times.
 
 use std::sync::Arc;
 
@@ -23,9 +24,7 @@ const DIMMED_OPACITY: u8 = 50;
 /// The part of a capture that is looked at.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Asked {
-    /// Its columns.
     pub(crate) buckets: Buckets,
-    /// Its lanes.
     pub(crate) lanes: Vec<LaneIdx>,
 }
 
@@ -38,7 +37,7 @@ pub struct Filtered {
 }
 
 impl Asked {
-    /// What is in view.
+    /// The columns and lanes in view.
     #[must_use]
     pub(crate) fn of(layout: &RowLayout, view: &Viewport) -> Self {
         let rows = layout.lanes_in_view(view).into_iter();
@@ -54,7 +53,7 @@ impl Filtered {
         Self { matcher, asked: None, lanes: FxHashMap::default() }
     }
 
-    /// What matches in a part of a capture. Lanes at once; see [`filtered::longest`] for what it takes.
+    /// Searches a part of a capture for matches, its lanes in parallel; [`filtered::longest`] states the cost.
     ///
     /// # Errors
     /// If it was asked to stop.
@@ -72,7 +71,6 @@ impl Filtered {
         Ok(Self { asked: Some(asked), lanes, matcher })
     }
 
-    /// The filter.
     #[must_use]
     pub(crate) fn matcher(&self) -> &Arc<Matcher> {
         &self.matcher
@@ -95,8 +93,8 @@ impl Filtered {
         if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
     }
 
-    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`, a power
-    /// of two.
+    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`,
+    /// a power of two.
     #[must_use]
     pub(crate) fn runs(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<ColumnRun> {
         let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };

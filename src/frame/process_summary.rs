@@ -13,10 +13,8 @@ const COLUMN_PX_MIN: u32 = 2;
 
 /// Where a strip is drawn on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Band {
-    /// Its upper edge.
+pub(crate) struct SummaryBand {
     pub(crate) y0: f32,
-    /// Its lower edge.
     pub(crate) y1: f32,
     /// How wide the columns of the rows are, in which narrow spans share.
     pub(crate) column_px: u32,
@@ -26,7 +24,7 @@ pub(crate) struct Band {
 pub(crate) fn rects(
     view: &Viewport,
     (buckets, cells): (Buckets, &[Cell]),
-    band: Band,
+    band: SummaryBand,
     (process, lanes): (ProcessIdx, &ProcessSummaries),
     (names, palette): (&Names, &Palette),
     out: &mut Vec<Rect>,
@@ -66,7 +64,7 @@ mod tests {
         let (mut cells, mut out) = (Vec::new(), Vec::new());
         lanes.longest(TileOwner::Process(ProcessIdx(0)), buckets, &mut cells);
         let palette = Palette::new(Shade::Dark);
-        let band = Band { y0: 3.0, y1: 20.0, column_px: 1 };
+        let band = SummaryBand { y0: 3.0, y1: 20.0, column_px: 1 };
         let process = (ProcessIdx(0), &lanes);
         rects(&view, (buckets, &cells), band, process, (snapshot.names(), &palette), &mut out);
         let of_long: Vec<_> = out.iter().filter(|rect| rect.color == palette.of_text("long")).collect();

@@ -3,7 +3,7 @@
 use super::gpu::Gpu;
 use super::rects::RectPipeline;
 
-/// What egui made of a pass, ready to be painted.
+/// The output of one egui pass, ready to paint.
 pub(crate) struct Picture {
     /// Triangles and callbacks.
     pub(crate) primitives: Vec<egui::ClippedPrimitive>,
@@ -11,7 +11,7 @@ pub(crate) struct Picture {
     pub(crate) textures: egui::TexturesDelta,
     /// Physical pixels for each point.
     pub(crate) pixels_per_point: f32,
-    /// What is seen where nothing is painted.
+    /// The colour where nothing is painted.
     pub(crate) background: egui::Color32,
 }
 

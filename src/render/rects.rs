@@ -12,7 +12,7 @@ pub(crate) const SHADER: &str = include_str!("../../shaders/rects.wgsl");
 /// Rectangles of one buffer: 24 MiB, far below the 256 MiB that every driver grants.
 const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
 
-/// What the graphics card reads, laid out as the shader declares it.
+/// The data that the graphics card reads, laid out as the shader declares it.
 pub(super) mod gpu_data {
     use bytemuck::{Pod, Zeroable};
 
@@ -28,7 +28,7 @@ pub(super) mod gpu_data {
         pub(crate) style: u32,
     }
 
-    /// What all rectangles share.
+    /// The uniforms that all rectangles share.
     #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
     #[repr(C)]
     pub(crate) struct Canvas {
@@ -125,7 +125,7 @@ pub(super) struct RectPipeline {
     layers: [LayerBuffers; 2],
 }
 
-/// What a canvas keeps on the card.
+/// The buffers of a canvas on the card.
 struct LayerBuffers {
     canvas: wgpu::Buffer,
     bindings: wgpu::BindGroup,

@@ -1,4 +1,5 @@
-//! The window's surface: configured, painted, presented; rebuilt when the system takes it away. Skips what cannot be seen.
+//! The window's surface: configured, painted, presented; rebuilt when the system takes it away. Skips what cannot be
+//! seen.
 
 use super::gpu::{Gpu, GpuError};
 use super::painter::{Painter, Picture};
@@ -12,7 +13,7 @@ pub(crate) struct WindowSurface {
     config: wgpu::SurfaceConfiguration,
 }
 
-/// What became of a picture.
+/// The outcome of presenting a picture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Presented {
     /// It is on the screen.
@@ -31,7 +32,7 @@ impl WindowSurface {
     /// Prepares to draw on a window of this size.
     ///
     /// # Errors
-    /// What is missing to draw.
+    /// [`GpuError`] names the part that is missing to draw.
     pub(crate) fn new<W>(
         window: W,
         display: impl wgpu::wgt::WgpuHasDisplayHandle,
@@ -91,7 +92,7 @@ impl WindowSurface {
     /// # Errors
     /// [`GpuError::Lost`] if the card goes away meanwhile.
     pub(crate) fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
-        // What is drawn comes to the card once; what is given up stays until the picture is shown.
+        // New textures are uploaded once; freed textures stay until the picture is shown.
         self.painter.take_textures(&self.gpu, &mut picture.textures);
         let same = Picture {
             primitives: picture.primitives.clone(),

@@ -12,7 +12,7 @@ use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
 use crate::store::lane::LaneIdx;
 
-/// What decides the order of processes, and of tracks within each.
+/// The order of processes, and of tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum Order {
     /// As the capture wants it.
@@ -27,7 +27,6 @@ pub(crate) enum Order {
 }
 
 impl Order {
-    /// Every order.
     pub(crate) const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
 }
 
@@ -35,11 +34,9 @@ impl Order {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arrangement {
-    /// The order.
     pub(crate) order: Order,
     /// Words that the name of a track or of its process must hold, in any order; upper and lower case are alike.
     pub(crate) filter: String,
-    /// What is folded or hidden.
     pub(crate) folded: Folded,
     /// Tracks that stay at the top, in the order in which they were pinned.
     pub(crate) pinned: Vec<TrackIdx>,
@@ -65,7 +62,7 @@ pub(crate) fn layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &R
 pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heights: &RowHeights) -> RowLayout {
     let known = arrangement.pinned.iter().filter(|track| track.index() < snapshot.tracks().tracks.len());
     let tracks = known.map(|&track| rows_of(snapshot, track));
-    // What is pinned is wanted to be seen, also where it is hidden below.
+    // A pinned track is shown at the top even where it is hidden below.
     let folded = Folded { tracks: arrangement.folded.tracks.clone(), ..Folded::default() };
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
@@ -155,7 +152,8 @@ fn of_processes<T: Copy>(
     found
 }
 
-/// A part of a name: numbers stand before letters and are ordered by value, so that `worker 9` stands before `worker 10`.
+/// A part of a name: numbers stand before letters and are ordered by value, so that `worker 9` stands before `worker
+/// 10`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Piece {
     Number(u128),

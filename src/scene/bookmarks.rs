@@ -6,18 +6,15 @@ use serde::{Deserialize, Serialize};
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub(crate) struct BookmarkId(pub u32);
 
-/// A marked moment.
+/// A point in time that the user has marked.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Bookmark {
-    /// Which one.
     pub(crate) id: BookmarkId,
-    /// When.
     pub(crate) ts_ns: i64,
-    /// What it is called.
     pub(crate) name: String,
 }
 
-/// All marks.
+/// The bookmarks of a capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Bookmarks {
@@ -39,7 +36,6 @@ impl Bookmarks {
         &self.all
     }
 
-    /// One.
     #[must_use]
     pub(crate) fn get(&self, id: BookmarkId) -> Option<&Bookmark> {
         self.all.iter().find(|mark| mark.id == id)
@@ -77,7 +73,6 @@ impl Bookmarks {
         }
     }
 
-    /// Takes a mark away.
     pub(crate) fn remove(&mut self, id: BookmarkId) {
         self.all.retain(|mark| mark.id != id);
         let [last, before] = self.chosen.map(|chosen| chosen.filter(|&chosen| chosen != id));

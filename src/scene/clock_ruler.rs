@@ -1,5 +1,5 @@
-//! Ticks by the clock on the wall: round times of day of UTC, days where a view spans many, and parts of a second counted
-//! from a whole one where it spans few. Knows no time zones: captures do not tell theirs.
+//! Ticks by the clock on the wall: round times of day of UTC, days where a view spans many, and parts of a second
+//! counted from a whole one where it spans few. Knows no time zones: captures do not tell theirs.
 
 use super::ruler::{GAP_DIGITS, Ruler, Tick, ticks_from};
 use super::viewport::Viewport;

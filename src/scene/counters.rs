@@ -1,5 +1,5 @@
-//! From a counter's values to a filled curve: in each column the whole range that the value went through, so that no peak
-//! is lost. Values that are no numbers leave a gap.
+//! From a counter's values to a filled curve: in each column the whole range that the value went through, so that no
+//! peak is lost. Values that are no numbers leave a gap.
 
 use super::color::Rgba;
 use super::rects::{Rect, RectStyle};
@@ -52,10 +52,8 @@ pub(crate) fn value_text(value: f64) -> String {
 
 /// A counter's row on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Band {
-    /// Its upper edge.
+pub(crate) struct CounterBand {
     pub(crate) y0: f32,
-    /// Its lower edge.
     pub(crate) y1: f32,
     /// The colour of its curve.
     pub(crate) color: Rgba,
@@ -70,7 +68,7 @@ pub(crate) fn rects(
     buckets: Buckets,
     cells: &[CounterCell],
     scale: Scale,
-    band: &Band,
+    band: &CounterBand,
     out: &mut Vec<Rect>,
 ) {
     let height = f64::from(band.y1 - band.y0);
@@ -125,7 +123,7 @@ struct Column {
 }
 
 impl Column {
-    fn push(self, zero_y: f32, band: &Band, out: &mut Vec<Rect>) {
+    fn push(self, zero_y: f32, band: &CounterBand, out: &mut Vec<Rect>) {
         /// The fill is faint: the curve is what one reads.
         const FILL_OPACITY: u8 = 90;
         let plain = |y0, y1, color| Rect { x0: self.x0, y0, x1: self.x1, y1, color, style: RectStyle::PLAIN };
@@ -144,7 +142,7 @@ impl Column {
 mod tests {
     use super::*;
 
-    const BAND: Band = Band { y0: 10.0, y1: 50.0, color: Rgba::opaque(1, 2, 3), line_px: 1.0 };
+    const BAND: CounterBand = CounterBand { y0: 10.0, y1: 50.0, color: Rgba::opaque(1, 2, 3), line_px: 1.0 };
 
     fn drawn(cells: &[CounterCell], scale: Scale) -> Vec<Rect> {
         let mut view = Viewport::of_capture(0, 1_000_000, 1024.0, 100.0);

@@ -1,10 +1,10 @@
-//! Heights that stand below each other, and how far down each begins. A change of one and a search each take O(log n), so
-//! that folding one of a million rows moves all rows below it within a frame.
+//! Heights that stand below each other, and how far down each begins. A change of one and a search each take O(log
+//! n), so that folding one of a million rows moves all rows below it within a frame.
 //!
 //! The slow answer: a list of heights, summed up from the first.
 
-/// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as the
-/// lowest bit of `index` says.
+/// Sums over all first heights (P. Fenwick, 1994): the entry at `index` holds the sum of as many heights before it as
+/// the lowest bit of `index` says.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct FenwickHeights {
     heights: Vec<u32>,
@@ -64,7 +64,8 @@ impl FenwickHeights {
         }
     }
 
-    /// The one at the distance `offset` from the top, which is never one without height; their number if it is below all.
+    /// The one at the distance `offset` from the top, which is never one without height; their number if it is below
+    /// all.
     #[must_use]
     pub(super) fn at(&self, offset: u64) -> usize {
         #[cfg(test)]

@@ -5,17 +5,15 @@ use super::rects::{ColumnRun, Rect, RectStyle};
 
 /// A row of instants on the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Band {
-    /// Its upper edge.
+pub(crate) struct InstantBand {
     pub(crate) y0: f32,
-    /// Its lower edge.
     pub(crate) y1: f32,
 }
 
 /// Adds a marker for each stretch of a lane of instants.
 ///
 /// A diamond is as wide as the row is high; where the next instant stands closer, both become bars of a pixel or more.
-pub(crate) fn rects(runs: &[ColumnRun], band: Band, color_of: impl Fn(&ColumnRun) -> Rgba, out: &mut Vec<Rect>) {
+pub(crate) fn rects(runs: &[ColumnRun], band: InstantBand, color_of: impl Fn(&ColumnRun) -> Rgba, out: &mut Vec<Rect>) {
     let half_px = ((band.y1 - band.y0) / 2.0).floor();
     let width_px = f64::from(half_px * 2.0);
     for (index, run) in runs.iter().enumerate() {
@@ -49,7 +47,7 @@ mod tests {
     fn a_crowd_of_instants_never_overlaps() {
         let runs: Vec<_> = [10.0, 14.0, 100.0, 200.0, 205.0].map(instant).into();
         let mut out = Vec::new();
-        rects(&runs, Band { y0: 0.0, y1: 10.0 }, |_| Rgba::default(), &mut out);
+        rects(&runs, InstantBand { y0: 0.0, y1: 10.0 }, |_| Rgba::default(), &mut out);
         assert_eq!(out.len(), 5);
         assert!(out.windows(2).all(|pair| pair[0].x1 <= pair[1].x0), "{out:?}");
         assert_eq!(out.iter().filter(|rect| rect.style.has(RectStyle::DIAMOND)).count(), 1);

@@ -10,7 +10,7 @@ pub(crate) struct Minimap {
     width_px: f64,
 }
 
-/// What the hand has taken hold of.
+/// The part of the minimap's window that a drag moves.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) enum Grip {
     /// The window, so far right of its left edge.
@@ -59,11 +59,12 @@ impl Minimap {
         (x0, (x1 + widen).clamp(x0 + Self::WINDOW_MIN_PX.min(self.width_px), self.width_px))
     }
 
-    /// What a press at an x takes hold of; outside of the window, `None`: the window is to come there first.
+    /// The part that a press at an x grips; `None` outside of the window, which is then moved there first.
     #[must_use]
     pub(crate) fn grip(&self, view: &Viewport, x_px: f64) -> Option<Grip> {
         let (x0, x1) = self.window(view);
-        // An edge that stands at the end of the map cannot be pulled outwards, and of a narrow window the middle is held.
+        // An edge that stands at the end of the map cannot be pulled outwards, and of a narrow window the middle is
+        // held.
         let edges = x1 - x0 > 4.0 * Self::EDGE_PX;
         match x_px {
             x if edges && (x - x0).abs() <= Self::EDGE_PX => Some(Grip::Left),

@@ -1,8 +1,8 @@
 //! From a snapshot and a viewport to what is drawn: rectangles, labels, ticks. Numbers in, instances out; knows neither
 //! the window nor the graphics card, so that all geometry is tested without either.
 //!
-//! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last step,
-//! because one step of an `f32` at today's epoch is more than two minutes.
+//! All lengths are physical pixels. Time stays in whole nanoseconds relative to the viewport's start until the last
+//! step, because one step of an `f32` at today's epoch is more than two minutes.
 
 pub(crate) mod arrange;
 pub(crate) mod bookmarks;

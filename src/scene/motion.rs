@@ -1,5 +1,5 @@
-//! How a view comes from one slice of time to another: a short flight, a glide after a drag, and the way back through the
-//! views that were left. Time comes from the caller, so that tests need not wait.
+//! How a view comes from one slice of time to another: a short flight, a glide after a drag, and the way back through
+//! the views that were left. Time comes from the caller, so that tests need not wait.
 
 use super::viewport::Viewport;
 
@@ -22,7 +22,6 @@ impl Flight {
         Self { from, to, began_s: None }
     }
 
-    /// Where it ends.
     #[must_use]
     pub(crate) fn to(&self) -> &Viewport {
         &self.to
@@ -30,8 +29,8 @@ impl Flight {
 
     /// The view at a time, and whether the flight goes on after it.
     ///
-    /// The zoom changes by equal factors in equal times. What stays in place in the end, such as the time under the pointer,
-    /// stays in place all the way.
+    /// The zoom changes by equal factors in equal times. What stays in place in the end, such as the time under the
+    /// pointer, stays in place all the way.
     #[must_use]
     pub(crate) fn at(&mut self, now_s: f64) -> (Viewport, bool) {
         let began_s = *self.began_s.get_or_insert(now_s);

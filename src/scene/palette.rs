@@ -1,6 +1,6 @@
-//! Which colour a span has: by its name, its category, its track or its duration, in the usual colours or in those that
-//! hold for colour-blind eyes. The same name has the same colour in every capture and every session, and so has the same
-//! duration. Worked out for what is drawn and never for what a capture holds.
+//! Which colour a span has: by its name, its category, its track or its duration, in the usual colours or in those
+//! that hold for colour-blind eyes. The same name has the same colour in every capture and every session, and so has
+//! the same duration. Worked out for what is drawn and never for what a capture holds.
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
@@ -8,7 +8,7 @@ use xxhash_rust::xxh3::xxh3_64;
 use super::color::{Rgba, Shade, rgba_from_oklch};
 use crate::model::NameRow;
 
-/// What gives a span its colour.
+/// The property of a span that decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum ColorBy {
     /// Its name.
@@ -53,8 +53,8 @@ pub struct Palette {
     states: StateColors,
 }
 
-/// The colours of what the kernel does with a thread, by what they mean: work stands out, what waits for a processor or a
-/// disk is a warning, and sleep, which is most of the time of most threads, is near the ground.
+/// The colours of what the kernel does with a thread, by what they mean: work stands out, what waits for a processor
+/// or a disk is a warning, and sleep, which is most of the time of most threads, is near the ground.
 #[derive(Debug, Clone, Copy)]
 struct StateColors {
     running: Rgba,
@@ -63,17 +63,18 @@ struct StateColors {
     asleep: Rgba,
 }
 
-/// Durations have a colour for each quarter of a power of ten: neighbours can still be told apart, and neighbouring columns
-/// of nearly equal durations are one rectangle.
+/// Durations have a colour for each quarter of a power of ten: neighbours can still be told apart, and neighbouring
+/// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
-/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, so that colours can be compared.
+/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, so that colours can be
+/// compared.
 const DECADES: usize = 8;
 
 /// Shorter durations have the first colour, longer ones the last.
 const SHORTEST_NS: u64 = 100;
 
-/// How many colours durations have.
+/// The number of steps, and so of colours, for durations.
 pub(crate) const DURATION_STEPS: usize = DECADES * STEPS_PER_DECADE;
 
 impl Palette {
@@ -132,7 +133,7 @@ impl Palette {
         }
     }
 
-    /// What gives spans their colours.
+    /// The property that decides the colours of spans.
     #[must_use]
     pub(crate) fn by(&self) -> ColorBy {
         self.by
@@ -193,8 +194,8 @@ fn usual(shade: Shade) -> Vec<Rgba> {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// The hues of Okabe and Ito (2008), each twice. The lightnesses are those that keep all fourteen farthest apart for each kind
-/// of colour blindness, found by trying; a test holds how far.
+/// The hues of Okabe and Ito (2008), each twice. The lightnesses are those that keep all fourteen farthest apart for
+/// each kind of colour blindness, found by trying; a test holds how far.
 fn color_blind(shade: Shade) -> &'static [u32] {
     match shade {
         Shade::Dark => &[
@@ -209,8 +210,8 @@ fn color_blind(shade: Shade) -> &'static [u32] {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// From short to long, away from the ground: viridis, or cividis for colour-blind eyes, without the end that is lost in the
-/// ground.
+/// From short to long, away from the ground: viridis, or cividis for colour-blind eyes, without the end that is lost
+/// in the ground.
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
     /// Nine of the colours of viridis (S. van der Walt and N. Smith, 2015), evenly spaced.
     const VIRIDIS: &[u32] = &[0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725];

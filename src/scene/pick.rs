@@ -3,20 +3,19 @@
 use super::rows::{Group, LaneRow, RowLayout};
 use super::viewport::Viewport;
 
-/// What is under a point of the canvas.
+/// The lane, group and time under a point of the canvas.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Picked {
     /// The lane, if the point is on one.
     pub(crate) lane: Option<LaneRow>,
     /// The process header or the track, if the point is on one.
     pub(crate) group: Option<Group>,
-    /// The time.
     pub(crate) ts_ns: i64,
     /// How far to either side a span may be that is meant: the reach of a hand on a mouse.
     pub(crate) tolerance_ns: u64,
 }
 
-/// What is under the point, in pixels from the canvas's upper left corner.
+/// Picks the lane, group and time under a point, in pixels from the canvas's upper left corner.
 #[must_use]
 pub(crate) fn pick(layout: &RowLayout, view: &Viewport, x: f64, y: f64) -> Picked {
     /// Half the width of the smallest thing that a hand hits.

@@ -1,5 +1,5 @@
-//! From the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice, and none
-//! that has a column to itself vanishes.
+//! From the spans under pixel columns to rectangles. Spans narrower than a column share it; none is drawn twice, and
+//! none that has a column to itself vanishes.
 //!
 //! The slow answer: in each column, the longest of the spans that touch it.
 
@@ -23,7 +23,6 @@ impl RectStyle {
     /// A diamond inside the rectangle: a point in time.
     pub(crate) const DIAMOND: Self = Self(4);
 
-    /// Both.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -142,8 +141,9 @@ pub(crate) struct ColumnPacker<'a> {
     view: &'a Viewport,
     buckets: Buckets,
     pieces: Vec<ColumnRun>,
-    /// What is surely narrower than a pixel. Divisions by the pixel's width are much of the work of a crowded lane: such a
-    /// span needs none to be known as narrow, and the edge between neighbouring buckets needs one and not two.
+    /// Spans shorter than this are narrower than a pixel. Divisions by a pixel's width are much of the work of a
+    /// crowded lane: such a span needs none to be known as narrow, and the edge between neighbouring buckets needs
+    /// one and not two.
     surely_narrow_ns: f64,
     /// The bucket after the last crowd, and where it begins.
     edge: (i64, f64),
@@ -171,7 +171,7 @@ impl<'a> ColumnPacker<'a> {
         }
     }
 
-    /// What the cells made.
+    /// Returns the columns of all cells taken so far.
     #[must_use]
     pub(crate) fn finish(self) -> Columns {
         Columns { pieces: self.pieces, column_px: 1.0 }
@@ -231,7 +231,8 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
     }
 }
 
-/// The whole number below, for pixels near the canvas; `f64::floor` is a call on processors that the compiler must expect.
+/// The whole number below, for pixels near the canvas; `f64::floor` is a call on processors that the compiler must
+/// expect.
 fn floor(px: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "saturates far outside of any canvas")]
     let whole = px as i64 as f64;

@@ -1,8 +1,9 @@
-//! Where process headers, tracks and lanes stand below each other. Built once for an order of the tracks; folding, unfolding
-//! and hiding change it in O(log n), and a frame only searches it, so that a million lanes cost a frame no more than ten.
+//! Where process headers, tracks and lanes stand below each other. Built once for an order of the tracks; folding,
+//! unfolding and hiding change it in O(log n), and a frame only searches it, so that a million lanes cost a frame no
+//! more than ten.
 //!
-//! Lanes are not listed: those of a track are instants, samples, counters and spans in this order, so a lane's place follows from
-//! how many there are of each.
+//! Lanes are not listed: those of a track are instants, samples, counters and spans in this order, so a lane's place
+//! follows from how many there are of each.
 
 use std::ops::Range;
 
@@ -35,7 +36,6 @@ pub struct RowHeights {
     pub(crate) span_px: u32,
     /// A lane of instants or samples.
     pub(crate) instant_px: u32,
-    /// A counter.
     pub(crate) counter_px: u32,
     /// Free space above the first and below the last lane of a track.
     pub(crate) padding_px: u32,
@@ -43,7 +43,7 @@ pub struct RowHeights {
     pub(crate) track_min_px: u32,
 }
 
-/// What the user has folded away.
+/// The processes and tracks that the user has folded or hidden.
 #[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Folded {
     /// Processes of which only the header is shown.
@@ -65,7 +65,7 @@ pub struct TrackRows {
     pub lanes: Range<u32>,
 }
 
-/// What a group of rows is.
+/// The kind of a group of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum GroupKind {
     /// The header of a process.
@@ -77,26 +77,21 @@ pub(crate) enum GroupKind {
 /// A process header or a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Group {
-    /// What it is.
     pub(crate) kind: GroupKind,
     /// From the top of all rows.
     pub(crate) top_px: u64,
-    /// Its height.
     pub(crate) height_px: u32,
     /// How many lanes are folded away.
     pub(crate) folded_lanes: u32,
 }
 
-/// A lane's place.
+/// A lane with its position below the top of all rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct LaneRow {
-    /// The lane.
     pub(crate) lane: LaneIdx,
-    /// What its rows are.
     pub(crate) kind: LaneKind,
     /// From the top of all rows.
     pub(crate) top_px: u64,
-    /// Its height.
     pub(crate) height_px: u32,
 }
 
@@ -172,7 +167,8 @@ impl RowHeights {
 }
 
 impl RowLayout {
-    /// Lays out tracks in the order given, in which those of a process stand together; a header stands above each process.
+    /// Lays out tracks in the order given, in which those of a process stand together; a header stands above each
+    /// process.
     ///
     /// Takes O(n): a window does it in the background where tracks are many.
     pub fn new(
@@ -211,8 +207,8 @@ impl RowLayout {
         self.process_sums.total()
     }
 
-    /// The process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these: what has no height, as a
-    /// hidden track, is passed over by a search.
+    /// The process headers and tracks that touch `[top_px, bottom_px)`. Work is bounded by these: what has no height,
+    /// as a hidden track, is passed over by a search.
     #[must_use]
     pub(crate) fn groups_within(&self, top_px: u64, bottom_px: u64) -> Vec<Group> {
         let mut found = Vec::new();

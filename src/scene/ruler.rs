@@ -8,7 +8,6 @@ pub(super) const GAP_DIGITS: f64 = 3.0;
 /// A labelled tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tick {
-    /// When.
     pub(crate) ts_ns: i64,
     /// The time from the ruler's base, such as `+250 µs`.
     pub(crate) label: String,
@@ -17,7 +16,7 @@ pub(crate) struct Tick {
 /// The ticks in view.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ruler {
-    /// What the labels count from, such as `12.345 s`; empty where that is the start of the capture.
+    /// The time that labels count from, such as `12.345 s`; empty where that is the start of the capture.
     pub(crate) base: String,
     /// The labelled ticks, from left to right.
     pub(crate) ticks: Vec<Tick>,
@@ -35,8 +34,8 @@ pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     Ruler { base, ..ruler }
 }
 
-/// The ticks of [`ruler`], and how long after `origin_ns` what they count from is. They have a sign where that is not the
-/// origin, or always.
+/// The ticks of [`ruler`], and how long after `origin_ns` what they count from is. They have a sign where that is not
+/// the origin, or always.
 pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());
@@ -57,7 +56,7 @@ pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_sign
     (base_ns, Ruler::default())
 }
 
-/// What labels count from: 0 while they stay short, else a round time before the view.
+/// The time that labels count from: 0 while they stay short, else a round time before the view.
 fn base_ns(left_ns: i128, width_ns: f64) -> i128 {
     let mut round_ns: i128 = 1;
     #[expect(clippy::cast_precision_loss, reason = "powers of ten")]

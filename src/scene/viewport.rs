@@ -5,7 +5,8 @@ use crate::query::Buckets;
 /// The most that one can zoom in: a nanosecond is the unit of time, so ten pixels for one are plenty.
 const NS_PER_PX_MIN: f64 = 0.1;
 
-/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see that it ends.
+/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see that it
+/// ends.
 const MARGIN: f64 = 0.05;
 
 /// A window onto a capture: `width_px` pixels of `ns_per_px` nanoseconds each, from a start that has a fraction.
@@ -173,7 +174,8 @@ impl Viewport {
         view
     }
 
-    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less to the right.
+    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less to the
+    /// right.
     #[must_use]
     pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };
@@ -189,8 +191,8 @@ impl Viewport {
         self.keep_in_bounds();
     }
 
-    /// The view `part` of the way to another of the same size: zoomed by equal factors for equal parts, so that the one time
-    /// that both show at the same place stays there.
+    /// The view `part` of the way to another of the same size: zoomed by equal factors for equal parts, so that the
+    /// one time that both show at the same place stays there.
     #[must_use]
     pub(crate) fn between(&self, to: &Self, part: f64) -> Self {
         let mut view = *self;
@@ -256,7 +258,7 @@ impl Viewport {
         let to_first = difference_ns(self.capture_start_ns, self.start_ns) - self.start_fraction_ns - MARGIN * view_ns;
         let to_last =
             difference_ns(self.capture_end_ns, self.start_ns) - self.start_fraction_ns - (1.0 - MARGIN) * view_ns;
-        // What is shown fully zoomed out fits exactly; rounding must not make it jump.
+        // Fully zoomed out, the capture fits exactly; rounding must not make it jump.
         if to_first >= to_last {
             self.show_middle_of(self.capture_start_ns, self.capture_end_ns);
         } else if to_first > 0.0 {

@@ -1,6 +1,6 @@
-//! The answers of past frames. A frame asks a lane for aligned tiles of buckets, so that while dragging only what scrolled
-//! into view is asked again, while zooming within a power of two nothing is, and when zooming out past one the wider
-//! buckets follow from the narrower ones.
+//! The cache of tiles. A tile is an aligned run of buckets, so a drag loads only what scrolls into view, and a zoom
+//! within a power of two loads nothing. A zoom out past a power of two derives the wider buckets from the narrower
+//! ones.
 //!
 //! Whether all answers are waited for ([`Tiles::prepare`], for pictures) or come from the background while coarser ones
 //! stand in for them ([`super::loader`], for the window) is not decided here.
@@ -18,8 +18,8 @@ use crate::store::lane::{LaneInfo, LaneKind};
 /// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
 const TILE_LOG2: u32 = 8;
 
-/// Cells that are kept, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and what is asked ahead
-/// of a zoom as many.
+/// Cells that are kept, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and what is asked
+/// ahead of a zoom as many.
 const CELLS_KEPT: usize = 1 << 20;
 
 /// How many halvings wider the buckets may be that stand in for missing ones: a span of a pixel is then drawn up to 64
@@ -52,7 +52,6 @@ pub(crate) struct TileResult {
 }
 
 impl TileResult {
-    /// What was asked.
     #[must_use]
     pub(crate) fn query(&self) -> TileQuery {
         self.query
@@ -69,7 +68,6 @@ enum TileAnswer {
 }
 
 impl TileQuery {
-    /// Asks.
     pub(crate) fn ask(self, source: &dyn TileSource) -> TileResult {
         let mut read = ReadCount::default();
         let found = match self {
@@ -134,7 +132,7 @@ pub struct Tiles {
     spans: TileMap<Cell>,
     counters: TileMap<CounterCell>,
     counter_ranges: FxHashMap<TileOwner, CounterRange>,
-    /// What cannot be answered, and is not asked again.
+    /// Queries that failed, which are not repeated.
     failed: FxHashSet<TileQuery>,
     frame: u64,
     read: ReadCount,
@@ -163,7 +161,7 @@ impl Tiles {
         self.missing(source, buckets, owners)
     }
 
-    /// What is not known yet of other buckets than those of the frame, to be asked ahead of a frame that may come.
+    /// The queries for tiles missing from the cache; with buckets other than the frame's, those to prefetch.
     pub(crate) fn missing(
         &mut self,
         source: &dyn TileSource,
@@ -228,8 +226,8 @@ impl Tiles {
         }
     }
 
-    /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers are
-    /// pending, by those of wider buckets.
+    /// Replaces `out` by a lane's cells in view, as one question for all `buckets` would have answered; where answers
+    /// are pending, by those of wider buckets.
     pub(crate) fn spans(&self, owner: TileOwner, buckets: Buckets, out: &mut Vec<Cell>) {
         out.clear();
         out.reserve(self.span_count(owner, buckets));
@@ -272,7 +270,7 @@ impl Tiles {
         self.counter_ranges.get(&owner).map_or((0.0, 0.0), |range| (range.min, range.max))
     }
 
-    /// What was read for the answers that came since the frame began.
+    /// The reads of all results that arrived since the frame began.
     #[must_use]
     pub(crate) fn read(&self) -> ReadCount {
         self.read
@@ -290,8 +288,8 @@ impl Tiles {
         &self.unknown
     }
 
-    /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and shown
-    /// until it is answered.
+    /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and
+    /// shown until it is answered.
     pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<TileOwner>) {
         self.spans.outdate(&owner_now);
         self.counters.outdate(&owner_now);
@@ -384,7 +382,8 @@ impl<T: TileCell> TileMap<T> {
         cells.iter().filter_map(narrower).for_each(&mut take);
     }
 
-    /// Forgets the tiles that were used longest ago until at most `cells_max` cells are left, but none of the last frame.
+    /// Forgets the tiles that were used longest ago until at most `cells_max` cells are left, but none of the last
+    /// frame.
     fn forget(&mut self, cells_max: usize) {
         let newest = self.tiles.values().map(|tile| tile.used_in_frame).max().unwrap_or(0);
         let mut uses: Vec<(u64, usize)> =

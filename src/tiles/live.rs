@@ -17,16 +17,15 @@ pub(crate) struct LiveTiles {
     /// Without it, frames wait for all that they show.
     loader: Option<TileLoader>,
     view: Option<Viewport>,
-    /// What was in view before `view`, which tells where a zoom goes.
+    /// The view before `view`, from which the direction of a zoom follows.
     came_from: Option<Viewport>,
 }
 
-/// What is asked for a frame.
+/// The query of a frame.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct FrameQuery<'a> {
     /// The slice of time in view.
     pub(crate) view: &'a Viewport,
-    /// Its buckets.
     pub(crate) buckets: Buckets,
     /// The lanes in view.
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
@@ -56,8 +55,8 @@ impl LiveTiles {
         self.load_with(Arc::new(later.clone()), workers);
     }
 
-    /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is returned is
-    /// dropped, when the frame is built.
+    /// Has the tiles know what a frame shows, as far as it can be answered in time. Workers wait until what is
+    /// returned is dropped, when the frame is built.
     pub(crate) fn prepare(&mut self, answers: &dyn TileSource, query: FrameQuery<'_>) -> Option<PauseGuard> {
         let FrameQuery { view, buckets, owners, deadline } = query;
         if self.view != Some(*view) {
@@ -72,7 +71,7 @@ impl LiveTiles {
         Some(loader.prepare(&mut self.tiles, TileRequest { buckets, owners, ahead }, patience))
     }
 
-    /// What is known.
+    /// The tiles of the cache.
     #[must_use]
     pub(crate) fn known(&self) -> &Tiles {
         &self.tiles

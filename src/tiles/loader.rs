@@ -1,7 +1,7 @@
-//! Asks in the background what frames want to know, so that a frame waits a bounded time and no longer, whatever the disk
-//! does. A frame whose answers are late is drawn from those for wider buckets ([`Tiles`]) and drawn again when they come.
+//! Loads tiles in the background, so that a frame waits a bounded time however slow the disk is. A frame whose tiles
+//! are late is drawn from those of wider buckets ([`Tiles`]), and drawn again when they arrive.
 //!
-//! The slow way: [`Tiles::prepare`], which waits for all of them.
+//! The slow way: [`Tiles::prepare`], which waits for all tiles.
 
 use std::collections::VecDeque;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -17,21 +17,22 @@ use crate::query::Buckets;
 use crate::scene::viewport::Viewport;
 use crate::store::lane::LaneKind;
 
-/// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and are
-/// then exact at once.
+/// How long a frame waits for answers: a fifth of the time between frames at 60 a second. Most frames need less, and
+/// are then exact at once.
 pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
-/// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame ends.
+/// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame
+/// ends.
 const QUERIES_AT_ONCE: usize = 4;
 
-/// What a frame shows.
+/// The tiles that a frame requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TileRequest<'a> {
     /// The buckets in view.
     pub(crate) buckets: Buckets,
     /// The lanes in view.
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
-    /// What may be in view soon: asked when all else is answered.
+    /// Buckets to prefetch: loaded when all others are.
     pub(crate) ahead: Option<Buckets>,
 }
 
@@ -53,7 +54,7 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
     Some(Buckets::covering(next.start_ns(), next.end_ns(), 1 << width_log2))
 }
 
-/// Threads that answer. Clones are the same threads.
+/// A pool of threads that load tiles. Clones share the threads.
 #[derive(Clone)]
 pub(crate) struct LoaderPool(Arc<ThreadPool>);
 
@@ -79,15 +80,15 @@ impl LoaderPool {
     }
 }
 
-/// Asks about one capture what one [`Tiles`] wants to know. What is still to be asked is given up when this is dropped.
+/// Loads the tiles of one capture for one [`Tiles`]. Dropping it cancels all queries that no worker has taken yet.
 pub(crate) struct TileLoader {
     answers: Arc<dyn TileSource>,
-    shared: Arc<Shared>,
+    shared: Arc<LoaderShared>,
     workers: LoaderPool,
 }
 
-struct Shared {
-    state: Mutex<State>,
+struct LoaderShared {
+    state: Mutex<LoaderState>,
     /// Told when nothing that was wanted is left.
     done: Condvar,
     /// Told when workers may go on.
@@ -95,10 +96,10 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
+struct LoaderState {
     wanted: VecDeque<TileQuery>,
     ahead: VecDeque<TileQuery>,
-    /// What workers are at.
+    /// Queries that workers have taken and not answered yet.
     asked: FxHashSet<TileQuery>,
     wanted_loading: usize,
     results: Vec<TileResult>,
@@ -106,21 +107,20 @@ struct State {
     is_held: bool,
 }
 
-/// Holds the workers back while the frame is built from what they answered: both want all cores. They go on when it is
-/// dropped.
+/// Pauses the workers while a frame is built from their results, as both use all cores. Dropping it resumes them.
 #[must_use]
-pub(crate) struct PauseGuard(Arc<Shared>);
+pub(crate) struct PauseGuard(Arc<LoaderShared>);
 
 impl TileLoader {
     /// Has `workers` answer questions about a capture.
     #[must_use]
     pub(crate) fn new(answers: Arc<dyn TileSource>, workers: &LoaderPool) -> Self {
-        let shared = Shared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
+        let shared = LoaderShared { state: Mutex::default(), done: Condvar::new(), resumed: Condvar::new() };
         Self { answers, shared: Arc::new(shared), workers: workers.clone() }
     }
 
-    /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what is
-    /// late. What earlier frames wanted and this one does not is no longer asked.
+    /// Has `tiles` know as much of what is wanted as can be answered within `patience`; [`Tiles::pending`] tells what
+    /// is late. What earlier frames wanted and this one does not is no longer asked.
     pub(crate) fn prepare(&self, tiles: &mut Tiles, wanted: TileRequest<'_>, patience: Duration) -> PauseGuard {
         let answers = &*self.answers;
         let missing = tiles.begin_frame(answers, wanted.buckets, wanted.owners);
@@ -133,7 +133,7 @@ impl TileLoader {
 
     fn ask(&self, wanted: Vec<TileQuery>, ahead: Vec<TileQuery>, patience: Duration) -> Vec<TileResult> {
         let mut state = self.shared.lock();
-        // What was answered after the last frame need not be asked again.
+        // Results that arrived after the last frame are not queried again.
         let known: FxHashSet<TileQuery> = state.results.iter().map(TileResult::query).collect();
         let is_new = |query: &TileQuery| !state.asked.contains(query) && !known.contains(query);
         let wanted = wanted.into_iter().filter(is_new).collect();
@@ -143,7 +143,7 @@ impl TileLoader {
         let workers = self.workers.0.current_num_threads().min(queries.div_ceil(QUERIES_AT_ONCE));
         for _ in state.workers..workers {
             state.workers += 1;
-            let worker = Worker { answers: Arc::clone(&self.answers), shared: Arc::clone(&self.shared) };
+            let worker = LoaderWorker { answers: Arc::clone(&self.answers), shared: Arc::clone(&self.shared) };
             self.workers.0.spawn(move || worker.work());
         }
         let deadline = Instant::now() + patience;
@@ -178,20 +178,20 @@ impl Drop for TileLoader {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, State> {
+impl LoaderShared {
+    fn lock(&self) -> MutexGuard<'_, LoaderState> {
         // Nothing panics while it holds the lock.
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Answers until nothing is left to ask.
-struct Worker {
+struct LoaderWorker {
     answers: Arc<dyn TileSource>,
-    shared: Arc<Shared>,
+    shared: Arc<LoaderShared>,
 }
 
-impl Worker {
+impl LoaderWorker {
     fn work(&self) {
         loop {
             let state = self.shared.lock();
@@ -344,7 +344,7 @@ mod tests {
         let covered: Vec<i64> = cells.iter().flat_map(|cell| cell.first_bucket..cell.end_bucket()).collect();
         assert!((1000..2000).all(|bucket| covered.binary_search(&bucket).is_ok()));
         assert!(covered.is_sorted_by(|a, b| a < b), "nothing is shown twice");
-        // What has nothing to stand in for it is told.
+        // Tiles without any stand-in are listed as unknown.
         let _ = loader.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
         assert_eq!(tiles.unknown().len(), tiles.pending());
         capture.is_shut.store(false, Ordering::SeqCst);

@@ -1,9 +1,10 @@
 //! A process as if it were one lane: in each bucket the longest span of all its tracks. What a folded process shows.
 //!
-//! The slow answer: every lane of the process is asked for its longest spans, and of these the longest is taken. That is also
-//! done, but in the background, as for any tile, and for fewer lanes and buckets: lanes come from that with the longest span
-//! downwards, until none that is left can hold a longer one; and for processes of very many lanes the [`TraceSummary`] has asked
-//! all of them once for the whole capture, which answers wide views and every narrower bucket that lies within such a span.
+//! The slow answer: every lane of the process is asked for its longest spans, and of these the longest is taken. That
+//! is also done, but in the background, as for any tile, and for fewer lanes and buckets: lanes come from that with
+//! the longest span downwards, until none that is left can hold a longer one; and for processes of very many lanes
+//! the [`TraceSummary`] has asked all of them once for the whole capture, which answers wide views and every narrower
+//! bucket that lies within such a span.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
 
@@ -106,7 +107,7 @@ impl ProcessSummaries {
         }
     }
 
-    /// What tells a track from others, as text: for its colour.
+    /// A text that differs between tracks, from which the colour of a track is made.
     #[must_use]
     pub(crate) fn text_of(&self, track: TrackIdx) -> String {
         let (title, beside) = track_title(self.snapshot.track(track));
@@ -202,7 +203,7 @@ impl ProcessSummary {
         let mut count = ReadCount::default();
         let mut cells = Vec::new();
         for (place, ranked) in self.lanes.iter().enumerate() {
-            // What is left has no longer span than this lane.
+            // No remaining lane has a longer span than this one.
             let shortest_ns = longest.shortest_in(open.clone());
             if open.is_empty() || shortest_ns.is_some_and(|shortest_ns| ranked.longest_ns <= shortest_ns) {
                 break;
@@ -285,8 +286,8 @@ impl Longest {
         other.best.into_iter().flatten().for_each(|cell| self.put(cell));
     }
 
-    /// Takes those of some wider cells that hold for narrower buckets: where one span is all of a narrower bucket and the
-    /// longest of the wider one, none is longer.
+    /// Takes those of some wider cells that hold for narrower buckets: where one span is all of a narrower bucket and
+    /// the longest of the wider one, none is longer.
     fn take_covered(&mut self, of: Buckets, wider: &[Cell]) {
         let (from_ns, to_ns) = (self.buckets.start_ns(self.buckets.first), self.buckets.start_ns(self.buckets.end()));
         for cell in wider {

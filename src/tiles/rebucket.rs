@@ -1,17 +1,18 @@
-//! Answers for buckets of another width than those that were asked for: exact for buckets twice as wide, and good enough to
-//! be drawn until the exact ones come for narrower ones. Asks nothing.
+//! Answers for buckets of another width than those that were asked for: exact for buckets twice as wide, and good
+//! enough to be drawn until the exact ones come for narrower ones. Asks nothing.
 
 use std::ops::Range;
 
 use crate::query::{Cell, CounterCell, RowCount};
 
-/// What one bucket, or a run of them, was answered.
+/// The cell of one bucket, or of a run of buckets.
 pub(crate) trait TileCell: Copy + Send + Sync + 'static {
-    /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking for
-    /// the wide ones would have given the same.
+    /// The answers for buckets twice as wide, from those for all buckets of the width below, in order of time. Asking
+    /// for the wide ones would have given the same.
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;
 
-    /// What stands for the buckets `within` that are `levels` halvings narrower; `None` if this covers none of them.
+    /// The stand-in for the buckets `within` that are `levels` halvings narrower; `None` if the cell covers none of
+    /// them.
     fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self>;
 }
 
@@ -46,7 +47,7 @@ fn put(wide: &mut Vec<Cell>, cell: Cell) {
         }
         return;
     }
-    // What is known of the wide bucket so far is the last of the run before.
+    // The wide bucket so far is the last of the run before.
     let is_one = last.bucket_count == 1;
     let shared = if is_one { &mut last.first_rows } else { &mut last.last_rows };
     let rows = shared.plus(cell.first_rows);
@@ -142,7 +143,7 @@ mod tests {
         cells
     }
 
-    /// What a counter with these changes takes in each bucket, by a plain scan: least, largest, last.
+    /// The values of a counter with these changes in each bucket, by a plain scan: least, largest, last.
     fn scan_counter(buckets: Buckets, changes: &[(i64, i64)]) -> Vec<(i64, [f64; 3])> {
         let mut values = Vec::new();
         for bucket in buckets.first..buckets.end() {

@@ -1,5 +1,5 @@
-//! What frames take, counted: no more for more threads or more spans, whatever the rows are arranged by, and also where all
-//! threads of a process are one strip, or the whole capture one map.
+//! Counts of the work of a frame: no more for more threads or spans, in any order of rows. The same holds for the
+//! summary of a process and for that of the whole capture.
 
 use super::process_summary::ProcessSummaries;
 use super::source::{TileOwner, TileSource};
@@ -67,7 +67,7 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
     }
 }
 
-/// What the strip of the only process asks for a view of some buckets, from a moment of the capture on.
+/// The reads of the only process's summary for a view of [`COLUMNS`] buckets from `from_ns`.
 fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> ReadCount {
     let ahead = Buckets { first: 0, count: 1200, width_log2: 12 };
     let lanes = ProcessSummaries::of(snapshot, ahead, &Cancel::default()).unwrap();

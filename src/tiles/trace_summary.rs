@@ -1,5 +1,5 @@
-//! What is known of a capture as a whole once it is loaded: how densely its time is filled, and what folded processes show.
-//! Looks at every lane, so a window does it in the background.
+//! The summary of a whole capture once it is loaded: how densely its time is filled, and the summaries of its
+//! processes. Looks at every lane, so a window does it in the background.
 //!
 //! Each lane is asked for a fixed number of buckets, which its overview pyramid or a few blocks answer.
 
@@ -16,7 +16,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 /// Buckets of the whole capture at least: one for each two points of a screen, so that a wide one has no steps.
 const BUCKETS: u64 = 1024;
 
-/// A capture as a whole.
+/// The summary of a whole capture.
 #[derive(Debug, Clone, Default)]
 pub struct TraceSummary {
     /// The buckets that `filled` is of.
@@ -30,7 +30,7 @@ pub struct TraceSummary {
 }
 
 impl TraceSummary {
-    /// Looks at a capture.
+    /// Summarises a capture.
     ///
     /// # Errors
     /// [`Cancelled`] when asked to stop.
@@ -72,8 +72,8 @@ impl TraceSummary {
         Ok(Self { buckets: Some(buckets), filled, processes, losses: losses.collect() })
     }
 
-    /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the count,
-    /// so that what is few stays visible beside what is many.
+    /// How filled each of `columns` equal parts of `[start_ns, end_ns)` is, as parts of the fullest; the root of the
+    /// count, so that what is few stays visible beside what is many.
     #[must_use]
     pub(crate) fn columns(&self, start_ns: i64, end_ns: i64, columns: usize) -> Vec<f32> {
         let Some(buckets) = self.buckets else { return vec![0.0; columns] };

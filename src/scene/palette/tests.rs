@@ -1,4 +1,5 @@
-//! Colours must be seen on their ground, carry text, and be told apart, also by eyes to which a kind of cone is missing.
+//! Colours must be seen on their ground, carry text, and be told apart, also by eyes to which a kind of cone is
+//! missing.
 
 use super::*;
 use crate::scene::color::contrast;
@@ -6,8 +7,8 @@ use crate::scene::color::contrast;
 const SHADES: [Shade; 2] = [Shade::Dark, Shade::Light];
 const HUES: [Hues; 2] = [Hues::Usual, Hues::ColorBlind];
 
-/// How much of linear red, green and blue is left as red, green and blue (G. Machado, M. Oliveira and L. Fernandes, 2009,
-/// severity 1).
+/// How much of linear red, green and blue is left as red, green and blue (G. Machado, M. Oliveira and L. Fernandes,
+/// 2009, severity 1).
 type Blindness = [[f64; 3]; 3];
 
 const NONE: Blindness = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];

@@ -214,7 +214,8 @@ impl Pane {
             #[expect(clippy::cast_precision_loss, reason = "some ten pixels")]
             let height = group.height_px as f32;
             let free = (height * FREE_PART).round();
-            let band = process_summary::Band { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
+            let band =
+                process_summary::SummaryBand { y0: y0 + free, y1: y0 + height - free, column_px: frame.column_px };
             let process = (process, &*strips.processes);
             process_summary::rects(view, (buckets, &cells), band, process, (names, palette), &mut frame.rects);
         }
