@@ -3,7 +3,8 @@
 use egui::{Align2, FontId, Rect, Sense, Stroke, Ui, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use super::tracks::Arranging;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text};
 use crate::scene::bookmarks::{Bookmark, Bookmarks};
@@ -21,33 +22,33 @@ impl Timeline {
     #[must_use]
     pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
         match command {
-            BookmarkCommand::Add => self.marks.add(self.moment()),
-            BookmarkCommand::AddAt(ts_ns) => self.marks.add(*ts_ns),
-            BookmarkCommand::Choose(id) => self.marks.choose(*id),
+            BookmarkCommand::Add => self.overlays.bookmarks.add(self.moment()),
+            BookmarkCommand::AddAt(ts_ns) => self.overlays.bookmarks.add(*ts_ns),
+            BookmarkCommand::Choose(id) => self.overlays.bookmarks.choose(*id),
             BookmarkCommand::Go(id) => {
-                self.marks.choose(*id);
-                if let Some(ts_ns) = self.marks.get(*id).map(|mark| mark.ts_ns) {
+                self.overlays.bookmarks.choose(*id);
+                if let Some(ts_ns) = self.overlays.bookmarks.get(*id).map(|mark| mark.ts_ns) {
                     self.show_time(ts_ns);
                 }
             }
-            BookmarkCommand::Rename(id, name) => self.marks.rename(*id, name),
-            BookmarkCommand::Remove(id) => self.marks.remove(*id),
+            BookmarkCommand::Rename(id, name) => self.overlays.bookmarks.rename(*id, name),
+            BookmarkCommand::Remove(id) => self.overlays.bookmarks.remove(*id),
             BookmarkCommand::Measure => {
-                if let Some(range) = self.marks.measured() {
-                    self.range = Some(range);
+                if let Some(range) = self.overlays.bookmarks.measured() {
+                    self.selection.select_range(Some(range));
                     return self.show_selection();
                 }
             }
             BookmarkCommand::Next(forward) => {
-                let middle_ns = self.target().time_from_x(self.view.width_px() / 2.0);
-                let from_ns = self.marks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
-                let next = self.marks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
+                let middle_ns = self.view.target().time_from_x(self.view.now().width_px() / 2.0);
+                let from_ns = self.overlays.bookmarks.chosen().map_or(middle_ns, |mark| mark.ts_ns);
+                let next = self.overlays.bookmarks.next(from_ns, *forward).map(|mark| (mark.id, mark.ts_ns));
                 if let Some((id, ts_ns)) = next {
-                    self.marks.choose(id);
+                    self.overlays.bookmarks.choose(id);
                     self.show_time(ts_ns);
                 }
             }
-            BookmarkCommand::Origin(origin) => self.ruler_origin = *origin,
+            BookmarkCommand::Origin(origin) => self.overlays.ruler_origin = *origin,
         }
         None
     }
@@ -55,27 +56,27 @@ impl Timeline {
     /// The marks.
     #[must_use]
     pub(crate) fn marks(&self) -> &Bookmarks {
-        &self.marks
+        &self.overlays.bookmarks
     }
 
     /// What the ruler counts from.
     #[must_use]
     pub(crate) fn ruler_origin(&self) -> RulerOrigin {
-        self.ruler_origin
+        self.overlays.ruler_origin
     }
 
     /// When that is.
     pub(crate) fn origin_ns(&self) -> i64 {
-        match self.ruler_origin {
+        match self.overlays.ruler_origin {
             RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
             RulerOrigin::Clock => 0,
-            RulerOrigin::Mark => self.marks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
+            RulerOrigin::Mark => self.overlays.bookmarks.chosen().map_or(self.snapshot.start_ns(), |mark| mark.ts_ns),
         }
     }
 
     /// What is added to times for those of the ruler, if that tells the time of day.
     pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
-        self.snapshot.utc_offset_ns().filter(|_| self.ruler_origin == RulerOrigin::Utc)
+        self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin == RulerOrigin::Utc)
     }
 
     /// A time as the ruler counts, to the nanosecond.
@@ -88,9 +89,11 @@ impl Timeline {
 
     /// The moment that is meant: under the pointer, or where the selected span begins, or the middle.
     fn moment(&self) -> i64 {
-        let of_selected = || self.selected.map(|row| self.snapshot.row(row).start_ns);
-        let under_pointer = self.pointer_x_px.map(|x_px| self.view.time_from_x(x_px));
-        under_pointer.or_else(of_selected).unwrap_or_else(|| self.view.time_from_x(self.view.width_px() / 2.0))
+        let of_selected = || self.selection.span().map(|row| self.snapshot.row(row).start_ns);
+        let under_pointer = self.interaction.pointer_x_px.map(|x_px| self.view.now().time_from_x(x_px));
+        under_pointer
+            .or_else(of_selected)
+            .unwrap_or_else(|| self.view.now().time_from_x(self.view.now().width_px() / 2.0))
     }
 }
 
@@ -109,9 +112,9 @@ pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout
     const HEIGHT: f32 = 16.0;
     let font = FontId::proportional(TEXT_POINTS);
     let mut flags = Vec::new();
-    for mark in timeline.marks.all() {
-        let x_px = timeline.view.x_from_time(mark.ts_ns).round();
-        if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.width_px() {
+    for mark in timeline.overlays.bookmarks.all() {
+        let x_px = timeline.view.now().x_from_time(mark.ts_ns).round();
+        if x_px < -f64::from(NAME_POINTS * timeline.scale()) || x_px > timeline.view.now().width_px() {
             continue;
         }
         let shown = shown(&mark.name);
@@ -137,7 +140,7 @@ pub(super) fn show(
     theme: &Theme,
 ) -> Vec<Command> {
     let mut commands = Vec::new();
-    let chosen = timeline.marks.chosen().map(|mark| mark.id);
+    let chosen = timeline.overlays.bookmarks.chosen().map(|mark| mark.id);
     for Flag { mark, name, place } in flags {
         let color = if chosen == Some(mark.id) { theme.warning } else { theme.weak_text };
         let line = Stroke::new(1.0, color);
@@ -167,7 +170,7 @@ fn flag_menu(ui: &mut Ui, timeline: &Timeline, mark: &Bookmark, commands: &mut V
             ui.close();
         }
     };
-    let measures = timeline.marks.measured().is_some();
+    let measures = timeline.overlays.bookmarks.measured().is_some();
     entry(ui, "Measure from the one before", measures, BookmarkCommand::Measure);
     entry(ui, "Remove", true, BookmarkCommand::Remove(mark.id));
 }
@@ -178,7 +181,7 @@ pub(crate) fn bookmark_time_text(timeline: &Timeline, mark: &Bookmark) -> String
 
 /// How far a time is from the chosen mark, such as `+1.5 ms`; empty where there is none.
 pub(crate) fn distance_text(timeline: &Timeline, ts_ns: i64) -> String {
-    let Some(mark) = timeline.marks.chosen() else { return String::new() };
+    let Some(mark) = timeline.overlays.bookmarks.chosen() else { return String::new() };
     let sign = if ts_ns < mark.ts_ns { "-" } else { "+" };
     format!("{sign}{}", duration_text(ts_ns.abs_diff(mark.ts_ns)))
 }

@@ -4,12 +4,12 @@
 use egui::{Button, Response, RichText, Ui};
 
 use super::gutter;
+use super::interaction::ClickTarget;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
 use crate::base::time::duration_text;
 use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
-use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, BookmarkCommand, Command, Panel, PanelCommand, Step, TimelineCommand};
@@ -17,14 +17,6 @@ use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
-
-/// What was under the pointer when the right button was pressed.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Clicked {
-    row: Option<RowIdx>,
-    group: Option<GroupKind>,
-    ts_ns: i64,
-}
 
 /// What is offered of one thing.
 struct Section {
@@ -51,10 +43,11 @@ pub(super) fn show(
     if let Some(at) = canvas.interact_pointer_pos().filter(|_| canvas.secondary_clicked()) {
         let row = timeline.row_under(layout, at);
         let picked = timeline.picked(layout, at);
-        timeline.clicked = Some(Clicked { row, group: picked.group.map(|group| group.kind), ts_ns: picked.ts_ns });
+        timeline.interaction.clicked =
+            Some(ClickTarget { row, group: picked.group.map(|group| group.kind), ts_ns: picked.ts_ns });
         commands.extend(row.map(|row| Command::Timeline(TimelineCommand::Select(Some(row)))));
     }
-    let Some(clicked) = timeline.clicked else { return };
+    let Some(clicked) = timeline.interaction.clicked else { return };
     canvas.context_menu(|ui| {
         menu_bar::scrolled(ui, |ui| {
             for (number, section) in sections(timeline, clicked).into_iter().enumerate() {
@@ -84,7 +77,7 @@ fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command>
     chosen
 }
 
-fn sections(timeline: &Timeline, clicked: Clicked) -> Vec<Section> {
+fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<Section> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
     let moment = Section { title: String::new(), choices: vec![same("Mark this moment", mark)] };
     let of_group = clicked.group.map(|kind| {
@@ -94,7 +87,7 @@ fn sections(timeline: &Timeline, clicked: Clicked) -> Vec<Section> {
         Section { title: String::new(), choices: choices.collect() }
     });
     let of_span = clicked.row.map(|row| of_span(timeline, row));
-    let of_range = timeline.range.map(of_range);
+    let of_range = timeline.selection.range().map(of_range);
     of_span.into_iter().chain(of_range).chain([moment]).chain(of_group).collect()
 }
 
@@ -104,7 +97,7 @@ fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
     let span = timeline.snapshot.row(row);
     let name = timeline.snapshot.names().get(span.name).text;
     // While time is selected, the key fills the view with that.
-    let fit = if timeline.range.is_none() { "Fit selection" } else { "" };
+    let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
     let choices = vec![
         choice("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),

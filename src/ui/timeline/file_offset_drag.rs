@@ -5,8 +5,10 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, Ui, vec2};
 
+use super::interaction::FileOffsetDrag;
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use crate::base::units::signed_time_text;
 use crate::model::ProcessIdx;
 use crate::scene::labels::shown;
@@ -14,18 +16,11 @@ use crate::scene::rows::GroupKind;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::theme::Theme;
 
-/// A file on its way.
-#[derive(Debug, Clone)]
-pub(super) struct Moving {
-    file: Arc<str>,
-    by_ns: i64,
-}
-
 impl Timeline {
     /// Shows the rows of a file later by so many nanoseconds than they are; `None`: all where they are.
     pub(crate) fn move_file(&mut self, moved: Option<(Arc<str>, i64)>) {
-        self.moving = moved.map(|(file, by_ns)| Moving { file, by_ns });
-        if self.moving.is_none() {
+        self.interaction.moved_file = moved.map(|(file, by_ns)| FileOffsetDrag { file, by_ns });
+        if self.interaction.moved_file.is_none() {
             self.redraw();
         }
     }
@@ -33,7 +28,7 @@ impl Timeline {
     /// The file whose rows are shown elsewhere than they are, and how much later.
     #[must_use]
     pub fn moved_file(&self) -> Option<(&str, i64)> {
-        self.moving.as_ref().map(|moving| (&*moving.file, moving.by_ns))
+        self.interaction.moved_file.as_ref().map(|moving| (&*moving.file, moving.by_ns))
     }
 
     /// The file that rows are of; `None` where the capture is one.
@@ -56,7 +51,7 @@ impl Timeline {
     pub(super) fn to_the_pixel(&self, ts_ns: i64) -> i64 {
         let mut step_ns = 1_i64;
         #[expect(clippy::cast_precision_loss, reason = "a power of ten below 10^17")]
-        while step_ns < 10_i64.pow(17) && step_ns as f64 * 10.0 <= self.view.ns_per_px() {
+        while step_ns < 10_i64.pow(17) && step_ns as f64 * 10.0 <= self.view.now().ns_per_px() {
             step_ns *= 10;
         }
         ts_ns / step_ns * step_ns
@@ -65,15 +60,15 @@ impl Timeline {
     /// How much time so many points across are.
     pub(crate) fn time_of_points(&self, points: f64) -> i64 {
         #[expect(clippy::cast_possible_truncation, reason = "a float saturates")]
-        let ts_ns = (points * f64::from(self.scale()) * self.view.ns_per_px()) as i64;
+        let ts_ns = (points * f64::from(self.scale()) * self.view.now().ns_per_px()) as i64;
         self.to_the_pixel(ts_ns)
     }
 
     /// Moves what was drawn of the file.
     pub(super) fn shift_moving(&mut self) {
-        let Some(Moving { file, by_ns }) = self.moving.clone() else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = self.interaction.moved_file.clone() else { return };
         #[expect(clippy::cast_precision_loss, reason = "what is far out of view may be a little elsewhere there")]
-        let right_px = as_f32(by_ns as f64 / self.view.ns_per_px());
+        let right_px = as_f32(by_ns as f64 / self.view.now().ns_per_px());
         let moved = |pane: &super::pane::Pane| {
             let kinds = pane.drawn_groups().into_iter().filter(|group| self.file_of(group.kind) == Some(&file));
             kinds.collect::<Vec<_>>()
@@ -85,7 +80,7 @@ impl Timeline {
 
     /// Says beside the hand which file moves, and by how much.
     pub(super) fn paint_moving(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-        let Some(Moving { file, by_ns }) = &self.moving else { return };
+        let Some(FileOffsetDrag { file, by_ns }) = &self.interaction.moved_file else { return };
         let Some(at) = ui.input(|input| input.pointer.hover_pos()).filter(|at| layout.rows().contains(*at)) else {
             return;
         };

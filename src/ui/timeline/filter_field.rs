@@ -39,7 +39,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
         ui.spacing_mut().item_spacing.x = 4.0;
         ui.set_clip_rect(place);
         ui.horizontal_centered(|ui| {
-            let mut words = timeline.arrangement.filter.clone();
+            let mut words = timeline.tracks.arrangement().filter.clone();
             let width = (inside.width() - MENU_WIDTH - 4.0).max(20.0);
             // Escape is for the words first, and only then for the selection.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
@@ -48,7 +48,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
                 field.align(egui::Align2::LEFT_CENTER)
             });
             response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
-            if std::mem::take(&mut timeline.focuses_filter) {
+            if timeline.tracks.take_filter_focus() {
                 response.request_focus();
             }
             if response.has_focus() && ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape))
@@ -56,7 +56,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
                 words.clear();
                 response.surrender_focus();
             }
-            if words != timeline.arrangement.filter {
+            if words != timeline.tracks.arrangement().filter {
                 commands.push(rows(RowCommand::Filter(words)));
             }
             let button = egui::Button::new("").min_size(vec2(MENU_WIDTH, inside.height()));
@@ -85,18 +85,18 @@ fn arrange_menu(ui: &mut Ui, timeline: &Timeline) -> Option<Command> {
     ui.set_min_width(150.0);
     ui.label(egui::RichText::new("Order").small().weak());
     for order in Order::ALL {
-        choose(ui, timeline.arrangement.order == order, order_title(order), rows(RowCommand::Order(order)));
+        choose(ui, timeline.tracks.arrangement().order == order, order_title(order), rows(RowCommand::Order(order)));
     }
     ui.separator();
     ui.label(egui::RichText::new("Height").small().weak());
     for density in [Density::Compact, Density::Normal, Density::Tall] {
         let command = Command::App(AppCommand::SetDensity(density));
-        choose(ui, timeline.density == density, density_title(density), command);
+        choose(ui, timeline.tracks.density() == density, density_title(density), command);
     }
     ui.separator();
     choose(ui, false, "Fold all processes", rows(RowCommand::FoldAll(true)));
     choose(ui, false, "Unfold all", rows(RowCommand::FoldAll(false)));
-    let hidden = timeline.arrangement.folded.hidden.len();
+    let hidden = timeline.tracks.arrangement().folded.hidden.len();
     if hidden > 0 {
         let title = format!("Show {hidden} hidden");
         choose(ui, false, &title, rows(RowCommand::ShowHidden));

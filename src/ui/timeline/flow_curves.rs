@@ -14,8 +14,8 @@ use crate::ui::theme::Theme;
 
 /// Paints the curves.
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
-    let Some((of, chain)) = &timeline.flows else { return };
-    if timeline.selected != Some(*of) {
+    let Some((of, chain)) = &timeline.overlays.flows else { return };
+    if timeline.selection.span() != Some(*of) {
         return;
     }
     let [_, rows] = timeline.panes(layout);

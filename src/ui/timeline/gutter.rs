@@ -39,9 +39,9 @@ fn show_group(
         GroupKind::Process(process) => (timeline.process_text(process), String::new()),
         GroupKind::Track(track) => timeline.track_text(track),
     };
-    let folded = timeline.is_folded(group.kind);
+    let folded = timeline.tracks.is_folded(group.kind);
     let hovered = response.contains_pointer();
-    let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.is_pinned(track));
+    let pinned = matches!(group.kind, GroupKind::Track(track) if timeline.tracks.is_pinned(track));
     let buttons = if hovered || pinned { Buttons::of(group.kind, pinned, hovered) } else { Buttons::default() };
     let name = Name { group, rect, gutter: shown.gutter, title: &title, beside: &beside, folded, hovered };
     let middle = paint(ui, theme, &name, buttons.width());
@@ -64,14 +64,14 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
         let process = timeline.process_text(timeline.snapshot.track(track).process);
         lines.extend((!process.is_empty()).then(|| format!("of {}", on_screen(&process))));
     }
-    lines.push(if timeline.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
+    lines.push(if timeline.tracks.is_folded(kind) { "Click to unfold" } else { "Click to fold" }.to_owned());
     lines.join("\n")
 }
 
 /// What can be done with the rows of a process or a track.
 pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
     let is_process = matches!(kind, GroupKind::Process(_));
-    let fold = match (timeline.is_folded(kind), is_process) {
+    let fold = match (timeline.tracks.is_folded(kind), is_process) {
         (true, true) => "Unfold the process",
         (true, false) => "Unfold the track",
         (false, true) => "Fold the process",
@@ -79,7 +79,7 @@ pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str
     };
     let mut choices = vec![(fold, RowCommand::ToggleFold(kind))];
     if let GroupKind::Track(track) = kind {
-        let pin = if timeline.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
+        let pin = if timeline.tracks.is_pinned(track) { "Unpin the track" } else { "Pin the track to the top" };
         choices.push((pin, RowCommand::TogglePin(track)));
     }
     choices.push((if is_process { "Hide the process" } else { "Hide the track" }, RowCommand::Hide(kind)));
@@ -97,7 +97,7 @@ fn menu(ui: &mut Ui, timeline: &Timeline, kind: GroupKind, commands: &mut Vec<Ro
     for (text, command) in choices(timeline, kind) {
         entry(ui, text, command);
     }
-    if !timeline.arrangement.folded.hidden.is_empty() {
+    if !timeline.tracks.arrangement().folded.hidden.is_empty() {
         entry(ui, "Show all hidden", RowCommand::ShowHidden);
     }
     ui.separator();

@@ -2,26 +2,15 @@
 
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
+use super::interaction::Drag;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use crate::scene::rows::GroupKind;
 use crate::ui::command::{Command, Step, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::settings::Wheel;
 
 /// Points of wheel for a zoom by e: five notches of fifty.
 const WHEEL_POINTS_PER_E: f32 = 250.0;
-
-/// What a drag does until it ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) enum Drag {
-    /// Moves the view.
-    Move,
-    /// Selects the time from here on.
-    Range(i64),
-    /// Moves the file of these rows, taken hold of at this time.
-    File(GroupKind, i64),
-}
 
 /// Takes drags, the wheel and clicks.
 pub(super) fn pointer(
@@ -61,35 +50,38 @@ fn drag(
     if response.drag_started() {
         let selects = response.dragged_by(PointerButton::Middle) || ui.input(|input| input.modifiers.shift);
         let moves_file = ui.input(|input| input.modifiers.command);
-        timeline.drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
+        timeline.interaction.drag = match timeline.picked(layout, origin).group.map(|group| group.kind) {
             _ if selects && on_canvas => Drag::Range(timeline.time_at(layout, origin)),
             Some(kind) if moves_file && on_canvas && timeline.file_of(kind).is_some() => {
                 Drag::File(kind, timeline.time_at(layout, origin))
             }
             _ => Drag::Move,
         };
-        timeline.hand.clear();
+        timeline.interaction.hand.clear();
     }
     let is_held = response.dragged() || response.drag_stopped();
     let held_at = released_at(ui).or(response.interact_pointer_pos()).filter(|_| is_held);
-    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
-        timeline.range = Some(ordered(from_ns, timeline.time_at(layout, at)));
+    if let (Drag::Range(from_ns), true, Some(at)) = (timeline.interaction.drag, on_canvas, held_at) {
+        timeline.selection.select_range(Some(ordered(from_ns, timeline.time_at(layout, at))));
         return;
     }
-    if matches!(timeline.drag, Drag::File(..)) && on_canvas && ui.input(|input| input.key_pressed(Key::Escape)) {
+    if matches!(timeline.interaction.drag, Drag::File(..))
+        && on_canvas
+        && ui.input(|input| input.key_pressed(Key::Escape))
+    {
         // The end of such a drag would load the file anew.
-        timeline.drag = Drag::Move;
+        timeline.interaction.drag = Drag::Move;
         timeline.move_file(None);
         return;
     }
-    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.drag, on_canvas, held_at) {
+    if let (Drag::File(kind, from_ns), true, Some(at)) = (timeline.interaction.drag, on_canvas, held_at) {
         let by_ns = timeline.to_the_pixel(timeline.time_at(layout, at).saturating_sub(from_ns));
         ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
         commands.extend(timeline.drag_file(kind, by_ns, response.drag_stopped()));
         return;
     }
     if let Some(at) = held_at {
-        timeline.hand.add(timeline.now_s, at);
+        timeline.interaction.hand.add(timeline.view.frame_s(), at);
     }
     // The first pixels, in which a press could still become a click, count too: the hand keeps what it took hold of.
     let moved = match response.total_drag_delta() {
@@ -99,9 +91,9 @@ fn drag(
     };
     let scale = f64::from(timeline.scale());
     if moved.x != 0.0 && on_canvas {
-        let mut view = timeline.view;
+        let mut view = *timeline.view.now();
         view.pan(-f64::from(moved.x) * scale);
-        timeline.move_to(view, ui);
+        timeline.view.move_to(view, ui);
     }
     if moved.y != 0.0 {
         timeline.scroll_at(layout, origin, -f64::from(moved.y) * scale);
@@ -109,9 +101,9 @@ fn drag(
     if response.dragged() && on_canvas {
         ui.ctx().set_cursor_icon(egui::CursorIcon::Grabbing);
     }
-    if response.drag_stopped() && timeline.drag == Drag::Move {
-        let velocity = timeline.hand.velocity().unwrap_or_default();
-        timeline.let_glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
+    if response.drag_stopped() && timeline.interaction.drag == Drag::Move {
+        let velocity = timeline.interaction.hand.velocity().unwrap_or_default();
+        timeline.glide(if on_canvas { velocity } else { Vec2::new(0.0, velocity.y) });
     }
 }
 
@@ -132,14 +124,14 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     let origin = ui.input(|input| input.pointer.press_origin());
     if let Some(origin) = origin.filter(|_| ruler.drag_started()) {
         let fixed_ns = other_edge(timeline, layout, origin).unwrap_or_else(|| timeline.time_at(layout, origin));
-        timeline.drag = Drag::Range(fixed_ns);
+        timeline.interaction.drag = Drag::Range(fixed_ns);
     }
     let at = released_at(ui).filter(|_| ruler.drag_stopped());
     let at = at.or(ruler.interact_pointer_pos().filter(|_| ruler.dragged()));
-    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.drag, at) {
-        timeline.range = Some(ordered(fixed_ns, timeline.time_at(layout, at)));
+    if let (Drag::Range(fixed_ns), Some(at)) = (timeline.interaction.drag, at) {
+        timeline.selection.select_range(Some(ordered(fixed_ns, timeline.time_at(layout, at))));
     } else if ruler.clicked() {
-        timeline.range = None;
+        timeline.selection.select_range(None);
     }
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }
@@ -148,9 +140,9 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
 fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
     /// The reach of a hand on a mouse.
     const REACH_POINTS: f64 = 4.0;
-    let (from_ns, to_ns) = timeline.range?;
+    let (from_ns, to_ns) = timeline.selection.range()?;
     let x_px = f64::from((at.x - layout.canvas.left()) * timeline.scale());
-    let distance = |ts_ns| (timeline.view.x_from_time(ts_ns) - x_px).abs() / f64::from(timeline.scale());
+    let distance = |ts_ns| (timeline.view.now().x_from_time(ts_ns) - x_px).abs() / f64::from(timeline.scale());
     let (nearest, other_ns) = if distance(to_ns) <= distance(from_ns) { (to_ns, from_ns) } else { (from_ns, to_ns) };
     (distance(nearest) <= REACH_POINTS).then_some(other_ns)
 }
@@ -175,12 +167,12 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Res
     };
     // With Ctrl the wheel comes as a zoom.
     let with_ctrl = if is_pinch { 0.0 } else { zoom.ln() * WHEEL_POINTS_PER_E };
-    let (scrolled, zoomed) = match timeline.navigation.wheel {
+    let (scrolled, zoomed) = match timeline.view.navigation().wheel {
         _ if on_names => (turned.y + with_ctrl, 0.0),
         Wheel::Scrolls => (turned.y, with_ctrl),
         Wheel::Zooms => (with_ctrl, turned.y),
     };
-    let mut view = timeline.view;
+    let mut view = *timeline.view.now();
     let pinched = if is_pinch && !on_names { f64::from(zoom) } else { 1.0 };
     let factor = pinched * f64::from(zoomed / WHEEL_POINTS_PER_E).exp();
     #[expect(clippy::float_cmp, reason = "exactly one means that nothing was turned")]
@@ -190,9 +182,9 @@ fn wheel(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, canvas: &Res
     if turned.x != 0.0 && !on_names {
         view.pan(-f64::from(turned.x) * scale);
     }
-    timeline.move_to(view, ui);
+    timeline.view.move_to(view, ui);
     if scrolled != 0.0 {
-        timeline.glide = None;
+        timeline.view.stop_glide();
         timeline.scroll_at(layout, at, -f64::from(scrolled) * scale);
     }
 }
@@ -217,22 +209,22 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A tap counts as so long, whatever the time since the last frame, and also when it ends within the same.
     const TAP_SECONDS: f64 = 0.05;
     if is_behind_another(ui) || ui.ctx().text_edit_focused() {
-        timeline.held.clear();
+        timeline.interaction.held.clear();
         return;
     }
     let (zoom, pan) = ui.input(|input| {
-        timeline.held.retain(|key| input.key_down(*key));
+        timeline.interaction.held.retain(|key| input.key_down(*key));
         let mut held_seconds = |key| {
             let is_tap = |event: &&Event| match event {
                 Event::Key { key: of, pressed: true, repeat: false, modifiers, .. } => *of == key && !modifiers.any(),
                 _ => false,
             };
             let taps = input.events.iter().filter(is_tap).count();
-            if taps > 0 && input.key_down(key) && !timeline.held.contains(&key) {
-                timeline.held.push(key);
+            if taps > 0 && input.key_down(key) && !timeline.interaction.held.contains(&key) {
+                timeline.interaction.held.push(key);
             }
             match taps {
-                0 if timeline.held.contains(&key) && !input.modifiers.any() => {
+                0 if timeline.interaction.held.contains(&key) && !input.modifiers.any() => {
                     f64::from(input.stable_dt).min(TAP_SECONDS)
                 }
                 taps => f64::from(u8::try_from(taps).unwrap_or(u8::MAX)) * TAP_SECONDS,
@@ -243,11 +235,11 @@ pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     if zoom == 0.0 && pan == 0.0 {
         return;
     }
-    let mut view = timeline.view;
+    let mut view = *timeline.view.now();
     // At the pointer where that is on the canvas: what one looks at stays there.
     let middle_px = view.width_px() / 2.0;
-    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.pointer_x_px.unwrap_or(middle_px));
+    view.zoom((zoom * ZOOM_E_PER_SECOND).exp(), timeline.interaction.pointer_x_px.unwrap_or(middle_px));
     view.pan(pan * VIEWS_PER_SECOND * view.width_px());
-    timeline.move_to(view, ui);
+    timeline.view.move_to(view, ui);
     ui.ctx().request_repaint();
 }

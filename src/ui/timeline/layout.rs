@@ -85,3 +85,8 @@ pub(super) fn band(canvas: Rect, scale: f32, y_px: f32, height_px: u32) -> Rect 
     let top = canvas.top() + y_px / scale;
     Rect::from_min_max(pos2(canvas.left(), top), pos2(canvas.right(), top + height))
 }
+
+#[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
+pub(super) fn as_f32(px: f64) -> f32 {
+    px as f32
+}

@@ -4,7 +4,8 @@
 use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use crate::query::search::{PARTS, Ticks};
 use crate::scene::minimap::{Grip, Minimap};
 use crate::ui::theme::Theme;
@@ -19,25 +20,27 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let response = ui.interact(place, ui.scope_id().with("minimap"), Sense::click_and_drag());
     let x_of = |x: f32| f64::from(x - place.left());
     if let Some(at) = response.interact_pointer_pos() {
-        let pressed = response.drag_started() || response.clicked() || timeline.map_grip.is_none();
+        let pressed = response.drag_started() || response.clicked() || timeline.interaction.map_grip.is_none();
         if pressed {
             let origin = ui.input(|input| input.pointer.press_origin()).unwrap_or(at);
-            if map.grip(&timeline.view, x_of(origin.x)).is_none() {
-                timeline.jump(map.centered(&timeline.view, x_of(origin.x)));
-                timeline.finish_flight();
+            if map.grip(timeline.view.now(), x_of(origin.x)).is_none() {
+                timeline.view.jump(map.centered(timeline.view.now(), x_of(origin.x)));
+                timeline.view.finish_flight();
             }
-            timeline.map_grip = map.grip(&timeline.view, x_of(origin.x));
+            timeline.interaction.map_grip = map.grip(timeline.view.now(), x_of(origin.x));
         }
-        if let Some(grip) = timeline.map_grip.filter(|_| response.dragged()) {
-            timeline.move_to(map.dragged(&timeline.view, grip, x_of(at.x)), ui);
+        if let Some(grip) = timeline.interaction.map_grip.filter(|_| response.dragged()) {
+            timeline.view.move_to(map.dragged(timeline.view.now(), grip, x_of(at.x)), ui);
         }
     } else {
-        timeline.map_grip = None;
+        timeline.interaction.map_grip = None;
     }
-    let hovered = response.hover_pos().and_then(|at| map.grip(&timeline.view, x_of(at.x)));
-    match timeline.map_grip.or(hovered) {
+    let hovered = response.hover_pos().and_then(|at| map.grip(timeline.view.now(), x_of(at.x)));
+    match timeline.interaction.map_grip.or(hovered) {
         Some(Grip::Left | Grip::Right) => ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal),
-        Some(Grip::Window(_)) if timeline.map_grip.is_some() => ui.ctx().set_cursor_icon(CursorIcon::Grabbing),
+        Some(Grip::Window(_)) if timeline.interaction.map_grip.is_some() => {
+            ui.ctx().set_cursor_icon(CursorIcon::Grabbing)
+        }
         Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),
         None => {}
     }
@@ -51,7 +54,7 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
     let painter = ui.painter_at(place);
     painter.rect_filled(place, 0.0, theme.gutter);
     let (start_ns, end_ns) = (timeline.snapshot.start_ns(), timeline.snapshot.end_ns());
-    if let Some(survey) = &timeline.survey {
+    if let Some(survey) = &timeline.overlays.summary {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some thousand columns")]
         let count = (place.width() / COLUMN_POINTS) as usize;
         let bottom = place.bottom() - FREE_POINTS;
@@ -70,10 +73,10 @@ fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap
             painter.vline(x, place.bottom() - 7.0..=place.bottom() - 1.0, Stroke::new(2.0, theme.warning));
         }
     }
-    if let Some(hits) = &timeline.hits {
+    if let Some(hits) = &timeline.overlays.hits {
         paint_hits(hits.ticks(), &painter, place, theme);
     }
-    let (x0, x1) = map.window(&timeline.view);
+    let (x0, x1) = map.window(timeline.view.now());
     let (left, right) = (place.left() + as_f32(x0), place.left() + as_f32(x1));
     for dimmed in [place.left()..=left, right..=place.right()] {
         painter.rect_filled(Rect::from_x_y_ranges(dimmed, place.y_range()), 0.0, theme.canvas.gamma_multiply(0.6));

@@ -1,5 +1,6 @@
 //! The timeline: the canvas with its ruler, its gutter, its minimap and the marks on them.
 
+mod arrange;
 pub(crate) mod bookmarks;
 mod canvas_menu;
 mod file_offset_drag;
@@ -7,17 +8,140 @@ pub(crate) mod filter_field;
 mod flow_curves;
 mod gutter;
 mod input;
+mod interaction;
 mod layout;
 mod minimap;
 mod navigation;
+mod overlays;
 mod pane;
 mod range;
 mod ruler;
 pub(crate) mod saved;
 mod scroll_bar;
+mod selection;
 mod span_names;
 pub(crate) mod state;
 mod still;
 mod tooltip;
 pub(crate) mod tracks;
 mod unsorted;
+mod view;
+
+use std::time::Instant;
+
+use egui::{Rect, Sense, Stroke, Ui};
+
+use self::layout::{GUTTER_PART_MAX, TimelineLayout};
+use self::ruler::PointerTime;
+use self::state::Timeline;
+use crate::frame::FrameOptions;
+use crate::tiles::loader::FRAME_PATIENCE;
+use crate::ui::command::{Command, TimelineCommand};
+use crate::ui::theme::Theme;
+
+impl Timeline {
+    /// Shows the timeline in all of the space that is left, and takes input.
+    pub(crate) fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
+        let mut commands = Vec::new();
+        let layout = TimelineLayout::new(ui, self.gutter_points, self.pinned.layout.height_px());
+        self.size_points = layout.all.size();
+        self.fit(&layout);
+        let response = ui.interact(layout.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
+        let gutter_response = ui.interact(layout.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
+        gutter_response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Names of the tracks"));
+        self.advance(ui);
+        self.interaction.pointer_x_px =
+            response.hover_pos().map(|at| f64::from(at.x - layout.canvas.left()) * f64::from(self.scale()));
+        input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
+        input::held_keys(self, ui);
+        self.resize_gutter(ui, &layout);
+        self.draw(ui, &layout);
+        let pointer = ruler::pointer_time(self, ui, &layout, theme, response.hover_pos());
+        let flags = bookmarks::flags(self, ui, &layout);
+        let length = range::length(self, ui, &layout, theme).map(|length| length.place);
+        let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
+        let covered = covered.chain(length);
+        self.paint(ui, &layout, theme, &covered.collect::<Vec<_>>(), pointer.as_ref());
+        unsorted::paint(self, ui, &layout, theme);
+        commands.extend(range::show(self, ui, &layout, theme));
+        flow_curves::paint(self, ui, &layout, theme);
+        commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
+        if let Some(pointer) = &pointer {
+            pointer.paint(ui, &layout, theme);
+        }
+        self.paint_moving(ui, &layout, theme);
+        drop(flags);
+        minimap::show(self, ui, &layout, theme);
+        commands.extend(
+            gutter::show(self, ui, &layout, theme)
+                .into_iter()
+                .map(|chosen| Command::Timeline(TimelineCommand::Rows(chosen))),
+        );
+        scroll_bar::show(self, ui, &layout, theme);
+        filter_field::show(self, ui, layout.tools, theme, &mut commands);
+        canvas_menu::show(self, &layout, &response, theme, &mut commands);
+        self.show_hover(&response, &layout, theme, ui);
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
+        commands
+    }
+
+    fn draw(&mut self, ui: &Ui, layout: &TimelineLayout) {
+        let deadline = Instant::now() + FRAME_PATIENCE;
+        let filtered = self.overlays.filtered.as_deref();
+        let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale(), filtered };
+        let mut is_late = false;
+        if layout.pinned.height() > 0.0 {
+            let view = self.pinned_view(layout);
+            is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
+        }
+        is_late |= self.rows.draw(ui, &self.snapshot, self.view.now(), options, deadline);
+        if is_late {
+            ui.ctx().request_repaint();
+        }
+        self.shift_moving();
+    }
+
+    fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme, covered: &[Rect], pointer: Option<&PointerTime>) {
+        let painter = ui.painter_at(layout.all);
+        painter.rect_filled(layout.all, 0.0, theme.canvas);
+        painter.rect_filled(layout.gutter.union(layout.tools), 0.0, theme.gutter);
+        painter.rect_filled(layout.ruler, 0.0, theme.gutter);
+        ruler::paint(self, ui, layout, theme, covered);
+        if let Some(pointer) = pointer {
+            pointer.paint_line(ui, layout, theme);
+        }
+        for shown in self.panes(layout) {
+            if shown.canvas.height() <= 0.0 {
+                continue;
+            }
+            shown.paint_ground(ui, theme);
+            shown.paint_spans(ui);
+            if let Some(row) = self.selection.hovered().filter(|hovered| Some(*hovered) != self.selection.span()) {
+                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(1.0, theme.hover));
+            }
+            if let Some(row) = self.selection.span() {
+                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(2.0, theme.selection));
+            }
+        }
+        painter.vline(layout.gutter.right(), layout.all.y_range(), Stroke::new(1.0, theme.line));
+        painter.hline(layout.all.x_range(), layout.ruler.bottom(), Stroke::new(1.0, theme.line));
+        if layout.pinned.height() > 0.0 {
+            painter.hline(layout.all.x_range(), layout.canvas.top(), Stroke::new(2.0, theme.line));
+        }
+    }
+
+    fn resize_gutter(&mut self, ui: &Ui, layout: &TimelineLayout) {
+        let edge =
+            Rect::from_x_y_ranges(layout.gutter.right() - 3.0..=layout.gutter.right() + 3.0, layout.all.y_range());
+        let response = ui.interact(edge, ui.scope_id().with("gutter edge"), Sense::drag());
+        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Width of the track names"));
+        if response.hovered() || response.dragged() {
+            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
+        }
+        if response.dragged() {
+            let most = layout.all.width() * GUTTER_PART_MAX;
+            let wanted = layout.gutter.width() + response.drag_delta().x;
+            self.gutter_points = wanted.clamp(80.0_f32.min(most), most.max(80.0));
+        }
+    }
+}

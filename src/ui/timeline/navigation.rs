@@ -7,8 +7,6 @@ use egui::Ui;
 use super::state::Timeline;
 use super::tracks::Arranging;
 use crate::query::family;
-use crate::scene::motion::{Flight, Glide};
-use crate::scene::viewport::Viewport;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Step, TimelineCommand};
 use crate::ui::settings::Navigation;
@@ -41,7 +39,7 @@ impl Timeline {
         /// The part of the height that a page is: a row that was at the edge is seen again.
         const PAGE_PART: f64 = 0.9;
         const ZOOM: f64 = 1.5;
-        let (width_px, page_px) = (self.view.width_px(), self.view.height_px() * PAGE_PART);
+        let (width_px, page_px) = (self.view.now().width_px(), self.view.now().height_px() * PAGE_PART);
         let scroll_px = SCROLL_POINTS * f64::from(self.scale());
         match step {
             Step::Left => self.pan(-PAN_PART * width_px),
@@ -53,115 +51,47 @@ impl Timeline {
             Step::ZoomIn => self.zoom(ZOOM),
             Step::ZoomOut => self.zoom(ZOOM.recip()),
             Step::Whole => self.show_all(),
-            Step::Back => {
-                let now = *self.target();
-                let view = self.history.back(now);
-                self.fly(view);
-            }
-            Step::Forward => {
-                let now = *self.target();
-                let view = self.history.forward(now);
-                self.fly(view);
-            }
+            Step::Back => self.view.back(),
+            Step::Forward => self.view.forward(),
             Step::Selection => return self.show_selection(),
             Step::Previous => return self.reveal_neighbour(false),
             Step::Next => return self.reveal_neighbour(true),
-            Step::Parent | Step::Child if self.selected.is_none() => {
+            Step::Parent | Step::Child if self.selection.span().is_none() => {
                 self.scroll(if step == Step::Parent { -scroll_px } else { scroll_px });
             }
             Step::Parent => return self.reveal_relative(family::parent),
             Step::Child => return self.reveal_relative(family::longest_child),
-            Step::LetGo => self.let_go(),
+            Step::LetGo => self.selection.clear_one(),
         }
         None
     }
 
-    /// Takes how the user wants to move.
     pub(crate) fn set_navigation(&mut self, navigation: Navigation) {
-        self.navigation = navigation;
+        self.view.set_navigation(navigation);
     }
 
-    /// Where the view is once it stands still.
-    pub(super) fn target(&self) -> &Viewport {
-        self.flight.as_ref().map_or(&self.view, Flight::to)
+    /// Starts a glide after a drag, at a speed in points a second.
+    pub(super) fn glide(&mut self, velocity: egui::Vec2) {
+        let scale = self.scale();
+        self.view.glide([-velocity.x, -velocity.y].map(|points| f64::from(points * scale)));
     }
 
-    /// Leaves the view for another, to which one can go back.
-    pub(super) fn jump(&mut self, to: Viewport) {
-        if to != *self.target() {
-            self.history.leave(*self.target());
-            self.fly(Some(to));
-        }
-    }
-
-    /// Moves with the hand: at once.
-    pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
-        if to != self.view {
-            self.finish_flight();
-            self.glide = None;
-            self.history.moved(self.view, self.now_s);
-            self.view = to;
-            ui.ctx().request_repaint();
-        }
-    }
-
-    /// Is where it flies to.
-    pub(super) fn finish_flight(&mut self) {
-        if let Some(flight) = self.flight.take() {
-            self.view = self.view.with_time_of(flight.to());
-        }
-    }
-
-    /// Lets a drag that was let go at some speed, in points a second, go on.
-    pub(super) fn let_glide(&mut self, velocity: egui::Vec2) {
-        if self.navigation.inertia {
-            self.glide = Glide::new([-velocity.x, -velocity.y].map(|points| f64::from(points * self.scale())));
-        }
-    }
-
-    /// Goes on with what moves by itself, before a frame.
+    /// Advances the flight and the glide before a frame.
     pub(super) fn advance(&mut self, ui: &Ui) {
-        let (now_s, frame_s) = ui.input(|input| (input.time, f64::from(input.stable_dt)));
-        self.now_s = now_s;
-        if let Some(flight) = &mut self.flight {
-            let (view, goes_on) = flight.at(now_s);
-            self.view = self.view.with_time_of(&view);
-            if !goes_on {
-                self.flight = None;
-            }
-            ui.ctx().request_repaint();
-        }
-        if let Some(glide) = &mut self.glide {
-            let ([right_px, down_px], goes_on) = glide.advance(frame_s.min(0.05));
-            if !goes_on || ui.input(|input| input.pointer.any_down()) {
-                self.glide = None;
-            }
-            self.view.pan(right_px);
+        if let Some(down_px) = self.view.advance(ui) {
             self.scroll(down_px);
-            ui.ctx().request_repaint();
-        }
-    }
-
-    pub(super) fn fly(&mut self, to: Option<Viewport>) {
-        let Some(to) = to else { return };
-        let to = self.view.with_time_of(&to);
-        self.glide = None;
-        self.flight = self.navigation.animation.then(|| Flight::new(self.view, to));
-        if self.flight.is_none() {
-            self.view = to;
         }
     }
 
     fn pan(&mut self, right_px: f64) {
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.pan(right_px);
-        self.history.moved(*self.target(), self.now_s);
-        self.fly(Some(to));
+        self.view.nudge(to);
     }
 
     /// The next or the previous row of the lane of the selected one.
     fn reveal_neighbour(&mut self, next: bool) -> Option<Arranging> {
-        let row = self.selected?;
+        let row = self.selection.span()?;
         let other = if next { row.row.checked_add(1) } else { row.row.checked_sub(1) };
         let other = other.filter(|&other| other < self.snapshot.lane(row.lane).rows)?;
         self.reveal(RowIdx { row: other, ..row })
@@ -171,41 +101,33 @@ impl Timeline {
         &mut self,
         relative: fn(&crate::query::Snapshot, RowIdx) -> Option<RowIdx>,
     ) -> Option<Arranging> {
-        let row = relative(&self.snapshot, self.selected?)?;
+        let row = relative(&self.snapshot, self.selection.span()?)?;
         self.reveal(row)
-    }
-
-    /// Lets go of the range that is selected, or else of the span.
-    fn let_go(&mut self) {
-        if self.range.take().is_none() {
-            self.selected = None;
-        }
     }
 
     /// Selects a row, unfolds what hides it, and brings it into view. A filter that leaves it out is given up.
     #[must_use]
     pub(crate) fn reveal(&mut self, row: RowIdx) -> Option<Arranging> {
-        self.selected = Some(row);
+        self.selection.select(Some(row));
         let span = self.snapshot.row(row);
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.reveal(span.start_ns, span.end_ns());
-        self.jump(to);
+        self.view.jump(to);
         if self.uncover(self.snapshot.lane(row.lane).track) {
             self.scroll_to_row(row);
             return None;
         }
-        self.to_reveal = Some(row);
-        self.arrangement.filter.clear();
+        self.tracks.reveal_when_laid_out(row);
         self.arrange()
     }
 
     /// Fills the view with the selected slice of time, or else with the selected span.
     #[must_use]
     pub(crate) fn show_selection(&mut self) -> Option<Arranging> {
-        let mut to = *self.target();
-        if let Some((from_ns, to_ns)) = self.range {
+        let mut to = *self.view.target();
+        if let Some((from_ns, to_ns)) = self.selection.range() {
             to.show_range(from_ns, to_ns);
-            self.jump(to);
+            self.view.jump(to);
             return None;
         }
         self.show_span()
@@ -214,19 +136,19 @@ impl Timeline {
     /// Fills the view with the selected span.
     #[must_use]
     pub(crate) fn show_span(&mut self) -> Option<Arranging> {
-        let mut to = *self.target();
-        let row = self.selected?;
+        let mut to = *self.view.target();
+        let row = self.selection.span()?;
         let span = self.snapshot.row(row);
         to.show_range(span.start_ns, span.end_ns());
-        self.jump(to);
+        self.view.jump(to);
         self.reveal(row)
     }
 
     /// Shows the whole capture.
     pub(crate) fn show_all(&mut self) {
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.show_all();
-        self.jump(to);
+        self.view.jump(to);
     }
 
     /// Shows exactly `[start_ns, end_ns)`, at once.
@@ -236,24 +158,23 @@ impl Timeline {
 
     /// Brings a time into view.
     pub(crate) fn show_time(&mut self, ts_ns: i64) {
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.reveal(ts_ns, ts_ns);
-        self.jump(to);
+        self.view.jump(to);
     }
 
     /// Fills the view with a slice of time.
     pub(crate) fn show_slice(&mut self, from_ns: i64, to_ns: i64) {
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.show_exactly(from_ns, to_ns);
-        self.jump(to);
+        self.view.jump(to);
     }
 
     /// Zooms around the middle.
     pub(crate) fn zoom(&mut self, factor: f64) {
-        let mut to = *self.target();
+        let mut to = *self.view.target();
         to.zoom(factor, to.width_px() / 2.0);
-        self.history.moved(*self.target(), self.now_s);
-        self.fly(Some(to));
+        self.view.nudge(to);
     }
 
     pub(super) fn scroll(&mut self, down_px: f64) {
@@ -280,18 +201,18 @@ impl Timeline {
 
     pub(super) fn scroll_to_row(&mut self, row: RowIdx) {
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (first_px, end_px) = self.view.pixels_in_view();
+        let (first_px, end_px) = self.view.now().pixels_in_view();
         if place.top_px < first_px || place.top_px + u64::from(place.height_px) > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
-            self.scroll_to(place.top_px as f64 - self.view.height_px() / 2.0);
+            self.scroll_to(place.top_px as f64 - self.view.now().height_px() / 2.0);
         }
     }
 
     /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
-        let Some(row) = self.selected else { return };
+        let Some(row) = self.selection.span() else { return };
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };
-        let (_, end_px) = self.view.pixels_in_view();
+        let (_, end_px) = self.view.now().pixels_in_view();
         let row_end_px = place.top_px + u64::from(place.height_px);
         if place.top_px < end_px_before && row_end_px > end_px {
             #[expect(clippy::cast_precision_loss, reason = "below 2^53")]

@@ -6,9 +6,9 @@ use std::time::Instant;
 
 use egui::{Align2, FontId, Rect, Stroke, StrokeKind, Ui, pos2, vec2};
 
+use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
-use super::state::as_f32;
 use crate::frame::process_summary;
 use crate::frame::{self, Frame, FrameOptions};
 use crate::model::Names;

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use egui::{Align2, CursorIcon, FontId, Galley, Rect, Role, Sense, Stroke, Ui, WidgetInfo, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use crate::base::time::duration_text;
 use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::command_table::key_of;
@@ -13,9 +14,9 @@ use crate::ui::theme::Theme;
 
 /// Shows the band, if a slice of time is selected and any of it is in view; a click on its length opens the statistics.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Command> {
-    let (from_ns, to_ns) = timeline.range?;
+    let (from_ns, to_ns) = timeline.selection.range()?;
     let x_of = |ts_ns| {
-        let x_px = timeline.view.x_from_time(ts_ns).clamp(-10.0, timeline.view.width_px() + 10.0);
+        let x_px = timeline.view.now().x_from_time(ts_ns).clamp(-10.0, timeline.view.now().width_px() + 10.0);
         layout.ruler.left() + as_f32(x_px.round()) / timeline.scale()
     };
     let (left, right) = (x_of(from_ns), x_of(to_ns));
@@ -59,9 +60,9 @@ pub(super) struct Length {
 
 /// The length, if any of the selected time is in view.
 pub(super) fn length(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Option<Length> {
-    let (from_ns, to_ns) = timeline.range?;
+    let (from_ns, to_ns) = timeline.selection.range()?;
     let [left, right] = [from_ns, to_ns].map(|ts_ns| {
-        let x_px = timeline.view.x_from_time(ts_ns).clamp(0.0, timeline.view.width_px());
+        let x_px = timeline.view.now().x_from_time(ts_ns).clamp(0.0, timeline.view.now().width_px());
         layout.ruler.left() + as_f32(x_px) / timeline.scale()
     });
     if left >= right {

@@ -6,7 +6,8 @@ use egui::{Align2, FontId, Galley, Pos2, Rect, Stroke, Ui, pos2, vec2};
 
 use super::bookmarks::distance_text;
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use crate::scene::clock_ruler::clock_ruler;
 use crate::scene::ruler::ruler;
 use crate::ui::theme::Theme;
@@ -21,12 +22,12 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     let scale = timeline.scale();
     let digit_px = f64::from(digit_points * scale);
     let ruler = match timeline.ruler_utc_offset_ns() {
-        Some(offset_ns) => clock_ruler(&timeline.view, offset_ns, digit_px),
-        None => ruler(&timeline.view, timeline.origin_ns(), digit_px),
+        Some(offset_ns) => clock_ruler(timeline.view.now(), offset_ns, digit_px),
+        None => ruler(timeline.view.now(), timeline.origin_ns(), digit_px),
     };
     let painter = ui.painter_at(layout.ruler);
     let canvas = ui.painter_at(layout.rows());
-    let x_of = |ts_ns| layout.canvas.left() + as_f32(timeline.view.x_from_time(ts_ns)) / scale;
+    let x_of = |ts_ns| layout.canvas.left() + as_f32(timeline.view.now().x_from_time(ts_ns)) / scale;
     let tick_line = |x: f32, height: f32, color| {
         painter.vline(x, layout.ruler.bottom() - height..=layout.ruler.bottom(), Stroke::new(1.0, color));
     };

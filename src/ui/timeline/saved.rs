@@ -33,16 +33,16 @@ impl Timeline {
     /// What is to be kept.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
-        let view = self.target();
+        let view = self.view.target();
         #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
         let rows_px = (self.rows.layout.height_px() as f64).max(1.0);
         SavedTimeline {
             start_ns: view.start_ns(),
             end_ns: view.end_ns(),
-            scrolled_part: self.view.scroll_px() / rows_px,
-            arrangement: self.arrangement.clone(),
-            marks: self.marks.clone(),
-            ruler_origin: self.ruler_origin,
+            scrolled_part: self.view.now().scroll_px() / rows_px,
+            arrangement: self.tracks.arrangement().clone(),
+            marks: self.overlays.bookmarks.clone(),
+            ruler_origin: self.overlays.ruler_origin,
             color_by: Some(self.colors().by),
         }
     }
@@ -50,21 +50,22 @@ impl Timeline {
     /// Whether nobody has moved it or arranged anything yet.
     #[must_use]
     pub(crate) fn is_untouched(&self) -> bool {
-        self.history.is_empty() && self.arrangement == Arrangement::default() && self.marks.all().is_empty()
+        self.view.is_untouched()
+            && *self.tracks.arrangement() == Arrangement::default()
+            && self.overlays.bookmarks.all().is_empty()
     }
 
     /// Shows what was kept; returns what is to be done in the background.
     #[must_use]
     pub fn restore(&mut self, kept: SavedTimeline) -> Option<Arranging> {
-        self.arrangement = kept.arrangement;
-        self.marks = kept.marks;
-        self.ruler_origin = kept.ruler_origin;
+        self.overlays.bookmarks = kept.marks;
+        self.overlays.ruler_origin = kept.ruler_origin;
         if let Some(by) = kept.color_by {
             self.set_colors(Colors { by, ..self.colors() });
         }
         // The width of the screen is not known before the first frame.
-        self.to_show = Some((kept.start_ns, kept.end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
-        self.to_scroll = Some(kept.scrolled_part).filter(|part| part.is_finite());
+        self.view.show_when_sized(kept.start_ns, kept.end_ns);
+        self.tracks.restore(kept.arrangement, kept.scrolled_part);
         self.arrange()
     }
 }

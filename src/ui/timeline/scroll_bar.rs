@@ -17,7 +17,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     /// Enough to grab, however many rows there are.
     const HANDLE_MIN: f32 = 28.0;
     let content_px = timeline.rows.layout.height_px() as f64;
-    let view_px = timeline.view.height_px();
+    let view_px = timeline.view.now().height_px();
     if content_px <= view_px {
         return;
     }
@@ -30,7 +30,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
         let part = ((at.y - track.top() - handle_points / 2.0) / free_points).clamp(0.0, 1.0);
         timeline.scroll_to(f64::from(part) * (content_px - view_px));
     }
-    let part = (timeline.view.scroll_px() / (content_px - view_px)) as f32;
+    let part = (timeline.view.now().scroll_px() / (content_px - view_px)) as f32;
     let top = track.top() + part * free_points;
     let handle = Rect::from_min_max(pos2(track.left(), top), pos2(track.left() + WIDTH, top + handle_points));
     let opacity = if response.hovered() || response.dragged() { 0.9 } else { 0.45 };

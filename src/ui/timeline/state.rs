@@ -2,22 +2,19 @@
 //! only through frames and picks, whose work is bounded by pixels.
 
 use std::sync::Arc;
-use std::time::Instant;
 
-use egui::{Key, Pos2, Rect, Sense, Stroke, Ui, Vec2};
+use egui::{Pos2, Vec2};
 
-use super::canvas_menu::Clicked;
-use super::file_offset_drag::Moving;
-use super::input::Drag;
-use super::layout::{GUTTER_PART_MAX, TimelineLayout};
+use super::interaction::Interaction;
+use super::layout::TimelineLayout;
+use super::overlays::Overlays;
 use super::pane::{Pane, ShownPane};
-use super::ruler::PointerTime;
-use super::{
-    bookmarks, canvas_menu, filter_field, flow_curves, gutter, input, minimap, range, ruler, scroll_bar, unsorted,
-};
+use super::selection::Selection;
+use super::tracks::TrackState;
+use super::view::ViewState;
 use crate::base::time::{duration_text, seconds_text};
+use crate::frame::RectBudget;
 use crate::frame::filtered::{Asked, Filtered};
-use crate::frame::{FrameOptions, RectBudget};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::flow_chain::FlowChain;
 use crate::query::matcher::Matcher;
@@ -25,22 +22,18 @@ use crate::query::search::Hits;
 use crate::query::{Snapshot, pick as query_pick};
 use crate::render::rects::Layer;
 use crate::scene::arrange::Arrangement;
-use crate::scene::bookmarks::Bookmarks;
 use crate::scene::color::Shade;
 use crate::scene::counters::value_text;
 use crate::scene::labels::shown;
-use crate::scene::minimap::Grip;
-use crate::scene::motion::{Flight, Glide, History};
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
-use crate::scene::rows::{Density, GroupKind};
+use crate::scene::rows::Density;
 use crate::scene::titles::{process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
-use crate::tiles::loader::{FRAME_PATIENCE, LoaderPool};
+use crate::tiles::loader::LoaderPool;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::command::{Command, TimelineCommand};
-use crate::ui::settings::{Navigation, RulerOrigin};
+use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
 /// The width of the gutter at first, in points.
@@ -52,72 +45,28 @@ const STRIP_WORKERS: usize = 2;
 /// The timeline of one capture.
 pub struct Timeline {
     pub(super) snapshot: Snapshot,
-    /// The slice of time in view, over the rows that scroll.
-    pub(super) view: Viewport,
+    pub(super) view: ViewState,
+    pub(super) selection: Selection,
+    pub(super) tracks: TrackState,
+    pub(super) interaction: Interaction,
+    pub(super) overlays: Overlays,
     /// The rows that scroll.
     pub(super) rows: Pane,
     /// The rows that stay at the top.
     pub(super) pinned: Pane,
     pub(super) pinned_scroll_px: f64,
-    pub(super) arrangement: Arrangement,
-    pub(super) density: Density,
-    pub(super) selected: Option<RowIdx>,
-    pub(super) hovered: Option<RowIdx>,
-    /// Who asks for what frames show; without them, frames wait.
+    /// Loads the tiles of the rows; without it, frames wait for their tiles.
     workers: Option<LoaderPool>,
-    /// Who asks for the strips of folded processes.
+    /// Loads the tiles of folded processes.
     strip_workers: Option<LoaderPool>,
-    /// What is known of the capture as a whole, once it was looked at.
-    pub(super) survey: Option<Arc<TraceSummary>>,
-    /// Counts what was asked to be arranged, so that only the last comes to be shown.
-    pub(super) arranging: u64,
-    pub(super) awaits_rows: bool,
-    /// What was folded while rows are laid out anew.
-    pub(super) folded_meanwhile: Vec<GroupKind>,
-    /// To be scrolled to when rows are laid out.
-    pub(super) to_reveal: Option<RowIdx>,
-    /// To be scrolled to when rows are laid out, as a part of their height.
-    pub(super) to_scroll: Option<f64>,
-    /// The slice of time to be shown when the width of the canvas is known.
-    pub(super) to_show: Option<(i64, i64)>,
-    pub(super) focuses_filter: bool,
-    pub(super) navigation: Navigation,
-    pub(super) flight: Option<Flight>,
-    pub(super) glide: Option<Glide>,
-    pub(super) history: History,
-    /// The time of the frame.
-    pub(super) now_s: f64,
-    pub(super) drag: Drag,
-    /// Where the hand that drags was in the last moments: two places tell its speed, however slow the frames are.
-    pub(super) hand: egui::util::History<Pos2>,
-    /// The keys that move the view as long as they are held.
-    pub(super) held: Vec<Key>,
-    /// What of the map the hand has taken hold of.
-    pub(super) map_grip: Option<Grip>,
-    /// The file that a hand moves through time.
-    pub(super) moving: Option<Moving>,
-    /// What was under the pointer when the right button was pressed.
-    pub(super) clicked: Option<Clicked>,
-    /// The slice of time that is selected.
-    pub(super) range: Option<(i64, i64)>,
-    pub(super) marks: Bookmarks,
-    pub(super) ruler_origin: RulerOrigin,
-    /// The flows of a row.
-    pub(super) flows: Option<(RowIdx, Arc<FlowChain>)>,
-    /// Where the pointer is on the rows.
-    pub(super) pointer_x_px: Option<f64>,
     colors: Colors,
     pub(super) shade: Shade,
-    palette: Palette,
+    pub(super) palette: Palette,
     scale: f32,
-    /// The size that it was shown with last, in points.
+    /// The size of the last frame, in points.
     pub(super) size_points: Vec2,
     pub(super) gutter_points: f32,
     pub(super) budget: RectBudget,
-    /// What is shown in full colour, while the rest is dimmed.
-    pub(super) filtered: Option<Arc<Filtered>>,
-    /// What a search has found, for the map.
-    pub(super) hits: Option<Hits>,
 }
 
 impl Timeline {
@@ -148,36 +97,12 @@ impl Timeline {
             workers,
             strip_workers: None,
             snapshot,
-            view,
+            view: ViewState::new(view, navigation),
+            selection: Selection::default(),
+            tracks: TrackState::default(),
+            interaction: Interaction::default(),
+            overlays: Overlays::default(),
             pinned_scroll_px: 0.0,
-            arrangement: Arrangement::default(),
-            density: Density::default(),
-            selected: None,
-            hovered: None,
-            survey: None,
-            arranging: 0,
-            awaits_rows: false,
-            folded_meanwhile: Vec::new(),
-            to_reveal: None,
-            to_scroll: None,
-            to_show: None,
-            focuses_filter: false,
-            navigation,
-            flight: None,
-            glide: None,
-            history: History::default(),
-            now_s: 0.0,
-            drag: Drag::Move,
-            hand: egui::util::History::new(2..100, 0.1),
-            held: Vec::new(),
-            map_grip: None,
-            moving: None,
-            clicked: None,
-            range: None,
-            marks: Bookmarks::default(),
-            ruler_origin: RulerOrigin::default(),
-            flows: None,
-            pointer_x_px: None,
             colors: Colors::default(),
             shade,
             palette: Palette::new(shade),
@@ -186,36 +111,24 @@ impl Timeline {
             size_points: Vec2::ZERO,
             gutter_points: GUTTER_POINTS,
             budget,
-            filtered: None,
-            hits: None,
         }
     }
 
     /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is drawn
     /// anew, and what was selected stays selected.
     #[must_use]
-    pub(crate) fn with_more(self, snapshot: Snapshot) -> Self {
-        let mut view = self.view;
-        view.set_capture(snapshot.start_ns(), snapshot.end_ns());
-        let earlier = self.snapshot.clone();
-        let selected = self.selected.and_then(|row| snapshot.row_since(&earlier, row));
-        let mut more = Self {
-            snapshot,
-            view,
-            selected,
-            hovered: None,
-            moving: None,
-            clicked: None,
-            survey: None,
-            filtered: None,
-            hits: None,
-            flows: None,
-            ..self
-        };
-        more.rows.take_more(&earlier, &more.snapshot, more.workers.as_ref());
-        more.pinned.take_more(&earlier, &more.snapshot, more.workers.as_ref());
-        more.lay_out();
-        more
+    pub(crate) fn with_more(mut self, snapshot: Snapshot) -> Self {
+        self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
+        let earlier = std::mem::replace(&mut self.snapshot, snapshot);
+        let selected = self.selection.span().and_then(|row| self.snapshot.row_since(&earlier, row));
+        self.selection.select(selected);
+        self.selection.hover(None);
+        (self.interaction.moved_file, self.interaction.clicked) = (None, None);
+        self.overlays.forget_answers();
+        self.rows.take_more(&earlier, &self.snapshot, self.workers.as_ref());
+        self.pinned.take_more(&earlier, &self.snapshot, self.workers.as_ref());
+        self.lay_out();
+        self
     }
 
     /// Forgets the answers of past frames, which are asked again: nothing of it is shown for a while.
@@ -233,19 +146,19 @@ impl Timeline {
 
     /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows everything.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
-        self.hits = hits.cloned();
+        self.overlays.hits = hits.cloned();
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
     }
 
     fn set_filtered(&mut self, filtered: Option<Arc<Filtered>>) {
-        self.filtered = filtered;
+        self.overlays.filtered = filtered;
         self.rows.redraw();
         self.pinned.redraw();
     }
 
     /// Shows what matches the filter, if it is still the same.
     pub(crate) fn set_matching(&mut self, matching: &Arc<Filtered>) {
-        if self.filtered.as_ref().is_some_and(|known| Arc::ptr_eq(known.matcher(), matching.matcher())) {
+        if self.overlays.filtered.as_ref().is_some_and(|known| Arc::ptr_eq(known.matcher(), matching.matcher())) {
             self.set_filtered(Some(Arc::clone(matching)));
         }
     }
@@ -253,8 +166,8 @@ impl Timeline {
     /// The filter, and what is in view of which it does not know yet what matches.
     #[must_use]
     pub(crate) fn unfiltered(&self) -> Option<(Arc<Matcher>, Asked)> {
-        let filtered = self.filtered.as_ref()?;
-        let asked = Asked::of(&self.rows.layout, &self.view);
+        let filtered = self.overlays.filtered.as_ref()?;
+        let asked = Asked::of(&self.rows.layout, self.view.now());
         (!filtered.answers(&asked)).then(|| (Arc::clone(filtered.matcher()), asked))
     }
 
@@ -267,30 +180,30 @@ impl Timeline {
     /// The slice of time in view.
     #[must_use]
     pub fn view(&self) -> &Viewport {
-        &self.view
+        self.view.now()
     }
 
     /// The selected row.
     #[must_use]
     pub(crate) fn selected(&self) -> Option<RowIdx> {
-        self.selected
+        self.selection.span()
     }
 
     /// The slice of time that is selected.
     #[must_use]
     pub fn range(&self) -> Option<(i64, i64)> {
-        self.range
+        self.selection.range()
     }
 
     /// Takes the height of rows, before they are laid out.
     pub(crate) fn set_density(&mut self, density: Density) {
-        self.density = density;
+        self.tracks.set_density(density);
     }
 
     /// How rows are arranged.
     #[must_use]
     pub(crate) fn arrangement(&self) -> &Arrangement {
-        &self.arrangement
+        self.tracks.arrangement()
     }
 
     /// The last frame, for measurements.
@@ -340,72 +253,27 @@ impl Timeline {
         }
         self.strip_workers = strip_workers;
         self.rows.set_processes(survey.processes.as_ref(), self.strip_workers.as_ref());
-        self.survey = Some(survey);
+        self.overlays.summary = Some(survey);
     }
 
     /// Takes the flows of a row, to be drawn while it is selected.
     pub(crate) fn set_flows(&mut self, row: RowIdx, flows: Arc<FlowChain>) {
-        self.flows = Some((row, flows));
+        self.overlays.flows = Some((row, flows));
     }
 
     /// Selects a row, or none.
     pub(crate) fn select(&mut self, row: Option<RowIdx>) {
-        self.selected = row;
-    }
-
-    /// Shows the timeline in all of the space that is left, and takes input.
-    pub(crate) fn show(&mut self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
-        let mut commands = Vec::new();
-        let layout = TimelineLayout::new(ui, self.gutter_points, self.pinned.layout.height_px());
-        self.size_points = layout.all.size();
-        self.fit(&layout);
-        let response = ui.interact(layout.rows(), ui.scope_id().with("canvas"), Sense::click_and_drag());
-        let gutter_response = ui.interact(layout.names(), ui.scope_id().with("gutter"), Sense::click_and_drag());
-        gutter_response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Group, true, "Names of the tracks"));
-        self.advance(ui);
-        self.pointer_x_px =
-            response.hover_pos().map(|at| f64::from(at.x - layout.canvas.left()) * f64::from(self.scale));
-        input::pointer(self, ui, &layout, &response, &gutter_response, &mut commands);
-        input::held_keys(self, ui);
-        self.resize_gutter(ui, &layout);
-        self.draw(ui, &layout);
-        let pointer = ruler::pointer_time(self, ui, &layout, theme, response.hover_pos());
-        let flags = bookmarks::flags(self, ui, &layout);
-        let length = range::length(self, ui, &layout, theme).map(|length| length.place);
-        let covered = flags.iter().map(|flag| flag.place).chain(pointer.as_ref().map(|pointer| pointer.place));
-        let covered = covered.chain(length);
-        self.paint(ui, &layout, theme, &covered.collect::<Vec<_>>(), pointer.as_ref());
-        unsorted::paint(self, ui, &layout, theme);
-        commands.extend(range::show(self, ui, &layout, theme));
-        flow_curves::paint(self, ui, &layout, theme);
-        commands.extend(bookmarks::show(self, &flags, ui, &layout, theme));
-        if let Some(pointer) = &pointer {
-            pointer.paint(ui, &layout, theme);
-        }
-        self.paint_moving(ui, &layout, theme);
-        drop(flags);
-        minimap::show(self, ui, &layout, theme);
-        commands.extend(
-            gutter::show(self, ui, &layout, theme)
-                .into_iter()
-                .map(|chosen| Command::Timeline(TimelineCommand::Rows(chosen))),
-        );
-        scroll_bar::show(self, ui, &layout, theme);
-        filter_field::show(self, ui, layout.tools, theme, &mut commands);
-        canvas_menu::show(self, &layout, &response, theme, &mut commands);
-        self.show_hover(&response, &layout, theme, ui);
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Canvas, true, self.summary()));
-        commands
+        self.selection.select(row);
     }
 
     /// The timeline in words, for those who cannot see it.
     #[must_use]
     pub(crate) fn summary(&self) -> String {
         let origin_ns = self.snapshot.start_ns();
-        let from = seconds_text(self.view.start_ns().saturating_sub(origin_ns));
-        let to = seconds_text(self.view.end_ns().saturating_sub(origin_ns));
+        let from = seconds_text(self.view.now().start_ns().saturating_sub(origin_ns));
+        let to = seconds_text(self.view.now().end_ns().saturating_sub(origin_ns));
         let tracks = self.snapshot.display_order().len();
-        let selected = match self.selected {
+        let selected = match self.selection.span() {
             Some(row) => {
                 let span = self.snapshot.row(row);
                 let name = shown(self.snapshot.names().get(span.name).text).into_owned();
@@ -445,7 +313,7 @@ impl Timeline {
         let pinned = self.pinned_view(layout);
         [
             ShownPane { pane: &self.pinned, view: pinned, canvas: layout.pinned, gutter: layout.pinned_gutter, scale },
-            ShownPane { pane: &self.rows, view: self.view, canvas: layout.canvas, gutter: layout.gutter, scale },
+            ShownPane { pane: &self.rows, view: *self.view.now(), canvas: layout.canvas, gutter: layout.gutter, scale },
         ]
     }
 
@@ -459,7 +327,7 @@ impl Timeline {
 
     /// The time at a point of the window.
     pub(super) fn time_at(&self, layout: &TimelineLayout, at: Pos2) -> i64 {
-        self.view.time_from_x(f64::from((at.x - layout.canvas.left()) * self.scale))
+        self.view.now().time_from_x(f64::from((at.x - layout.canvas.left()) * self.scale))
     }
 
     /// The row under a point of the window.
@@ -491,11 +359,11 @@ impl Timeline {
         let height_px = f64::from((layout.pinned.height() * layout.scale).round());
         #[expect(clippy::cast_precision_loss, reason = "below 2^53")]
         let content_px = self.pinned.layout.height_px() as f64;
-        self.view.over_rows(height_px, self.pinned_scroll_px, content_px)
+        self.view.now().over_rows(height_px, self.pinned_scroll_px, content_px)
     }
 
     /// Takes the size of the canvas and the scale of the screen.
-    fn fit(&mut self, layout: &TimelineLayout) {
+    pub(super) fn fit(&mut self, layout: &TimelineLayout) {
         let size_px = layout.canvas.size() * layout.scale;
         let (width_px, height_px) = (f64::from(size_px.x).round(), f64::from(size_px.y).round());
         #[expect(clippy::float_cmp, reason = "the same scale gives the same bits")]
@@ -503,79 +371,12 @@ impl Timeline {
             self.scale = layout.scale;
             self.lay_out();
         }
-        if (self.view.width_px(), self.view.height_px()) != (width_px, height_px) {
-            let (_, end_px_before) = self.view.pixels_in_view();
+        if (self.view.now().width_px(), self.view.now().height_px()) != (width_px, height_px) {
+            let (_, end_px_before) = self.view.now().pixels_in_view();
             self.view.resize(width_px, height_px);
             self.scroll(0.0);
             self.keep_selected_in_view(end_px_before);
         }
-        if let Some((start_ns, end_ns)) = self.to_show.take() {
-            self.view.show_exactly(start_ns, end_ns);
-        }
+        self.view.show_waiting();
     }
-
-    fn draw(&mut self, ui: &Ui, layout: &TimelineLayout) {
-        let deadline = Instant::now() + FRAME_PATIENCE;
-        let filtered = self.filtered.as_deref();
-        let options = FrameOptions { palette: &self.palette, rects: self.budget, scale: self.scale, filtered };
-        let mut is_late = false;
-        if layout.pinned.height() > 0.0 {
-            let view = self.pinned_view(layout);
-            is_late |= self.pinned.draw(ui, &self.snapshot, &view, options, deadline);
-        }
-        is_late |= self.rows.draw(ui, &self.snapshot, &self.view, options, deadline);
-        if is_late {
-            ui.ctx().request_repaint();
-        }
-        self.shift_moving();
-    }
-
-    fn paint(&self, ui: &Ui, layout: &TimelineLayout, theme: &Theme, covered: &[Rect], pointer: Option<&PointerTime>) {
-        let painter = ui.painter_at(layout.all);
-        painter.rect_filled(layout.all, 0.0, theme.canvas);
-        painter.rect_filled(layout.gutter.union(layout.tools), 0.0, theme.gutter);
-        painter.rect_filled(layout.ruler, 0.0, theme.gutter);
-        ruler::paint(self, ui, layout, theme, covered);
-        if let Some(pointer) = pointer {
-            pointer.paint_line(ui, layout, theme);
-        }
-        for shown in self.panes(layout) {
-            if shown.canvas.height() <= 0.0 {
-                continue;
-            }
-            shown.paint_ground(ui, theme);
-            shown.paint_spans(ui);
-            if let Some(row) = self.hovered.filter(|hovered| Some(*hovered) != self.selected) {
-                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(1.0, theme.hover));
-            }
-            if let Some(row) = self.selected {
-                shown.paint_outline(ui, &self.snapshot, row, Stroke::new(2.0, theme.selection));
-            }
-        }
-        painter.vline(layout.gutter.right(), layout.all.y_range(), Stroke::new(1.0, theme.line));
-        painter.hline(layout.all.x_range(), layout.ruler.bottom(), Stroke::new(1.0, theme.line));
-        if layout.pinned.height() > 0.0 {
-            painter.hline(layout.all.x_range(), layout.canvas.top(), Stroke::new(2.0, theme.line));
-        }
-    }
-
-    fn resize_gutter(&mut self, ui: &Ui, layout: &TimelineLayout) {
-        let edge =
-            Rect::from_x_y_ranges(layout.gutter.right() - 3.0..=layout.gutter.right() + 3.0, layout.all.y_range());
-        let response = ui.interact(edge, ui.scope_id().with("gutter edge"), Sense::drag());
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Splitter, true, "Width of the track names"));
-        if response.hovered() || response.dragged() {
-            ui.ctx().set_cursor_icon(egui::CursorIcon::ResizeHorizontal);
-        }
-        if response.dragged() {
-            let most = layout.all.width() * GUTTER_PART_MAX;
-            let wanted = layout.gutter.width() + response.drag_delta().x;
-            self.gutter_points = wanted.clamp(80.0_f32.min(most), most.max(80.0));
-        }
-    }
-}
-
-#[expect(clippy::cast_possible_truncation, reason = "pixels near the canvas are exact in an f32")]
-pub(super) fn as_f32(px: f64) -> f32 {
-    px as f32
 }

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use egui::{Ui, Vec2};
 
 use super::state::Timeline;
+use super::view::ViewState;
 use crate::base::cancel::Cancel;
 use crate::frame::filtered::Filtered;
 use crate::ui::settings::Navigation;
@@ -16,20 +17,19 @@ impl Timeline {
     #[must_use]
     pub(crate) fn still(&self, times: f64) -> Self {
         let mut still = Self::with_workers(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);
-        still.view = self.view.magnified(times);
+        still.view = ViewState::new(self.view.now().magnified(times), Navigation::STILL);
         still.pinned_scroll_px = self.pinned_scroll_px * times;
-        still.arrangement = self.arrangement.clone();
-        still.density = self.density;
-        still.selected = self.selected;
-        still.range = self.range;
-        still.marks = self.marks.clone();
-        still.ruler_origin = self.ruler_origin;
-        still.flows.clone_from(&self.flows);
-        still.hits.clone_from(&self.hits);
+        still.tracks = self.tracks.arranged_alike();
+        still.selection.select(self.selection.span());
+        still.selection.select_range(self.selection.range());
+        still.overlays.bookmarks = self.overlays.bookmarks.clone();
+        still.overlays.ruler_origin = self.overlays.ruler_origin;
+        still.overlays.flows.clone_from(&self.overlays.flows);
+        still.overlays.hits.clone_from(&self.overlays.hits);
         still.gutter_points = self.gutter_points;
         still.set_colors(self.colors());
-        still.filtered.clone_from(&self.filtered);
-        if let Some(survey) = &self.survey {
+        still.overlays.filtered.clone_from(&self.overlays.filtered);
+        if let Some(survey) = &self.overlays.summary {
             still.set_survey(Arc::clone(survey));
         }
         still

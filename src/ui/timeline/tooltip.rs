@@ -16,8 +16,7 @@ impl Timeline {
     pub(super) fn show_hover(&mut self, response: &egui::Response, layout: &TimelineLayout, theme: &Theme, ui: &Ui) {
         let at = response.hover_pos().filter(|_| !response.dragged());
         let hovered = at.and_then(|at| self.row_under(layout, at));
-        if hovered != self.hovered {
-            self.hovered = hovered;
+        if self.selection.hover(hovered) {
             ui.ctx().request_repaint();
         }
         let tip = hovered

@@ -1,147 +1,67 @@
-//! How the rows of a timeline change: folding, pinning, hiding at once; another order, filter or height by laying out anew,
-//! in the background where tracks are many.
+//! The arrangement of the tracks: order, folds, pins, filter and height, and the layouts that follow from them.
 
-use super::state::Timeline;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
-use crate::scene::arrange::{self, Arrangement};
+use crate::scene::arrange::{self, Arrangement, Order};
 use crate::scene::rows::{Density, GroupKind, RowHeights, RowLayout};
-use crate::ui::command::RowCommand;
+use crate::store::lane::RowIdx;
 
-/// So many tracks are arranged within a frame; more in the background. A thousand take about half a millisecond.
+/// Up to this many tracks are laid out within a frame, more in the background. A thousand take about half a millisecond.
 const TRACKS_AT_ONCE: usize = 2000;
 
-/// Rows that are to be laid out anew.
-#[derive(Debug)]
-pub struct Arranging {
-    number: u64,
-    snapshot: Snapshot,
+/// The arrangement of the tracks, and the layouts that the background still computes.
+#[derive(Default)]
+pub(super) struct TrackState {
     arrangement: Arrangement,
-    heights: RowHeights,
+    density: Density,
+    /// The number of the last layout that was requested: only that one is shown.
+    arranging: u64,
+    awaits_rows: bool,
+    /// The groups that were folded or hidden while a layout was computed.
+    folded_meanwhile: Vec<GroupKind>,
+    /// The row to scroll to after the layout.
+    to_reveal: Option<RowIdx>,
+    /// The position to scroll to after the layout, as a part of the height of all rows.
+    to_scroll: Option<f64>,
+    focuses_filter: bool,
 }
 
-/// Rows that were laid out anew.
-#[derive(Debug)]
-pub struct Arranged {
-    number: u64,
-    layout: RowLayout,
-}
-
-impl Arranging {
-    /// Lays out; takes as long as there are tracks.
-    #[must_use]
-    pub fn run(self) -> Arranged {
-        let layout = arrange::layout(&self.snapshot, &self.arrangement, &self.heights);
-        Arranged { number: self.number, layout }
-    }
-}
-
-impl Timeline {
-    /// Arranges rows otherwise; returns what is to be done in the background, and brought back to [`Timeline::take`].
-    #[must_use]
-    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
-        match command {
-            RowCommand::ToggleFold(kind) => self.toggle_fold(kind),
-            RowCommand::ToggleFoldOfSelected => {
-                if let Some(track) = self.selected_track() {
-                    self.toggle_fold(GroupKind::Track(track));
-                }
-            }
-            RowCommand::FoldAll(folded) => return self.fold_all(folded),
-            RowCommand::TogglePin(track) => self.toggle_pin(track),
-            RowCommand::TogglePinOfSelected => {
-                if let Some(track) = self.selected_track() {
-                    self.toggle_pin(track);
-                }
-            }
-            RowCommand::Hide(GroupKind::Track(track)) => self.hide(&[track]),
-            RowCommand::Hide(GroupKind::Process(process)) => {
-                let tracks: Vec<_> = self.rows.layout.tracks_of(process).collect();
-                self.hide(&tracks);
-                self.set_folded(GroupKind::Process(process), true);
-            }
-            RowCommand::ShowHidden => {
-                let mut hidden: Vec<_> = std::mem::take(&mut self.arrangement.folded.hidden).into_iter().collect();
-                hidden.sort_unstable();
-                for track in hidden {
-                    self.apply(GroupKind::Track(track));
-                }
-                self.rows_changed();
-            }
-            RowCommand::Order(order) => {
-                self.arrangement.order = order;
-                return self.arrange();
-            }
-            RowCommand::Filter(words) => {
-                self.arrangement.filter = words;
-                return self.arrange();
-            }
-            RowCommand::FocusFilter => self.focuses_filter = true,
-        }
-        None
+impl TrackState {
+    pub(super) fn arrangement(&self) -> &Arrangement {
+        &self.arrangement
     }
 
-    /// Lays out the rows in another height.
-    #[must_use]
-    pub(crate) fn change_density(&mut self, density: Density) -> Option<Arranging> {
+    pub(super) fn density(&self) -> Density {
+        self.density
+    }
+
+    pub(super) fn set_density(&mut self, density: Density) {
         self.density = density;
-        self.arrange()
     }
 
-    /// Takes rows that were laid out in the background, unless others were asked for since.
-    pub(crate) fn take(&mut self, arranged: Arranged) {
-        if arranged.number != self.arranging {
-            return;
-        }
-        self.rows.set_layout(arranged.layout);
-        self.awaits_rows = false;
-        // What was folded or hidden meanwhile.
-        for kind in std::mem::take(&mut self.folded_meanwhile) {
-            self.apply(kind);
-        }
-        self.rows_changed();
-        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
-        if let Some(part) = self.to_scroll.take() {
-            self.scroll_to(part * self.rows.layout.height_px() as f64);
-        }
-        if let Some(row) = self.to_reveal.take() {
-            self.scroll_to_row(row);
-        }
+    /// The same arrangement with no layout on its way.
+    pub(super) fn arranged_alike(&self) -> Self {
+        Self { arrangement: self.arrangement.clone(), density: self.density, ..Self::default() }
     }
 
-    /// Lays out all rows anew: at once where they are few.
-    pub(super) fn arrange(&mut self) -> Option<Arranging> {
-        self.arranging += 1;
-        self.folded_meanwhile.clear();
-        let heights = RowHeights::new(self.density, self.scale());
-        self.pinned.set_layout(arrange::pinned_layout(&self.snapshot, &self.arrangement, &heights));
-        let job = Arranging {
-            number: self.arranging,
-            snapshot: self.snapshot.clone(),
-            arrangement: self.arrangement.clone(),
-            heights,
-        };
-        self.awaits_rows = self.snapshot.display_order().len() > TRACKS_AT_ONCE;
-        if self.awaits_rows {
-            return Some(job);
-        }
-        self.take(job.run());
-        None
+    /// Takes a saved arrangement and scroll position, before the rows are laid out.
+    pub(super) fn restore(&mut self, arrangement: Arrangement, scrolled_part: f64) {
+        self.arrangement = arrangement;
+        self.to_scroll = Some(scrolled_part).filter(|part| part.is_finite());
     }
 
-    /// Unfolds what hides a track; returns whether it is laid out at all.
-    pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
-        let process = self.snapshot.track(track).process;
-        for kind in [GroupKind::Process(process), GroupKind::Track(track)] {
-            if self.is_folded(kind) {
-                self.set_folded(kind, false);
-            }
-        }
-        if self.arrangement.folded.hidden.remove(&track) {
-            self.apply(GroupKind::Track(track));
-            self.rows_changed();
-        }
-        self.rows.layout.group_of(GroupKind::Track(track)).is_some()
+    /// Scrolls to a row after the next layout, which no filter narrows.
+    pub(super) fn reveal_when_laid_out(&mut self, row: RowIdx) {
+        self.to_reveal = Some(row);
+        self.arrangement.filter.clear();
+    }
+
+    pub(super) fn set_order(&mut self, order: Order) {
+        self.arrangement.order = order;
+    }
+
+    pub(super) fn set_filter(&mut self, words: String) {
+        self.arrangement.filter = words;
     }
 
     pub(super) fn is_folded(&self, kind: GroupKind) -> bool {
@@ -151,15 +71,7 @@ impl Timeline {
         }
     }
 
-    pub(super) fn is_pinned(&self, track: TrackIdx) -> bool {
-        self.arrangement.pinned.contains(&track)
-    }
-
-    fn toggle_fold(&mut self, kind: GroupKind) {
-        self.set_folded(kind, !self.is_folded(kind));
-    }
-
-    fn set_folded(&mut self, kind: GroupKind, folded: bool) {
+    pub(super) fn set_folded(&mut self, kind: GroupKind, folded: bool) {
         let known = &mut self.arrangement.folded;
         match (kind, folded) {
             (GroupKind::Process(process), true) => known.processes.insert(process),
@@ -167,62 +79,121 @@ impl Timeline {
             (GroupKind::Track(track), true) => known.tracks.insert(track),
             (GroupKind::Track(track), false) => known.tracks.remove(&track),
         };
-        self.apply(kind);
-        self.rows_changed();
     }
 
-    fn hide(&mut self, tracks: &[TrackIdx]) {
-        for &track in tracks {
-            self.arrangement.folded.hidden.insert(track);
-            self.apply(GroupKind::Track(track));
-        }
-        self.rows_changed();
-    }
-
-    fn fold_all(&mut self, folded: bool) -> Option<Arranging> {
-        self.arrangement.folded.processes.clear();
+    /// Unfolds all tracks, and folds exactly the first `processes` processes.
+    pub(super) fn fold_processes(&mut self, processes: u32) {
         self.arrangement.folded.tracks.clear();
-        if folded {
-            let processes = 0..u32::try_from(self.snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
-            self.arrangement.folded.processes = processes.map(ProcessIdx).collect();
-        }
-        self.arrange()
+        self.arrangement.folded.processes = (0..processes).map(ProcessIdx).collect();
     }
 
-    fn toggle_pin(&mut self, track: TrackIdx) {
+    pub(super) fn is_hidden(&self, track: TrackIdx) -> bool {
+        self.arrangement.folded.hidden.contains(&track)
+    }
+
+    pub(super) fn hide(&mut self, track: TrackIdx) {
+        self.arrangement.folded.hidden.insert(track);
+    }
+
+    /// Shows a track; returns whether it was hidden.
+    pub(super) fn unhide(&mut self, track: TrackIdx) -> bool {
+        self.arrangement.folded.hidden.remove(&track)
+    }
+
+    /// Shows all hidden tracks and returns them in order.
+    pub(super) fn unhide_all(&mut self) -> Vec<TrackIdx> {
+        let mut hidden: Vec<_> = std::mem::take(&mut self.arrangement.folded.hidden).into_iter().collect();
+        hidden.sort_unstable();
+        hidden
+    }
+
+    pub(super) fn is_pinned(&self, track: TrackIdx) -> bool {
+        self.arrangement.pinned.contains(&track)
+    }
+
+    pub(super) fn toggle_pin(&mut self, track: TrackIdx) {
         let before = self.arrangement.pinned.len();
         self.arrangement.pinned.retain(|&pinned| pinned != track);
         if self.arrangement.pinned.len() == before {
             self.arrangement.pinned.push(track);
         }
-        self.lay_out_pinned();
     }
 
-    /// Tells the rows what is folded or hidden of a process or a track.
-    fn apply(&mut self, kind: GroupKind) {
+    /// Requests a layout of all rows: the job to run, and whether it takes longer than a frame.
+    pub(super) fn request(&mut self, snapshot: &Snapshot, scale: f32) -> (Arranging, bool) {
+        self.arranging += 1;
+        self.folded_meanwhile.clear();
+        self.awaits_rows = snapshot.display_order().len() > TRACKS_AT_ONCE;
+        let job = Arranging {
+            number: self.arranging,
+            snapshot: snapshot.clone(),
+            arrangement: self.arrangement.clone(),
+            heights: RowHeights::new(self.density, scale),
+        };
+        (job, self.awaits_rows)
+    }
+
+    /// Takes a layout and the groups that changed while it was computed; `None` if another one was requested since.
+    pub(super) fn accept(&mut self, arranged: Arranged) -> Option<(RowLayout, Vec<GroupKind>)> {
+        if arranged.number != self.arranging {
+            return None;
+        }
+        self.awaits_rows = false;
+        Some((arranged.layout, std::mem::take(&mut self.folded_meanwhile)))
+    }
+
+    /// Notes that a group was folded or hidden, for a layout that is computed now.
+    pub(super) fn note_change(&mut self, kind: GroupKind) {
         if self.awaits_rows {
             self.folded_meanwhile.push(kind);
         }
-        self.rows.layout.set_folded(kind, self.is_folded(kind));
-        if let GroupKind::Track(track) = kind {
-            self.rows.layout.set_hidden(track, self.arrangement.folded.hidden.contains(&track));
-            if self.is_pinned(track) {
-                self.lay_out_pinned();
-            }
-        }
     }
 
-    fn lay_out_pinned(&mut self) {
-        let heights = RowHeights::new(self.density, self.scale());
-        self.pinned.set_layout(arrange::pinned_layout(&self.snapshot, &self.arrangement, &heights));
+    pub(super) fn pinned_layout(&self, snapshot: &Snapshot, scale: f32) -> RowLayout {
+        arrange::pinned_layout(snapshot, &self.arrangement, &RowHeights::new(self.density, scale))
     }
 
-    fn rows_changed(&mut self) {
-        self.rows.redraw();
-        self.scroll(0.0);
+    /// The position to scroll to after a layout, as a part of the height of all rows.
+    pub(super) fn take_scroll(&mut self) -> Option<f64> {
+        self.to_scroll.take()
     }
 
-    fn selected_track(&self) -> Option<TrackIdx> {
-        self.selected.map(|row| self.snapshot.lane(row.lane).track)
+    /// The row to scroll to after a layout.
+    pub(super) fn take_reveal(&mut self) -> Option<RowIdx> {
+        self.to_reveal.take()
+    }
+
+    pub(super) fn focus_filter(&mut self) {
+        self.focuses_filter = true;
+    }
+
+    /// Whether the filter field takes the keyboard focus in this frame.
+    pub(super) fn take_filter_focus(&mut self) -> bool {
+        std::mem::take(&mut self.focuses_filter)
+    }
+}
+
+/// A layout of all rows, to be computed.
+#[derive(Debug)]
+pub struct Arranging {
+    number: u64,
+    snapshot: Snapshot,
+    arrangement: Arrangement,
+    heights: RowHeights,
+}
+
+/// A computed layout of all rows.
+#[derive(Debug)]
+pub struct Arranged {
+    number: u64,
+    layout: RowLayout,
+}
+
+impl Arranging {
+    /// Computes the layout, in time linear in the tracks.
+    #[must_use]
+    pub fn run(self) -> Arranged {
+        let layout = arrange::layout(&self.snapshot, &self.arrangement, &self.heights);
+        Arranged { number: self.number, layout }
     }
 }

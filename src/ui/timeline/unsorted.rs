@@ -3,7 +3,8 @@
 use egui::{Align2, FontId, Rect, Stroke, Ui, pos2, vec2};
 
 use super::layout::TimelineLayout;
-use super::state::{Timeline, as_f32};
+use super::layout::as_f32;
+use super::state::Timeline;
 use crate::ui::theme::{TEXT_POINTS, Theme};
 
 /// Hatches the time after that up to which all is sorted; nothing once the capture is whole.
@@ -11,7 +12,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     /// From one line of the hatching to the next, in points: clearly coarser than spans of a pixel.
     const HATCH_STEP: f32 = 12.0;
     let Some(sorted_to_ns) = timeline.snapshot.summary().sorted_to_ns else { return };
-    let view = &timeline.view;
+    let view = timeline.view.now();
     let x_px = view.x_from_time(sorted_to_ns).clamp(0.0, view.width_px());
     let left = layout.canvas.left() + as_f32(x_px) / timeline.scale();
     let place = Rect::from_x_y_ranges(left..=layout.canvas.right(), layout.canvas.y_range());

@@ -1,0 +1,157 @@
+//! Changes of the rows: folding, pinning and hiding at once; another order, filter or height by a new layout, in the
+//! background where tracks are many.
+
+use super::state::Timeline;
+use super::tracks::{Arranged, Arranging};
+use crate::model::TrackIdx;
+use crate::scene::rows::{Density, GroupKind};
+use crate::ui::command::RowCommand;
+
+impl Timeline {
+    /// Arranges rows otherwise; returns what is to be done in the background, and brought back to [`Timeline::take`].
+    #[must_use]
+    pub(crate) fn change_rows(&mut self, command: RowCommand) -> Option<Arranging> {
+        match command {
+            RowCommand::ToggleFold(kind) => self.toggle_fold(kind),
+            RowCommand::ToggleFoldOfSelected => {
+                if let Some(track) = self.selected_track() {
+                    self.toggle_fold(GroupKind::Track(track));
+                }
+            }
+            RowCommand::FoldAll(folded) => return self.fold_all(folded),
+            RowCommand::TogglePin(track) => self.toggle_pin(track),
+            RowCommand::TogglePinOfSelected => {
+                if let Some(track) = self.selected_track() {
+                    self.toggle_pin(track);
+                }
+            }
+            RowCommand::Hide(GroupKind::Track(track)) => self.hide(&[track]),
+            RowCommand::Hide(GroupKind::Process(process)) => {
+                let tracks: Vec<_> = self.rows.layout.tracks_of(process).collect();
+                self.hide(&tracks);
+                self.set_folded(GroupKind::Process(process), true);
+            }
+            RowCommand::ShowHidden => {
+                for track in self.tracks.unhide_all() {
+                    self.apply(GroupKind::Track(track));
+                }
+                self.rows_changed();
+            }
+            RowCommand::Order(order) => {
+                self.tracks.set_order(order);
+                return self.arrange();
+            }
+            RowCommand::Filter(words) => {
+                self.tracks.set_filter(words);
+                return self.arrange();
+            }
+            RowCommand::FocusFilter => self.tracks.focus_filter(),
+        }
+        None
+    }
+
+    /// Lays out the rows in another height.
+    #[must_use]
+    pub(crate) fn change_density(&mut self, density: Density) -> Option<Arranging> {
+        self.tracks.set_density(density);
+        self.arrange()
+    }
+
+    /// Takes rows that were laid out in the background, unless others were asked for since.
+    pub(crate) fn take(&mut self, arranged: Arranged) {
+        let Some((layout, changed)) = self.tracks.accept(arranged) else { return };
+        self.rows.set_layout(layout);
+        for kind in changed {
+            self.apply(kind);
+        }
+        self.rows_changed();
+        #[expect(clippy::cast_precision_loss, reason = "a part of some million pixels")]
+        if let Some(part) = self.tracks.take_scroll() {
+            self.scroll_to(part * self.rows.layout.height_px() as f64);
+        }
+        if let Some(row) = self.tracks.take_reveal() {
+            self.scroll_to_row(row);
+        }
+    }
+
+    /// Lays out all rows anew: at once where they are few.
+    pub(super) fn arrange(&mut self) -> Option<Arranging> {
+        let (job, is_long) = self.tracks.request(&self.snapshot, self.scale());
+        self.lay_out_pinned();
+        if is_long {
+            return Some(job);
+        }
+        self.take(job.run());
+        None
+    }
+
+    /// Unfolds what hides a track; returns whether it is laid out at all.
+    pub(super) fn uncover(&mut self, track: TrackIdx) -> bool {
+        let process = self.snapshot.track(track).process;
+        for kind in [GroupKind::Process(process), GroupKind::Track(track)] {
+            if self.tracks.is_folded(kind) {
+                self.set_folded(kind, false);
+            }
+        }
+        if self.tracks.unhide(track) {
+            self.apply(GroupKind::Track(track));
+            self.rows_changed();
+        }
+        self.rows.layout.group_of(GroupKind::Track(track)).is_some()
+    }
+
+    fn toggle_fold(&mut self, kind: GroupKind) {
+        self.set_folded(kind, !self.tracks.is_folded(kind));
+    }
+
+    fn set_folded(&mut self, kind: GroupKind, folded: bool) {
+        self.tracks.set_folded(kind, folded);
+        self.apply(kind);
+        self.rows_changed();
+    }
+
+    fn hide(&mut self, tracks: &[TrackIdx]) {
+        for &track in tracks {
+            self.tracks.hide(track);
+            self.apply(GroupKind::Track(track));
+        }
+        self.rows_changed();
+    }
+
+    fn fold_all(&mut self, folded: bool) -> Option<Arranging> {
+        let processes = u32::try_from(self.snapshot.tracks().processes.len()).unwrap_or(u32::MAX);
+        self.tracks.fold_processes(if folded { processes } else { 0 });
+        self.arrange()
+    }
+
+    fn toggle_pin(&mut self, track: TrackIdx) {
+        self.tracks.toggle_pin(track);
+        self.lay_out_pinned();
+    }
+
+    /// Tells the rows what is folded or hidden of a process or a track.
+    fn apply(&mut self, kind: GroupKind) {
+        self.tracks.note_change(kind);
+        self.rows.layout.set_folded(kind, self.tracks.is_folded(kind));
+        if let GroupKind::Track(track) = kind {
+            self.rows.layout.set_hidden(track, self.tracks.is_hidden(track));
+            if self.tracks.is_pinned(track) {
+                self.lay_out_pinned();
+            }
+        }
+    }
+
+    fn lay_out_pinned(&mut self) {
+        let layout = self.tracks.pinned_layout(&self.snapshot, self.scale());
+        self.pinned.set_layout(layout);
+    }
+
+    fn rows_changed(&mut self) {
+        self.rows.redraw();
+        self.scroll(0.0);
+    }
+
+    fn selected_track(&self) -> Option<TrackIdx> {
+        self.selection.span().map(|row| self.snapshot.lane(row.lane).track)
+    }
+}

@@ -1,0 +1,172 @@
+//! The view of a timeline: the viewport, its flight and glide, and the history of views.
+
+use egui::Ui;
+
+use crate::scene::motion::{Flight, Glide, History};
+use crate::scene::viewport::Viewport;
+use crate::ui::settings::Navigation;
+
+/// The viewport over the rows that scroll, with everything that moves it.
+pub(super) struct ViewState {
+    now: Viewport,
+    navigation: Navigation,
+    flight: Option<Flight>,
+    glide: Option<Glide>,
+    history: History,
+    /// The time of the frame, in seconds.
+    frame_s: f64,
+    /// The range to show once the width of the canvas is known.
+    to_show: Option<(i64, i64)>,
+}
+
+impl ViewState {
+    pub(super) fn new(now: Viewport, navigation: Navigation) -> Self {
+        let history = History::default();
+        Self { now, navigation, flight: None, glide: None, history, frame_s: 0.0, to_show: None }
+    }
+
+    pub(super) fn now(&self) -> &Viewport {
+        &self.now
+    }
+
+    /// The viewport at the end of the flight.
+    pub(super) fn target(&self) -> &Viewport {
+        self.flight.as_ref().map_or(&self.now, Flight::to)
+    }
+
+    pub(super) fn navigation(&self) -> Navigation {
+        self.navigation
+    }
+
+    pub(super) fn set_navigation(&mut self, navigation: Navigation) {
+        self.navigation = navigation;
+    }
+
+    pub(super) fn frame_s(&self) -> f64 {
+        self.frame_s
+    }
+
+    /// Whether no view was left yet.
+    pub(super) fn is_untouched(&self) -> bool {
+        self.history.is_empty()
+    }
+
+    /// Flies to a view and keeps the one before in the history.
+    pub(super) fn jump(&mut self, to: Viewport) {
+        if to != *self.target() {
+            self.history.leave(*self.target());
+            self.fly(Some(to));
+        }
+    }
+
+    /// Flies to a view that is part of a longer movement, such as repeated zooming.
+    pub(super) fn nudge(&mut self, to: Viewport) {
+        self.history.moved(*self.target(), self.frame_s);
+        self.fly(Some(to));
+    }
+
+    pub(super) fn back(&mut self) {
+        let view = self.history.back(*self.target());
+        self.fly(view);
+    }
+
+    pub(super) fn forward(&mut self) {
+        let view = self.history.forward(*self.target());
+        self.fly(view);
+    }
+
+    /// Moves with the hand: at once.
+    pub(super) fn move_to(&mut self, to: Viewport, ui: &Ui) {
+        if to != self.now {
+            self.finish_flight();
+            self.glide = None;
+            self.history.moved(self.now, self.frame_s);
+            self.now = to;
+            ui.ctx().request_repaint();
+        }
+    }
+
+    /// Ends the flight at its target.
+    pub(super) fn finish_flight(&mut self) {
+        if let Some(flight) = self.flight.take() {
+            self.now = self.now.with_time_of(flight.to());
+        }
+    }
+
+    /// Starts a glide at a speed in pixels a second, unless kinetic panning is off.
+    pub(super) fn glide(&mut self, velocity_px: [f64; 2]) {
+        if self.navigation.inertia {
+            self.glide = Glide::new(velocity_px);
+        }
+    }
+
+    pub(super) fn stop_glide(&mut self) {
+        self.glide = None;
+    }
+
+    /// Advances the flight and the glide before a frame; returns how far the glide scrolls, in pixels.
+    pub(super) fn advance(&mut self, ui: &Ui) -> Option<f64> {
+        let (now_s, frame_s) = ui.input(|input| (input.time, f64::from(input.stable_dt)));
+        self.frame_s = now_s;
+        if let Some(flight) = &mut self.flight {
+            let (view, goes_on) = flight.at(now_s);
+            self.now = self.now.with_time_of(&view);
+            if !goes_on {
+                self.flight = None;
+            }
+            ui.ctx().request_repaint();
+        }
+        let glide = self.glide.as_mut()?;
+        let ([right_px, down_px], goes_on) = glide.advance(frame_s.min(0.05));
+        if !goes_on || ui.input(|input| input.pointer.any_down()) {
+            self.glide = None;
+        }
+        self.now.pan(right_px);
+        ui.ctx().request_repaint();
+        Some(down_px)
+    }
+
+    fn fly(&mut self, to: Option<Viewport>) {
+        let Some(to) = to else { return };
+        let to = self.now.with_time_of(&to);
+        self.glide = None;
+        self.flight = self.navigation.animation.then(|| Flight::new(self.now, to));
+        if self.flight.is_none() {
+            self.now = to;
+        }
+    }
+
+    /// Shows exactly `[start_ns, end_ns)`, at once.
+    pub(super) fn show_exactly(&mut self, start_ns: i64, end_ns: i64) {
+        self.now.show_exactly(start_ns, end_ns);
+    }
+
+    /// Shows a range once the width of the canvas is known; an empty range is ignored.
+    pub(super) fn show_when_sized(&mut self, start_ns: i64, end_ns: i64) {
+        self.to_show = Some((start_ns, end_ns)).filter(|(start_ns, end_ns)| start_ns < end_ns);
+    }
+
+    /// Shows the range that waited for the width of the canvas.
+    pub(super) fn show_waiting(&mut self) {
+        if let Some((start_ns, end_ns)) = self.to_show.take() {
+            self.now.show_exactly(start_ns, end_ns);
+        }
+    }
+
+    pub(super) fn scroll(&mut self, down_px: f64, content_px: f64) {
+        self.now.scroll(down_px, content_px);
+    }
+
+    pub(super) fn scroll_to(&mut self, top_px: f64, content_px: f64) {
+        self.now.scroll_to(top_px, content_px);
+    }
+
+    pub(super) fn resize(&mut self, width_px: f64, height_px: f64) {
+        self.now.resize(width_px, height_px);
+    }
+
+    /// Takes other bounds of the trace.
+    pub(super) fn set_bounds(&mut self, start_ns: i64, end_ns: i64) {
+        self.now.set_capture(start_ns, end_ns);
+    }
+}
