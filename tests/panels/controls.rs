@@ -4,7 +4,7 @@ use egui::{Key, Modifiers, Vec2, vec2};
 use egui_kittest::Node;
 use egui_kittest::kittest::NodeT;
 
-use crate::desk::Desk;
+use crate::session::Session;
 
 /// The smallest window that is promised, and a common one.
 const SIZES: [Vec2; 2] = [vec2(640.0, 400.0), vec2(1280.0, 800.0)];
@@ -28,13 +28,13 @@ const SCROLLED: [&str; 9] =
     ["p99", "Min", "Max", "Fly", "Jump", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
 
 /// Controls that have no name, and those that no pointer can reach because they lie outside of the screen.
-fn check(desk: &mut Desk, size: Vec2, what: &str) {
+fn check(session: &mut Session, size: Vec2, what: &str) {
     // Menus and windows take a second pass to find their place.
-    desk.harness.run_steps(3);
-    let unnamed = desk.harness.unnamed_widgets();
+    session.harness.run_steps(3);
+    let unnamed = session.harness.unnamed_widgets();
     assert!(unnamed.is_empty(), "{what}: without a name:\n{}", unnamed.join("\n"));
     let screen = egui::Rect::from_min_size(egui::Pos2::ZERO, size).expand(1.0);
-    let nodes = desk.harness.root().children_recursive();
+    let nodes = session.harness.root().children_recursive();
     let buttons = nodes.filter(|node| node.accesskit_node().role() == egui::Role::Button);
     let outside: Vec<_> = buttons
         .filter(|node| !screen.contains(node.rect().center()))
@@ -48,42 +48,42 @@ fn check(desk: &mut Desk, size: Vec2, what: &str) {
 fn every_control_of_every_panel_has_a_name_and_lies_on_the_screen() {
     for size in SIZES {
         for scale in SCALES {
-            let mut desk = Desk::empty(size, scale);
-            check(&mut desk, size, &format!("nothing open, {size} at {scale}"));
-            let mut desk = Desk::with_capture(size, scale);
-            check(&mut desk, size, &format!("a capture, {size} at {scale}"));
+            let mut session = Session::empty(size, scale);
+            check(&mut session, size, &format!("nothing open, {size} at {scale}"));
+            let mut session = Session::with_capture(size, scale);
+            check(&mut session, size, &format!("a capture, {size} at {scale}"));
             for (command, shows) in PANELS {
-                let mut desk = Desk::with_capture(size, scale);
-                desk.give(command);
-                desk.until(command, |desk| desk.says(shows));
-                check(&mut desk, size, &format!("{command}, {size} at {scale}"));
+                let mut session = Session::with_capture(size, scale);
+                session.give(command);
+                session.until(command, |session| session.says(shows));
+                check(&mut session, size, &format!("{command}, {size} at {scale}"));
             }
         }
-        let mut desk = Desk::with_two_files(size);
-        desk.give("Files and their clocks");
-        desk.until("the files", |desk| desk.says("Moved by: other.json"));
-        check(&mut desk, size, &format!("the files, {size}"));
+        let mut session = Session::with_two_files(size);
+        session.give("Files and their clocks");
+        session.until("the files", |session| session.says("Moved by: other.json"));
+        check(&mut session, size, &format!("the files, {size}"));
     }
 }
 
 #[test]
 fn the_tabulator_leads_to_every_button_of_the_window() {
-    let mut desk = Desk::with_capture(SIZES[1], 1.0);
-    desk.harness.run_steps(2);
-    let buttons = |desk: &Desk| {
-        let nodes = desk.harness.root().children_recursive();
+    let mut session = Session::with_capture(SIZES[1], 1.0);
+    session.harness.run_steps(2);
+    let buttons = |session: &Session| {
+        let nodes = session.harness.root().children_recursive();
         let buttons = nodes.filter(|node| {
             let node = node.accesskit_node();
             node.role() == egui::Role::Button && !node.is_disabled()
         });
         buttons.map(|node| node.accesskit_node().label().unwrap_or_default()).collect::<Vec<_>>()
     };
-    let wanted = buttons(&desk);
+    let wanted = buttons(&session);
     assert!(wanted.len() > 5, "{wanted:?}");
     let mut reached = Vec::new();
     for _ in 0..4 * wanted.len() {
-        desk.press(Modifiers::NONE, Key::Tab);
-        let nodes = desk.harness.root().children_recursive();
+        session.press(Modifiers::NONE, Key::Tab);
+        let nodes = session.harness.root().children_recursive();
         let focused = nodes.filter(Node::is_focused).filter_map(|node| node.accesskit_node().label());
         reached.extend(focused);
     }
@@ -94,11 +94,11 @@ fn the_tabulator_leads_to_every_button_of_the_window() {
 #[test]
 fn nothing_in_the_line_at_the_bottom_stands_on_anything_else() {
     for size in SIZES {
-        let mut desk = Desk::with_capture(size, 1.0);
-        desk.harness.state_mut().set_adapter("A graphics card with a name of some length".to_owned(), false);
-        desk.give("Colour by duration");
-        desk.harness.run_steps(3);
-        let nodes = desk.harness.root().children_recursive();
+        let mut session = Session::with_capture(size, 1.0);
+        session.harness.state_mut().set_adapter("A graphics card with a name of some length".to_owned(), false);
+        session.give("Colour by duration");
+        session.harness.run_steps(3);
+        let nodes = session.harness.root().children_recursive();
         let is_of_line = |node: &Node<'_>| {
             let role = node.accesskit_node().role();
             [egui::Role::Label, egui::Role::Button, egui::Role::Image].contains(&role)

@@ -3,13 +3,13 @@
 use egui::{Event, Key, Modifiers, OutputCommand, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
-use crate::desk::Desk;
+use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 /// What the last frame copied.
-pub(crate) fn copied(desk: &Desk) -> Option<String> {
-    let commands = &desk.harness.output().platform_output.commands;
+pub(crate) fn copied(session: &Session) -> Option<String> {
+    let commands = &session.harness.output().platform_output.commands;
     commands.iter().find_map(|command| match command {
         OutputCommand::CopyText(text) => Some(text.clone()),
         _ => None,
@@ -17,135 +17,135 @@ pub(crate) fn copied(desk: &Desk) -> Option<String> {
 }
 
 /// With the request selected, and the search closed again.
-fn with_request() -> Desk {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    desk.press(Modifiers::COMMAND, Key::F);
-    desk.harness.step();
-    desk.type_text("request");
-    desk.press(Modifiers::NONE, Key::Enter);
-    desk.until("the request", |desk| desk.summary().contains("Selected: request"));
-    desk
+fn with_request() -> Session {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("request");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the request", |session| session.summary().contains("Selected: request"));
+    session
 }
 
 #[test]
 fn the_key_to_copy_copies_the_selected_span_but_in_a_field_the_words_there() {
-    let mut desk = with_request();
-    desk.harness.event(Event::Copy);
-    desk.harness.step();
-    assert_eq!(copied(&desk), None, "nothing is selected in the field of the search");
-    desk.press(Modifiers::NONE, Key::Escape);
-    desk.harness.step();
-    desk.harness.event(Event::Copy);
-    desk.harness.step();
-    let text = copied(&desk).expect("a text");
+    let mut session = with_request();
+    session.harness.event(Event::Copy);
+    session.harness.step();
+    assert_eq!(copied(&session), None, "nothing is selected in the field of the search");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.step();
+    session.harness.event(Event::Copy);
+    session.harness.step();
+    let text = copied(&session).expect("a text");
     for part in ["name: request", "duration: 1000000 ns", "track: main (1)", "category: net", "/index.html"] {
         assert!(text.contains(part), "{part} is not in {text}");
     }
-    desk.press(Modifiers::NONE, Key::Escape);
-    desk.until("nothing selected", |desk| desk.summary().contains("Nothing selected."));
-    desk.harness.event(Event::Copy);
-    desk.harness.step();
-    assert_eq!(copied(&desk), None);
+    session.press(Modifiers::NONE, Key::Escape);
+    session.until("nothing selected", |session| session.summary().contains("Nothing selected."));
+    session.harness.event(Event::Copy);
+    session.harness.step();
+    assert_eq!(copied(&session), None);
 }
 
 #[test]
 fn statistics_are_copied_as_they_are_shown_by_their_button_and_by_their_command() {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    desk.press(Modifiers::COMMAND, Key::T);
-    desk.until("the lines", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
-    desk.click("Copy as CSV");
-    let by_button = copied(&desk).expect("a table");
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 3);
+    session.click("Copy as CSV");
+    let by_button = copied(&session).expect("a table");
     let lines: Vec<_> = by_button.lines().collect();
     assert_eq!(lines[0], "name,category,count,total,self,mean,p50,p99,min,max");
     assert_eq!(lines[1], "request,net,1,1000000,700000,1000000,1000000,1000000,1000000,1000000");
     assert_eq!(lines.len(), 4);
-    desk.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
-    desk.harness.step();
-    desk.type_text("copy the statistics");
+    session.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
+    session.harness.step();
+    session.type_text("copy the statistics");
     // Without the release, which would be a frame of its own.
     let (key, modifiers) = (Key::Enter, Modifiers::NONE);
-    desk.harness.event(Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers });
-    desk.until("the table", |desk| copied(desk).as_deref() == Some(&*by_button));
+    session.harness.event(Event::Key { key, physical_key: None, pressed: true, repeat: false, modifiers });
+    session.until("the table", |session| copied(session).as_deref() == Some(&*by_button));
 }
 
 #[test]
 fn cells_that_a_spreadsheet_takes_for_formulas_are_marked_if_that_is_preferred() {
-    let mut desk = Desk::empty(SCREEN, 1.0);
-    let path = desk.capture.with_file_name("formula.json");
+    let mut session = Session::empty(SCREEN, 1.0);
+    let path = session.capture.with_file_name("formula.json");
     std::fs::write(&path, r#"[{"ph":"X","name":"=1+1","cat":"-x","pid":1,"tid":1,"ts":0,"dur":5}]"#).expect("written");
-    desk.harness.state_mut().open_files(&[path]);
-    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-    desk.press(Modifiers::COMMAND, Key::T);
-    desk.until("the line", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
-    desk.click("Copy as CSV");
-    assert!(copied(&desk).expect("a table").contains("\n=1+1,-x,1,"));
-    desk.give("Preferences");
-    desk.until("the preferences", |desk| desk.says("Text like a formula in CSV"));
-    desk.harness.run_steps(3);
-    desk.click("Marked");
-    desk.click("Copy as CSV");
-    assert!(copied(&desk).expect("a table").contains("\n'=1+1,'-x,1,"));
+    session.harness.state_mut().open_files(&[path]);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the line", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() == 1);
+    session.click("Copy as CSV");
+    assert!(copied(&session).expect("a table").contains("\n=1+1,-x,1,"));
+    session.give("Preferences");
+    session.until("the preferences", |session| session.says("Text like a formula in CSV"));
+    session.harness.run_steps(3);
+    session.click("Marked");
+    session.click("Copy as CSV");
+    assert!(copied(&session).expect("a table").contains("\n'=1+1,'-x,1,"));
 }
 
 #[test]
 fn paths_that_are_pasted_are_opened_together_and_what_is_none_is_said() {
-    let mut desk = Desk::empty(SCREEN, 1.0);
-    desk.harness.step();
-    desk.harness.event(Event::Paste("a sentence\nand another".to_owned()));
-    desk.until("the note", |desk| desk.harness.state().note() == "What was copied is no path of a file.");
-    let second = desk.capture.with_file_name("a copy.json");
-    std::fs::copy(&desk.capture, &second).expect("copied");
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.harness.step();
+    session.harness.event(Event::Paste("a sentence\nand another".to_owned()));
+    session.until("the note", |session| session.harness.state().note() == "What was copied is no path of a file.");
+    let second = session.capture.with_file_name("a copy.json");
+    std::fs::copy(&session.capture, &second).expect("copied");
     let address = format!("file://{}", second.display()).replace(' ', "%20");
-    let lines = format!("{}\n{address}\n\nnothing\n", desk.capture.display());
-    desk.harness.event(Event::Paste(lines));
-    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-    assert_eq!(desk.harness.state().title(), "capture.json and a copy.json - Longspan");
-    assert!(desk.summary().contains("Timeline of 6 tracks"), "{}", desk.summary());
-    assert_eq!(desk.harness.state().note(), "Of 3 lines that were copied, 2 name a file; the others were left out.");
+    let lines = format!("{}\n{address}\n\nnothing\n", session.capture.display());
+    session.harness.event(Event::Paste(lines));
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    assert_eq!(session.harness.state().title(), "capture.json and a copy.json - Longspan");
+    assert!(session.summary().contains("Timeline of 6 tracks"), "{}", session.summary());
+    assert_eq!(session.harness.state().note(), "Of 3 lines that were copied, 2 name a file; the others were left out.");
 }
 
 #[test]
 fn what_is_pasted_into_a_field_is_a_text_and_opens_nothing() {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    let path = desk.capture.display().to_string();
-    desk.press(Modifiers::COMMAND, Key::F);
-    desk.harness.step();
-    desk.harness.event(Event::Paste(path));
-    desk.harness.run_steps(2);
-    assert_eq!(desk.harness.state().tab_count(), 1);
-    assert_eq!(desk.harness.state().note(), "");
-    desk.until("no hits", |desk| desk.says("Label: No hits"));
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    let path = session.capture.display().to_string();
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.harness.event(Event::Paste(path));
+    session.harness.run_steps(2);
+    assert_eq!(session.harness.state().tab_count(), 1);
+    assert_eq!(session.harness.state().note(), "");
+    session.until("no hits", |session| session.says("Label: No hits"));
 }
 
 #[test]
 fn what_is_pasted_beyond_64_kib_is_left_out_of_a_field_and_that_is_said() {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    desk.press(Modifiers::COMMAND, Key::F);
-    desk.harness.step();
-    desk.harness.event(Event::Paste("write ".repeat(200_000)));
-    desk.harness.run_steps(2);
-    assert_eq!(desk.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
-    let field = desk.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.harness.event(Event::Paste("write ".repeat(200_000)));
+    session.harness.run_steps(2);
+    assert_eq!(session.harness.state().note(), "A field takes 64 KiB of text; the rest was left out.");
+    let field = session.harness.get_by_label("Search").accesskit_node().value().map(|value| value.len());
     assert_eq!(field, Some(64 * 1024));
     // Text that is typed over it is taken again.
-    desk.press(Modifiers::COMMAND, Key::A);
-    desk.type_text("write");
-    desk.until("the hits", |desk| desk.says("Label: 2 hits"));
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text("write");
+    session.until("the hits", |session| session.says("Label: 2 hits"));
 }
 
 #[test]
 fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_one_is_listed() {
-    let mut desk = Desk::empty(SCREEN, 1.0);
-    desk.harness.step();
+    let mut session = Session::empty(SCREEN, 1.0);
+    session.harness.step();
     let missing: Vec<_> = (0..26_000).map(|number| format!("/none/such/trace {number}.json")).collect();
-    let lines = format!("{}\n{}\n", missing.join("\n"), desk.capture.display());
-    desk.harness.event(Event::Paste(lines));
-    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-    let message = desk.harness.state().message().expect("what is not there").to_owned();
+    let lines = format!("{}\n{}\n", missing.join("\n"), session.capture.display());
+    session.harness.event(Event::Paste(lines));
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let message = session.harness.state().message().expect("what is not there").to_owned();
     assert_eq!(message.lines().count(), missing.len());
     let is_listed = |path: &String, line: &str| line.starts_with(&format!("{path}: "));
     assert!(missing.iter().zip(message.lines()).all(|(path, line)| is_listed(path, line)));
     // Of the list, only what is seen is laid out.
-    let shown = desk.harness.query_all_by_label_contains("/none/such/").count();
+    let shown = session.harness.query_all_by_label_contains("/none/such/").count();
     assert!((5..50).contains(&shown), "{shown} lines");
 }

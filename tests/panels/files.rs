@@ -3,85 +3,89 @@
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
 
-use crate::desk::Desk;
+use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
 /// The files with what each is moved by, in milliseconds.
-fn offsets(desk: &Desk) -> Vec<String> {
-    let fields = desk.harness.query_all_by_role(egui::Role::TextInput);
+fn offsets(session: &Session) -> Vec<String> {
+    let fields = session.harness.query_all_by_role(egui::Role::TextInput);
     let of_files =
         fields.filter(|field| field.accesskit_node().label().is_some_and(|label| label.starts_with("Moved by")));
     of_files.map(|field| field.accesskit_node().value().unwrap_or_default()).collect()
 }
 
-fn move_other(desk: &mut Desk, text: &str) {
-    desk.harness.get_by_label("Moved by: other.json").focus();
-    desk.harness.step();
-    desk.press(Modifiers::COMMAND, Key::A);
-    desk.type_text(text);
-    desk.press(Modifiers::NONE, Key::Enter);
+fn move_other(session: &mut Session, text: &str) {
+    session.harness.get_by_label("Moved by: other.json").focus();
+    session.harness.step();
+    session.press(Modifiers::COMMAND, Key::A);
+    session.type_text(text);
+    session.press(Modifiers::NONE, Key::Enter);
 }
 
 #[test]
 fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.give("Files and their clocks");
-    desk.until("the files", |desk| desk.says("Moved by: capture.json"));
-    desk.press(Modifiers::NONE, Key::M);
-    desk.until("a mark", |desk| desk.says("Mark 1"));
-    assert!(desk.summary().contains("Timeline of 4 tracks"), "{}", desk.summary());
-    move_other(&mut desk, "soon");
-    desk.until("what is wrong", |desk| desk.says("expected a number of nanoseconds"));
-    let end = |desk: &mut Desk| desk.harness.state_mut().timeline_mut().expect("a timeline").snapshot().end_ns();
-    assert_eq!(end(&mut desk), 1_000_000_000);
-    move_other(&mut desk, "+1.5ms");
-    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns == 1_500_000);
-    assert_eq!(end(&mut desk), 1_001_500_000);
-    assert_eq!(desk.harness.state().tab_count(), 1);
-    desk.until("the mark again", |desk| desk.says("Mark 1"));
-    desk.until("the fields", |desk| offsets(desk).len() == 2);
-    assert!(!desk.harness.get_by_label("Apply").is_focused());
+    let mut session = Session::with_two_files(SCREEN);
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: capture.json"));
+    session.press(Modifiers::NONE, Key::M);
+    session.until("a mark", |session| session.says("Mark 1"));
+    assert!(session.summary().contains("Timeline of 4 tracks"), "{}", session.summary());
+    move_other(&mut session, "soon");
+    session.until("what is wrong", |session| session.says("expected a number of nanoseconds"));
+    let end =
+        |session: &mut Session| session.harness.state_mut().timeline_mut().expect("a timeline").snapshot().end_ns();
+    assert_eq!(end(&mut session), 1_000_000_000);
+    move_other(&mut session, "+1.5ms");
+    session
+        .until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns == 1_500_000);
+    assert_eq!(end(&mut session), 1_001_500_000);
+    assert_eq!(session.harness.state().tab_count(), 1);
+    session.until("the mark again", |session| session.says("Mark 1"));
+    session.until("the fields", |session| offsets(session).len() == 2);
+    assert!(!session.harness.get_by_label("Apply").is_focused());
 }
 
 #[test]
 fn losses_are_told_of_the_file_that_has_them_and_lead_to_their_list() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.give("Files and their clocks");
-    desk.until("the losses of both", |desk| desk.harness.query_all_by_label("1").count() == 2);
-    desk.harness.query_all_by_label("1").next().expect("a link").click();
-    desk.until("the list", |desk| desk.says("in capture.json") && desk.says("in other.json"));
+    let mut session = Session::with_two_files(SCREEN);
+    session.give("Files and their clocks");
+    session.until("the losses of both", |session| session.harness.query_all_by_label("1").count() == 2);
+    session.harness.query_all_by_label("1").next().expect("a link").click();
+    session.until("the list", |session| session.says("in capture.json") && session.says("in other.json"));
 }
 
 #[test]
 fn a_single_file_has_no_list_of_files() {
-    let mut desk = Desk::with_capture(SCREEN, 1.0);
-    desk.give("Files and their clocks");
-    desk.harness.run_steps(3);
-    assert!(!desk.says("Moved by"));
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.give("Files and their clocks");
+    session.harness.run_steps(3);
+    assert!(!session.says("Moved by"));
 }
 
 #[test]
 fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.give("Files and their clocks");
-    desk.until("the files", |desk| desk.says("Moved by: other.json"));
-    move_other(&mut desk, "-2s");
-    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns == -2_000_000_000);
-    let mut desk = desk.started_again(SCREEN);
-    desk.harness.step();
-    desk.click("capture.json and other.json");
-    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-    assert!(desk.summary().contains("Timeline of 4 tracks"), "{}", desk.summary());
-    let start_ns = desk.harness.state_mut().timeline_mut().expect("a timeline").snapshot().start_ns();
+    let mut session = Session::with_two_files(SCREEN);
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Moved by: other.json"));
+    move_other(&mut session, "-2s");
+    session.until("the files anew", |session| {
+        session.harness.state().shown_sources().files()[1].offset_ns == -2_000_000_000
+    });
+    let mut session = session.started_again(SCREEN);
+    session.harness.step();
+    session.click("capture.json and other.json");
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    assert!(session.summary().contains("Timeline of 4 tracks"), "{}", session.summary());
+    let start_ns = session.harness.state_mut().timeline_mut().expect("a timeline").snapshot().start_ns();
     assert_eq!(start_ns, -2_000_000_000);
 }
 
 /// The places of a drag by the hand from one to another, in steps.
-fn drag(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
-    take_hold(desk, from, to, modifiers);
-    desk.harness.event_modifiers(button(false, to, modifiers), modifiers);
-    desk.harness.step();
+fn drag(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
+    take_hold(session, from, to, modifiers);
+    session.harness.event_modifiers(button(false, to, modifiers), modifiers);
+    session.harness.step();
 }
 
 fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
@@ -89,22 +93,22 @@ fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
 }
 
 /// A drag that has not ended.
-fn take_hold(desk: &mut Desk, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
+fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     for event in [egui::Event::PointerMoved(from), button(true, from, modifiers)] {
-        desk.harness.event_modifiers(event, modifiers);
-        desk.harness.step();
+        session.harness.event_modifiers(event, modifiers);
+        session.harness.step();
     }
     for step in 1..=4 {
         let at = from + (to - from) * (step as f32 / 4.0);
-        desk.harness.event_modifiers(egui::Event::PointerMoved(at), modifiers);
-        desk.harness.step();
+        session.harness.event_modifiers(egui::Event::PointerMoved(at), modifiers);
+        session.harness.step();
     }
 }
 
 /// Where the rows of the second file are.
-fn row_of_other(desk: &Desk) -> egui::Pos2 {
-    let canvas = desk.harness.get_by_role(egui::Role::Canvas).rect();
-    let row = desk.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
+fn row_of_other(session: &Session) -> egui::Pos2 {
+    let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
+    let row = session.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
         let label = node.accesskit_node().label().unwrap_or_default();
         label.contains("other.json").then(|| node.rect())
     });
@@ -113,60 +117,60 @@ fn row_of_other(desk: &Desk) -> egui::Pos2 {
 
 #[test]
 fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.harness.run_steps(3);
-    let from = row_of_other(&desk);
+    let mut session = Session::with_two_files(SCREEN);
+    session.harness.run_steps(3);
+    let from = row_of_other(&session);
     let (start_ns, ns_per_px) = {
-        let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
+        let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
         (view.start_ns(), view.ns_per_px())
     };
-    drag(&mut desk, from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
-    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
-    let files = desk.harness.state().shown_sources();
+    drag(&mut session, from, from + vec2(100.0, 0.0), Modifiers::COMMAND);
+    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
+    let files = session.harness.state().shown_sources();
     assert_eq!(files.files()[0].offset_ns, 0);
     let expected_ns = 100.0 * ns_per_px;
     let moved_ns = files.files()[1].offset_ns as f64;
     assert!((moved_ns - expected_ns).abs() <= 2.0 * ns_per_px, "{moved_ns} and not {expected_ns}");
     // What is looked at stays where it was: the hand has moved a file and not the view.
-    let view = *desk.harness.state_mut().timeline_mut().expect("a timeline").view();
+    let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
     assert_eq!(view.start_ns(), start_ns);
     assert!((view.ns_per_px() / ns_per_px - 1.0).abs() < 1e-6, "{} and not {ns_per_px}", view.ns_per_px());
 }
 
 #[test]
 fn escape_lets_a_file_on_its_way_go_back_to_where_it_was() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.harness.run_steps(3);
-    let from = row_of_other(&desk);
+    let mut session = Session::with_two_files(SCREEN);
+    session.harness.run_steps(3);
+    let from = row_of_other(&session);
     let to = from + vec2(100.0, 0.0);
-    take_hold(&mut desk, from, to, Modifiers::COMMAND);
-    let moved = |desk: &mut Desk| {
-        let timeline = desk.harness.state_mut().timeline_mut().expect("a timeline");
+    take_hold(&mut session, from, to, Modifiers::COMMAND);
+    let moved = |session: &mut Session| {
+        let timeline = session.harness.state_mut().timeline_mut().expect("a timeline");
         timeline.moved_file().map(|(file, by_ns)| (file.to_owned(), by_ns > 0))
     };
-    assert_eq!(moved(&mut desk), Some(("other.json".to_owned(), true)));
-    desk.harness.key_press_modifiers(Modifiers::COMMAND, egui::Key::Escape);
-    desk.harness.step();
-    desk.harness.event_modifiers(button(false, to, Modifiers::COMMAND), Modifiers::COMMAND);
-    desk.harness.run_steps(3);
-    assert_eq!(moved(&mut desk), None);
-    assert!(desk.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
+    assert_eq!(moved(&mut session), Some(("other.json".to_owned(), true)));
+    session.harness.key_press_modifiers(Modifiers::COMMAND, egui::Key::Escape);
+    session.harness.step();
+    session.harness.event_modifiers(button(false, to, Modifiers::COMMAND), Modifiers::COMMAND);
+    session.harness.run_steps(3);
+    assert_eq!(moved(&mut session), None);
+    assert!(session.harness.state().shown_sources().files().iter().all(|file| file.offset_ns == 0));
     // The next drag is one like any other.
-    drag(&mut desk, from, to, Modifiers::COMMAND);
-    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
+    drag(&mut session, from, to, Modifiers::COMMAND);
+    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
 }
 
 #[test]
 fn the_arrow_beside_an_offset_moves_its_file_as_far_as_the_hand() {
-    let mut desk = Desk::with_two_files(SCREEN);
-    desk.give("Files and their clocks");
-    desk.until("the files", |desk| desk.says("Drag to move: other.json"));
-    desk.harness.run_steps(3);
-    let arrow = desk.harness.get_by_label("Drag to move: other.json").rect().center();
-    let ns_per_px = desk.harness.state_mut().timeline_mut().expect("a timeline").view().ns_per_px();
-    drag(&mut desk, arrow, arrow - vec2(50.0, 0.0), Modifiers::NONE);
-    desk.until("the files anew", |desk| desk.harness.state().shown_sources().files()[1].offset_ns != 0);
-    let moved_ns = desk.harness.state().shown_sources().files()[1].offset_ns as f64;
+    let mut session = Session::with_two_files(SCREEN);
+    session.give("Files and their clocks");
+    session.until("the files", |session| session.says("Drag to move: other.json"));
+    session.harness.run_steps(3);
+    let arrow = session.harness.get_by_label("Drag to move: other.json").rect().center();
+    let ns_per_px = session.harness.state_mut().timeline_mut().expect("a timeline").view().ns_per_px();
+    drag(&mut session, arrow, arrow - vec2(50.0, 0.0), Modifiers::NONE);
+    session.until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns != 0);
+    let moved_ns = session.harness.state().shown_sources().files()[1].offset_ns as f64;
     assert!((moved_ns + 50.0 * ns_per_px).abs() <= 2.0 * ns_per_px, "{moved_ns}");
-    desk.until("the field", |desk| offsets(desk).get(1).is_some_and(|text| text.starts_with('-')));
+    session.until("the field", |session| offsets(session).get(1).is_some_and(|text| text.starts_with('-')));
 }

@@ -3,10 +3,10 @@
 
 mod controls;
 mod copied;
-mod desk;
 mod files;
 mod finding;
 mod hand;
 mod menus;
 mod names;
+mod session;
 mod tables;

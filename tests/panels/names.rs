@@ -6,7 +6,7 @@ use egui_kittest::kittest::Queryable;
 use longspan::facade::base::escape::is_control;
 use serde_json::json;
 
-use crate::desk::Desk;
+use crate::session::Session;
 
 const SCREEN: Vec2 = Vec2::new(1200.0, 800.0);
 
@@ -27,8 +27,8 @@ fn trace() -> String {
 }
 
 #[track_caller]
-fn assert_harmless(desk: &Desk, panel: &str) {
-    let told = desk.told();
+fn assert_harmless(session: &Session, panel: &str) {
+    let told = session.told();
     for text in &told {
         let control = text.chars().find(|&letter| letter != '\n' && is_control(letter));
         assert_eq!(control, None, "{panel}: {text:?}");
@@ -39,38 +39,38 @@ fn assert_harmless(desk: &Desk, panel: &str) {
 
 #[test]
 fn no_panel_says_a_control_character_of_a_name() {
-    let mut desk = Desk::empty(SCREEN, 1.0);
-    let folder = desk.capture.parent().expect("a folder").to_owned();
+    let mut session = Session::empty(SCREEN, 1.0);
+    let folder = session.capture.parent().expect("a folder").to_owned();
     let paths = ["a", "b"].map(|name| folder.join(format!("{name}{EVIL}.json")));
     for path in &paths {
         std::fs::write(path, trace()).expect("written");
     }
-    desk.harness.state_mut().open_files(&paths);
-    desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-    let title = desk.harness.state().title();
+    session.harness.state_mut().open_files(&paths);
+    session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    let title = session.harness.state().title();
     assert!(title.contains("fake line") && !title.chars().any(is_control), "{title:?}");
-    assert_harmless(&desk, "the timeline");
-    desk.press(Modifiers::COMMAND, Key::T);
-    desk.until("the lines", |desk| desk.harness.query_all_by_role(egui::Role::ListItem).count() > 0);
-    assert_harmless(&desk, "statistics");
-    desk.press(Modifiers::COMMAND, Key::F);
-    desk.harness.step();
-    desk.type_text("fake");
-    desk.until("the hits", |desk| desk.says("Label: 6 hits"));
-    assert_harmless(&desk, "the search");
-    desk.press(Modifiers::NONE, Key::Enter);
-    desk.until("the details", |desk| desk.summary().contains("Selected"));
-    assert_harmless(&desk, "details");
-    desk.press(Modifiers::COMMAND, Key::G);
-    desk.until("the flame graph", |desk| desk.says("Flame graph of"));
-    assert_harmless(&desk, "the flame graph");
+    assert_harmless(&session, "the timeline");
+    session.press(Modifiers::COMMAND, Key::T);
+    session.until("the lines", |session| session.harness.query_all_by_role(egui::Role::ListItem).count() > 0);
+    assert_harmless(&session, "statistics");
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("fake");
+    session.until("the hits", |session| session.says("Label: 6 hits"));
+    assert_harmless(&session, "the search");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the details", |session| session.summary().contains("Selected"));
+    assert_harmless(&session, "details");
+    session.press(Modifiers::COMMAND, Key::G);
+    session.until("the flame graph", |session| session.says("Flame graph of"));
+    assert_harmless(&session, "the flame graph");
     for list in ["Losses", "Files and their clocks"] {
-        desk.give(list);
-        assert_harmless(&desk, list);
+        session.give(list);
+        assert_harmless(&session, list);
     }
-    desk.press(Modifiers::NONE, Key::Escape);
+    session.press(Modifiers::NONE, Key::Escape);
     let missing = folder.join(format!("missing{EVIL}.json"));
-    desk.harness.state_mut().open_files(&[missing]);
-    desk.until("the message", |desk| desk.says("missingn"));
-    assert_harmless(&desk, "a message");
+    session.harness.state_mut().open_files(&[missing]);
+    session.until("the message", |session| session.says("missingn"));
+    assert_harmless(&session, "a message");
 }

@@ -5,21 +5,21 @@ use std::io::{BufReader, Write};
 use std::path::Path;
 use std::process::Stdio;
 
-use crate::desk::{Desk, text, until};
 use crate::open::TWO_SPANS;
 use crate::picture::span_color;
 use crate::rows::{opened, span_on};
+use crate::session::{Session, text, until};
 
 #[test]
 fn the_selected_span_is_copied_as_text_that_another_program_can_paste() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     let alpha = span_on(&window.settled(), "alpha").expect("the span");
     window.click((alpha.right - 20, alpha.middle().1));
     window.settled();
     window.key("ctrl+c");
     let copied = window.until("the text", |window| {
-        let copied = window.desk.tool("xclip", &["-selection", "clipboard", "-out"]);
+        let copied = window.session.tool("xclip", &["-selection", "clipboard", "-out"]);
         copied.contains("name: alpha").then_some(copied)
     });
     assert!(copied.contains("duration: 400000000 ns") && copied.contains(r#"{"answer":42}"#), "{copied}");
@@ -27,13 +27,13 @@ fn the_selected_span_is_copied_as_text_that_another_program_can_paste() {
 
 #[test]
 fn paths_that_a_file_manager_has_copied_are_opened_as_one_capture() {
-    let desk = Desk::new();
+    let session = Session::new();
     let others = TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta");
-    let (one, two) = (desk.file("one.json", TWO_SPANS), desk.file("two b.json", &others));
-    let window = desk.open(&[]);
+    let (one, two) = (session.file("one.json", TWO_SPANS), session.file("two b.json", &others));
+    let window = session.open(&[]);
     window.settled();
     let copied = format!("file://{}\n{}\n", text(&one), text(&two));
-    let mut owner = desk.program("xclip");
+    let mut owner = session.program("xclip");
     owner.args(["-selection", "clipboard", "-in"]).stdin(Stdio::piped());
     let mut owner = owner.spawn().unwrap_or_else(|error| panic!("xclip: {error}; `.ci/setup` installs it"));
     owner.stdin.take().expect("a pipe").write_all(copied.as_bytes()).expect("written");
@@ -46,8 +46,8 @@ fn paths_that_a_file_manager_has_copied_are_opened_as_one_capture() {
 
 #[test]
 fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     window.xdotool(&["key", "--repeat", "2", "plus"]);
     window.point((5, 5));
     let screen = window.settled();
@@ -56,7 +56,7 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     window.until("the picker", |window| (window.look() != screen).then_some(()));
     window.xdotool(&["keyup", "s"]);
     window.settled();
-    let output = desk.folder.path().join("timeline.png");
+    let output = session.folder.path().join("timeline.png");
     window.enter(text(&output));
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);
@@ -87,8 +87,8 @@ fn decoded(path: &Path) -> ((usize, usize), Vec<u8>) {
 
 #[test]
 fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     window.key("ctrl+t");
     window.point((5, 5));
     let screen = window.settled();
@@ -97,7 +97,7 @@ fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
     window.xdotool(&["type", "--delay", "10", "picture of the window"]);
     window.key("Return");
     window.settled();
-    let output = desk.folder.path().join("window.png");
+    let output = session.folder.path().join("window.png");
     window.enter(text(&output));
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);

@@ -1,9 +1,9 @@
 //! Ways to find something out: search, totals of a slice of time, one name, the menu of the right button, the list of keys.
 //! With real input, judged by what a screen reader is told, the clipboard and the pixels.
 
-use crate::desk::{Desk, Window, until};
 use crate::picture::span_color;
 use crate::rows::{self, span_on};
+use crate::session::{Session, Window, until};
 use crate::told::view_s;
 
 /// A request with two reads within on one thread, two writes on another.
@@ -14,8 +14,8 @@ const SERVER: &str = r#"[
     {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":0,"dur":400000},
     {"ph":"X","name":"write","cat":"io","pid":1,"tid":2,"ts":600000,"dur":300000}]"#;
 
-fn opened(desk: &Desk) -> Window<'_> {
-    let window = rows::opened(desk, "server.json", SERVER, "write");
+fn opened(session: &Session) -> Window<'_> {
+    let window = rows::opened(session, "server.json", SERVER, "write");
     window.until_said("Timeline of 2 tracks");
     window
 }
@@ -30,8 +30,8 @@ fn search(window: &Window<'_>, filter: &str) {
 
 #[test]
 fn a_search_takes_letters_patterns_and_terms_dims_the_rest_and_leads_from_hit_to_hit() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     let request = span_on(&window.look(), "request").expect("a span");
     for (filter, hits) in [
         ("REA", "2 hits"),
@@ -68,13 +68,13 @@ fn a_search_takes_letters_patterns_and_terms_dims_the_rest_and_leads_from_hit_to
 
 /// What has been copied, as another program pastes it.
 fn copied(window: &Window<'_>) -> String {
-    window.desk.tool("xclip", &["-selection", "clipboard", "-out"])
+    window.session.tool("xclip", &["-selection", "clipboard", "-out"])
 }
 
 #[test]
 fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     // The last half: one write, one read, and the request.
     let ruler = window.place_of("Ruler: drag to select time");
     let request = span_on(&window.look(), "request").expect("a span");
@@ -112,8 +112,8 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
 
 #[test]
 fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fills_the_view() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     let write = span_on(&window.look(), "write").expect("a span");
     window.point((write.left + 100, write.middle().1));
     window.xdotool(&["click", "3"]);
@@ -134,8 +134,8 @@ fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fill
 
 #[test]
 fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     let write = span_on(&window.look(), "write").expect("a span");
     let open_at = |at: (usize, usize)| {
         window.point(at);
@@ -170,8 +170,8 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
 
 #[test]
 fn the_question_mark_shows_the_keys_and_escape_puts_them_away() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     for key in ["question", "F1"] {
         window.key(key);
         window.until_said("Mouse and held keys");
@@ -183,14 +183,14 @@ fn the_question_mark_shows_the_keys_and_escape_puts_them_away() {
 
 #[test]
 fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menus() {
-    let desk = Desk::with_reader();
-    let capture = desk.file("server.json", SERVER);
-    let window = desk.open(&[]);
+    let session = Session::with_reader();
+    let capture = session.file("server.json", SERVER);
+    let window = session.open(&[]);
     window.point((700, 700));
     window.until_said("Open a demo");
     window.key("ctrl+o");
     window.until_said("Open a trace, or several on one timeline");
-    window.enter(crate::desk::text(&capture));
+    window.enter(crate::session::text(&capture));
     window.until_said("Timeline of 2 tracks");
     let have_keys = || {
         let mut have: Vec<_> = window.told().into_iter().filter(|told| told.is_focused).collect();

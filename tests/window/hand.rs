@@ -1,10 +1,10 @@
 //! The rest of what the hand and the keys do: from span to span, to marks, into a span, away with a row; and a drag that goes
 //! on when it is let go. With real input, judged by the pixels.
 
-use crate::desk::{Desk, Window};
 use crate::open::TWO_SPANS;
 use crate::picture::{Color, Picture, Place, SELECTION};
 use crate::rows::{FIRST_TRACK, ROWS, many_threads, opened, span_on};
+use crate::session::{Session, Window};
 
 /// A span with another one in it, and a third after both.
 const NESTED: &str = r#"[
@@ -36,8 +36,8 @@ fn mark_at(picture: &Picture) -> Option<usize> {
 
 #[test]
 fn keys_go_from_span_to_span_into_one_and_out_of_it() {
-    let desk = Desk::new();
-    let window = opened(&desk, "nested.json", NESTED, "omega");
+    let session = Session::new();
+    let window = opened(&session, "nested.json", NESTED, "omega");
     let alpha = span_on(&window.settled(), "alpha").expect("the span");
     window.click((alpha.right - 10, alpha.middle().1));
     window.settled();
@@ -58,8 +58,8 @@ fn keys_go_from_span_to_span_into_one_and_out_of_it() {
 
 #[test]
 fn a_double_click_fills_the_view_with_a_span_and_the_keys_lead_out_back_and_forward() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     let whole = span_on(&window.settled(), "omega").expect("the span");
     let width = |name: &str, held: &dyn Fn(usize) -> bool| {
         window.until(name, |window| span_on(&window.look(), "omega").filter(|span| held(span.width())));
@@ -83,8 +83,8 @@ fn a_double_click_fills_the_view_with_a_span_and_the_keys_lead_out_back_and_forw
 
 #[test]
 fn marks_stand_where_the_pointer_was_and_the_time_between_two_fills_the_view() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     for x in [600, 900] {
         window.point((x, FREE.1));
         window.settled();
@@ -104,8 +104,8 @@ fn marks_stand_where_the_pointer_was_and_the_time_between_two_fills_the_view() {
 
 #[test]
 fn a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again() {
-    let desk = Desk::new();
-    let window = opened(&desk, "many.json", &many_threads(), "span 0");
+    let session = Session::new();
+    let window = opened(&session, "many.json", &many_threads(), "span 0");
     let row = span_on(&window.settled(), "span 0").expect("the first row");
     window.point(FIRST_TRACK);
     window.settled();
@@ -143,21 +143,21 @@ fn thrown(window: &Window<'_>) -> usize {
 #[test]
 fn a_drag_that_is_let_go_at_speed_goes_on_unless_that_is_turned_off() {
     // A small screen: what is drawn in software then keeps up with a hand on a busy machine, too.
-    let desk = Desk::with_screen(1000, 700);
+    let session = Session::with_screen(1000, 700);
     // In the middle, where it stays when one zooms in.
     let capture = r#"[{"ph":"X","name":"first","pid":1,"tid":1,"ts":0,"dur":10},
         {"ph":"X","name":"omega","pid":1,"tid":1,"ts":1000000,"dur":20000},
         {"ph":"X","name":"last","pid":1,"tid":1,"ts":2000000,"dur":10}]"#;
-    let window = opened(&desk, "thrown.json", capture, "omega");
+    let window = opened(&session, "thrown.json", capture, "omega");
     // With less than some twenty frames a second nobody knows how fast the hand was, and with fewer than three nobody sees
     // more than a click: on a busy machine not every throw is one.
     let throws: Vec<_> = (0..20).map(|_| thrown(&window)).take_while(|&gone| gone <= 110).collect();
     assert!(throws.len() < 20, "the hand moved 100 pixels, and it went {throws:?}");
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    std::fs::remove_dir_all(desk.folder.path().join("state")).expect("what was kept of the capture");
-    desk.file("config/longspan/preferences.json", r#"{"navigation":{"inertia":false}}"#);
-    let window = opened(&desk, "thrown.json", capture, "omega");
+    std::fs::remove_dir_all(session.folder.path().join("state")).expect("what was kept of the capture");
+    session.file("config/longspan/preferences.json", r#"{"navigation":{"inertia":false}}"#);
+    let window = opened(&session, "thrown.json", capture, "omega");
     let throws: Vec<_> = (0..3).map(|_| thrown(&window)).collect();
     assert!(throws.iter().all(|&gone| gone <= 103), "the hand moved 100 pixels, and it went {throws:?}");
 }

@@ -3,16 +3,16 @@
 
 use std::fs;
 
-use crate::desk::{Desk, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, span_color};
 use crate::rows::{self, span_on};
+use crate::session::{Session, text};
 use crate::told::view_s;
 
 #[test]
 fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_one() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "two.json", TWO_SPANS, "omega");
     let omega = span_on(&window.look(), "omega").expect("a span");
     for at in [omega.left - 200, omega.left] {
         window.point((at, 600));
@@ -39,7 +39,7 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
     let counted = window.settled();
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    let window = rows::reopened(&desk, "two.json", "omega");
+    let window = rows::reopened(&session, "two.json", "omega");
     let flag = window.place_of("Mark second half");
     assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Mark Mark 1"), "{flag:?} {omega:?}");
     window.point((5, 5));
@@ -48,8 +48,8 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
 
 #[test]
 fn preferences_the_size_of_the_window_and_what_was_in_view_are_there_again() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "two.json", TWO_SPANS, "omega");
     window.give("Light theme");
     window.until("the light theme", |window| (window.look().count(CANVAS) == 0).then_some(()));
     window.key("ctrl+plus");
@@ -65,8 +65,8 @@ fn preferences_the_size_of_the_window_and_what_was_in_view_are_there_again() {
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
     // Without a file there are the captures that were opened last.
-    let mut command = desk.command(&[]);
-    let window = desk.open_lit_by(&mut command, [0xff, 0xff, 0xff]);
+    let mut command = session.command(&[]);
+    let window = session.open_lit_by(&mut command, [0xff, 0xff, 0xff]);
     assert_eq!(window.size(), (1000, 600));
     window.press("two.json");
     window.until_title("two.json - Longspan");
@@ -78,11 +78,11 @@ fn preferences_the_size_of_the_window_and_what_was_in_view_are_there_again() {
 
 #[test]
 fn broken_preferences_are_set_aside_and_told_of() {
-    let desk = Desk::with_reader();
+    let session = Session::with_reader();
     let broken = r#"{"shade": "Light", "#;
-    fs::create_dir_all(desk.folder.path().join("config/longspan")).expect("a folder");
-    let path = desk.file("config/longspan/preferences.json", broken);
-    let window = rows::opened(&desk, "two.json", TWO_SPANS, "omega");
+    fs::create_dir_all(session.folder.path().join("config/longspan")).expect("a folder");
+    let path = session.file("config/longspan/preferences.json", broken);
+    let window = rows::opened(&session, "two.json", TWO_SPANS, "omega");
     window.until_said("set aside as ");
     assert_eq!(fs::read_to_string(path.with_extension("json.broken")).expect("set aside"), broken);
     let (status, said) = window.close();
@@ -93,9 +93,9 @@ fn broken_preferences_are_set_aside_and_told_of() {
 
 #[test]
 fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence() {
-    let desk = Desk::with_reader();
+    let session = Session::with_reader();
     let cut = &TWO_SPANS[..TWO_SPANS.len() - 20];
-    let window = rows::opened(&desk, "cut.json", cut, "alpha");
+    let window = rows::opened(&session, "cut.json", cut, "alpha");
     window.until_said("Timeline of 1 tracks");
     window.give("Losses");
     window.until_said("The capture ends early");
@@ -108,7 +108,7 @@ fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence(
     window.key("Escape");
     window.until_unsaid("No space left on device");
     assert!(span_on(&window.settled(), "alpha").is_some());
-    let output = desk.folder.path().join("sorted.longspan");
+    let output = session.folder.path().join("sorted.longspan");
     window.key("ctrl+s");
     window.until_said("Export the sorted trace");
     window.enter(text(&output));
@@ -117,10 +117,10 @@ fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence(
 
 #[test]
 fn the_picker_leads_through_folders_and_opens_what_is_clicked() {
-    let desk = Desk::with_reader();
-    fs::create_dir_all(desk.folder.path().join("captures/old")).expect("folders");
-    desk.file("captures/two.json", TWO_SPANS);
-    let window = desk.open(&[]);
+    let session = Session::with_reader();
+    fs::create_dir_all(session.folder.path().join("captures/old")).expect("folders");
+    session.file("captures/two.json", TWO_SPANS);
+    let window = session.open(&[]);
     window.until_said("Open a trace...");
     window.press("Open a trace...");
     window.press("captures/");

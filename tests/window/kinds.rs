@@ -6,9 +6,9 @@ use std::path::Path;
 use longspan::facade::scene::color::Shade;
 use longspan::facade::scene::palette::{ColorBy, Colors, Hues, Palette};
 
-use crate::desk::{Desk, Window, text};
 use crate::picture::{Color, Place, span_color};
 use crate::rows::{self, ROWS, span_on};
+use crate::session::{Session, Window, text};
 
 /// A request that sends something to another thread, and waits for an answer of no thread; a moment; a counter.
 const KINDS: &str = r#"[
@@ -34,8 +34,8 @@ fn row_of(window: &Window<'_>, track: &str) -> Place {
 
 #[test]
 fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "kinds.json", KINDS, "receive");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "kinds.json", KINDS, "receive");
     let (send, receive) = (span_on(&window.look(), "send"), span_on(&window.look(), "receive"));
     let (send, receive) = (send.expect("the span"), receive.expect("the span"));
     // An asynchronous span has a row of its own, as long as it took.
@@ -70,9 +70,9 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
 
 #[test]
 fn what_ran_on_which_processor_is_shown_as_rows() {
-    let desk = Desk::with_reader();
+    let session = Session::with_reader();
     let capture = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/perf_sched.data.gz");
-    let window = desk.open(&[text(&capture)]);
+    let window = session.open(&[text(&capture)]);
     window.until_said("Timeline of ");
     let tracks = window.until("processors", |window| {
         let tracks = window.tracks();
@@ -103,8 +103,8 @@ fn threads(window: &Window<'_>) -> Vec<String> {
 
 #[test]
 fn rows_are_ordered_and_sized_as_chosen_and_stay_so() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "four.json", &four_tracks(), "other");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "four.json", &four_tracks(), "other");
     let is_ordered = |window: &Window<'_>, order: [&str; 4]| {
         window.until(&order.join(" "), |window| (threads(window) == order).then_some(()));
     };
@@ -131,15 +131,15 @@ fn rows_are_ordered_and_sized_as_chosen_and_stay_so() {
     let compact = height(&window);
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    let window = rows::reopened(&desk, "four.json", "other");
+    let window = rows::reopened(&session, "four.json", "other");
     is_ordered(&window, ["alpha", "bravo", "charlie", "delta"]);
     assert_eq!(height(&window), compact);
 }
 
 #[test]
 fn spans_are_coloured_by_what_is_chosen_also_for_colour_blind_eyes() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "four.json", &four_tracks(), "other");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "four.json", &four_tracks(), "other");
     let work = window.look();
     // The two spans of one name: on the first and on the second row.
     let first = work.find_within(row_of(&window, "delta"), span_color("work")).expect("a span").middle();

@@ -4,7 +4,6 @@
 #![cfg(target_os = "linux")] // an X server, a bus
 
 mod clipboard;
-mod desk;
 mod finding;
 mod hand;
 mod kept;
@@ -16,6 +15,7 @@ mod portal;
 mod promises;
 mod rows;
 mod second;
+mod session;
 mod time;
 mod told;
 mod wayland;

@@ -1,13 +1,13 @@
 //! What the hand does on the timeline, judged by where the spans are afterwards.
 
-use crate::desk::{Desk, Window, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{Place, SELECTION, span_color};
 use crate::rows;
+use crate::session::{Session, Window, text};
 
 /// Opens the two spans.
-fn opened(desk: &Desk) -> Window<'_> {
-    rows::opened(desk, "two.json", TWO_SPANS, "omega")
+fn opened(session: &Session) -> Window<'_> {
+    rows::opened(session, "two.json", TWO_SPANS, "omega")
 }
 
 fn place_of(window: &Window<'_>, name: &str) -> Place {
@@ -31,8 +31,8 @@ fn turn(window: &Window<'_>, times: usize, button: &str) {
 
 #[test]
 fn the_wheel_zooms_with_ctrl_and_the_time_under_the_pointer_stays() {
-    let desk = Desk::new();
-    let window = opened(&desk);
+    let session = Session::new();
+    let window = opened(&session);
     let before = place_of(&window, "omega");
     zoom_in(&window, (before.left, 700));
     window.until("a wider span", |window| {
@@ -47,8 +47,8 @@ fn the_wheel_zooms_with_ctrl_and_the_time_under_the_pointer_stays() {
 
 #[test]
 fn a_drag_moves_the_picture_with_the_hand() {
-    let desk = Desk::new();
-    let window = opened(&desk);
+    let session = Session::new();
+    let window = opened(&session);
     let edge = place_of(&window, "omega").left;
     zoom_in(&window, (edge, 700));
     let before = place_of(&window, "omega");
@@ -59,8 +59,8 @@ fn a_drag_moves_the_picture_with_the_hand() {
 
 #[test]
 fn keys_zoom_and_move_and_come_back() {
-    let desk = Desk::new();
-    let window = opened(&desk);
+    let session = Session::new();
+    let window = opened(&session);
     let whole = place_of(&window, "omega");
     let wait = |what: &str, held: &dyn Fn(Place) -> bool| {
         window.until(what, |window| window.look().find(span_color("omega")).filter(|&now| held(now)))
@@ -86,8 +86,8 @@ fn keys_zoom_and_move_and_come_back() {
 
 #[test]
 fn a_click_shows_the_details_of_a_span_and_escape_lets_go_of_it() {
-    let desk = Desk::new();
-    let window = opened(&desk);
+    let session = Session::new();
+    let window = opened(&session);
     let before = window.settled();
     // Above the place where the pointer waits: it has white pixels itself.
     let rows = Place { bottom: 200, ..before.whole() };
@@ -116,8 +116,8 @@ fn a_click_shows_the_details_of_a_span_and_escape_lets_go_of_it() {
 
 #[test]
 fn a_small_window_shows_the_same_and_a_large_one_again() {
-    let desk = Desk::new();
-    let window = opened(&desk);
+    let session = Session::new();
+    let window = opened(&session);
     let before = place_of(&window, "alpha");
     window.resize(640, 400);
     let small = window.until("a narrower span", |window| {
@@ -136,13 +136,14 @@ fn a_small_window_shows_the_same_and_a_large_one_again() {
 
 #[test]
 fn at_twice_and_three_times_the_scale_spans_are_as_much_higher_and_the_window_is_no_larger_than_its_screen() {
-    let desk = Desk::new();
-    let single = place_of(&opened(&desk), "alpha").height();
-    let capture = desk.file("two.json", TWO_SPANS);
+    let session = Session::new();
+    let single = place_of(&opened(&session), "alpha").height();
+    let capture = session.file("two.json", TWO_SPANS);
     for scale in [2, 3] {
         // What was kept of the window before is of another screen.
-        std::fs::remove_dir_all(desk.folder.path().join("config")).expect("preferences");
-        let window = desk.open_by(desk.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", scale.to_string()));
+        std::fs::remove_dir_all(session.folder.path().join("config")).expect("preferences");
+        let window =
+            session.open_by(session.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", scale.to_string()));
         let height = window.until_found("the span", span_color("alpha")).height();
         assert!(height.abs_diff(scale * single) <= 2, "{single} {height}");
         let (width, height) = window.size();
@@ -153,8 +154,8 @@ fn at_twice_and_three_times_the_scale_spans_are_as_much_higher_and_the_window_is
 
 #[test]
 fn on_a_screen_smaller_than_the_usual_window_all_of_it_is_seen() {
-    let desk = Desk::with_screen(800, 480);
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    let session = Session::with_screen(800, 480);
+    let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     window.until_found("the last span", span_color("omega"));
     let (width, height) = window.size();
     assert!(width <= 800 && height <= 480, "{width} x {height}");

@@ -3,8 +3,8 @@
 use std::io::Write as _;
 use std::time::Duration;
 
-use crate::desk::{Desk, text};
 use crate::picture::{ERROR, span_color};
+use crate::session::{Session, text};
 
 /// Two spans on one thread: the first two fifths and the last two fifths of a second.
 pub(crate) const TWO_SPANS: &str = r#"[
@@ -13,8 +13,8 @@ pub(crate) const TWO_SPANS: &str = r#"[
 
 #[test]
 fn a_file_on_the_command_line_is_shown_and_the_first_picture_does_not_wait_for_it() {
-    let desk = Desk::new();
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    let session = Session::new();
+    let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     writeln!(std::io::stderr(), "first picture after {} ms", window.first_picture.as_millis()).expect("stderr");
     // A build with little optimisation, drawing in software, on a busy machine.
     assert!(window.first_picture < Duration::from_secs(15), "{:?}", window.first_picture);
@@ -29,9 +29,9 @@ fn a_file_on_the_command_line_is_shown_and_the_first_picture_does_not_wait_for_i
 
 #[test]
 fn where_the_system_has_no_dialog_a_path_is_typed_into_the_window() {
-    let desk = Desk::new();
-    let capture = desk.file("typed.json", TWO_SPANS);
-    let window = desk.open(&[]);
+    let session = Session::new();
+    let capture = session.file("typed.json", TWO_SPANS);
+    let window = session.open(&[]);
     let welcome = window.settled();
     window.key("ctrl+o");
     window.until("the picker", |window| (window.look() != welcome).then_some(()));
@@ -43,12 +43,12 @@ fn where_the_system_has_no_dialog_a_path_is_typed_into_the_window() {
 
 #[test]
 fn a_dropped_file_is_opened() {
-    let desk = Desk::new();
-    let capture = desk.file("dropped here.json", TWO_SPANS);
-    let window = desk.open(&[]);
+    let session = Session::new();
+    let capture = session.file("dropped here.json", TWO_SPANS);
+    let window = session.open(&[]);
     let script = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/window/drop.py");
     // The system's own Python: that is the one which `.ci/setup` gives the X library.
-    let said = window.desk.tool("/usr/bin/python3", &[script, window.id(), text(&capture)]);
+    let said = window.session.tool("/usr/bin/python3", &[script, window.id(), text(&capture)]);
     assert_eq!(said.trim(), "accepted", "the window does not take the file");
     window.until_title("dropped here.json - Longspan");
     window.until_found("the span", span_color("alpha"));
@@ -56,9 +56,9 @@ fn a_dropped_file_is_opened() {
 
 #[test]
 fn an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one() {
-    let desk = Desk::new();
-    let (bad, good) = (desk.file("bad.json", "this is no trace"), desk.file("good.json", TWO_SPANS));
-    let window = desk.open(&[text(&bad)]);
+    let session = Session::new();
+    let (bad, good) = (session.file("bad.json", "this is no trace"), session.file("good.json", TWO_SPANS));
+    let window = session.open(&[text(&bad)]);
     window.until_found("the message", ERROR);
     assert_eq!(window.title(), "Longspan");
     window.key("Escape");
@@ -73,9 +73,9 @@ fn an_unreadable_file_is_a_sentence_and_the_window_opens_the_next_one() {
 
 #[test]
 fn a_machine_without_anything_that_draws_is_an_error_that_says_what_to_do() {
-    let desk = Desk::new();
-    let capture = desk.file("two.json", TWO_SPANS);
-    let mut command = desk.command(&[text(&capture)]);
+    let session = Session::new();
+    let capture = session.file("two.json", TWO_SPANS);
+    let mut command = session.command(&[text(&capture)]);
     // Neither of the two kinds of driver: the loaders of both look for them here alone.
     command.env("VK_DRIVER_FILES", "/nowhere").env("VK_ICD_FILENAMES", "/nowhere");
     command.env("__EGL_VENDOR_LIBRARY_FILENAMES", "/nowhere").env("LIBGL_DRIVERS_PATH", "/nowhere");
@@ -87,10 +87,10 @@ fn a_machine_without_anything_that_draws_is_an_error_that_says_what_to_do() {
 
 #[test]
 fn a_display_that_does_not_answer_is_an_error_that_says_what_to_do() {
-    let desk = Desk::new();
-    let capture = desk.file("two.json", TWO_SPANS);
+    let session = Session::new();
+    let capture = session.file("two.json", TWO_SPANS);
     for display in ["", ":63999"] {
-        let output = desk.command(&[text(&capture)]).env("DISPLAY", display).output().expect("the program starts");
+        let output = session.command(&[text(&capture)]).env("DISPLAY", display).output().expect("the program starts");
         let said = String::from_utf8_lossy(&output.stderr);
         assert_eq!(output.status.code(), Some(1), "{said}");
         assert!(said.contains("longspan render") && !said.contains("panicked"), "{said}");

@@ -3,26 +3,26 @@
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
 
-use crate::desk::{Desk, Process, Window, started, text};
 use crate::open::TWO_SPANS;
 use crate::picture::span_color;
+use crate::session::{Process, Session, Window, started, text};
 
-/// A bus that starts the services of this machine. They draw on the display of the desk.
+/// A bus that starts the services of this machine. They draw on the display of the session.
 const BUS_SETTINGS: &str = r#"<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
   <servicedir>/usr/share/dbus-1/services</servicedir>
   <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"#;
 
 /// The bus and its address.
-fn bus(desk: &Desk) -> (Process, String) {
-    let settings = desk.file("services.xml", BUS_SETTINGS);
-    let mut command = desk.program("dbus-daemon");
+fn bus(session: &Session) -> (Process, String) {
+    let settings = session.file("services.xml", BUS_SETTINGS);
+    let mut command = session.program("dbus-daemon");
     command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
     command.env("XDG_CURRENT_DESKTOP", "GNOME").env("NO_AT_BRIDGE", "1").env("GTK_THEME", "Adwaita");
     let mut bus = started(command.stdout(Stdio::piped()).stderr(Stdio::null()));
     let mut address = String::new();
     BufReader::new(bus.0.stdout.take().expect("a pipe")).read_line(&mut address).expect("the bus says its address");
     let address = address.trim().to_owned();
-    let asked = desk
+    let asked = session
         .program("dbus-send")
         .env("DBUS_SESSION_BUS_ADDRESS", &address)
         .args(["--print-reply", "--dest=org.freedesktop.DBus", "/", "org.freedesktop.DBus.ListActivatableNames"])
@@ -44,16 +44,16 @@ fn dialog(window: &Window<'_>) -> Option<String> {
 
 #[test]
 fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
-    let desk = Desk::new();
-    let (_bus, address) = bus(&desk);
-    let capture = desk.file("chosen.json", TWO_SPANS);
-    let window = desk.open_by(desk.command(&[]).env("DBUS_SESSION_BUS_ADDRESS", &address));
+    let session = Session::new();
+    let (_bus, address) = bus(&session);
+    let capture = session.file("chosen.json", TWO_SPANS);
+    let window = session.open_by(session.command(&[]).env("DBUS_SESSION_BUS_ADDRESS", &address));
     window.settled();
     window.key("ctrl+o");
     let chooser = window.until("the dialog of the portal", dialog);
     // The dialog shows its place for a path when a slash is typed, and loses keys before it is drawn.
     window.until("the dialog is drawn", |window| {
-        window.desk.tool("xprop", &["-id", &chooser, "WM_NAME"]).contains('=').then_some(())
+        window.session.tool("xprop", &["-id", &chooser, "WM_NAME"]).contains('=').then_some(())
     });
     window.settled();
     window.key("ctrl+l");
@@ -75,9 +75,9 @@ fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
 
 #[test]
 fn a_dialog_of_the_portal_that_is_closed_leaves_the_window_as_it_was() {
-    let desk = Desk::new();
-    let (_bus, address) = bus(&desk);
-    let window = desk.open_by(desk.command(&[]).env("DBUS_SESSION_BUS_ADDRESS", &address));
+    let session = Session::new();
+    let (_bus, address) = bus(&session);
+    let window = session.open_by(session.command(&[]).env("DBUS_SESSION_BUS_ADDRESS", &address));
     let welcome = window.settled();
     window.key("ctrl+o");
     window.until("the dialog of the portal", dialog);

@@ -1,8 +1,8 @@
 //! Rows arranged by hand and by keys, commands found by name, and what is there again when a capture is opened again.
 
-use crate::desk::{Desk, Window, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, Picture, Place, span_color};
+use crate::session::{Session, Window, text};
 
 /// The canvas below the ruler and to the right of the names, in a window of the usual size.
 pub(crate) const ROWS: Place = Place { left: 240, top: 96, right: 1270, bottom: 775 };
@@ -22,14 +22,14 @@ pub(crate) fn many_threads() -> String {
     format!("[{}]", lines.collect::<Vec<_>>().join(","))
 }
 
-pub(crate) fn opened<'a>(desk: &'a Desk, name: &str, json: &str, shows: &str) -> Window<'a> {
-    desk.file(name, json);
-    reopened(desk, name, shows)
+pub(crate) fn opened<'a>(session: &'a Session, name: &str, json: &str, shows: &str) -> Window<'a> {
+    session.file(name, json);
+    reopened(session, name, shows)
 }
 
 /// The same of a file that is there.
-pub(crate) fn reopened<'a>(desk: &'a Desk, name: &str, shows: &str) -> Window<'a> {
-    let window = desk.open(&[text(&desk.folder.path().join(name))]);
+pub(crate) fn reopened<'a>(session: &'a Session, name: &str, shows: &str) -> Window<'a> {
+    let window = session.open(&[text(&session.folder.path().join(name))]);
     window.until_found("the spans", span_color(shows));
     window.point((700, 700));
     window.settled();
@@ -42,8 +42,8 @@ pub(crate) fn span_on(picture: &Picture, name: &str) -> Option<Place> {
 
 #[test]
 fn a_click_on_a_process_folds_it_to_a_strip_of_its_colours_and_another_unfolds_it() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     let unfolded = span_on(&window.settled(), "omega").expect("the span");
     window.click(FIRST_PROCESS);
     let strip = window
@@ -60,9 +60,9 @@ fn a_click_on_a_process_folds_it_to_a_strip_of_its_colours_and_another_unfolds_i
 
 #[test]
 fn a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_capture_is_opened_again() {
-    let desk = Desk::new();
+    let session = Session::new();
     let json = many_threads();
-    let window = opened(&desk, "many.json", &json, "span 0");
+    let window = opened(&session, "many.json", &json, "span 0");
     window.point(FIRST_TRACK);
     window.settled();
     // The pin is left of the cross at the right edge of the name.
@@ -78,15 +78,15 @@ fn a_pinned_track_stays_while_the_wheel_scrolls_the_rows_and_is_there_when_the_c
     assert!(after.top == pinned.top && after.bottom < pinned.bottom, "{after:?} {pinned:?}");
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    let window = desk.open(&[text(&desk.folder.path().join("many.json"))]);
+    let window = session.open(&[text(&session.folder.path().join("many.json"))]);
     let again = window.until("the pinned row again", |window| span_on(&window.look(), "span 0"));
     assert_eq!((again.top, again.bottom), (after.top, after.bottom));
 }
 
 #[test]
 fn a_filter_leaves_the_rows_that_it_names_and_escape_brings_back_the_others() {
-    let desk = Desk::new();
-    let window = opened(&desk, "many.json", &many_threads(), "span 0");
+    let session = Session::new();
+    let window = opened(&session, "many.json", &many_threads(), "span 0");
     window.key("ctrl+shift+f");
     window.settled();
     window.xdotool(&["type", "--delay", "10", "WORKER 17"]);
@@ -100,8 +100,8 @@ fn a_filter_leaves_the_rows_that_it_names_and_escape_brings_back_the_others() {
 
 #[test]
 fn time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     let whole = span_on(&window.settled(), "omega").expect("the span");
     window.xdotool(&["keydown", "shift"]);
     window.drag((whole.left - 40, 600), (whole.right - 40, 600));
@@ -122,8 +122,8 @@ fn time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back() {
 
 #[test]
 fn a_drag_on_the_map_moves_the_view() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     window.xdotool(&["key", "--repeat", "4", "plus"]);
     let before = window.settled();
     // Whatever is in the middle, at the right end of the map is the end of the last span.
@@ -136,8 +136,8 @@ fn a_drag_on_the_map_moves_the_view() {
 
 #[test]
 fn a_command_is_found_by_its_name_and_given_with_enter() {
-    let desk = Desk::new();
-    let window = opened(&desk, "two.json", TWO_SPANS, "omega");
+    let session = Session::new();
+    let window = opened(&session, "two.json", TWO_SPANS, "omega");
     let before = window.settled();
     window.key("ctrl+shift+p");
     window.until("the list of commands", |window| (window.look() != before).then_some(()));

@@ -4,46 +4,46 @@ use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
-use crate::desk::{Desk, Process, Window, text};
 use crate::open::TWO_SPANS;
 use crate::picture::span_color;
+use crate::session::{Process, Session, Window, text};
 
 /// The same with other names.
 fn others() -> String {
     TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta")
 }
 
-/// A desk whose folder, which is that for sockets too, nobody else may enter: windows meet nowhere else.
-fn private_desk() -> Desk {
-    let desk = Desk::new();
-    fs::set_permissions(desk.folder.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
-    desk
+/// A session whose folder, which is that for sockets too, nobody else may enter: windows meet nowhere else.
+fn private_session() -> Session {
+    let session = Session::new();
+    fs::set_permissions(session.folder.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
+    session
 }
 
 /// The files of both captures.
-fn captures(desk: &Desk) -> [PathBuf; 2] {
-    [desk.file("one.json", TWO_SPANS), desk.file("two.json", &others())]
+fn captures(session: &Session) -> [PathBuf; 2] {
+    [session.file("one.json", TWO_SPANS), session.file("two.json", &others())]
 }
 
 /// A window of its own that shows the second capture.
-fn second_window<'a>(desk: &'a Desk, two: &Path) -> Window<'a> {
-    let window = desk.open(&[text(two)]);
+fn second_window<'a>(session: &'a Session, two: &Path) -> Window<'a> {
+    let window = session.open(&[text(two)]);
     window.until_title("two.json - Longspan");
     window
 }
 
 fn signal(window: &Window<'_>, name: &str) {
-    window.desk.tool("kill", &[&format!("-{name}"), &window.process.0.id().to_string()]);
+    window.session.tool("kill", &[&format!("-{name}"), &window.process.0.id().to_string()]);
 }
 
 #[test]
 fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone_through() {
-    let desk = private_desk();
-    let [one, two] = captures(&desk);
-    let window = desk.open(&[text(&one)]);
+    let session = private_session();
+    let [one, two] = captures(&session);
+    let window = session.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
     // By a path that says nothing to the window, which runs in another folder for all that it knows.
-    let mut second = desk.command(&["two.json"]);
+    let mut second = session.command(&["two.json"]);
     let second = second.current_dir(two.parent().expect("a folder")).spawn().expect("the program starts");
     let mut second = Process(second);
     let status = window.until("the second start ends", |_| second.0.try_wait().expect("a child"));
@@ -61,28 +61,28 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
 
 #[test]
 fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
-    let desk = private_desk();
-    let [one, two] = captures(&desk);
-    let window = desk.open(&[text(&one)]);
+    let session = private_session();
+    let [one, two] = captures(&session);
+    let window = session.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
     signal(&window, "STOP");
-    drop(second_window(&desk, &two));
+    drop(second_window(&session, &two));
     signal(&window, "KILL");
     drop(window);
     // The socket of the one that was killed is still there.
-    let third = second_window(&desk, &two);
+    let third = second_window(&session, &two);
     let (status, said) = third.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
 }
 
 #[test]
 fn where_that_is_preferred_a_second_start_opens_a_window_of_its_own() {
-    let desk = private_desk();
-    let [one, two] = captures(&desk);
-    fs::create_dir_all(desk.folder.path().join("config/longspan")).expect("a folder");
-    desk.file("config/longspan/preferences.json", r#"{"second_start":"Window"}"#);
-    let window = desk.open(&[text(&one)]);
+    let session = private_session();
+    let [one, two] = captures(&session);
+    fs::create_dir_all(session.folder.path().join("config/longspan")).expect("a folder");
+    session.file("config/longspan/preferences.json", r#"{"second_start":"Window"}"#);
+    let window = session.open(&[text(&one)]);
     window.until_title("one.json - Longspan");
-    let _second = second_window(&desk, &two);
+    let _second = second_window(&session, &two);
     assert_eq!(window.title(), "one.json - Longspan");
 }

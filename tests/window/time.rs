@@ -5,10 +5,10 @@ use std::collections::BTreeSet;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use crate::desk::{Desk, Window, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{Color, Place, span_color};
 use crate::rows::{self, span_on};
+use crate::session::{Session, Window, text};
 use crate::told::view_s;
 
 /// The ground of the map, where nothing is.
@@ -18,9 +18,9 @@ const LOSS: Color = [0xf2, 0xb1, 0x4a];
 /// Where something was found.
 const HIT: Color = [0xdd, 0xe1, 0xe8];
 
-/// The two spans, on a desk with a listener.
-fn opened(desk: &Desk) -> Window<'_> {
-    let window = rows::opened(desk, "two.json", TWO_SPANS, "omega");
+/// The two spans, in a session with a listener.
+fn opened(session: &Session) -> Window<'_> {
+    let window = rows::opened(session, "two.json", TWO_SPANS, "omega");
     window.until_said("Timeline of 1 tracks");
     window
 }
@@ -35,8 +35,8 @@ fn selected_ms(window: &Window<'_>) -> f64 {
 
 #[test]
 fn time_selected_with_the_middle_button_is_changed_by_its_edges() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     let (ruler, view) = (window.place_of("Ruler: drag to select time"), view_s(&window));
     let ms_per_px = (view.1 - view.0) * 1000.0 / ruler.width() as f64;
     let is_near = |ms: f64, pixels: usize| (ms - ms_per_px * pixels as f64).abs() <= 2.0 * ms_per_px;
@@ -55,9 +55,9 @@ fn time_selected_with_the_middle_button_is_changed_by_its_edges() {
 
 #[test]
 fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
-    let desk = Desk::with_reader();
+    let session = Session::with_reader();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);
-    let window = rows::opened(&desk, "lossy.json", &lossy, "omega");
+    let window = rows::opened(&session, "lossy.json", &lossy, "omega");
     let map = window.place_of("Map of the whole capture");
     let x_of = |part: f64| map.left + (map.width() as f64 * part) as usize;
     let around = |part: f64| Place { left: x_of(part) - 3, right: x_of(part) + 4, ..map };
@@ -83,8 +83,8 @@ fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
 
 #[test]
 fn the_window_on_the_map_is_dragged_through_time_and_made_wider_at_its_edge() {
-    let desk = Desk::with_reader();
-    let window = opened(&desk);
+    let session = Session::with_reader();
+    let window = opened(&session);
     let map = window.place_of("Map of the whole capture");
     let x_of = |part_s: f64| map.left + (map.width() as f64 * part_s).round() as usize;
     let y = map.middle().1;
@@ -107,10 +107,10 @@ fn the_window_on_the_map_is_dragged_through_time_and_made_wider_at_its_edge() {
 
 #[test]
 fn a_file_dragged_with_ctrl_moves_against_the_other_and_escape_lets_it_go_back() {
-    let desk = Desk::with_reader();
+    let session = Session::with_reader();
     let others = TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta").replace(r#""pid":1"#, r#""pid":2"#);
-    let files = [desk.file("one.json", TWO_SPANS), desk.file("two.json", &others)];
-    let window = desk.open(&files.each_ref().map(|file| text(file)));
+    let files = [session.file("one.json", TWO_SPANS), session.file("two.json", &others)];
+    let window = session.open(&files.each_ref().map(|file| text(file)));
     window.until_found("the second file", span_color("delta"));
     window.point((700, 700));
     let before = window.settled();
@@ -142,8 +142,8 @@ fn a_file_dragged_with_ctrl_moves_against_the_other_and_escape_lets_it_go_back()
 
 #[test]
 fn the_wheel_zooms_and_ctrl_scrolls_where_that_is_chosen_and_it_stays_chosen() {
-    let desk = Desk::with_reader();
-    let window = rows::opened(&desk, "many.json", &rows::many_threads(), "span 0");
+    let session = Session::with_reader();
+    let window = rows::opened(&session, "many.json", &rows::many_threads(), "span 0");
     window.give("Wheel zooms, Ctrl + wheel scrolls");
     let check = |window: &Window<'_>| {
         window.point((700, 600));
@@ -160,8 +160,8 @@ fn the_wheel_zooms_and_ctrl_scrolls_where_that_is_chosen_and_it_stays_chosen() {
     window.key("Home");
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
-    std::fs::remove_dir_all(desk.folder.path().join("state")).expect("what was kept of the capture");
-    check(&rows::opened(&desk, "many.json", &rows::many_threads(), "span 0"));
+    std::fs::remove_dir_all(session.folder.path().join("state")).expect("what was kept of the capture");
+    check(&rows::opened(&session, "many.json", &rows::many_threads(), "span 0"));
 }
 
 /// The views on the way to a closer one and back.
@@ -181,10 +181,10 @@ fn views_on_the_way(window: &Window<'_>) -> BTreeSet<String> {
 
 #[test]
 fn zooms_fly_unless_the_desktop_asks_for_no_movement_and_its_theme_is_followed() {
-    let desk = Desk::with_reader();
-    let portal = desk.reader.as_ref().expect("a reader").portal();
+    let session = Session::with_reader();
+    let portal = session.reader.as_ref().expect("a reader").portal();
     portal.set("color-scheme", 1);
-    let window = opened(&desk);
+    let window = opened(&session);
     // On a busy machine a flight may be over before its second picture.
     let flies = (0..20).any(|_| views_on_the_way(&window).len() > 2);
     assert!(flies, "nothing is seen on the way");
@@ -199,8 +199,8 @@ fn zooms_fly_unless_the_desktop_asks_for_no_movement_and_its_theme_is_followed()
 
 #[test]
 fn the_ruler_tells_the_time_of_day_and_the_time_under_the_pointer() {
-    let desk = Desk::with_reader();
-    let window = desk.open(&[text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/otlp.jsonl.gz"))]);
+    let session = Session::with_reader();
+    let window = session.open(&[text(&Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data/otlp.jsonl.gz"))]);
     window.until_said("Timeline of ");
     window.point((5, 5));
     let ruler = window.place_of("Ruler: drag to select time");

@@ -10,8 +10,8 @@ use zbus::Connection;
 use zbus::connection::Builder;
 use zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Value};
 
-use crate::desk::{Desk, Process, Window, started};
 use crate::picture::Place;
+use crate::session::{Process, Session, Window, started};
 
 /// Where a desktop keeps the programs for people who do not see; that they are there is what starts the telling.
 const BUS_PATH: &str = "/org/a11y/bus";
@@ -83,9 +83,9 @@ impl Registry {
 }
 
 impl Reader {
-    pub(crate) fn new(desk: &Desk) -> Self {
-        let settings = desk.file("bus.xml", BUS_SETTINGS);
-        let mut command = desk.program("dbus-daemon");
+    pub(crate) fn new(session: &Session) -> Self {
+        let settings = session.file("bus.xml", BUS_SETTINGS);
+        let mut command = session.program("dbus-daemon");
         command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
         // It says that it may not open as many files as it likes.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
@@ -181,7 +181,7 @@ impl Portal {
 
 impl Window<'_> {
     fn reader(&self) -> &Reader {
-        self.desk.reader.as_ref().expect("the desk has a reader")
+        self.session.reader.as_ref().expect("the session has a reader")
     }
 
     pub(crate) fn told(&self) -> Vec<Told> {

@@ -8,9 +8,9 @@ use std::time::{Duration, Instant};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use crate::desk::{Desk, Window, text, until};
 use crate::open::TWO_SPANS;
 use crate::picture::{BUTTON, Picture, Place, span_color};
+use crate::session::{Session, Window, text, until};
 
 /// The button that stops a load. Those of an empty window are wider.
 fn cancel_button(picture: &Picture) -> Option<Place> {
@@ -25,12 +25,12 @@ fn button_in_status(picture: &Picture) -> Option<Place> {
 
 #[test]
 fn an_export_from_the_menu_holds_every_span_sorted() {
-    let desk = Desk::new();
+    let session = Session::new();
     let late = r#"[{"ph":"X","name":"omega","pid":1,"tid":1,"ts":600000,"dur":400000},
         {"ph":"X","name":"alpha","pid":1,"tid":1,"ts":0,"dur":400000}]"#;
-    let capture = desk.file("late.json", late);
-    let output = desk.folder.path().join("sorted.longspan");
-    let window = desk.open(&[text(&capture)]);
+    let capture = session.file("late.json", late);
+    let output = session.folder.path().join("sorted.longspan");
+    let window = session.open(&[text(&capture)]);
     window.until_found("the spans", span_color("alpha"));
     let before = window.settled();
     window.key("ctrl+s");
@@ -39,27 +39,27 @@ fn an_export_from_the_menu_holds_every_span_sorted() {
     window.enter(text(&output));
     until("the exported file", || output.is_file().then_some(()));
     let spans = |path: &Path| {
-        let output = desk.command(&["spans", "--no-cache", "--format", "csv", text(path)]).output();
+        let output = session.command(&["spans", "--no-cache", "--format", "csv", text(path)]).output();
         String::from_utf8(output.expect("the program starts").stdout).expect("text")
     };
     assert_eq!(spans(&capture).lines().count(), 3);
     assert_eq!(spans(&output), spans(&capture));
-    let info = desk.command(&["info", "--no-cache", "--json", text(&output)]).output().expect("the program starts");
+    let info = session.command(&["info", "--no-cache", "--json", text(&output)]).output().expect("the program starts");
     let info: serde_json::Value = serde_json::from_slice(&info.stdout).expect("JSON");
     assert_eq!((info["spans"].as_u64(), info["late_events"].as_u64()), (Some(2), Some(0)));
 }
 
 #[test]
 fn a_compact_export_from_the_menu_takes_less_room_and_holds_the_same() {
-    let desk = Desk::with_reader();
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    let session = Session::with_reader();
+    let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     window.until_found("the spans", span_color("alpha"));
     let exported = |title: &str, name: &str| {
-        let output = desk.folder.path().join(name);
+        let output = session.folder.path().join(name);
         window.until_said(title);
         window.enter(text(&output));
         window.until("the exported file", |_| output.is_file().then_some(()));
-        let spans = desk.command(&["spans", "--no-cache", text(&output)]).output().expect("the program starts");
+        let spans = session.command(&["spans", "--no-cache", text(&output)]).output().expect("the program starts");
         (fs::metadata(&output).expect("there").len(), String::from_utf8(spans.stdout).expect("text"))
     };
     window.key("ctrl+s");
@@ -74,9 +74,9 @@ fn a_compact_export_from_the_menu_takes_less_room_and_holds_the_same() {
 
 #[test]
 fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
-    let desk = Desk::new();
+    let session = Session::new();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);
-    let window = desk.open(&[text(&desk.file("lossy.json", &lossy))]);
+    let window = session.open(&[text(&session.file("lossy.json", &lossy))]);
     window.until_found("the spans", span_color("alpha"));
     let badge = window.until("the button", |window| button_in_status(&window.look()));
     window.point(badge.middle());
@@ -92,16 +92,16 @@ fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     window.until("the list is gone", |window| (rows_changed(&window.look()) == 0).then_some(()));
     // A capture without losses has no such button.
     drop(window);
-    let window = desk.open(&[text(&desk.file("whole.json", TWO_SPANS))]);
+    let window = session.open(&[text(&session.file("whole.json", TWO_SPANS))]);
     window.until_found("the spans", span_color("alpha"));
     assert_eq!(button_in_status(&window.settled()), None);
 }
 
 #[test]
 fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_of_a_store() {
-    let desk = Desk::new();
-    let capture = large_capture(&desk);
-    let window = desk.open(&["--threads", "1", text(&capture)]);
+    let session = Session::new();
+    let capture = large_capture(&session);
+    let window = session.open(&["--threads", "1", text(&capture)]);
     window.until("the way to stop", |window| cancel_button(&window.look()));
     // The button moves when there is something to see above or behind it, so a press may miss it.
     window.until("the load has stopped", |window| {
@@ -116,7 +116,7 @@ fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_o
     });
     // Neither a store that is being built nor one that was built to its end.
     let left_over = || {
-        let files = fs::read_dir(desk.cache().join("longspan")).into_iter().flatten().flatten();
+        let files = fs::read_dir(session.cache().join("longspan")).into_iter().flatten().flatten();
         files.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
     };
     until("an empty cache", || match left_over() {
@@ -133,15 +133,15 @@ fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_o
     window.key("ctrl+o");
     window.until("the picker", |window| (window.look() != stopped).then_some(()));
     window.settled();
-    window.enter(text(&desk.file("next.json", TWO_SPANS)));
+    window.enter(text(&session.file("next.json", TWO_SPANS)));
     window.until_title("next.json - Longspan");
     window.until_found("the span", span_color("alpha"));
 }
 
 #[test]
 fn a_window_in_which_nothing_happens_uses_no_processor() {
-    let desk = Desk::new();
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
+    let session = Session::new();
+    let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
     window.until_found("the spans", span_color("alpha"));
     window.point((700, 700));
     let pid = window.process.0.id();
@@ -168,8 +168,8 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
 }
 
 /// Three million spans, which take some seconds on one thread: one block of text, compressed once and repeated.
-fn large_capture(desk: &Desk) -> PathBuf {
-    let path = desk.folder.path().join("large.json.gz");
+fn large_capture(session: &Session) -> PathBuf {
+    let path = session.folder.path().join("large.json.gz");
     let compressed = |text: &str| {
         let mut encoder = GzEncoder::new(Vec::new(), Compression::fast());
         encoder.write_all(text.as_bytes()).expect("into memory");

@@ -7,9 +7,9 @@ use x11rb::connection::Connection;
 use x11rb::protocol::xproto::{ClientMessageEvent, ConnectionExt, EventMask};
 
 use super::{Client, SIZE, Sway};
-use crate::desk::{Desk, text};
 use crate::open::TWO_SPANS;
 use crate::picture::{BUTTON, CANVAS, Place, span_color};
+use crate::session::{Session, text};
 
 /// The height of a title bar that the program draws itself; its button to close is a square at the right end.
 const TITLE_BAR: usize = 35;
@@ -95,15 +95,15 @@ fn a_window_on_wayland_closes_well_while_a_fifo_is_loaded() {
 
 #[test]
 fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
-    let desk = Desk::new();
-    let capture = desk.file("two.json", TWO_SPANS);
+    let session = Session::new();
+    let capture = session.file("two.json", TWO_SPANS);
     for way in ["the window manager", "the title bar"] {
-        let window = desk.open(&[text(&capture)]);
+        let window = session.open(&[text(&capture)]);
         let before = window.settled().find(CANVAS).expect("the canvas").top;
         if way == "the title bar" {
             const REMOVE: u32 = 0;
-            let undecorated = atom(&desk, "_OB_WM_STATE_UNDECORATED");
-            ask_manager(&desk, window.id(), "_NET_WM_STATE", [REMOVE, undecorated, 0, 0, 0]);
+            let undecorated = atom(&session, "_OB_WM_STATE_UNDECORATED");
+            ask_manager(&session, window.id(), "_NET_WM_STATE", [REMOVE, undecorated, 0, 0, 0]);
             // The button stands at the right end of the bar, which is some 20 pixels high.
             let button = window.until("a title bar", |window| {
                 let canvas = window.look().find(CANVAS).filter(|canvas| canvas.top > before + 10)?;
@@ -113,25 +113,25 @@ fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
             window.click(button);
         } else {
             // As a task bar does.
-            ask_manager(&desk, window.id(), "_NET_CLOSE_WINDOW", [0; 5]);
+            ask_manager(&session, window.id(), "_NET_CLOSE_WINDOW", [0; 5]);
         }
         let mut process = window.process;
-        let status = crate::desk::until("the program ends", || process.0.try_wait().expect("a child"));
+        let status = crate::session::until("the program ends", || process.0.try_wait().expect("a child"));
         assert_eq!(status.code(), Some(0), "{way}");
     }
 }
 
 /// The number of a name on the X server.
-fn atom(desk: &Desk, name: &str) -> u32 {
-    let (connection, _) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+fn atom(session: &Session, name: &str) -> u32 {
+    let (connection, _) = x11rb::connect(Some(session.display())).expect("the X server runs");
     connection.intern_atom(false, name.as_bytes()).expect("sent").reply().expect("an atom").atom
 }
 
 /// Asks the window manager for something.
-fn ask_manager(desk: &Desk, window: &str, what: &str, data: [u32; 5]) {
-    let (connection, screen) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+fn ask_manager(session: &Session, window: &str, what: &str, data: [u32; 5]) {
+    let (connection, screen) = x11rb::connect(Some(session.display())).expect("the X server runs");
     let root = connection.setup().roots[screen].root;
-    let message = ClientMessageEvent::new(32, window.parse().expect("a number"), atom(desk, what), data);
+    let message = ClientMessageEvent::new(32, window.parse().expect("a number"), atom(session, what), data);
     let mask = EventMask::SUBSTRUCTURE_REDIRECT | EventMask::SUBSTRUCTURE_NOTIFY;
     connection.send_event(false, root, mask, message).expect("sent").check().expect("taken");
 }

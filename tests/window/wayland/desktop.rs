@@ -3,8 +3,8 @@
 use x11rb::protocol::xproto::{AtomEnum, ConnectionExt};
 
 use super::Sway;
-use crate::desk::{Desk, text};
 use crate::open::TWO_SPANS;
+use crate::session::{Session, text};
 
 #[test]
 fn a_desktop_matches_the_window_with_its_entry_on_wayland_and_under_x() {
@@ -14,11 +14,11 @@ fn a_desktop_matches_the_window_with_its_entry_on_wayland_and_under_x() {
     assert!(tree.contains(r#""app_id": "longspan""#), "{tree}");
     drop(client);
     drop(sway);
-    let desk = Desk::new();
-    let window = desk.open(&[text(&desk.file("two.json", TWO_SPANS))]);
-    let class = desk.tool("xprop", &["-id", window.id(), "WM_CLASS"]);
+    let session = Session::new();
+    let window = session.open(&[text(&session.file("two.json", TWO_SPANS))]);
+    let class = session.tool("xprop", &["-id", window.id(), "WM_CLASS"]);
     assert!(class.contains(r#""longspan", "longspan""#), "{class}");
-    let (connection, _) = x11rb::connect(Some(desk.display())).expect("the X server runs");
+    let (connection, _) = x11rb::connect(Some(session.display())).expect("the X server runs");
     let atom = connection.intern_atom(false, b"_NET_WM_ICON").expect("sent").reply().expect("an atom").atom;
     let id = window.id().parse().expect("a number");
     let icon = connection.get_property(false, id, atom, AtomEnum::CARDINAL, 0, 2).expect("sent").reply();

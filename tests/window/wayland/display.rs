@@ -4,18 +4,18 @@ use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};
 
 use super::Sway;
-use crate::desk::{Desk, Process, started, text, until};
 use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, Picture, span_color};
+use crate::session::{Process, Session, started, text, until};
 
 #[test]
 fn a_compositor_that_is_gone_or_hangs_gives_way_to_the_x_server() {
-    let desk = Desk::new();
-    let capture = desk.file("two.json", TWO_SPANS);
-    let hanging = desk.folder.path().join("hanging");
+    let session = Session::new();
+    let capture = session.file("two.json", TWO_SPANS);
+    let hanging = session.folder.path().join("hanging");
     let listener = UnixListener::bind(&hanging).expect("a socket");
     for socket in ["/nowhere/wayland-0", "wayland-77", text(&hanging)] {
-        let window = desk.open_by(desk.command(&[text(&capture)]).env("WAYLAND_DISPLAY", socket));
+        let window = session.open_by(session.command(&[text(&capture)]).env("WAYLAND_DISPLAY", socket));
         window.until_found("the capture", span_color("alpha"));
         let (status, said) = window.close();
         assert_eq!((status, said.as_str()), (Some(0), ""), "{socket}");
@@ -25,10 +25,10 @@ fn a_compositor_that_is_gone_or_hangs_gives_way_to_the_x_server() {
 
 #[test]
 fn where_no_display_answers_the_error_names_each_and_what_to_do() {
-    let desk = Desk::new();
-    let capture = desk.file("two.json", TWO_SPANS);
+    let session = Session::new();
+    let capture = session.file("two.json", TWO_SPANS);
     for (display, names) in [("", &["wayland-77"][..]), (":63999", &["wayland-77", "X server"][..])] {
-        let mut command = desk.command(&[text(&capture)]);
+        let mut command = session.command(&[text(&capture)]);
         let output = command.env("WAYLAND_DISPLAY", "wayland-77").env("DISPLAY", display).output();
         let output = output.expect("the program starts");
         let said = String::from_utf8_lossy(&output.stderr);
@@ -58,13 +58,13 @@ fn a_compositor_that_ends_is_said_and_the_preferences_are_kept() {
 struct BareServer {
     _server: Process,
     display: String,
-    desk: Desk,
+    session: Session,
 }
 
 impl BareServer {
     fn new() -> Self {
-        let desk = Desk::new();
-        let folder = desk.folder.path().join("bare");
+        let session = Session::new();
+        let folder = session.folder.path().join("bare");
         std::fs::create_dir(&folder).expect("a folder");
         let mut command = Command::new("Xvfb");
         command.args(["-displayfd", "1", "-screen", "0", "1280x800x24", "-nolisten", "tcp", "-noreset", "-fbdir"]);
@@ -72,11 +72,11 @@ impl BareServer {
         let mut number = String::new();
         let stdout = server.0.stdout.take().expect("a pipe");
         std::io::BufRead::read_line(&mut std::io::BufReader::new(stdout), &mut number).expect("its number");
-        Self { _server: server, display: format!(":{}", number.trim()), desk }
+        Self { _server: server, display: format!(":{}", number.trim()), session }
     }
 
     fn look(&self) -> Option<Picture> {
-        Picture::of_screen(&self.desk.folder.path().join("bare/Xvfb_screen0"))
+        Picture::of_screen(&self.session.folder.path().join("bare/Xvfb_screen0"))
     }
 
     fn xdotool(&self, words: &[&str]) {
@@ -88,8 +88,8 @@ impl BareServer {
 #[test]
 fn without_a_window_manager_the_window_has_the_keyboard_after_a_click() {
     let server = BareServer::new();
-    let capture = server.desk.file("two.json", TWO_SPANS);
-    let mut command = server.desk.command(&[text(&capture)]);
+    let capture = server.session.file("two.json", TWO_SPANS);
+    let mut command = server.session.command(&[text(&capture)]);
     let mut process = started(command.env("DISPLAY", &server.display));
     until("the capture", || server.look()?.find(span_color("alpha")).filter(|place| place.width() > 50).map(drop));
     let canvas = server.look().and_then(|picture| picture.find(CANVAS)).expect("the canvas");

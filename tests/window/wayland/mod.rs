@@ -15,8 +15,8 @@ use std::process::{Command, Output, Stdio};
 use std::sync::{MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use crate::desk::{Process, TURN, started, until};
 use crate::picture::{CANVAS, Picture};
+use crate::session::{Process, TURN, started, until};
 use pointer::Pointer;
 
 /// More than anything here takes, also on a busy machine.

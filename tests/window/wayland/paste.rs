@@ -1,9 +1,9 @@
 //! Files come into the window by the clipboard where none can be dropped.
 
 use super::Sway;
-use crate::desk::text;
 use crate::open::TWO_SPANS;
 use crate::picture::span_color;
+use crate::session::text;
 
 #[test]
 fn a_file_that_a_file_manager_has_copied_is_opened_on_wayland() {

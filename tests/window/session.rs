@@ -1,6 +1,6 @@
-//! A desk for one test: an X server in memory, a window manager, a home without settings, and the program on it. All of it is
-//! ended with the test, also when that fails. Waits for what is to happen, never for a time. Nothing on it sees the session,
-//! the settings, the language or the graphics card of whoever runs the tests: the environment of each program is made here.
+//! A session for one test: an X server in memory, a window manager, a home without settings, and the program in it.
+//! All of it ends with the test, also when that fails. It waits for events, never for a time. The environment of each
+//! program is made here. None sees the desktop session, settings, language or graphics card of whoever runs the tests.
 
 use std::fmt::Debug;
 use std::io::{BufRead, BufReader, Read};
@@ -19,7 +19,7 @@ const PAUSE: Duration = Duration::from_millis(25);
 /// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
 const STILL: Duration = Duration::from_millis(200);
 
-/// One desk at a time: two that draw in software slow each other down, and some tests measure.
+/// One session at a time: two that draw in software slow each other down, and some tests measure.
 pub(crate) static TURN: Mutex<()> = Mutex::new(());
 
 /// Windows without frames in the upper left corner, so that a place in the window is a place on the screen.
@@ -40,8 +40,7 @@ impl Drop for Process {
     }
 }
 
-/// The desk.
-pub(crate) struct Desk {
+pub(crate) struct Session {
     // In this order they end: the server last.
     _manager: Process,
     _server: Process,
@@ -52,16 +51,16 @@ pub(crate) struct Desk {
     _turn: MutexGuard<'static, ()>,
 }
 
-impl Desk {
+impl Session {
     pub(crate) fn new() -> Self {
         Self::with_screen(1920, 1080)
     }
 
     /// With somebody who listens to what programs tell those who do not see.
     pub(crate) fn with_reader() -> Self {
-        let mut desk = Self::new();
-        desk.reader = Some(Reader::new(&desk));
-        desk
+        let mut session = Self::new();
+        session.reader = Some(Reader::new(&session));
+        session
     }
 
     pub(crate) fn with_screen(width: usize, height: usize) -> Self {
@@ -81,11 +80,11 @@ impl Desk {
         let mut words = isolated("openbox", folder.path());
         words.arg("--sm-disable").arg("--config-file").arg(&settings).env("DISPLAY", &display);
         let manager = started(words.stderr(Stdio::null()));
-        let desk = Self { _manager: manager, _server: server, display, reader: None, folder, _turn: turn };
+        let session = Self { _manager: manager, _server: server, display, reader: None, folder, _turn: turn };
         until("the window manager runs", || {
-            desk.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
+            session.tool("xprop", &["-root", "_NET_SUPPORTING_WM_CHECK"]).contains("window id").then_some(())
         });
-        desk
+        session
     }
 
     /// Writes a file into the folder of the test.
@@ -103,7 +102,7 @@ impl Desk {
         self.folder.path().join("cache")
     }
 
-    /// The program with these words, on this desk, not yet started.
+    /// The program with these words, in this session, not yet started.
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
@@ -132,13 +131,13 @@ impl Desk {
         let pid = process.0.id().to_string();
         let screen = self.folder.path().join("Xvfb_screen0");
         let mut window =
-            Window { desk: self, process, stderr, screen, id: String::new(), first_picture: Duration::ZERO };
+            Window { session: self, process, stderr, screen, id: String::new(), first_picture: Duration::ZERO };
         window.until("the first picture", |window| (window.look().count(canvas) > 1000).then_some(()));
         window.first_picture = began.elapsed();
         window.id = window.until("the window has the keyboard", |window| {
-            let ids = window.desk.tool("xdotool", &["search", "--onlyvisible", "--pid", &pid]);
+            let ids = window.session.tool("xdotool", &["search", "--onlyvisible", "--pid", &pid]);
             let id = ids.lines().last()?.to_owned();
-            (window.desk.tool("xdotool", &["getwindowfocus"]).trim() == id).then_some(id)
+            (window.session.tool("xdotool", &["getwindowfocus"]).trim() == id).then_some(id)
         });
         window
     }
@@ -161,7 +160,7 @@ impl Desk {
 
 /// The program's window.
 pub(crate) struct Window<'a> {
-    pub desk: &'a Desk,
+    pub session: &'a Session,
     pub process: Process,
     stderr: Option<ChildStderr>,
     screen: PathBuf,
@@ -226,7 +225,8 @@ impl Window<'_> {
     pub(crate) fn give_up(&self, what: &str) -> ! {
         let path = picture_of_failure(what);
         self.look().save(&path);
-        let told = self.desk.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
+        let told =
+            self.session.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
         panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
     }
 
@@ -240,7 +240,7 @@ impl Window<'_> {
     }
 
     pub(crate) fn xdotool(&self, words: &[&str]) -> String {
-        self.desk.tool("xdotool", words)
+        self.session.tool("xdotool", words)
     }
 
     pub(crate) fn key(&self, keys: &str) {

@@ -28,14 +28,14 @@ const CAPTURE: &str = r#"[
     {"ph":"E","name":"lost","pid":1,"tid":3,"ts":20}]"#;
 
 /// The application, its screen and its background work.
-pub(crate) struct Desk {
+pub(crate) struct Session {
     pub harness: Harness<'static, App>,
     events: Receiver<TaskEvent>,
     folder: tempfile::TempDir,
     pub capture: PathBuf,
 }
 
-impl Desk {
+impl Session {
     /// With nothing open, on a screen of this size in points.
     pub(crate) fn empty(size: Vec2, pixels_per_point: f32) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
@@ -67,24 +67,24 @@ impl Desk {
 
     /// With the capture and another one on one timeline: a span of one second that starts with it, and an end without a begin.
     pub(crate) fn with_two_files(size: Vec2) -> Self {
-        let mut desk = Self::empty(size, 1.0);
-        let other = desk.folder.path().join("other.json");
+        let mut session = Self::empty(size, 1.0);
+        let other = session.folder.path().join("other.json");
         let spans =
             r#"[{"ph":"X","name":"other","pid":9,"tid":9,"ts":0,"dur":1000000},{"ph":"E","pid":9,"tid":9,"ts":1}]"#;
         std::fs::write(&other, spans).expect("written");
-        let files = [desk.capture.clone(), other];
-        desk.harness.state_mut().open_files(&files);
-        desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-        desk
+        let files = [session.capture.clone(), other];
+        session.harness.state_mut().open_files(&files);
+        session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+        session
     }
 
     /// With the capture open.
     pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
-        let mut desk = Self::empty(size, pixels_per_point);
-        let capture = desk.capture.clone();
-        desk.harness.state_mut().open_files(&[capture]);
-        desk.until("the timeline", |desk| desk.harness.query_by_role(egui::Role::Canvas).is_some());
-        desk
+        let mut session = Self::empty(size, pixels_per_point);
+        let capture = session.capture.clone();
+        session.harness.state_mut().open_files(&[capture]);
+        session.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+        session
     }
 
     /// Draws frames and takes answers until `done` says that it is.
