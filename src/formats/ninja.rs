@@ -64,7 +64,7 @@ impl LineParser for NinjaLog {
         if line.bytes.is_empty() || line.bytes.starts_with(b"#") {
             return;
         }
-        let Some(command) = NinjaCommand::of(line) else { return batch.lose(line.loss(), line.place()) };
+        let Some(command) = NinjaCommand::from_line(line) else { return batch.lose(line.loss(), line.place()) };
         if command.end_ns < self.last_end_ns || self.build == 0 {
             self.lay_out(batch);
             self.build += 1;
@@ -90,7 +90,7 @@ impl LineParser for NinjaLog {
 }
 
 impl NinjaCommand {
-    fn of(line: TextLine<'_>) -> Option<Self> {
+    fn from_line(line: TextLine<'_>) -> Option<Self> {
         let mut columns = line.bytes.split(|&byte| byte == b'\t');
         let mut column = || columns.next();
         let (start_ns, end_ns) = (nanos_from_millis(column()?).ok()?, nanos_from_millis(column()?).ok()?);

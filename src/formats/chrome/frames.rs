@@ -53,30 +53,30 @@ impl StackFrames {
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
-        let mut feed = ByteReader::new(Source::open(path, context)?);
+        let mut input = ByteReader::new(Source::open(path, context)?);
         let text_bytes_max = usize::try_from(context.budget.limit_bytes() / BUDGET_SHARE).unwrap_or(usize::MAX);
         let mark = "\u{feff}".as_bytes();
-        if feed.peek(mark.len())? == mark {
-            feed.skip(mark.len() as u64)?;
+        if input.peek(mark.len())? == mark {
+            input.skip(mark.len() as u64)?;
         }
-        if next_byte(&mut feed)? != Some(b'{') {
+        if next_byte(&mut input)? != Some(b'{') {
             return Ok(Self::default());
         }
-        feed.skip(1)?;
+        input.skip(1)?;
         loop {
-            match next_byte(&mut feed)? {
-                Some(b',' | b':') => drop(feed.skip(1)?),
+            match next_byte(&mut input)? {
+                Some(b',' | b':') => drop(input.skip(1)?),
                 Some(b'"') => {
-                    let key = value(&mut feed, KEY_BYTES_MAX, context)?;
-                    let Some(b':') = next_byte(&mut feed)? else { return Ok(Self::default()) };
-                    feed.skip(1)?;
+                    let key = value(&mut input, KEY_BYTES_MAX, context)?;
+                    let Some(b':') = next_byte(&mut input)? else { return Ok(Self::default()) };
+                    input.skip(1)?;
                     if key.as_deref() != Some(br#""stackFrames""#) {
-                        value(&mut feed, 0, context)?;
+                        value(&mut input, 0, context)?;
                         continue;
                     }
-                    let offset = feed.offset();
+                    let offset = input.offset();
                     let mut frames = Self::default();
-                    match value(&mut feed, text_bytes_max, context)? {
+                    match value(&mut input, text_bytes_max, context)? {
                         Some(text) => frames.read(text.trim_ascii_start(), offset),
                         None => frames.losses.add(crate::model::Loss::OverLimit, SourcePos::Offset(offset)),
                     }
@@ -133,7 +133,7 @@ pub(super) struct BatchStacks {
 
 impl BatchStacks {
     /// The stack that ends with the frame of this id; see [`StackFrames::path`].
-    pub(super) fn of_id(
+    pub(super) fn intern_id(
         &mut self,
         id: &[u8],
         frames: &StackFrames,
@@ -157,21 +157,21 @@ impl BatchStacks {
 }
 
 /// The next byte that is not white space, without taking it.
-fn next_byte(feed: &mut ByteReader) -> Result<Option<u8>, ReadError> {
+fn next_byte(input: &mut ByteReader) -> Result<Option<u8>, ReadError> {
     loop {
-        match feed.peek(1)?.first() {
-            Some(byte) if byte.is_ascii_whitespace() => drop(feed.skip(1)?),
+        match input.peek(1)?.first() {
+            Some(byte) if byte.is_ascii_whitespace() => drop(input.skip(1)?),
             byte => return Ok(byte.copied()),
         }
     }
 }
 
 /// Takes one value, and returns its text if that is no longer than `len_max` and whole.
-fn value(feed: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
+fn value(input: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result<Option<Vec<u8>>, ReadError> {
     let (mut skip, mut text) = (Skip::default(), Some(Vec::new()));
     loop {
         context.cancel.check()?;
-        let block = feed.peek(BLOCK_BYTES)?;
+        let block = input.peek(BLOCK_BYTES)?;
         if block.is_empty() {
             return Ok(None);
         }
@@ -184,7 +184,7 @@ fn value(feed: &mut ByteReader, len_max: usize, context: &ReadContext) -> Result
             text.extend_from_slice(taken);
         }
         let len = taken.len() as u64;
-        feed.skip(len)?;
+        input.skip(len)?;
         if end.is_some() {
             return Ok(text);
         }

@@ -94,7 +94,7 @@ impl Profiles {
 
     /// The samples so far, sorted.
     pub(super) fn rest(&mut self) -> Batch {
-        let mut batch = self.batch.take();
+        let mut batch = self.batch.take_batch();
         batch.chunk.sort();
         batch
     }

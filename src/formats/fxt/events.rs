@@ -104,7 +104,7 @@ impl Maker {
         let thread = record.thread(24)?;
         let (category, name_text) = (record.text(32)?, record.text(48)?);
         self.arguments(record.bits(20, 4), record)?;
-        self.scheduler.thread_of(thread.thread.cast_signed(), thread.process.cast_signed());
+        self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let kind = record.bits(16, 4);
         if kind == 1 {
@@ -249,7 +249,7 @@ impl Maker {
         match (bits(record.header, 16, 8), self.process) {
             (1, _) => batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
             (2, Some(process)) => {
-                self.scheduler.thread_of(koid.cast_signed(), process.cast_signed());
+                self.scheduler.set_process(koid.cast_signed(), process.cast_signed());
                 batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
             }
             _ => record.lose(Loss::IgnoredMetadata),
@@ -269,7 +269,7 @@ impl Maker {
         let (cpu, state, previous, next) = if kind == 0 {
             let mut thread = |first, priority| -> Option<SchedulerTask<'_>> {
                 let found = record.thread(first)?;
-                self.scheduler.thread_of(found.thread.cast_signed(), found.process.cast_signed());
+                self.scheduler.set_process(found.thread.cast_signed(), found.process.cast_signed());
                 let priority = Some(record.bits(priority, 8).cast_signed());
                 Some(SchedulerTask { tid: found.thread.cast_signed(), name: b"", priority })
             };
@@ -298,7 +298,7 @@ impl Maker {
             3 => b"S",
             _ => b"X",
         };
-        let previous_state = TaskState::of_letters(letters);
+        let previous_state = TaskState::from_letters(letters);
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
         self.scheduler.switch(record.batch, &switch, record.place);
         Some(())

@@ -55,7 +55,7 @@ struct Walk {
 impl StreamReader for Fxt {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = ByteReader::new(source);
+        let mut input = ByteReader::new(source);
         let mut walk = Walk {
             batch: BatchBuilder::new(context.chunk_limits),
             maker: Maker::default(),
@@ -69,8 +69,8 @@ impl StreamReader for Fxt {
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 context.cancel.check()?;
             }
-            let place = SourcePos::Offset(feed.offset());
-            let header = match feed.peek(WORD)? {
+            let place = SourcePos::Offset(input.offset());
+            let header = match input.peek(WORD)? {
                 [] => break,
                 word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
             };
@@ -84,28 +84,28 @@ impl StreamReader for Fxt {
                     walk.batch.lose(Loss::BadRecord, place);
                 }
                 in_damage = true;
-                feed.skip(WORD as u64)?;
+                input.skip(WORD as u64)?;
                 continue;
             };
             in_damage = false;
             if bits(header, 0, 4) == 15 {
                 walk.batch.lose(Loss::IgnoredPacket, place);
-                if !feed.skip(words * WORD as u64)? {
+                if !input.skip(words * WORD as u64)? {
                     walk.batch.lose(Loss::Truncated, place);
                 }
                 continue;
             }
             let len = words as usize * WORD;
-            let record = feed.peek(len)?;
+            let record = input.peek(len)?;
             if record.len() < len {
                 walk.batch.lose(Loss::Truncated, place);
                 break;
             }
             walk.record(header, &record[WORD..], place);
-            feed.skip(len as u64)?;
+            input.skip(len as u64)?;
             walk.batch.flush_if_full(sink, context)?;
         }
-        if let Some(offset) = feed.source().cut_at()
+        if let Some(offset) = input.source().cut_at()
             && walk.batch.batch.losses.count(Loss::Truncated) == 0
         {
             walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));

@@ -57,7 +57,7 @@ impl ByteReader {
     }
 
     /// The next `len` bytes; `None`, and nothing taken, if there are fewer.
-    pub(crate) fn take(&mut self, len: usize) -> Result<Option<&[u8]>, ReadError> {
+    pub(crate) fn take_bytes(&mut self, len: usize) -> Result<Option<&[u8]>, ReadError> {
         if self.peek(len)?.len() < len {
             return Ok(None);
         }
@@ -94,24 +94,24 @@ mod tests {
     fn bytes_come_in_order_whatever_is_asked_for_at_once() {
         let bytes: Vec<u8> = (0..700_000u32).flat_map(u32::to_le_bytes).collect();
         let file = file_of(&bytes);
-        let mut feed = ByteReader::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));
+        let mut input = ByteReader::new(Source::open(file.path(), &ReadContext::default()).expect("a file"));
         let mut at = 0;
         for len in [1, 3, 300_000, 0, 12, 1_000_000, 5].into_iter().cycle() {
-            assert_eq!(feed.offset(), at as u64);
-            assert_eq!(feed.peek(7).expect("read"), &bytes[at..bytes.len().min(at + 7)]);
+            assert_eq!(input.offset(), at as u64);
+            assert_eq!(input.peek(7).expect("read"), &bytes[at..bytes.len().min(at + 7)]);
             if at + len > bytes.len() {
-                assert!(feed.take(len).expect("read").is_none());
+                assert!(input.take_bytes(len).expect("read").is_none());
                 break;
             }
-            assert_eq!(feed.take(len).expect("read"), Some(&bytes[at..at + len]));
+            assert_eq!(input.take_bytes(len).expect("read"), Some(&bytes[at..at + len]));
             at += len;
             if len == 12 {
-                assert!(feed.skip(400_001).expect("read"));
+                assert!(input.skip(400_001).expect("read"));
                 at += 400_001;
             }
         }
-        assert!(!feed.skip(10_000_000).expect("read"));
-        assert_eq!(feed.offset(), bytes.len() as u64);
-        assert!(feed.is_at_end().expect("read"));
+        assert!(!input.skip(10_000_000).expect("read"));
+        assert_eq!(input.offset(), bytes.len() as u64);
+        assert!(input.is_at_end().expect("read"));
     }
 }

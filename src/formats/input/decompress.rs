@@ -64,7 +64,7 @@ const PACKING_BYTES: usize = 8;
 
 impl Compression {
     /// Looks at the first [`PACKING_BYTES`].
-    pub(crate) fn of(head: &[u8]) -> Option<Self> {
+    pub(crate) fn detect(head: &[u8]) -> Option<Self> {
         match head {
             [0x1f, 0x8b, 8, ..] => Some(Self::Gzip),
             [0x28, 0xb5, 0x2f, 0xfd, ..] => Some(Self::Zstd),
@@ -217,7 +217,7 @@ fn unpacked(packed: Box<dyn Read + Send>, block_bytes: usize) -> io::Result<Box<
         let mut head = vec![0; PACKING_BYTES];
         let len = read_full(&mut reader, &mut head)?;
         head.truncate(len);
-        let packing = Compression::of(&head);
+        let packing = Compression::detect(&head);
         reader = Box::new(io::Cursor::new(head).chain(reader));
         match packing {
             None => break,
@@ -274,7 +274,7 @@ impl Blocks {
     ///
     /// # Errors
     /// If the system has no thread left.
-    pub(crate) fn of(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
+    pub(crate) fn new(packed: Box<dyn Read + Send>, packed_bytes: u64, chunk_limits: ChunkLimits) -> io::Result<Self> {
         let most_bytes = packed_bytes.saturating_mul(UNPACKED_RATIO_MAX).max(UNPACKED_BYTES_MIN);
         let decompressing = if chunk_limits.is_small(packed_bytes) {
             let block_bytes = chunk_limits.block_bytes.unwrap_or(SMALL_BYTES).max(1);

@@ -57,10 +57,8 @@ impl Source {
         let len = read_full(&mut reader, &mut head).map_err(io_error)?;
         head.truncate(len);
         let (path_owned, rest, chunk_limits) = (path.to_owned(), Remainder::Plain(reader), context.chunk_limits);
-        let file_bytes = metadata.len();
-        let mut source =
-            Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits, file_bytes };
-        if Compression::of(&source.head).is_some() {
+        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits };
+        if Compression::detect(&source.head).is_some() {
             source.unpack().map_err(io_error)?;
         }
         if source.head.is_empty() {
@@ -130,7 +128,7 @@ impl Source {
             FileReader { file: reader.file.try_clone()?, offset: reader.offset, progress: reader.progress.clone() };
         let packed_bytes = file.file.metadata()?.len();
         let packed: Box<dyn Read + Send> = Box::new(io::Cursor::new(std::mem::take(&mut self.head)).chain(file));
-        self.rest = Remainder::Blocks(Blocks::of(packed, packed_bytes, self.chunk_limits)?);
+        self.rest = Remainder::Blocks(Blocks::new(packed, packed_bytes, self.chunk_limits)?);
         let mut head = vec![0; HEAD_BYTES];
         let len = read_full(self, &mut head)?;
         head.truncate(len);

@@ -14,7 +14,7 @@ const MICRO_NS: u128 = 1000;
 
 impl TickLength {
     /// A tick of so many microseconds; `None` unless that is a number above 0.
-    pub(crate) fn of_micros(micros: f64) -> Option<Self> {
+    pub(crate) fn from_micros(micros: f64) -> Option<Self> {
         let (mantissa, exponent) = parts(micros)?;
         (mantissa > 0 && micros > 0.0).then_some(Self { mantissa, exponent })
     }
@@ -81,7 +81,7 @@ mod tests {
     proptest! {
         #[test]
         fn whole_ticks_and_floats_of_them_agree_with_division(ticks in 0u64..1 << 50, micros in 0.0001f64..2.0) {
-            let tick = TickLength::of_micros(micros).expect("a length");
+            let tick = TickLength::from_micros(micros).expect("a length");
             prop_assert_eq!(tick.nanos(ticks), slow(ticks, micros));
             prop_assert_eq!(tick.nanos_from_float(ticks as f64), tick.nanos(ticks));
             prop_assert_eq!(tick.nanos_from_float(-(ticks as f64)), tick.nanos(ticks).map(|ns| -ns));
@@ -89,7 +89,7 @@ mod tests {
 
         #[test]
         fn any_numbers_give_an_answer(ticks: u64, micros: u64, float: u64) {
-            if let Some(tick) = TickLength::of_micros(f64::from_bits(micros)) {
+            if let Some(tick) = TickLength::from_micros(f64::from_bits(micros)) {
                 let _ = (tick.nanos(ticks), tick.nanos_from_float(f64::from_bits(float)));
             }
         }
@@ -97,14 +97,14 @@ mod tests {
 
     #[test]
     fn a_thousandth_of_a_microsecond_is_a_nanosecond_for_a_hundred_days() {
-        let tick = TickLength::of_micros(0.001).expect("a length");
+        let tick = TickLength::from_micros(0.001).expect("a length");
         for ns in [0, 1, 999_999_999, 1 << 52, 8_640_000_000_000_000] {
             assert_eq!(tick.nanos(ns), Some(ns as i64));
         }
-        assert_eq!(TickLength::of_micros(1.0).and_then(|tick| tick.nanos_from_float(1.5)), Some(1500));
+        assert_eq!(TickLength::from_micros(1.0).and_then(|tick| tick.nanos_from_float(1.5)), Some(1500));
         assert_eq!(tick.nanos(u64::MAX), None);
         for micros in [0.0, -1.0, f64::NAN, f64::INFINITY] {
-            assert_eq!(TickLength::of_micros(micros), None);
+            assert_eq!(TickLength::from_micros(micros), None);
         }
     }
 }

@@ -32,7 +32,7 @@ pub(crate) struct Allowance {
 }
 
 impl Allowance {
-    pub(crate) fn of(archive_bytes: u64) -> Self {
+    pub(crate) fn for_packed(archive_bytes: u64) -> Self {
         Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
     }
 
@@ -75,7 +75,7 @@ impl Allowance {
 pub(crate) fn unpacked_to_file(mut source: Source, context: &ReadContext) -> Result<Scratch, ReadError> {
     let path = source.path().to_owned();
     let packed_bytes = File::open(&path).and_then(|file| file.metadata()).map_or(0, |metadata| metadata.len());
-    let mut allowance = Allowance::of(packed_bytes);
+    let mut allowance = Allowance::for_packed(packed_bytes);
     let allowed = allowance.left_bytes;
     let (file, ended) = allowance.unpack(&mut source, &path, context)?;
     if ended == Ended::AtTheLimit {

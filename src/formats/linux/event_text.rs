@@ -39,20 +39,20 @@ pub(crate) struct KernelText {
 
 impl KernelText {
     /// Takes the next event.
-    pub(crate) fn take(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
+    pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
         self.name_task(batch, event);
         let cpu_or_field = |key: &[u8]| number(value(fields, key)).and_then(|cpu| u64::try_from(cpu).ok()).or(cpu);
         match name {
-            b"sched_switch" => match (cpu, switch_of(fields)) {
+            b"sched_switch" => match (cpu, switch_from_fields(fields)) {
                 (Some(cpu), Some((previous, state, next))) => {
-                    let previous_state = TaskState::of_letters(state);
+                    let previous_state = TaskState::from_letters(state);
                     let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
                     self.scheduler.switch(batch, &switch, place);
                 }
                 _ => batch.lose(Loss::BadRecord, place),
             },
-            b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_of(fields) {
+            b"sched_waking" | b"sched_wakeup" | b"sched_wakeup_new" => match task_from_fields(fields) {
                 Some(task) => self.scheduler.wake(batch, ts_ns, &task, place),
                 None => batch.lose(Loss::BadRecord, place),
             },
@@ -119,7 +119,7 @@ impl KernelText {
 
     /// The track of a thread, in its process as far as that is known.
     pub(crate) fn thread(&self, tid: i64) -> TrackKey {
-        let pid = self.scheduler.process_of(tid).unwrap_or(tid);
+        let pid = self.scheduler.process(tid).unwrap_or(tid);
         let (pid, tid) = (Id::Number(pid), Id::Number(tid));
         TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 }
     }
@@ -137,7 +137,7 @@ impl KernelText {
     }
 
     fn other(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
-        let call = SystemCall::of_text(event.name, event.fields, &self.machine);
+        let call = SystemCall::from_text(event.name, event.fields, &self.machine);
         let (kind, name, told) = match call {
             Some((call, told)) => (call.kind, call.name, told),
             None => (EventKind::Instant, event.name.into(), event.fields),
@@ -183,7 +183,7 @@ fn name_before<'a>(fields: &'a [u8], key: &[u8], next: &[u8]) -> Option<&'a [u8]
     Some(&rest[..end])
 }
 
-fn task_of(fields: &[u8]) -> Option<SchedulerTask<'_>> {
+fn task_from_fields(fields: &[u8]) -> Option<SchedulerTask<'_>> {
     if let Some(tid) = number(value(fields, b"pid")) {
         let name = name_before(fields, b"comm", b"pid").unwrap_or_default();
         return Some(SchedulerTask { tid, name, priority: number(value(fields, b"prio")) });
@@ -192,7 +192,7 @@ fn task_of(fields: &[u8]) -> Option<SchedulerTask<'_>> {
     short_task(fields).map(|(task, _)| task)
 }
 
-fn switch_of(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], SchedulerTask<'_>)> {
+fn switch_from_fields(fields: &[u8]) -> Option<(SchedulerTask<'_>, &[u8], SchedulerTask<'_>)> {
     let arrow = memchr::memmem::find(fields, b" ==> ")?;
     let (before, after) = (&fields[..arrow], &fields[arrow + 5..]);
     let long = |fields, [name, tid, priority]: [&[u8]; 3]| {
@@ -225,14 +225,15 @@ mod tests {
     fn switches_are_read_in_both_spellings_whatever_the_names() {
         let long: &[u8] =
             b"prev_comm=a b=c pid=1 prev_pid=7 prev_prio=120 prev_state=R+ ==> next_comm===> x next_pid=8 next_prio=-1";
-        let (previous, state, next) = switch_of(long).expect("a switch");
+        let (previous, state, next) = switch_from_fields(long).expect("a switch");
         assert_eq!((previous.tid, previous.name, state), (7, &b"a b=c pid=1"[..], &b"R+"[..]));
         assert_eq!((next.tid, next.priority), (8, Some(-1)));
-        let (previous, state, next) = switch_of(b"perf:7889 [120] D ==> migration/0:18 [0]").expect("a switch");
+        let (previous, state, next) =
+            switch_from_fields(b"perf:7889 [120] D ==> migration/0:18 [0]").expect("a switch");
         assert_eq!((previous.tid, previous.name, state), (7889, &b"perf"[..], &b"D"[..]));
         assert_eq!((next.tid, next.name, next.priority), (18, &b"migration/0"[..], Some(0)));
-        let task = task_of(b"comm=Binder:1_2 pid=9 prio=120 target_cpu=001").expect("a task");
+        let task = task_from_fields(b"comm=Binder:1_2 pid=9 prio=120 target_cpu=001").expect("a task");
         assert_eq!((task.tid, task.name, task.priority), (9, &b"Binder:1_2"[..], Some(120)));
-        assert!(switch_of(b"prev_comm=a ==> next_comm=b").is_none());
+        assert!(switch_from_fields(b"prev_comm=a ==> next_comm=b").is_none());
     }
 }

@@ -24,7 +24,7 @@ pub(crate) const FORMAT: Format = Format {
 fn looks_like_ftrace(head: &[u8]) -> bool {
     let begins = head.starts_with(b"# tracer:") || head.starts_with(b"TRACE:");
     let mut lines = head_lines(head).filter(|line| !is_note(line));
-    let is_record = |line| FtraceRecord::of(line).is_some() || GraphLine::of(line).is_some();
+    let is_record = |line| FtraceRecord::from_line(line).is_some() || GraphLine::from_line(line).is_some();
     begins || is_page(head) || lines.next().is_some_and(is_record)
 }
 
@@ -81,7 +81,7 @@ struct FtraceRecord<'a> {
 }
 
 impl<'a> FtraceRecord<'a> {
-    fn of(line: &'a [u8]) -> Option<Self> {
+    fn from_line(line: &'a [u8]) -> Option<Self> {
         // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind it.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
@@ -151,14 +151,14 @@ impl LineParser for Ftrace {
         if is_note(bytes) {
             return;
         }
-        let Some(record) = FtraceRecord::of(bytes) else {
-            return match GraphLine::of(bytes) {
-                Some(drawn) => self.graph.take(&drawn, batch, line.place()),
+        let Some(record) = FtraceRecord::from_line(bytes) else {
+            return match GraphLine::from_line(bytes) {
+                Some(drawn) => self.graph.add_line(&drawn, batch, line.place()),
                 None => batch.lose(line.loss(), line.place()),
             };
         };
         if let Some(tgid) = record.tgid {
-            self.kernel.scheduler.thread_of(record.tid, tgid);
+            self.kernel.scheduler.set_process(record.tid, tgid);
         }
         let (name, fields) = record.parts();
         if name.is_empty() {
@@ -167,7 +167,8 @@ impl LineParser for Ftrace {
         let is_known = !matches!(record.task, b"<...>" | b"<idle>");
         let task = if is_known { record.task } else { &b""[..] };
         let FtraceRecord { ts_ns, tid, cpu, .. } = record;
-        self.kernel.take(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
+        self.kernel
+            .add_event(batch, &TextEvent { ts_ns, tid, task, cpu: Some(cpu), name, fields, place: line.place() });
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {

@@ -55,7 +55,7 @@ enum GraphEvent<'a> {
 
 impl<'a> GraphLine<'a> {
     /// Takes a line apart; `None` if it is none of a graph.
-    pub(crate) fn of(line: &'a [u8]) -> Option<Self> {
+    pub(crate) fn from_line(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii();
         let mut ts_ns = None;
         if let Some((before, behind)) = cell(rest)
@@ -161,7 +161,7 @@ pub(crate) struct FunctionGraph {
 
 impl FunctionGraph {
     /// Takes a line.
-    pub(crate) fn take(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
+    pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
         let cpu = drawn.cpu;
         if let GraphEvent::Switch(before, after) = drawn.what {
             return self.switch(cpu, before, after, batch, place);

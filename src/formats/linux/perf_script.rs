@@ -25,7 +25,7 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first line that is no comment is an event of `perf script`.
 fn looks_like_perf_script(head: &[u8]) -> bool {
     let mut lines = head_lines(head).filter(|line| !line.trim_ascii().is_empty() && !line.starts_with(b"#"));
-    lines.next().and_then(ScriptHeader::of).is_some_and(|header| {
+    lines.next().and_then(ScriptHeader::from_line).is_some_and(|header| {
         // Without the name of an event, a program with numbers behind it may be anything, but for the stack.
         !header.event.is_empty() || lines.next().is_some_and(|line| frame_name(line).is_some())
     })
@@ -73,7 +73,7 @@ struct ScriptHeader<'a> {
 }
 
 impl<'a> ScriptHeader<'a> {
-    fn of(line: &'a [u8]) -> Option<Self> {
+    fn from_line(line: &'a [u8]) -> Option<Self> {
         // A program may be called anything: the time is the first word of digits and a point with an id before it.
         memchr::memmem::find_iter(line, b": ").chain(line.ends_with(b":").then(|| line.len() - 1)).find_map(|colon| {
             let before = &line[..colon];
@@ -179,7 +179,7 @@ impl LineParser for PerfScript {
             }
             return;
         }
-        let header = ScriptHeader::of(bytes);
+        let header = ScriptHeader::from_line(bytes);
         if header.is_none()
             && self.pending.is_some()
             && let Some(frame) = self.frames.last_mut()
@@ -194,7 +194,7 @@ impl LineParser for PerfScript {
         let Some(header) = header else { return batch.lose(line.loss(), line.place()) };
         let ScriptHeader { comm, pid, tid, cpu, ts_ns, period, event, fields } = header;
         if let Some(pid) = pid {
-            self.kernel.scheduler.thread_of(tid, pid);
+            self.kernel.scheduler.set_process(tid, pid);
         }
         let short = event.strip_prefix(b"sched:").unwrap_or(event);
         let place = line.place();
@@ -206,7 +206,7 @@ impl LineParser for PerfScript {
             self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: false });
             return;
         }
-        self.kernel.take(batch, &told);
+        self.kernel.add_event(batch, &told);
         // A tracepoint may have been recorded with its stack.
         self.pending = Some(Pending { ts_ns, tid, cpu, period, event: event.into(), place, is_told: true });
     }

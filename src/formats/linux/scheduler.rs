@@ -76,14 +76,14 @@ struct ScheduledThread {
 
 impl Scheduler {
     /// Says which process a thread is of.
-    pub(crate) fn thread_of(&mut self, tid: i64, pid: i64) {
+    pub(crate) fn set_process(&mut self, tid: i64, pid: i64) {
         if self.process_of.len() < THREADS_MAX || self.process_of.contains_key(&tid) {
             self.process_of.insert(tid, pid);
         }
     }
 
     /// The process of a thread, if that was said.
-    pub(crate) fn process_of(&self, tid: i64) -> Option<i64> {
+    pub(crate) fn process(&self, tid: i64) -> Option<i64> {
         self.process_of.get(&tid).copied()
     }
 
@@ -112,7 +112,7 @@ impl Scheduler {
         if self.running.len() >= CPUS_MAX {
             return batch.lose(Loss::OverLimit, place);
         }
-        let name = if next.name.is_empty() { self.name_of(next.tid) } else { next.name }.into();
+        let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
         self.enter(batch, ts_ns, &next, "RunningTask", "RunningTask", EventFlags::AWAKE, place);
     }
@@ -187,15 +187,15 @@ impl Scheduler {
         if task.tid == 0 {
             return;
         }
-        let Some(track) = self.states_of(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
+        let Some(track) = self.state_track(batch, task, place) else { return batch.lose(Loss::OverLimit, place) };
         let name = batch.name(state.as_bytes(), (!state.is_empty()).then_some(letters.as_bytes()), place);
         batch.push(Event { flags, ..bare(ts_ns, EventKind::State, track, name) });
     }
 
     /// The track of a thread's states; tells the thread's name where that is news.
-    fn states_of(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: SourcePos) -> Option<TrackIdx> {
+    fn state_track(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: SourcePos) -> Option<TrackIdx> {
         let tid = task.tid;
-        let pid = self.process_of(tid).unwrap_or(tid);
+        let pid = self.process(tid).unwrap_or(tid);
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {
             return None;
         }
@@ -221,7 +221,7 @@ impl Scheduler {
         Some(track)
     }
 
-    fn name_of(&self, tid: i64) -> &[u8] {
+    fn name(&self, tid: i64) -> &[u8] {
         self.threads.get(&tid).map_or(&[], |thread| &thread.name)
     }
 }
@@ -269,7 +269,7 @@ impl TaskState {
     pub(crate) const RUNNABLE: Self = Self(0);
 
     /// From the letters of a text trace, such as `S`, `R+` or `D|K`.
-    pub(crate) fn of_letters(letters: &[u8]) -> Option<Self> {
+    pub(crate) fn from_letters(letters: &[u8]) -> Option<Self> {
         let mut bits = 0;
         for &letter in letters {
             bits |= match letter {
@@ -282,7 +282,7 @@ impl TaskState {
     }
 
     /// From the number that a kernel writes: a bit for each state, and one for a thread that could go on.
-    pub(crate) fn of_bits(raw: u64, is_before_4_14: bool) -> Self {
+    pub(crate) fn from_bits(raw: u64, is_before_4_14: bool) -> Self {
         if !is_before_4_14 {
             let preempted = if raw & 0x100 != 0 { PREEMPTED } else { 0 };
             return Self((raw & 0xff) as u16 | preempted);

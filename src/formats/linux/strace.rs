@@ -36,7 +36,8 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether the first lines are those of `strace` with times.
 fn looks_like_strace(head: &[u8]) -> bool {
     let mut told = head_lines(head).filter(|line| !line.is_empty() && !line.starts_with(b"strace: "));
-    told.next().is_some_and(|line| StraceRecord::of(line).is_some_and(|record| record.what != StraceEvent::Unknown))
+    told.next()
+        .is_some_and(|line| StraceRecord::from_line(line).is_some_and(|record| record.what != StraceEvent::Unknown))
 }
 
 /// Whether the first line is a call as `strace` prints it without times, or with their distances alone (`-r`).
@@ -52,7 +53,8 @@ pub(crate) fn looks_like_strace_without_times(head: &[u8]) -> bool {
         let (first, after) = word(rest);
         rest = if is_number(first) { after } else { rest };
     }
-    matches!(StraceEvent::of(rest), StraceEvent::Call { .. } | StraceEvent::Begun { .. }) && !looks_like_strace(head)
+    matches!(StraceEvent::from_text(rest), StraceEvent::Call { .. } | StraceEvent::Begun { .. })
+        && !looks_like_strace(head)
 }
 
 /// Makes a reader of what `strace` printed.
@@ -119,7 +121,7 @@ enum StraceEvent<'a> {
 }
 
 impl<'a> StraceRecord<'a> {
-    fn of(line: &'a [u8]) -> Option<Self> {
+    fn from_line(line: &'a [u8]) -> Option<Self> {
         let mut rest = line.trim_ascii_start();
         if let Some(after) = rest.strip_prefix(b"[pid ") {
             let end = memchr::memchr(b']', after)?;
@@ -141,12 +143,12 @@ impl<'a> StraceRecord<'a> {
             None if memchr::memchr(b'.', time)? >= EPOCH_DIGITS => (nanos_from_seconds(time).ok()?, false),
             None => return None,
         };
-        Some(Self { tid, ns, is_of_day, what: StraceEvent::of(rest) })
+        Some(Self { tid, ns, is_of_day, what: StraceEvent::from_text(rest) })
     }
 }
 
 impl<'a> StraceEvent<'a> {
-    fn of(rest: &'a [u8]) -> Self {
+    fn from_text(rest: &'a [u8]) -> Self {
         if let Some(resumed) = rest.strip_prefix(b"<... ") {
             let Some(end) = memchr::memmem::find(resumed, b" resumed>") else { return Self::Unknown };
             let (args, result, dur_ns) = ended(&resumed[end + b" resumed>".len()..]);
@@ -223,7 +225,7 @@ impl LineParser for Strace {
         if line.bytes.starts_with(b"strace: ") {
             return batch.lose(Loss::IgnoredMetadata, place);
         }
-        let Some(record) = StraceRecord::of(line.bytes) else {
+        let Some(record) = StraceRecord::from_line(line.bytes) else {
             let begins_table = line.bytes.trim_ascii_start().starts_with(b"% time ");
             self.is_in_table = begins_table || self.is_in_table && is_of_table(line.bytes);
             return match (begins_table, self.is_in_table) {

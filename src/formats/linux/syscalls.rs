@@ -15,22 +15,22 @@ pub(crate) struct SystemCall<'a> {
 
 impl<'a> SystemCall<'a> {
     /// The call that a tracepoint is of which stands for one call alone.
-    pub(crate) fn of_tracepoint(name: &'a [u8]) -> Option<Self> {
+    pub(crate) fn from_tracepoint(name: &'a [u8]) -> Option<Self> {
         let of = |kind, before: &[u8]| Some(Self { kind, name: Cow::Borrowed(name.strip_prefix(before)?) });
         of(EventKind::Begin, b"syscalls:sys_enter_").or_else(|| of(EventKind::End, b"syscalls:sys_exit_"))
     }
 
     /// The call with a number, where the tracepoint stands for all calls.
-    pub(crate) fn of_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
-        Some(Self { kind: kind_of(name)?, name: name_of(number, machine).into() })
+    pub(crate) fn from_number(name: &[u8], number: i64, machine: &str) -> Option<Self> {
+        Some(Self { kind: kind_from_name(name)?, name: name_from_number(number, machine).into() })
     }
 
     /// The call that a line of text tells of, and what it says of that: the arguments, or the result.
-    pub(crate) fn of_text(name: &'a [u8], fields: &'a [u8], machine: &str) -> Option<(Self, &'a [u8])> {
-        if let Some(call) = Self::of_tracepoint(name) {
+    pub(crate) fn from_text(name: &'a [u8], fields: &'a [u8], machine: &str) -> Option<(Self, &'a [u8])> {
+        if let Some(call) = Self::from_tracepoint(name) {
             return Some((call, fields));
         }
-        if let Some(kind) = kind_of(name) {
+        if let Some(kind) = kind_from_name(name) {
             // `NR 1 (3, 7ffd31a171fc, ..)` and `NR 1 = 16`
             let numbered = fields.strip_prefix(b"NR ")?;
             let (number, told) = numbered.split_at(memchr::memchr(b' ', numbered)?);
@@ -40,7 +40,7 @@ impl<'a> SystemCall<'a> {
                 EventKind::End => told.strip_prefix(b"= ").unwrap_or(told),
                 _ => told.strip_prefix(b"(").and_then(|told| told.strip_suffix(b")")).unwrap_or(told),
             };
-            return Some((Self { kind, name: name_of(number, machine).into() }, told));
+            return Some((Self { kind, name: name_from_number(number, machine).into() }, told));
         }
         // `sys_read(fd: 3, ..)` and `sys_read -> 0x10`
         let is_named = name.starts_with(b"sys_");
@@ -53,7 +53,7 @@ impl<'a> SystemCall<'a> {
 }
 
 /// What a tracepoint that stands for all calls tells.
-fn kind_of(name: &[u8]) -> Option<EventKind> {
+fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     match name.strip_prefix(b"raw_syscalls:").unwrap_or(name) {
         b"sys_enter" => Some(EventKind::Begin),
         b"sys_exit" => Some(EventKind::End),
@@ -62,7 +62,7 @@ fn kind_of(name: &[u8]) -> Option<EventKind> {
 }
 
 /// What the call with a number is called on a kind of machine, which is named as `uname` does.
-fn name_of(number: i64, machine: &str) -> Vec<u8> {
+fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
     use syscalls::{aarch64, arm, riscv64, x86, x86_64};
     let known = usize::try_from(number).ok().and_then(|number| match machine {
         "x86_64" => x86_64::Sysno::new(number).map(|call| call.name()),
@@ -91,10 +91,10 @@ mod tests {
             ("x86_64", -1, "syscall -1"),
             ("x86_64", 1 << 40, "syscall 1099511627776"),
         ] {
-            let call = SystemCall::of_number(b"raw_syscalls:sys_enter", number, machine).expect("a call");
+            let call = SystemCall::from_number(b"raw_syscalls:sys_enter", number, machine).expect("a call");
             assert_eq!((call.kind, String::from_utf8_lossy(&call.name).as_ref()), (EventKind::Begin, expected));
         }
-        assert_eq!(SystemCall::of_number(b"raw_syscalls:other", 1, "x86_64"), None);
+        assert_eq!(SystemCall::from_number(b"raw_syscalls:other", 1, "x86_64"), None);
     }
 
     #[test]
@@ -112,7 +112,7 @@ mod tests {
             ("sys_exit", "", None),
             ("sched_stat_runtime", "comm=x", None),
         ] {
-            let found = SystemCall::of_text(name.as_bytes(), fields.as_bytes(), "x86_64");
+            let found = SystemCall::from_text(name.as_bytes(), fields.as_bytes(), "x86_64");
             let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
             let found = found.map(|(call, told)| (call.kind, text(&call.name), text(told)));
             assert_eq!(found, expected.map(|(kind, name, told)| (kind, name.to_owned(), told.to_owned())), "{name}");

@@ -27,10 +27,10 @@ pub(crate) fn marker(scheduler: &mut Scheduler, batch: &mut BatchBuilder, writte
     if let Some(pid) = pid
         && matches!(kind, b"B" | b"I")
     {
-        scheduler.thread_of(tid, pid);
+        scheduler.set_process(tid, pid);
     }
     let thread = || {
-        let pid = scheduler.process_of(tid).or(pid).unwrap_or(tid);
+        let pid = scheduler.process(tid).or(pid).unwrap_or(tid);
         key(TrackKind::Thread, pid, Id::Number(tid), "")
     };
     let asynchronous = |pid| key(TrackKind::Async, pid, Id::None, "");

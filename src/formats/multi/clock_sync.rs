@@ -93,7 +93,7 @@ impl KnownSyncs {
     }
 
     /// Takes what one more file says, which was moved by `by_ns`.
-    pub(crate) fn take(&mut self, syncs: ClockSyncs, by_ns: i64) {
+    pub(crate) fn add_file(&mut self, syncs: ClockSyncs, by_ns: i64) {
         for Sync { id, at_ns, .. } in syncs.all {
             self.at_ns.entry(id).or_insert(at_ns.saturating_add(by_ns));
         }
@@ -119,7 +119,7 @@ mod tests {
 
     fn known(syncs: ClockSyncs) -> Vec<(String, i64)> {
         let mut known = KnownSyncs::default();
-        known.take(syncs, 0);
+        known.add_file(syncs, 0);
         let mut all: Vec<_> = known.at_ns.into_iter().map(|(id, at_ns)| (id.into(), at_ns)).collect();
         all.sort();
         all

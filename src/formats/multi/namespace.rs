@@ -77,7 +77,7 @@ impl<'a> NamespacedSink<'a> {
                     .tell(format!("{file} is not moved by {by}, as its clock sync {id} asks: no times reach so far."));
             }
         }
-        known.take(self.clock_syncs, by_ns);
+        known.add_file(self.clock_syncs, by_ns);
         if let Some(offset_ns) = self.utc_offset_ns {
             // The times of this file are moved, the world's are not.
             let offset_ns = offset_ns.saturating_sub(self.scope.offset_ns).saturating_sub(by_ns);

@@ -95,7 +95,7 @@ pub fn encode(chunk: &Chunk) -> Result<Vec<u8>, ColumnsError> {
     prefix.detail_count = count(chunk.details.ends.len())?;
     prefix.detail_bytes = count(chunk.details.bytes.len())?;
 
-    let layout = PlaneLayout::of(&chunk.events);
+    let layout = PlaneLayout::from_events(&chunk.events);
     PlaneLayout { first_ts_ns: prefix.first_ts_ns, stored: prefix.stored, constants: prefix.constants } = layout;
     let planes = layout.encode(&chunk.events);
     let length_planes = encode_lengths(&chunk.details.ends, &mut prefix);

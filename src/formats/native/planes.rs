@@ -61,7 +61,7 @@ pub(super) struct PlaneLayout {
 
 impl PlaneLayout {
     /// The layout that leaves out the planes of `events` that hold one byte only.
-    pub(super) fn of(events: &[Event]) -> Self {
+    pub(super) fn from_events(events: &[Event]) -> Self {
         let first_ts_ns = events.first().map_or(0, |event| event.ts_ns);
         let mut layout = Self { first_ts_ns, stored: 0, constants: [0; PLANES] };
         let Some((first, others)) = events.split_first() else { return layout };

@@ -56,13 +56,13 @@ struct Protobuf {
 impl StreamReader for Protobuf {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = ByteReader::new(source);
+        let mut input = ByteReader::new(source);
         let mut batch = BatchBuilder::new(context.chunk_limits);
         let mut taker = Taker::default();
         loop {
             context.cancel.check()?;
-            let place = SourcePos::Offset(feed.offset());
-            let mut head = feed.peek(11)?;
+            let place = SourcePos::Offset(input.offset());
+            let mut head = input.peek(11)?;
             let Some((&tag, rest)) = head.split_first() else { break };
             head = rest;
             let before = head.len();
@@ -70,14 +70,14 @@ impl StreamReader for Protobuf {
             let header = 1 + (before - head.len()) as u64;
             match len {
                 Some(len) if tag == TAG && len <= RESOURCE_BYTES_MAX => {
-                    feed.skip(header)?;
-                    let bytes = feed.peek(len)?;
+                    input.skip(header)?;
+                    let bytes = input.peek(len)?;
                     let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
                     taker.resource_spans(bytes, place, &mut batch);
                     if is_cut {
                         batch.lose(Loss::Truncated, place);
                     }
-                    feed.skip(taken)?;
+                    input.skip(taken)?;
                 }
                 None if before < 10 => {
                     batch.lose(Loss::Truncated, place);
@@ -94,7 +94,7 @@ impl StreamReader for Protobuf {
             }
         }
         taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
-        if let Some(offset) = feed.source().cut_at()
+        if let Some(offset) = input.source().cut_at()
             && batch.batch.losses.count(Loss::Truncated) == 0
         {
             batch.lose(Loss::Truncated, SourcePos::Offset(offset));

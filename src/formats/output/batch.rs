@@ -205,13 +205,13 @@ impl BatchBuilder {
 
     /// Hands the batch on, sorted.
     pub(crate) fn flush(&mut self, sink: &mut dyn BatchSink) -> Result<(), ReadError> {
-        let mut batch = self.take();
+        let mut batch = self.take_batch();
         batch.chunk.sort();
         sink.accept(batch)
     }
 
     /// The batch as it is, unsorted; begins the next.
-    pub(crate) fn take(&mut self) -> Batch {
+    pub(crate) fn take_batch(&mut self) -> Batch {
         self.number += 1;
         self.track_rows.clear();
         if let Some(paired_ends) = &mut self.paired_ends {

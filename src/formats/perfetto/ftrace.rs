@@ -33,7 +33,7 @@ impl Kernel {
     /// Takes what is described of threads anywhere in the capture, before the first event.
     fn begin(&mut self, described: &Descriptors) {
         if !self.is_begun {
-            described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.thread_of(tid, pid));
+            described.process_of.iter().for_each(|(&tid, &pid)| self.scheduler.set_process(tid, pid));
             (self.is_begun, self.is_before_4_14) = (true, described.is_before_4_14);
             self.machine.clone_from(&described.machine);
         }
@@ -171,7 +171,7 @@ impl Taker<'_> {
             }
         }
         let name: &[u8] = if number == SYS_ENTER { b"sys_enter" } else { b"sys_exit" };
-        let Some(call) = id.and_then(|id| SystemCall::of_number(name, id, &self.kernel.machine)) else {
+        let Some(call) = id.and_then(|id| SystemCall::from_number(name, id, &self.kernel.machine)) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
         let args = &mut self.kernel.args;
@@ -185,7 +185,7 @@ impl Taker<'_> {
         args.number("cpu", cpu);
         let detail = Detail { args_json: args.finish(), ..Detail::default() };
         let detail = self.batch.batch.chunk.details.push(&detail);
-        let pid = self.kernel.scheduler.process_of(tid).unwrap_or(tid);
+        let pid = self.kernel.scheduler.process(tid).unwrap_or(tid);
         let track = self.tracks.thread(pid, tid);
         let (track, name) = (self.batch.track(track, self.tracks), self.batch.name(&call.name, None, self.place));
         self.batch.push(Event { detail, ..bare(ts_ns, call.kind, track, name) });
@@ -205,7 +205,7 @@ impl Taker<'_> {
                 _ => {}
             }
         }
-        let previous_state = Some(TaskState::of_bits(state, self.kernel.is_before_4_14));
+        let previous_state = Some(TaskState::from_bits(state, self.kernel.is_before_4_14));
         let switch = Switch { ts_ns, cpu, previous: Some(previous), previous_state, next };
         self.kernel.scheduler.switch(self.batch, &switch, self.place);
     }
@@ -229,7 +229,7 @@ impl Taker<'_> {
                 priority: priority.map(|priority| priority as i64),
             };
             let Some(ts_ns) = self.time(clock, raw) else { continue };
-            let previous_state = state.map(|bits| TaskState::of_bits(bits, self.kernel.is_before_4_14));
+            let previous_state = state.map(|bits| TaskState::from_bits(bits, self.kernel.is_before_4_14));
             let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
             self.kernel.scheduler.switch(self.batch, &switch, self.place);
         }

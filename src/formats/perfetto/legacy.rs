@@ -94,7 +94,7 @@ impl Maker<'_> {
         let track = match (kind, legacy.instant_scope) {
             (EventKind::Instant, 1) => self.tracks.global(),
             (EventKind::Instant, 2) => {
-                let pid = self.process_of(event, legacy);
+                let pid = self.process(event, legacy);
                 self.tracks.process(pid)
             }
             _ => self.legacy_track(event, legacy),
@@ -158,7 +158,7 @@ impl Maker<'_> {
         let row = self.batch.name_row(name).cloned().unwrap_or_default();
         let category = row.category.unwrap_or_default();
         let scope = legacy.id_scope.unwrap_or(category.as_bytes());
-        let pid = self.process_of(event, legacy);
+        let pid = self.process(event, legacy);
         let local = id.is_local.then(|| pid.to_string());
         let mut parts = vec![scope];
         if by_name {
@@ -190,7 +190,7 @@ impl Maker<'_> {
 
     /// A series for each annotation that is a number.
     fn legacy_counter(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
-        let pid = self.process_of(event, legacy);
+        let pid = self.process(event, legacy);
         let row = self.name(event);
         let name = self.batch.name_row(row).map(|row| row.text.to_string()).unwrap_or_default();
         let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
@@ -218,7 +218,7 @@ impl Maker<'_> {
             .filter(|field| field.number == 4)
             .find_map(|field| annotation_text(field.value.bytes()));
         let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
-        let pid = self.process_of(event, legacy);
+        let pid = self.process(event, legacy);
         let tid = legacy.tid.or(self.sequence.thread.map(|(_, tid)| tid));
         let metadata = match (&*what, name, tid) {
             ("process_name", Some(name), _) => Metadata::ProcessName { pid, name },
@@ -234,7 +234,7 @@ impl Maker<'_> {
         match (legacy.pid, legacy.tid) {
             (None, None) => self.track_of(event),
             (pid, Some(tid)) => {
-                let pid = pid.map_or_else(|| self.process_of(event, legacy), Id::Number);
+                let pid = pid.map_or_else(|| self.process(event, legacy), Id::Number);
                 let key =
                     TrackKey { kind: TrackKind::Thread, pid, tid: Id::Number(tid), name: Arc::default(), slot: 0 };
                 self.tracks.number(key)
@@ -243,7 +243,7 @@ impl Maker<'_> {
         }
     }
 
-    fn process_of(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Id {
+    fn process(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> Id {
         if let Some(pid) = legacy.pid {
             return Id::Number(pid);
         }

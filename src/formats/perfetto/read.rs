@@ -229,7 +229,7 @@ impl Decoder {
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
-        if self.batch.is_full() { hand(self.batch.take()) } else { Ok(()) }
+        if self.batch.is_full() { hand(self.batch.take_batch()) } else { Ok(()) }
     }
 
     fn packet(&mut self, fields: &PacketFields, more: &More, block: &Block) {
@@ -390,7 +390,7 @@ impl Decoder {
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
-        hand(self.batch.take())
+        hand(self.batch.take_batch())
     }
 }
 

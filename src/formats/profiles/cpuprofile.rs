@@ -163,7 +163,7 @@ impl StreamReader for CpuProfile {
         batch.batch.metadata.push(Metadata::ThreadName { pid: pid.clone(), tid: same_tid, name });
         let key = TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 };
         let start = start.map_or(Ok(Vec::new()), |start| document.text(start))?;
-        let mut now_ns = TimeUnit::Microseconds.nanos_of(&start).unwrap_or_else(|_| {
+        let mut now_ns = TimeUnit::Microseconds.parse_nanos(&start).unwrap_or_else(|_| {
             batch.lose(Loss::BadTime, SourcePos::Time(0));
             0
         });
@@ -179,7 +179,7 @@ impl StreamReader for CpuProfile {
                 }
             };
             let later_ns = if let Some(delta) = delta {
-                TimeUnit::Microseconds.nanos_of(delta.text).ok()
+                TimeUnit::Microseconds.parse_nanos(delta.text).ok()
             } else {
                 // They stand behind the samples, so a file that is cut lacks them.
                 batch.lose(Loss::MissingWeight, SourcePos::Offset(sample.offset));

@@ -83,19 +83,19 @@ impl StreamReader for Speedscope {
         while let Some(extent) = profiles.next()? {
             number += 1;
             let tid = Id::Number(number);
-            let profile = SpeedscopeProfile::of(&document, extent, &mut batch)?;
+            let profile = SpeedscopeProfile::read(&document, extent, &mut batch)?;
             let name = profile.title().into();
             batch.batch.metadata.push(Metadata::ThreadName { pid: Id::None, tid: tid.clone(), name });
             let key = TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 };
             let document = &document;
-            let mut maker =
+            let mut builder =
                 SpeedscopeEventBuilder { document, frames: &frames, key, batch: &mut batch, sink: &mut *sink, context };
             match &*profile.kind {
-                "evented" => maker.events(&profile)?,
-                "sampled" => maker.samples(&profile)?,
+                "evented" => builder.events(&profile)?,
+                "sampled" => builder.samples(&profile)?,
                 // Counted as cut.
                 "" if document.is_cut() => {}
-                _ => maker.batch.lose(Loss::UnknownPhase, extent.place()),
+                _ => builder.batch.lose(Loss::UnknownPhase, extent.place()),
             }
         }
         document.count_cut(&mut batch.batch.losses);
@@ -145,7 +145,7 @@ struct SpeedscopeProfile {
 }
 
 impl SpeedscopeProfile {
-    fn of(document: &Document, extent: JsonExtent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
+    fn read(document: &Document, extent: JsonExtent, batch: &mut BatchBuilder) -> Result<Self, ReadError> {
         let keys = ["type", "name", "unit", "startValue", "events", "samples", "weights"];
         let [kind, name, unit, start, events, samples, weights] = document.pick(extent, keys)?;
         let losses = &mut batch.batch.losses;
@@ -237,7 +237,7 @@ impl SpeedscopeEventBuilder<'_> {
         let (unit, _) = profile.unit();
         let mut now_ns = 0;
         if !profile.start.is_empty() {
-            now_ns = unit.nanos_of(&profile.start).unwrap_or_else(|_| {
+            now_ns = unit.parse_nanos(&profile.start).unwrap_or_else(|_| {
                 self.batch.lose(Loss::BadTime, SourcePos::Time(0));
                 0
             });
@@ -264,7 +264,7 @@ impl SpeedscopeEventBuilder<'_> {
             self.close(&mut open, same, now_ns)?;
             open.extend(stack[same..].iter().map(|&frame| (frame, now_ns)));
             let dur_ns = match weight {
-                Some(weight) => unit.nanos_of(weight.text).ok().filter(|&ns| ns >= 0),
+                Some(weight) => unit.parse_nanos(weight.text).ok().filter(|&ns| ns >= 0),
                 None => Some(last_ns),
             };
             last_ns = dur_ns.unwrap_or(last_ns);

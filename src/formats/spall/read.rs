@@ -57,7 +57,7 @@ fn open(source: Source) -> Result<Reader, ReadError> {
         return malformed(8, "version 1 or 3", format!("version {version}"));
     }
     let micros = f64::from_le_bytes(field(16));
-    match TickLength::of_micros(micros) {
+    match TickLength::from_micros(micros) {
         Some(tick) => Ok(Reader::Stream(Box::new(Spall { source: Some(source), version, tick }))),
         None => malformed(16, "the microseconds of a tick, above 0", format!("{micros} ({})", excerpt(&field(16)))),
     }
@@ -72,35 +72,30 @@ struct Spall {
 impl StreamReader for Spall {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = ByteReader::new(source);
-        feed.skip(HEADER_BYTES as u64)?;
-        let maker = SpallEventBuilder {
-            tick: self.tick,
-            pid: 0,
-            tid: 0,
-            place: SourcePos::Offset(0),
-            args: ArgsWriter::default(),
-        };
-        let mut walk =
-            SpallParser { feed, maker, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
+        let mut input = ByteReader::new(source);
+        input.skip(HEADER_BYTES as u64)?;
+        let builder =
+            SpallEventBuilder { tick: self.tick, pid: 0, tid: 0, place: SourcePos::Offset(0), args: ArgsWriter::default() };
+        let mut parser =
+            SpallParser { input, builder, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
         if self.version == 1 {
-            walk.stream()?;
+            parser.stream()?;
         } else {
-            walk.buffers()?;
+            parser.buffers()?;
         }
-        let cut_at = walk.feed.source().cut_at();
+        let cut_at = parser.input.source().cut_at();
         if let Some(offset) = cut_at
-            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+            && parser.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
-        walk.batch.flush(sink)
+        parser.batch.flush(sink)
     }
 }
 
 struct SpallParser<'a> {
-    feed: ByteReader,
-    maker: SpallEventBuilder,
+    input: ByteReader,
+    builder: SpallEventBuilder,
     batch: BatchBuilder,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
@@ -120,19 +115,19 @@ impl SpallParser<'_> {
     /// Version 1: events to the end.
     fn stream(&mut self) -> Result<(), ReadError> {
         loop {
-            let place = SourcePos::Offset(self.feed.offset());
-            let bytes = self.feed.peek(EVENT_BYTES_MAX)?;
+            let place = SourcePos::Offset(self.input.offset());
+            let bytes = self.input.peek(EVENT_BYTES_MAX)?;
             if bytes.is_empty() {
                 return Ok(());
             }
             let step = match event(1, bytes) {
                 Ok(found) => {
-                    self.maker.place = place;
+                    self.builder.place = place;
                     match found.what {
                         SpallEventKind::Over => return Ok(()),
                         SpallEventKind::Padding(len) => found.len as u64 + u64::from(len),
                         what => {
-                            self.maker.take(what, &mut self.batch);
+                            self.builder.add_event(what, &mut self.batch);
                             found.len as u64
                         }
                     }
@@ -156,8 +151,8 @@ impl SpallParser<'_> {
     fn step_over_damage(&mut self) -> Result<(), ReadError> {
         let mut searched = 0u32;
         loop {
-            self.feed.skip(1)?;
-            let bytes = self.feed.peek(EVENTS_TRUSTED * EVENT_BYTES_MAX)?;
+            self.input.skip(1)?;
+            let bytes = self.input.peek(EVENTS_TRUSTED * EVENT_BYTES_MAX)?;
             if bytes.is_empty() || makes_sense(bytes) {
                 return Ok(());
             }
@@ -170,36 +165,36 @@ impl SpallParser<'_> {
 
     /// Version 3: buffers to the end. SpallEventKind is damaged costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
-        while !self.feed.is_at_end()? {
-            let place = SourcePos::Offset(self.feed.offset());
-            let Some(header) = self.feed.take(BUFFER_HEADER_BYTES)? else {
+        while !self.input.is_at_end()? {
+            let place = SourcePos::Offset(self.input.offset());
+            let Some(header) = self.input.take_bytes(BUFFER_HEADER_BYTES)? else {
                 self.batch.lose(Loss::Truncated, place);
                 return Ok(());
             };
             let number = |at: usize| u32::from_le_bytes(header[at..at + 4].try_into().unwrap_or([0; 4]));
             // The first time of the buffer follows: some tracers write 0, and every event tells its own.
             let (len, tid, pid) = (u64::from(number(0)), number(4), number(8));
-            (self.maker.tid, self.maker.pid) = (tid, pid);
+            (self.builder.tid, self.builder.pid) = (tid, pid);
             self.buffer(len)?;
         }
         Ok(())
     }
 
     fn buffer(&mut self, len: u64) -> Result<(), ReadError> {
-        let end = self.feed.offset() + len;
-        while self.feed.offset() < end {
-            let offset = self.feed.offset();
+        let end = self.input.offset() + len;
+        while self.input.offset() < end {
+            let offset = self.input.offset();
             let left = end - offset;
             let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(EVENT_BYTES_MAX);
-            let bytes = self.feed.peek(wanted)?;
+            let bytes = self.input.peek(wanted)?;
             let is_cut = bytes.len() < wanted;
-            self.maker.place = SourcePos::Offset(offset);
+            self.builder.place = SourcePos::Offset(offset);
             let step = match event(3, bytes) {
                 Ok(found) => match found.what {
                     SpallEventKind::Over => left,
                     SpallEventKind::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
                     what => {
-                        self.maker.take(what, &mut self.batch);
+                        self.builder.add_event(what, &mut self.batch);
                         found.len as u64
                     }
                 },
@@ -212,7 +207,7 @@ impl SpallParser<'_> {
                     left
                 }
             };
-            if !self.feed.skip(step)? {
+            if !self.input.skip(step)? {
                 if self.batch.batch.losses.count(Loss::Truncated) == 0 {
                     self.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
                 }
@@ -224,7 +219,7 @@ impl SpallParser<'_> {
     }
 
     fn skip(&mut self, len: u64, place: SourcePos) -> Result<(), ReadError> {
-        if !self.feed.skip(len)? {
+        if !self.input.skip(len)? {
             self.batch.lose(Loss::Truncated, place);
         }
         Ok(())
@@ -265,7 +260,7 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
 }
 
 impl SpallEventBuilder {
-    fn take(&mut self, what: SpallEventKind<'_>, batch: &mut BatchBuilder) {
+    fn add_event(&mut self, what: SpallEventKind<'_>, batch: &mut BatchBuilder) {
         let (kind, at, name, args) = match what {
             SpallEventKind::Begin { at, name, args } => (EventKind::Begin, at, name, args),
             SpallEventKind::End { at } => (EventKind::End, at, &b""[..], &b""[..]),

@@ -72,7 +72,7 @@ impl<'a> ChromeEvents<'a> {
             });
             return repairs.count(&mut self.losses, spot.place);
         }
-        let stack = self.stack_of(record, spot.place, true);
+        let stack = self.record_stack(record, spot.place, true);
         let event = self.thread_event(record, spot, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), ..event });
     }
@@ -84,7 +84,7 @@ impl<'a> ChromeEvents<'a> {
         };
         let name = self.tables.name(&record.name, &record.cat);
         let name = self.counted(name, place);
-        let stack = self.stack_of(record, place, false);
+        let stack = self.record_stack(record, place, false);
         let track = self.thread_of_any_process(record, place);
         let event = self.event(record, Spot { place, ts_ns, name }, EventKind::Sample);
         self.push_event(Event { value: u64::from(stack.0), track, ..event });
@@ -112,7 +112,7 @@ impl<'a> ChromeEvents<'a> {
         track
     }
 
-    fn stack_of(&mut self, record: &ChromeRecord<'a>, place: SourcePos, by_name: bool) -> StackIdx {
+    fn record_stack(&mut self, record: &ChromeRecord<'a>, place: SourcePos, by_name: bool) -> StackIdx {
         let (frame, names) = (record.rare(b"sf"), record.rare(b"stack"));
         if names.shape == Shape::Array {
             let names = elements(&names).take(FRAMES_MAX);
@@ -131,7 +131,7 @@ impl<'a> ChromeEvents<'a> {
             self.wants_frames = true;
             return StackIdx::EMPTY;
         };
-        self.stacks.of_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
+        self.stacks.intern_id(frame.text, frames, &mut self.tables.names).unwrap_or_else(|| {
             self.losses.add(Loss::MissingText, place);
             StackIdx::EMPTY
         })

@@ -136,15 +136,15 @@ fn reach(bytes: &[u8]) -> Reach {
     match values.next() {
         Some(Ok(_)) => Reach::Whole(values.byte_offset()),
         // A number that is cut is an error of its own.
-        Some(Err(error)) if !error.is_eof() && offset_of(bytes, &error) + 1 < bytes.len() => {
-            Reach::Damaged(offset_of(bytes, &error).max(1))
+        Some(Err(error)) if !error.is_eof() && error_offset(bytes, &error) + 1 < bytes.len() => {
+            Reach::Damaged(error_offset(bytes, &error).max(1))
         }
         _ => Reach::Further,
     }
 }
 
 /// Where in the bytes an error was found.
-fn offset_of(bytes: &[u8], error: &serde_json::Error) -> usize {
+fn error_offset(bytes: &[u8], error: &serde_json::Error) -> usize {
     let lines = bytes.split_inclusive(|&byte| byte == b'\n').take(error.line().saturating_sub(1));
     let before = lines.map(<[u8]>::len).sum::<usize>();
     // The column is that of the byte that does not fit, counted from 1.

@@ -19,11 +19,11 @@ pub(crate) enum TimeUnit {
 impl TimeUnit {
     /// The nanoseconds of a number as the document writes it. Numbers in quotes are numbers too.
     pub(crate) fn nanos(self, number: &RawValue) -> Result<i64, NumberError> {
-        self.nanos_of(number.get().as_bytes())
+        self.parse_nanos(number.get().as_bytes())
     }
 
     /// The same of text.
-    pub(crate) fn nanos_of(self, number: &[u8]) -> Result<i64, NumberError> {
+    pub(crate) fn parse_nanos(self, number: &[u8]) -> Result<i64, NumberError> {
         let text = number.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(number);
         match self {
             Self::Nanoseconds => nanos_from_nanos(text),

@@ -33,7 +33,7 @@ enum SkimState {
 impl Skim {
     /// Takes the next bytes. How many of them still belong to the value, if it ends in them: behind its bracket, or where
     /// what follows a text or a number begins.
-    pub(super) fn take(&mut self, bytes: &[u8]) -> Option<usize> {
+    pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {
             match (self.state, byte) {
@@ -93,7 +93,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn end_of(text: &str) -> Option<usize> {
-        Skim::default().take(text.as_bytes())
+        Skim::default().skip(text.as_bytes())
     }
 
     /// Any JSON, with texts that look like it.
@@ -124,7 +124,7 @@ mod tests {
             let mut skim = Skim::default();
             let mut before = 0;
             let found = text.as_bytes().chunks(block_bytes).find_map(|block| {
-                let found = skim.take(block).map(|position| before + position);
+                let found = skim.skip(block).map(|position| before + position);
                 before += block.len();
                 found
             });

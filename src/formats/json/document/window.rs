@@ -165,7 +165,7 @@ impl<'d> Window<'d> {
         let mut skim = Skim::default();
         loop {
             let len = self.unread().len();
-            match skim.take(self.unread()) {
+            match skim.skip(self.unread()) {
                 Some(len) => {
                     self.advance(len);
                     return Ok(JsonExtent { start, end: self.offset() });

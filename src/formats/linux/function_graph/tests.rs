@@ -162,6 +162,6 @@ fn lines_that_are_cut_or_damaged_cost_themselves_only() {
         assert_eq!(reading.events[..2].len(), 2);
     }
     for line in ["0)", "|", "0) |", "0) | ", "1.5 | 2) | 3 us |", "0) a-1 => ", "99999999999) | f();", "0) } | x"] {
-        assert_eq!(GraphLine::of(line.as_bytes()), None, "{line}");
+        assert_eq!(GraphLine::from_line(line.as_bytes()), None, "{line}");
     }
 }

@@ -37,11 +37,11 @@ impl PerfEventBuilder {
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
-    pub(super) fn take(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
+    pub(super) fn add_record(&mut self, header: &PerfHeader, record: PerfRecord<'_>, batch: &mut BatchBuilder) {
         let place = SourcePos::Offset(record.offset);
         let taken = match record.kind {
             kind::SAMPLE => {
-                let attr = header.attr_of(record.body);
+                let attr = header.attr(record.body);
                 attr.and_then(|attr| self.sample(header, attr, record, place, batch))
             }
             kind::MMAP => self.map(record.body, 0, place, batch),
@@ -76,7 +76,7 @@ impl PerfEventBuilder {
     fn name(&mut self, record: PerfRecord<'_>, place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(record.body);
         let (pid, tid) = (front.i32()?, front.i32()?);
-        self.scheduler.thread_of(tid.into(), pid.into());
+        self.scheduler.set_process(tid.into(), pid.into());
         if record.misc & EXEC != 0 {
             self.maps.forget(pid.into());
         }
@@ -88,7 +88,7 @@ impl PerfEventBuilder {
     fn fork(&mut self, body: &[u8], place: SourcePos, batch: &mut BatchBuilder) -> Option<()> {
         let mut front = PerfBytes(body);
         let (pid, parent, tid) = (front.i32()?, front.i32()?, front.i32()?);
-        self.scheduler.thread_of(tid.into(), pid.into());
+        self.scheduler.set_process(tid.into(), pid.into());
         if !self.maps.fork(parent.into(), pid.into()) {
             batch.lose(Loss::OverLimit, place);
         }
@@ -118,7 +118,7 @@ impl PerfEventBuilder {
         let sample = PerfSample::read(attr, record.body)?;
         let ts_ns = record.time_ns;
         if sample.tid > 0 {
-            self.scheduler.thread_of(sample.tid, sample.pid);
+            self.scheduler.set_process(sample.tid, sample.pid);
         }
         let is_tracepoint = attr.kind == TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
@@ -157,10 +157,10 @@ impl PerfEventBuilder {
         let track = batch.track_with(&TrackKey { kind: TrackKind::Thread, pid, tid, name: Arc::default(), slot: 0 });
         if is_tracepoint && !is_scheduling {
             let name = attr.name.as_bytes();
-            let call = SystemCall::of_tracepoint(name).or_else(|| {
+            let call = SystemCall::from_tracepoint(name).or_else(|| {
                 // The number is the first field, behind the 8 bytes that all tracepoints begin with.
                 let number = PerfBytes(sample.raw.get(8..)?).u64()?;
-                SystemCall::of_number(name, number.cast_signed(), &header.machine)
+                SystemCall::from_number(name, number.cast_signed(), &header.machine)
             });
             let (kind, name) = call.map_or((EventKind::Instant, name.into()), |call| (call.kind, call.name));
             let name = batch.name(&name, None, place);
@@ -193,7 +193,7 @@ impl PerfEventBuilder {
             "sched_switch" => {
                 let (previous, next) = (task(8)?, task(40)?);
                 let state = PerfBytes(sample.raw.get(32..)?).u64()?;
-                let previous_state = Some(TaskState::of_bits(state, false));
+                let previous_state = Some(TaskState::from_bits(state, false));
                 let switch = Switch { ts_ns, cpu: sample.cpu?, previous: Some(previous), previous_state, next };
                 self.scheduler.switch(batch, &switch, place);
             }

@@ -82,7 +82,7 @@ impl Tracepoints {
     fn add(&mut self, group: &str, description: &str) {
         let of = |key: &str| description.lines().find_map(|line| Some(line.strip_prefix(key)?.trim()));
         let (Some(name), Some(Ok(number))) = (of("name:"), of("ID:").map(str::parse)) else { return };
-        let fields = description.lines().filter_map(TracepointField::of).collect();
+        let fields = description.lines().filter_map(TracepointField::from_line).collect();
         self.0.insert(number, Tracepoint { name: format!("{group}:{name}"), fields });
     }
 }
@@ -103,7 +103,7 @@ fn described<'a>(front: &mut PerfBytes<'a>) -> Option<&'a str> {
 
 impl TracepointField {
     /// `field:char comm[16]; offset:8; size:16; signed:0;`, without those that all tracepoints have.
-    fn of(line: &str) -> Option<Self> {
+    fn from_line(line: &str) -> Option<Self> {
         let mut parts = line.trim().strip_prefix("field:")?.split(';').map(str::trim);
         let declared = parts.next()?;
         let mut number = |key: &str| parts.next()?.strip_prefix(key)?.parse::<usize>().ok();
@@ -188,8 +188,9 @@ mod tests {
 
     #[test]
     fn fields_are_what_their_descriptions_say() {
-        let kinds =
-            |line: &str| TracepointField::of(line).map(|field| (field.name, field.offset, field.bytes, field.kind));
+        let kinds = |line: &str| {
+            TracepointField::from_line(line).map(|field| (field.name, field.offset, field.bytes, field.kind))
+        };
         for (declared, signed, name, kind) in [
             ("pid_t pid", 1, "pid", FieldKind::Signed),
             ("unsigned long args", 0, "args", FieldKind::Unsigned),

@@ -39,17 +39,17 @@ pub(super) struct PerfHeader {
 }
 
 impl PerfHeader {
-    /// Reads what stands before the records, and leaves `feed` at the first of them.
-    pub(super) fn read(feed: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
-        let path = feed.source().path().to_owned();
+    /// Reads what stands before the records, and leaves `input` at the first of them.
+    pub(super) fn read(input: &mut ByteReader, context: &ReadContext) -> Result<Self, ReadError> {
+        let path = input.source().path().to_owned();
         let malformed = |offset, expected: &str, found: String| {
             Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
         };
-        let head = feed.peek(104)?.to_vec();
+        let head = input.peek(104)?.to_vec();
         let number = |at: usize| head.get(at..).and_then(|bytes| PerfBytes(bytes).u64());
         match number(8) {
             Some(16) => {
-                feed.skip(16)?;
+                input.skip(16)?;
                 return Ok(Self::default());
             }
             Some(104) => {}
@@ -65,7 +65,7 @@ impl PerfHeader {
             let found = format!("{data_at} and {attr_bytes}");
             return malformed(16, "records within 16 MiB and attributes of at least 64 bytes", found);
         }
-        let before = feed.peek(data_at as usize)?;
+        let before = input.peek(data_at as usize)?;
         let slice = |at: u64, len: u64| -> Option<&[u8]> {
             let (at, len) = (usize::try_from(at).ok()?, usize::try_from(len).ok()?);
             before.get(at..at.checked_add(len)?)
@@ -95,7 +95,7 @@ impl PerfHeader {
             // A damaged one names events up to the damage.
             let _ = header.describe(&bytes);
         }
-        feed.skip(data_at)?;
+        input.skip(data_at)?;
         Ok(header)
     }
 
@@ -134,9 +134,9 @@ impl PerfHeader {
     }
 
     /// The event that a sample is of.
-    pub(super) fn attr_of(&self, body: &[u8]) -> Option<&Attr> {
+    pub(super) fn attr(&self, body: &[u8]) -> Option<&Attr> {
         let first = self.attrs.first()?;
-        let known = first.id_of(body).and_then(|id| self.by_id.get(&id));
+        let known = first.id(body).and_then(|id| self.by_id.get(&id));
         Some(known.and_then(|&at| self.attrs.get(at)).unwrap_or(first))
     }
 
@@ -168,17 +168,17 @@ fn section(
     let before = (0..bit).filter(|&bit| has(bit)).count() as u64;
     debug_assert!(before < FEATURE_BITS);
     let quietly = ReadContext { progress: crate::base::progress::Progress::default(), ..context.clone() };
-    let mut feed = ByteReader::new(Source::open(path, &quietly)?);
-    if !feed.skip(at.saturating_add(before * 16))? {
+    let mut input = ByteReader::new(Source::open(path, &quietly)?);
+    if !input.skip(at.saturating_add(before * 16))? {
         return Ok(None);
     }
-    let mut place = PerfBytes(feed.peek(16)?);
+    let mut place = PerfBytes(input.peek(16)?);
     let Some((offset, len)) = place.u64().zip(place.u64()) else { return Ok(None) };
-    let Some(distance) = offset.checked_sub(feed.offset()) else { return Ok(None) };
-    if len > HEADER_BYTES_MAX || !feed.skip(distance)? {
+    let Some(distance) = offset.checked_sub(input.offset()) else { return Ok(None) };
+    if len > HEADER_BYTES_MAX || !input.skip(distance)? {
         return Ok(None);
     }
-    Ok(Some(feed.peek(len as usize)?.to_vec()))
+    Ok(Some(input.peek(len as usize)?.to_vec()))
 }
 
 /// Whether a capture begins as those of perf do, of any machine.

@@ -56,7 +56,7 @@ struct PerfData {
 struct PerfParser<'a> {
     header: PerfHeader,
     rounds: Rounds,
-    maker: PerfEventBuilder,
+    builder: PerfEventBuilder,
     batch: BatchBuilder,
     /// What unpacks compressed records, once there was one, and what it left of a record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
@@ -67,40 +67,40 @@ struct PerfParser<'a> {
 impl StreamReader for PerfData {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let mut feed = ByteReader::new(source);
-        let header = PerfHeader::read(&mut feed, context)?;
+        let mut input = ByteReader::new(source);
+        let header = PerfHeader::read(&mut input, context)?;
         // What a recording that was killed leaves: nobody wrote the length.
-        let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| feed.offset().saturating_add(bytes));
+        let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
-        let (rounds, maker, batch) =
+        let (rounds, builder, batch) =
             (Rounds::default(), PerfEventBuilder::default(), BatchBuilder::new(context.chunk_limits));
-        let mut walk = PerfParser { header, rounds, maker, batch, unpack: None, sink, context };
+        let mut parser = PerfParser { header, rounds, builder, batch, unpack: None, sink, context };
         if was_killed {
-            walk.batch.lose(Loss::Truncated, SourcePos::Offset(feed.offset()));
+            parser.batch.lose(Loss::Truncated, SourcePos::Offset(input.offset()));
         }
-        walk.records(&mut feed, end)?;
-        walk.release(true)?;
-        walk.maker.finish(&mut walk.batch);
-        if let Some(offset) = feed.source().cut_at()
-            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+        parser.records(&mut input, end)?;
+        parser.release(true)?;
+        parser.builder.finish(&mut parser.batch);
+        if let Some(offset) = input.source().cut_at()
+            && parser.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
-        walk.batch.flush(walk.sink)
+        parser.batch.flush(parser.sink)
     }
 }
 
 impl PerfParser<'_> {
-    fn records(&mut self, feed: &mut ByteReader, end: Option<u64>) -> Result<(), ReadError> {
+    fn records(&mut self, input: &mut ByteReader, end: Option<u64>) -> Result<(), ReadError> {
         let mut count = 0u64;
-        while end.is_none_or(|end| feed.offset() < end) {
+        while end.is_none_or(|end| input.offset() < end) {
             count += 1;
             if count.is_multiple_of(RECORDS_PER_CHECK) {
                 self.context.cancel.check()?;
             }
-            let offset = feed.offset();
+            let offset = input.offset();
             let place = SourcePos::Offset(offset);
-            let head = feed.peek(RECORD_HEADER_BYTES)?;
+            let head = input.peek(RECORD_HEADER_BYTES)?;
             let found = record_header(head);
             let Some((kind, misc, len)) = found else {
                 let is_at_end = head.is_empty() && end.is_none();
@@ -112,24 +112,24 @@ impl PerfParser<'_> {
                 }
                 // A length that cannot be: the next record that could begin is looked for, in steps of their alignment.
                 self.batch.lose(Loss::BadRecord, place);
-                if !self.step_over_damage(feed)? {
+                if !self.step_over_damage(input)? {
                     return Ok(());
                 }
                 continue;
             };
-            let record = feed.peek(len)?;
+            let record = input.peek(len)?;
             if record.len() < len {
                 self.batch.lose(Loss::Truncated, place);
                 return Ok(());
             }
             let body = record[RECORD_HEADER_BYTES..].to_vec();
-            feed.skip(len as u64)?;
+            input.skip(len as u64)?;
             let behind = self.record(kind, misc, &body, offset)?;
             if kind == kind::TRACING_DATA && behind <= HEADER_BYTES_MAX {
-                let described = self.header.describe_tracepoints(feed.peek(behind as usize)?);
+                let described = self.header.describe_tracepoints(input.peek(behind as usize)?);
                 self.batch.batch.losses.add_many(Loss::BadRecord, place, u64::from(described.is_none()));
             }
-            if behind > 0 && !feed.skip(behind)? {
+            if behind > 0 && !input.skip(behind)? {
                 self.batch.lose(Loss::Truncated, place);
             }
         }
@@ -137,17 +137,17 @@ impl PerfParser<'_> {
     }
 
     /// Whether there is something to go on with.
-    fn step_over_damage(&mut self, feed: &mut ByteReader) -> Result<bool, ReadError> {
+    fn step_over_damage(&mut self, input: &mut ByteReader) -> Result<bool, ReadError> {
         let mut steps = 0u32;
         loop {
-            if !feed.skip(8)? {
+            if !input.skip(8)? {
                 return Ok(false);
             }
             steps = steps.wrapping_add(1);
             if steps.is_multiple_of(1 << 20) {
                 self.context.cancel.check()?;
             }
-            if record_header(feed.peek(RECORD_HEADER_BYTES)?).is_some() || feed.is_at_end()? {
+            if record_header(input.peek(RECORD_HEADER_BYTES)?).is_some() || input.is_at_end()? {
                 return Ok(true);
             }
         }
@@ -194,8 +194,8 @@ impl PerfParser<'_> {
             // Others of perf itself tell of the recording.
             kind if kind >= 64 => {}
             _ => {
-                let time = self.header.attr_of(if kind == kind::SAMPLE { body } else { &[] });
-                let time_ns = time.and_then(|attr| attr.time_of(kind, body));
+                let time = self.header.attr(if kind == kind::SAMPLE { body } else { &[] });
+                let time_ns = time.and_then(|attr| attr.time(kind, body));
                 if kind == kind::SAMPLE && time_ns.is_none() {
                     self.batch.lose(Loss::BadTime, place);
                     return Ok(0);
@@ -212,9 +212,9 @@ impl PerfParser<'_> {
     }
 
     fn release(&mut self, all: bool) -> Result<(), ReadError> {
-        let Self { rounds, maker, batch, header, sink, context, .. } = self;
+        let Self { rounds, builder, batch, header, sink, context, .. } = self;
         let mut take = |record: PerfRecord<'_>| {
-            maker.take(header, record, batch);
+            builder.add_record(header, record, batch);
             batch.flush_if_full(*sink, context)
         };
         if all { rounds.finish(&mut take) } else { rounds.finish_round(&mut take) }

@@ -114,7 +114,7 @@ impl Attr {
     }
 
     /// When a record happened, in nanoseconds; `None` if it does not say.
-    pub(super) fn time_of(&self, kind: u32, body: &[u8]) -> Option<i64> {
+    pub(super) fn time(&self, kind: u32, body: &[u8]) -> Option<i64> {
         use sample_type::{CPU, ID, IDENTIFIER, IP, STREAM_ID, TID, TIME};
         if self.sample_type & TIME == 0 {
             return None;
@@ -131,7 +131,7 @@ impl Attr {
     }
 
     /// The id of the event that a sample is of, where that can be told before its fields are known.
-    pub(super) fn id_of(&self, body: &[u8]) -> Option<u64> {
+    pub(super) fn id(&self, body: &[u8]) -> Option<u64> {
         use sample_type::{ADDRESS, ID, IDENTIFIER, IP, TID, TIME};
         let count = |fields: u64| (self.sample_type & fields).count_ones() as usize * 8;
         let at = match self.sample_type {

@@ -21,7 +21,7 @@ fn task(tid: i64, name: &str) -> SchedulerTask<'_> {
 }
 
 fn switch<'a>(ts_ns: i64, previous: SchedulerTask<'a>, letters: &str, next: SchedulerTask<'a>) -> Switch<'a> {
-    let previous_state = TaskState::of_letters(letters.as_bytes());
+    let previous_state = TaskState::from_letters(letters.as_bytes());
     Switch { ts_ns, cpu: 2, previous: Some(previous), previous_state, next }
 }
 
@@ -57,7 +57,7 @@ fn fed(feed: &[ByteReader<'_>]) -> (Vec<Seen>, Vec<Batch>) {
 fn a_switch_ends_the_run_before_it_and_says_what_both_threads_do() {
     let idle = task(0, "swapper/2");
     let (seen, batches) = fed(&[
-        &|scheduler, _| scheduler.thread_of(7, 5),
+        &|scheduler, _| scheduler.set_process(7, 5),
         &|scheduler, batch| scheduler.switch(batch, &switch(10, idle, "R", task(7, "a")), PLACE),
         &|scheduler, batch| scheduler.switch(batch, &switch(30, task(7, "a"), "S", task(8, "b")), PLACE),
         &|scheduler, batch| scheduler.wake(batch, 35, &task(7, "a"), PLACE),
@@ -111,13 +111,13 @@ fn a_thread_that_ends_is_in_no_state() {
 #[test]
 fn states_are_read_from_letters_and_from_the_bits_of_old_and_new_kernels() {
     for letters in ["S", "D", "R", "R+", "T", "t", "X", "Z", "P", "I", "DK", "S+"] {
-        assert_eq!(TaskState::of_letters(letters.as_bytes()).unwrap().letters(), letters);
+        assert_eq!(TaskState::from_letters(letters.as_bytes()).unwrap().letters(), letters);
     }
-    assert_eq!(TaskState::of_letters(b"D|K").unwrap().letters(), "DK");
-    assert_eq!(TaskState::of_letters(b"?"), None);
-    assert_eq!(TaskState::of_letters(b""), None);
+    assert_eq!(TaskState::from_letters(b"D|K").unwrap().letters(), "DK");
+    assert_eq!(TaskState::from_letters(b"?"), None);
+    assert_eq!(TaskState::from_letters(b""), None);
     let new = [(0, "R"), (1, "S"), (2, "D"), (0x100, "R+"), (0x80, "I"), (0x40, "P"), (0x10, "X")];
-    assert!(new.iter().all(|&(bits, letters)| TaskState::of_bits(bits, false).letters() == letters));
+    assert!(new.iter().all(|&(bits, letters)| TaskState::from_bits(bits, false).letters() == letters));
     let old = [(0, "R"), (1, "S"), (2, "D"), (2048, "R+"), (4096, "R+"), (0x82, "DK"), (512, "P"), (64, "x")];
-    assert!(old.iter().all(|&(bits, letters)| TaskState::of_bits(bits, true).letters() == letters));
+    assert!(old.iter().all(|&(bits, letters)| TaskState::from_bits(bits, true).letters() == letters));
 }

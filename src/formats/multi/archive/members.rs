@@ -17,7 +17,7 @@ impl MemberName {
     pub(super) const BYTES_MAX: usize = 64 << 10;
 
     /// Bytes that are no text are replaced: such a name is still the name of a file.
-    pub(super) fn of(bytes: &[u8]) -> Self {
+    pub(super) fn from_bytes(bytes: &[u8]) -> Self {
         let kept = &bytes[..bytes.len().min(Self::BYTES_MAX)];
         Self { text: String::from_utf8_lossy(kept).into_owned(), is_cut: kept.len() < bytes.len() }
     }

@@ -85,12 +85,12 @@ impl StreamReader for Archive {
         let path = source.path().to_owned();
         let bytes = std::fs::metadata(&path).map_or(0, |metadata| metadata.len());
         let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
-        let mut walk = ArchiveReader {
+        let mut reader = ArchiveReader {
             path,
             formats: self.formats,
             sink,
             context: quietly,
-            allowance: Allowance::of(bytes),
+            allowance: Allowance::for_packed(bytes),
             losses: Losses::default(),
             read: 0,
             is_alone: false,
@@ -98,10 +98,10 @@ impl StreamReader for Archive {
             refused: None,
         };
         match self.kind {
-            ArchiveKind::Zip => walk.zip(source)?,
-            ArchiveKind::Tar => walk.tar(source)?,
+            ArchiveKind::Zip => reader.zip(source)?,
+            ArchiveKind::Tar => reader.tar(source)?,
         }
-        walk.finish()
+        reader.finish()
     }
 }
 
@@ -152,10 +152,10 @@ impl ArchiveReader<'_> {
     }
 
     fn tar(&mut self, source: Source) -> Result<(), ReadError> {
-        let mut walk = tar::TarReader::new(source);
+        let mut tar = tar::TarReader::new(source);
         let mut listed = 0;
         loop {
-            let entry = match walk.next(&mut self.allowance, &self.context.cancel)? {
+            let entry = match tar.next(&mut self.allowance, &self.context.cancel)? {
                 TarStep::Entry(entry) => entry,
                 TarStep::End => return Ok(()),
                 TarStep::Damaged { offset } => {
@@ -182,7 +182,7 @@ impl ArchiveReader<'_> {
                 self.losses.add(Loss::UnreadableMember, place);
                 continue;
             }
-            let mut content = walk.content(&entry);
+            let mut content = tar.content(&entry);
             let (file, ended) = self.allowance.unpack(&mut content, &self.path, &self.context)?;
             let mut member = Member { name: entry.name, file, ended };
             if member.file.len() < entry.bytes && member.ended == Ended::AtItsEnd {

@@ -110,7 +110,7 @@ impl<R: Read> TarReader<R> {
             }
             if kind.is_gnu_longname() {
                 let name = self.read_up_to(claimed, MemberName::BYTES_MAX as u64 + 1);
-                described.name = Some(MemberName::of(name.strip_suffix(b"\0").unwrap_or(&name)));
+                described.name = Some(MemberName::from_bytes(name.strip_suffix(b"\0").unwrap_or(&name)));
             } else if kind.is_pax_local_extensions() {
                 let records = self.read_up_to(claimed, RECORD_BYTES_MAX);
                 described.is_long |= claimed > RECORD_BYTES_MAX;
@@ -120,7 +120,7 @@ impl<R: Read> TarReader<R> {
                     return Ok(TarStep::Damaged { offset });
                 }
                 return Ok(TarStep::Entry(TarEntry {
-                    name: described.name.unwrap_or_else(|| MemberName::of(&header.path_bytes())),
+                    name: described.name.unwrap_or_else(|| MemberName::from_bytes(&header.path_bytes())),
                     offset,
                     bytes: claimed,
                     kind: match kind {
@@ -137,7 +137,7 @@ impl<R: Read> TarReader<R> {
     /// The content of the entry that was read last.
     pub(super) fn content(&mut self, entry: &TarEntry) -> impl Read + '_ {
         let left = (entry.offset + BLOCK_BYTES + entry.bytes).saturating_sub(self.offset);
-        Content { walk: self, left }
+        Content { tar: self, left }
     }
 
     /// Takes the size of an entry from its valid header, and sets where the next header is. `None`: this is no header.
@@ -211,15 +211,15 @@ enum Skipped {
 }
 
 struct Content<'a, R> {
-    walk: &'a mut TarReader<R>,
+    tar: &'a mut TarReader<R>,
     left: u64,
 }
 
 impl<R: Read> Read for Content<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
         let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
-        let len = self.walk.bytes.read(&mut buffer[..most])?;
-        self.walk.offset += len as u64;
+        let len = self.tar.bytes.read(&mut buffer[..most])?;
+        self.tar.offset += len as u64;
         self.left -= len as u64;
         Ok(len)
     }
@@ -230,9 +230,9 @@ impl Described {
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
             match key {
-                b"path" => self.name = Some(MemberName::of(value)),
+                b"path" => self.name = Some(MemberName::from_bytes(value)),
                 b"size" => self.bytes = std::str::from_utf8(value).ok().and_then(|text| text.parse().ok()),
-                b"GNU.sparse.name" => (self.name, self.is_sparse) = (Some(MemberName::of(value)), true),
+                b"GNU.sparse.name" => (self.name, self.is_sparse) = (Some(MemberName::from_bytes(value)), true),
                 _ if key.starts_with(b"GNU.sparse.") => self.is_sparse = true,
                 _ => {}
             }
@@ -257,13 +257,13 @@ mod tests {
 
     use super::*;
 
-    /// The name, the size and the content of each entry of a walk.
+    /// The name, the size and the content of each entry of an archive.
     fn walked(archive: &[u8]) -> Vec<(String, u64, Vec<u8>)> {
-        let (mut walk, mut allowance) = (TarReader::new(archive), Allowance { left_bytes: 1 << 30 });
+        let (mut tar, mut allowance) = (TarReader::new(archive), Allowance { left_bytes: 1 << 30 });
         let mut entries = Vec::new();
-        while let Ok(TarStep::Entry(entry)) = walk.next(&mut allowance, &Cancel::default()) {
+        while let Ok(TarStep::Entry(entry)) = tar.next(&mut allowance, &Cancel::default()) {
             let mut content = Vec::new();
-            walk.content(&entry).read_to_end(&mut content).expect("in memory");
+            tar.content(&entry).read_to_end(&mut content).expect("in memory");
             entries.push((entry.name.text, entry.bytes, content));
         }
         entries

@@ -131,12 +131,12 @@ impl Entries<'_> {
     /// I/O errors of a read.
     pub(super) fn next(&mut self) -> io::Result<Option<ZipEntry>> {
         let mut fixed = [0; ENTRY_BYTES];
-        if !self.take(&mut fixed)? || !fixed.starts_with(ENTRY) {
+        if !self.take_exact(&mut fixed)? || !fixed.starts_with(ENTRY) {
             return Ok(None);
         }
         let [name_len, extra_len, comment_len] = [28, 30, 32].map(|at| usize::from(u16_at(&fixed, at)));
         let (mut name, mut extra) = (vec![0; name_len], vec![0; extra_len]);
-        if !self.take(&mut name)? || !self.take(&mut extra)? || comment_len as u64 > self.left {
+        if !self.take_exact(&mut name)? || !self.take_exact(&mut extra)? || comment_len as u64 > self.left {
             return Ok(None);
         }
         self.left -= comment_len as u64;
@@ -149,7 +149,7 @@ impl Entries<'_> {
         };
         let [_bytes, packed_bytes, offset] = [24, 20, 42].map(&mut widened);
         Ok(Some(ZipEntry {
-            name: MemberName::of(&name),
+            name: MemberName::from_bytes(&name),
             offset: offset.saturating_add(self.shift),
             packed_bytes,
             method: u16_at(&fixed, 10),
@@ -159,7 +159,7 @@ impl Entries<'_> {
     }
 
     /// Fills `buffer`; `false` if the list ends before.
-    fn take(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
+    fn take_exact(&mut self, buffer: &mut [u8]) -> io::Result<bool> {
         let Some(left) = self.left.checked_sub(buffer.len() as u64) else { return Ok(false) };
         self.left = left;
         match self.bytes.read_exact(buffer) {

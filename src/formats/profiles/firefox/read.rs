@@ -54,7 +54,7 @@ impl StreamReader for Firefox {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
         let batch = BatchBuilder::new(context.chunk_limits);
-        let mut maker = FirefoxEventBuilder {
+        let mut builder = FirefoxEventBuilder {
             document: &document,
             batch,
             sink,
@@ -64,12 +64,12 @@ impl StreamReader for Firefox {
             unit: TimeUnit::Milliseconds,
             threads: 0,
         };
-        maker.profile(document.whole(), 0)?;
-        if maker.threads == 0 {
+        builder.profile(document.whole(), 0)?;
+        if builder.threads == 0 {
             return Err(document.without("the JSON of a profile with threads"));
         }
-        document.count_cut(&mut maker.batch.batch.losses);
-        maker.batch.flush(maker.sink)
+        document.count_cut(&mut builder.batch.batch.losses);
+        builder.batch.flush(builder.sink)
     }
 }
 
@@ -128,7 +128,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         let [start, categories, units, schema, product] =
             meta.map_or(Ok([None; 5]), |meta| document.pick(meta, keys))?;
         let start = start.map(|start| document.text(start)).transpose()?;
-        let start_ns = start.and_then(|start| TimeUnit::Milliseconds.nanos_of(&start).ok());
+        let start_ns = start.and_then(|start| TimeUnit::Milliseconds.parse_nanos(&start).ok());
         self.start_ns = if depth == 0 { start_ns } else { self.start_ns };
         self.offset_ns = match (start_ns, self.start_ns) {
             (Some(this), Some(first)) => this.saturating_sub(first),
@@ -148,7 +148,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
-        let tables = StackTables::among(&FirefoxObject::of(document, shared)?);
+        let tables = StackTables::among(&FirefoxObject::read(document, shared)?);
         let mut shared = SharedTables {
             libs: document.value(libs, losses)?.unwrap_or_default(),
             markers: Markers {
@@ -185,13 +185,13 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     }
 
     fn time(&self, time: Option<&[u8]>) -> Option<i64> {
-        self.unit.nanos_of(time?).ok()?.checked_add(self.offset_ns)
+        self.unit.parse_nanos(time?).ok()?.checked_add(self.offset_ns)
     }
 
     /// The time of a row that tells it, or how long it is after the one before.
     fn next_time(&self, now_ns: i64, time: Option<&[u8]>, delta: Option<&[u8]>) -> Option<i64> {
         match delta {
-            Some(delta) => self.unit.nanos_of(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
+            Some(delta) => self.unit.parse_nanos(delta).ok().and_then(|delta| now_ns.checked_add(delta)),
             None => self.time(time),
         }
     }
@@ -199,7 +199,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     /// Returns the id of the process.
     fn thread(&mut self, thread: JsonExtent, shared: &mut SharedTables<'d>, position: i64) -> Result<Id, ReadError> {
         let document = self.document;
-        let members = FirefoxObject::of(document, Some(thread))?;
+        let members = FirefoxObject::read(document, Some(thread))?;
         let text = |key| members.get(key).map(|value| document.text(value)).transpose();
         let (pid, tid) = (id(text("pid")?.as_deref()), text("tid")?);
         // Without an id of its own it is at least another thread than the others.
@@ -343,7 +343,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
     /// the process that it is told with.
     fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
-        let members = FirefoxObject::of(document, Some(counter))?;
+        let members = FirefoxObject::read(document, Some(counter))?;
         let losses = &mut self.batch.batch.losses;
         let category: String = document.value(members.get("category"), losses)?.unwrap_or_default();
         let name: String = document.value(members.get("name"), losses)?.unwrap_or_default();

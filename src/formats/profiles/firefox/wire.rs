@@ -103,7 +103,7 @@ impl StackTables {
 pub(super) struct FirefoxObject(Vec<(Vec<u8>, JsonExtent)>);
 
 impl FirefoxObject {
-    pub(super) fn of(document: &Document, object: Option<JsonExtent>) -> Result<Self, ReadError> {
+    pub(super) fn read(document: &Document, object: Option<JsonExtent>) -> Result<Self, ReadError> {
         let mut found = Self::default();
         let Some(object) = object else { return Ok(found) };
         let mut members = document.members(object);
@@ -142,7 +142,7 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
         names: [&str; N],
         losses: &mut Losses,
     ) -> Result<Self, ReadError> {
-        let members = FirefoxObject::of(document, table)?;
+        let members = FirefoxObject::read(document, table)?;
         let (Some(schema), Some(rows)) = (members.get("schema"), members.get("data")) else {
             return Ok(Self::Columns(names.map(|name| document.elements(members.get(name)))));
         };
