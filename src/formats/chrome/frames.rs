@@ -10,13 +10,15 @@ use super::tables::bounded_text;
 use super::wire::{member, members};
 use crate::base::progress::Progress;
 use crate::formats::input::byte_reader::ByteReader;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::scan::JsonValue;
 use crate::formats::json::scan::{Quirks, Shape};
 use crate::formats::json::skip::Skip;
 use crate::formats::json::text::Repairs;
+use crate::formats::output::row_index::{bounded_row, next_row};
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
+use crate::model::{Loss, Losses, NameIdx, NameRow, SourcePos, StackIdx, Stacks};
 
 /// Bytes that are looked at at once.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -54,7 +56,7 @@ impl StackFrames {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
         let mut input = ByteReader::new(Source::open(path, context)?);
-        let text_bytes_max = usize::try_from(context.budget.limit_bytes() / BUDGET_SHARE).unwrap_or(usize::MAX);
+        let text_bytes_max = saturating_len(context.budget.limit_bytes() / BUDGET_SHARE);
         let mark = "\u{feff}".as_bytes();
         if input.peek(mark.len())? == mark {
             input.skip(mark.len() as u64)?;
@@ -78,7 +80,7 @@ impl StackFrames {
                     let mut frames = Self::default();
                     match value(&mut input, text_bytes_max, context)? {
                         Some(text) => frames.read(text.trim_ascii_start(), offset),
-                        None => frames.losses.add(crate::model::Loss::OverLimit, SourcePos::Offset(offset)),
+                        None => frames.losses.add(Loss::OverLimit, SourcePos::Offset(offset)),
                     }
                     return Ok(frames);
                 }
@@ -95,7 +97,11 @@ impl StackFrames {
             let name = bounded_text(&member(&frame, b"name"), &mut repairs);
             let category = (!category.is_absent()).then(|| bounded_text(&category, &mut repairs));
             let caller = (!caller.is_absent()).then(|| caller.text.into());
-            self.by_id.insert(id.text.into(), u32::try_from(self.rows.len()).unwrap_or(u32::MAX));
+            let Some(row) = next_row(self.rows.len()) else {
+                self.losses.add(Loss::OverLimit, SourcePos::Offset(offset));
+                break;
+            };
+            self.by_id.insert(id.text.into(), row);
             self.rows.push(ChromeFrame { name: NameRow { text: name, category }, caller });
         }
         repairs.count(&mut self.losses, SourcePos::Offset(offset));
@@ -147,7 +153,7 @@ impl BatchStacks {
             let frame = frames.rows.get(row as usize)?;
             let name = frame.name.clone();
             // Few enough, once each a stack of a batch; the ingest gives equal ones one number.
-            let name_row = NameIdx(u32::try_from(names.len()).unwrap_or(0));
+            let name_row = NameIdx(bounded_row(names.len()));
             names.push(name);
             stack = self.stacks.intern(stack, name_row);
         }

@@ -19,7 +19,7 @@ use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::ahead::count_threads;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
@@ -71,7 +71,7 @@ impl StreamReader for ChromeJson {
         let workers = context.threads.max(1);
         // A piece and its batch take about three times its bytes.
         let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
-        let pieces_ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, 2 * workers + 1);
+        let pieces_ahead = saturating_len(affordable).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
         let is_small = source.is_small();
         let splitter = Splitter::new(source, self.piece_bytes, spares);

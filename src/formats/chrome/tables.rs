@@ -4,6 +4,7 @@ use rustc_hash::FxHashMap;
 
 use crate::formats::json::scan::{JsonValue, Shape};
 use crate::formats::json::text::{Repairs, decode};
+use crate::formats::output::row_index::bounded_row;
 use crate::model::{Id, NameIdx, NameRow, Names, TrackIdx, TrackKey, TrackKind};
 
 /// A row that was found, and what its text cost.
@@ -25,7 +26,7 @@ const RECENT_SLOTS: usize = 128;
 
 /// The names and tracks of one batch, looked up by the bytes that stand in the capture.
 ///
-/// Two spellings of one text get two rows; the ingest gives both the same index.
+/// Two spellings of one text get two rows; the ingest gives both the same index. The bytes of a piece bound the rows.
 #[derive(Debug)]
 pub(super) struct ChromeTables<'a> {
     pub(super) names: Vec<NameRow<Box<str>>>,
@@ -77,7 +78,7 @@ impl<'a> ChromeTables<'a> {
         let found = if text.is_empty() && category.is_none() {
             RepairedRow { row: NameIdx::EMPTY, repairs }
         } else {
-            let row = NameIdx(u32::try_from(self.names.len()).unwrap_or(0));
+            let row = NameIdx(bounded_row(self.names.len()));
             self.names.push(NameRow { text, category });
             RepairedRow { row, repairs }
         };
@@ -124,7 +125,7 @@ impl<'a> ChromeTables<'a> {
             TrackKind::Async => next().unwrap_or_default(),
             _ => Box::default(),
         };
-        let row = TrackIdx(u32::try_from(self.tracks.len()).unwrap_or(0));
+        let row = TrackIdx(bounded_row(self.tracks.len()));
         self.tracks.push(TrackKey { kind, pid, tid, name: name.into(), slot: 0 });
         let found = RepairedRow { row, repairs };
         self.track_rows.insert(self.key.as_slice().into(), found);

@@ -3,6 +3,7 @@
 
 use super::source::Source;
 use crate::formats::ReadError;
+use crate::formats::input::lengths::saturating_len;
 
 /// What is read at once.
 const BLOCK_BYTES: usize = 256 << 10;
@@ -68,7 +69,7 @@ impl ByteReader {
     /// Steps over bytes. Whether there were so many.
     pub(crate) fn skip(&mut self, mut len: u64) -> Result<bool, ReadError> {
         loop {
-            let step = usize::try_from(len).unwrap_or(usize::MAX).min(self.block_bytes);
+            let step = saturating_len(len).min(self.block_bytes);
             let there = self.peek(step)?.len();
             self.start += there;
             len -= there as u64;

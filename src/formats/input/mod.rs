@@ -5,6 +5,7 @@ pub(crate) mod ahead;
 pub(crate) mod byte_reader;
 pub(crate) mod decimal;
 pub(crate) mod decompress;
+pub(crate) mod lengths;
 pub(crate) mod lines;
 pub(crate) mod source;
 pub(crate) mod ticks;

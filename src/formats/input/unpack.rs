@@ -6,6 +6,7 @@ use std::path::Path;
 
 use super::source::Source;
 use crate::base::temporary::Scratch;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::{ReadContext, ReadError};
 
 /// What may be unpacked whatever the archive is: small archives of very repetitive text.
@@ -51,7 +52,7 @@ impl Allowance {
         let mut block = vec![0; BLOCK_BYTES];
         loop {
             context.cancel.check()?;
-            let wanted = usize::try_from(self.left_bytes).unwrap_or(usize::MAX).min(BLOCK_BYTES);
+            let wanted = saturating_len(self.left_bytes).min(BLOCK_BYTES);
             if wanted == 0 {
                 return Ok((file, Ended::AtTheLimit));
             }

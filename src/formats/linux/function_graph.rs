@@ -193,7 +193,7 @@ impl FunctionGraph {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
                 // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
-                let told_ns = drawn.ts_ns.map(|end_ns| u64::try_from(end_ns.saturating_sub(start_ns)).unwrap_or(0));
+                let told_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
                 Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
             }
             GraphEvent::Comment(text) => {

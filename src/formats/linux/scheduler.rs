@@ -148,7 +148,7 @@ impl Scheduler {
         place: SourcePos,
     ) {
         let name = format!("CPU {cpu}").into();
-        // The slot orders CPUs by their number.
+        // The slot orders CPUs by their number; from 2^32 on they share one, and still have ids of their own.
         let (slot, tid) = (u32::try_from(cpu).unwrap_or(u32::MAX), Id::Number(cpu.cast_signed()));
         let track = batch.track_with(&TrackKey { kind: TrackKind::Cpu, pid: Id::None, tid, name, slot });
         let name = batch.name(&ran.name, None, place);

@@ -213,8 +213,8 @@ fn plane_slices(planes: &[u8], plane_bytes: usize) -> impl Iterator<Item = &[u8]
 /// Bytes in memory of a chunk with these counts.
 #[must_use]
 pub(crate) fn decoded_bytes(events: usize, details: usize, detail_bytes: usize) -> u64 {
-    let bytes = events as u128 * size_of::<Event>() as u128 + details as u128 * 4 + detail_bytes as u128;
-    u64::try_from(bytes).unwrap_or(u64::MAX)
+    let events = (events as u64).saturating_mul(size_of::<Event>() as u64);
+    events.saturating_add((details as u64).saturating_mul(4)).saturating_add(detail_bytes as u64)
 }
 
 /// The planes of the lengths of the details, cut like those of the events.

@@ -5,6 +5,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::tables::{MISSING_ROWS_MAX, PatchError};
+use crate::formats::output::row_index::bounded_row;
 use crate::model::{NameIdx, StackIdx, StackRow, Stacks};
 
 /// Rows after which a patch is closed and another begun: at most ten bytes each, so far below the 64 MiB that a reader
@@ -26,7 +27,8 @@ pub(crate) fn patches_since(written: usize, stacks: &Stacks) -> impl Iterator<It
     let first_new = written.max(1);
     let new = stacks.rows().get(first_new - 1..).unwrap_or(&[]);
     new.chunks(PATCH_ROWS).zip(0usize..).map(move |(rows, patch)| {
-        let first = u32::try_from(first_new + patch * PATCH_ROWS).unwrap_or(u32::MAX);
+        // A row of the table has a `StackIdx`.
+        let first = bounded_row(first_new + patch * PATCH_ROWS);
         let up = (first..).zip(rows).map(|(row, kept)| row - kept.parent.0).collect();
         StacksPatch { first, up, names: rows.iter().map(|row| row.name).collect() }
     })

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
+use crate::formats::output::row_index::bounded_row;
 use crate::model::{
     Id, Losses, NameIdx, NameRow, Names, Process, ProcessIdx, Track, TrackIdx, TrackKey, TrackKind, TrackTables,
 };
@@ -51,7 +52,7 @@ impl TablesWritten {
         let mut text_bytes = 0;
         // Row 0 is the empty name, which every table has.
         for row in self.names.max(1)..names.len() {
-            let index = NameIdx(u32::try_from(row).unwrap_or(u32::MAX));
+            let index = NameIdx(bounded_row(row));
             let NameRow { text, category } = names.get(index);
             let patch = open_patch(&mut patches, &mut text_bytes, text.len() + category.map_or(0, str::len));
             if patch.names.is_empty() {

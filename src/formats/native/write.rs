@@ -48,7 +48,9 @@ impl EncodedChunk {
         let payload = columns::encode(chunk)?;
         let memory = columns::decoded_bytes(chunk.events.len(), chunk.details.ends.len(), chunk.details.bytes.len());
         let mut header = chunk_header(ChunkKind::Events, &payload, memory)?;
-        header.event_count = u32::try_from(chunk.events.len()).unwrap_or(u32::MAX);
+        let limit = u64::from(u32::MAX);
+        header.event_count =
+            u32::try_from(chunk.events.len()).map_err(|_| ColumnsError::TooLarge { bytes: memory, limit })?;
         let times = || chunk.events.iter().map(|event| event.ts_ns);
         header.start_min_ns = times().min().unwrap_or(0);
         header.start_max_ns = times().max().unwrap_or(0);
@@ -183,6 +185,7 @@ impl<W: Write> NativeWriter<W> {
     }
 
     fn append(&mut self, mut header: ChunkHeader, payload: &[u8]) -> Result<(), WriteError> {
+        // Recovery counts missing chunks by it. Past 2^32 chunks it stays the largest, and none counts as missing.
         header.sequence = u32::try_from(self.directory.len()).unwrap_or(u32::MAX);
         header.seal();
         self.out.write_all(bytemuck::bytes_of(&header))?;

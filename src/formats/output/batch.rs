@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 
 use super::paired_ends::PairedEnds;
+use super::row_index::{bounded_row, next_row};
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError};
 use crate::model::{
     Batch, Event, EventFlags, EventKind, Loss, Losses, NameIdx, NameRow, Names, SourcePos, StackIdx, TrackIdx,
@@ -61,12 +62,13 @@ impl NameTable {
         self.rows.len() >= NAMES_MAX || self.text_bytes >= NAME_BYTES_MAX
     }
 
-    fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> NameIdx {
-        let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+    /// Adds a row, or nothing where the table has as many as an index can name.
+    fn push(&mut self, row: NameRow<Box<str>>, key: &[u8]) -> Option<NameIdx> {
+        let index = NameIdx(next_row(self.rows.len())?);
         self.text_bytes += key.len();
         self.rows.push(row);
         self.known.insert(key.into(), index);
-        index
+        Some(index)
     }
 }
 
@@ -135,8 +137,12 @@ impl BatchBuilder {
         let losses = &mut self.batch.losses;
         let row =
             NameRow { text: text(name, place, losses), category: category.map(|bytes| text(bytes, place, losses)) };
-        self.batch.names.push(row.clone());
-        self.names.push(row, &self.key)
+        let Some(index) = self.names.push(row.clone(), &self.key) else {
+            losses.add(Loss::OverLimit, place);
+            return NameIdx::EMPTY;
+        };
+        self.batch.names.push(row);
+        index
     }
 
     /// The number of the table that names are rows of: changes when a batch begins a new one.
@@ -183,7 +189,8 @@ impl BatchBuilder {
             // Several asynchronous tracks may share rows, which are free again when their last span ends.
             paired_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));
         }
-        let row = TrackIdx(u32::try_from(self.batch.tracks.len()).unwrap_or(u32::MAX));
+        // A batch has few events, and each needs few tracks.
+        let row = TrackIdx(bounded_row(self.batch.tracks.len()));
         self.batch.tracks.push(key);
         row
     }
@@ -229,7 +236,7 @@ fn empty_batch(names: &NameTable, events_max: usize) -> Batch {
     let mut batch = match names.rows.len() {
         // Nothing but the empty name: as good as a table of its own.
         1 => Batch { names: names.rows.clone(), ..Batch::default() },
-        known => Batch { names_before: u32::try_from(known).unwrap_or(u32::MAX), ..Batch::default() },
+        known => Batch { names_before: bounded_row(known), ..Batch::default() },
     };
     let usual = events_max.min(RESERVED_EVENTS_MAX);
     batch.chunk.events.reserve(usual + usual / 8);

@@ -5,3 +5,4 @@ pub(crate) mod args;
 pub(crate) mod batch;
 pub(crate) mod pack;
 pub(crate) mod paired_ends;
+pub(crate) mod row_index;

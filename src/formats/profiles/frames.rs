@@ -2,6 +2,7 @@
 //! would make a circle, or a stack that is too deep: which those are must not depend on how batches are cut.
 
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::output::row_index::next_row;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
 /// No thread has so many frames.
@@ -44,8 +45,10 @@ impl FrameTable {
 
     /// Adds a title that many rows share.
     pub(crate) fn push_title(&mut self, name: &[u8]) -> u32 {
+        // Beyond the table is the empty title.
+        let title = next_row(self.titles.len()).unwrap_or(u32::MAX);
         self.titles.push(name.into());
-        u32::try_from(self.titles.len() - 1).unwrap_or(u32::MAX)
+        title
     }
 
     /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier row or is too deep.
@@ -54,7 +57,7 @@ impl FrameTable {
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
         let is_taken = depth.is_some() || caller.is_none();
         let caller = caller.filter(|_| depth.is_some());
-        let own = u32::try_from(self.rows.len()).unwrap_or(u32::MAX);
+        let Some(own) = next_row(self.rows.len()) else { return false };
         let above = caller.map_or((own, 0), |caller| (caller, 1));
         self.rows.push(FrameRow { caller, depth: depth.unwrap_or(0), title, found: (0, StackIdx::EMPTY), above });
         is_taken

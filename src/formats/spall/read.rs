@@ -8,6 +8,7 @@ use super::wire::{
 };
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::input::ticks::TickLength;
 use crate::formats::output::args::ArgsWriter;
@@ -185,7 +186,7 @@ impl SpallParser<'_> {
         while self.input.offset() < end {
             let offset = self.input.offset();
             let left = end - offset;
-            let wanted = usize::try_from(left).unwrap_or(usize::MAX).min(EVENT_BYTES_MAX);
+            let wanted = saturating_len(left).min(EVENT_BYTES_MAX);
             let bytes = self.input.peek(wanted)?;
             let is_cut = bytes.len() < wanted;
             self.builder.place = SourcePos::Offset(offset);

@@ -17,6 +17,7 @@ use crate::formats::chrome::wire::{ChromeRecord, member};
 use crate::formats::input::decimal::nanos_from_micros;
 use crate::formats::json::scan::{JsonValue, Scanner, Shape};
 use crate::formats::json::text::{Repairs, quoted, valid_json};
+use crate::formats::output::row_index::bounded_row;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos, StackIdx, TrackIdx, TrackKey, TrackKind};
 
 /// More frames than this in one stack are cut at their inner end.
@@ -105,7 +106,7 @@ impl<'a> ChromeEvents<'a> {
         if let (Some(UnownedThread { track, .. }), None) = (known, &owner) {
             return *track;
         }
-        let track = TrackIdx(u32::try_from(tracks.len()).unwrap_or(0));
+        let track = TrackIdx(bounded_row(tracks.len()));
         self.owners.unowned.insert(tid.clone(), self.unowned.len());
         tracks.push(TrackKey { kind: TrackKind::Thread, pid: Id::None, tid, name: Arc::default(), slot: 0 });
         self.unowned.push(UnownedThread { track, owner });

@@ -4,6 +4,7 @@ use super::skim::Skim;
 use super::{Document, JsonExtent};
 use crate::base::files::read_at;
 use crate::formats::ReadError;
+use crate::formats::input::lengths::saturating_len;
 
 pub(super) struct Window<'d> {
     document: &'d Document,
@@ -48,7 +49,7 @@ impl<'d> Window<'d> {
         self.taken = 0;
         let kept = self.bytes.len();
         let from = self.offset + kept as u64;
-        let left = usize::try_from(self.end.saturating_sub(from)).unwrap_or(usize::MAX);
+        let left = saturating_len(self.end.saturating_sub(from));
         let wanted = self.document.block_bytes.max(kept).min(left);
         self.bytes.resize(kept + wanted, 0);
         let mut filled = kept;

@@ -9,6 +9,7 @@ use super::members::MemberName;
 use crate::base::cancel::Cancel;
 use crate::formats::ReadError;
 use crate::formats::input::decompress::read_full;
+use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::unpack::Allowance;
 
 /// The unit of tar archives.
@@ -217,7 +218,7 @@ struct Content<'a, R> {
 
 impl<R: Read> Read for Content<'_, R> {
     fn read(&mut self, buffer: &mut [u8]) -> io::Result<usize> {
-        let most = usize::try_from(self.left).unwrap_or(usize::MAX).min(buffer.len());
+        let most = saturating_len(self.left).min(buffer.len());
         let len = self.tar.bytes.read(&mut buffer[..most])?;
         self.tar.offset += len as u64;
         self.left -= len as u64;
