@@ -114,7 +114,7 @@ impl Scheduler {
         }
         let name = if next.name.is_empty() { self.name(next.tid) } else { next.name }.into();
         self.running.insert(cpu, RunningTask { since_ns: ts_ns, tid: next.tid, name, priority: next.priority });
-        self.enter(batch, ts_ns, &next, "RunningTask", "RunningTask", EventFlags::AWAKE, place);
+        self.enter(batch, ts_ns, &next, "Running", "Running", EventFlags::AWAKE, place);
     }
 
     /// Takes a `sched_waking` or a `sched_wakeup`: the first of both counts.

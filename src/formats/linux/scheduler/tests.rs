@@ -28,10 +28,10 @@ fn switch<'a>(ts_ns: i64, previous: SchedulerTask<'a>, letters: &str, next: Sche
 /// Time, kind of track, tid of track, name, duration, flags.
 type Seen = (i64, TrackKind, String, String, u64, EventFlags);
 
-type ByteReader<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
+type SchedulerCall<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 
 /// What is fed, handed on after each call, so that nothing depends on where a batch ends.
-fn fed(feed: &[ByteReader<'_>]) -> (Vec<Seen>, Vec<Batch>) {
+fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
     let (mut scheduler, mut batch, mut taken) =
         (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());
     for step in feed {
