@@ -193,7 +193,12 @@ impl Scheduler {
     }
 
     /// The track of a thread's states; tells the thread's name where that is news.
-    fn state_track(&mut self, batch: &mut BatchBuilder, task: &SchedulerTask<'_>, place: SourcePos) -> Option<TrackIdx> {
+    fn state_track(
+        &mut self,
+        batch: &mut BatchBuilder,
+        task: &SchedulerTask<'_>,
+        place: SourcePos,
+    ) -> Option<TrackIdx> {
         let tid = task.tid;
         let pid = self.process(tid).unwrap_or(tid);
         if self.threads.len() >= THREADS_MAX && !self.threads.contains_key(&tid) {

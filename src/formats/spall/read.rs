@@ -75,8 +75,13 @@ impl StreamReader for Spall {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut input = ByteReader::new(source);
         input.skip(HEADER_BYTES as u64)?;
-        let builder =
-            SpallEventBuilder { tick: self.tick, pid: 0, tid: 0, place: SourcePos::Offset(0), args: ArgsWriter::default() };
+        let builder = SpallEventBuilder {
+            tick: self.tick,
+            pid: 0,
+            tid: 0,
+            place: SourcePos::Offset(0),
+            args: ArgsWriter::default(),
+        };
         let mut parser =
             SpallParser { input, builder, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
         if self.version == 1 {
