@@ -19,6 +19,7 @@ use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use crate::base::budget::Charge;
 use crate::formats::format::{Format, Opener, Shown};
+use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;

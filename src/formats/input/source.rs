@@ -57,7 +57,9 @@ impl Source {
         let len = read_full(&mut reader, &mut head).map_err(io_error)?;
         head.truncate(len);
         let (path_owned, rest, chunk_limits) = (path.to_owned(), Remainder::Plain(reader), context.chunk_limits);
-        let mut source = Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits };
+        let file_bytes = metadata.len();
+        let mut source =
+            Self { path: path_owned, head, head_read: 0, rest, offset: 0, cut_at: None, chunk_limits, file_bytes };
         if Compression::detect(&source.head).is_some() {
             source.unpack().map_err(io_error)?;
         }
