@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use regex::Regex;
 
-use super::CliError;
+use super::error::CliError;
 use super::low_args::{
     LowArgs, LowCacheAction, LowCapture, LowCells, LowColorBy, LowCommand, LowCommon, LowExport, LowFilter, LowFormat,
     LowHues, LowOffsets, LowProgress, LowRange, LowRender, LowRowFormat, LowRows, LowSpans, LowSynth, LowTheme,

@@ -15,9 +15,10 @@ use rayon::ThreadPool;
 use serde::Serialize;
 
 use super::args::Load;
+use super::error::CliError;
 use super::load::{load, starting_over};
+use super::stdout::to_stdout;
 use super::units::SizeArg;
-use super::{CliError, to_stdout};
 use crate::base::escape::write_json;
 use crate::export::check;
 use crate::frame::{self, FrameOptions, RectBudget};

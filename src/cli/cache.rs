@@ -2,7 +2,8 @@
 
 use std::path::Path;
 
-use super::{CliError, to_stdout};
+use super::error::CliError;
+use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 use crate::store::cache::Cache;
 

@@ -5,7 +5,8 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use super::{CliError, to_stdout};
+use super::error::CliError;
+use super::stdout::to_stdout;
 use crate::base::disk::SystemDisk;
 use crate::base::escape::escaped;
 use crate::base::replace;

@@ -1,7 +1,7 @@
 //! `longspan export`: writes a capture back, sorted, whole or a part of it.
 
-use super::CliError;
 use super::args::{Export, Load};
+use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
 use super::progress_line::ProgressLine;

@@ -5,8 +5,9 @@ use std::io::Write;
 use serde::Serialize;
 
 use super::args::Load;
+use super::error::CliError;
 use super::load::load;
-use super::{CliError, to_stdout};
+use super::stdout::to_stdout;
 use crate::base::escape::write_json;
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::ingest::Loaded;

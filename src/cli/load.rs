@@ -1,7 +1,7 @@
 //! Loads a capture for a command: progress and losses on stderr, a snapshot to ask.
 
-use super::CliError;
 use super::args::Load;
+use super::error::CliError;
 use super::messages::say;
 use super::progress_line::ProgressLine;
 use crate::base::budget::Memory;

@@ -8,6 +8,7 @@ mod bench;
 mod cache;
 mod desktop;
 mod dump;
+mod error;
 mod export;
 mod info;
 mod load;
@@ -16,101 +17,31 @@ mod messages;
 mod progress_line;
 mod spans;
 mod stats;
+mod stdout;
 mod synth;
 mod units;
 #[cfg_attr(not(feature = "window"), path = "no_window.rs")]
 mod window;
 
 use std::ffi::OsString;
-use std::io::{self, BufWriter, Write};
-use std::path::{Path, PathBuf};
+use std::io;
 use std::process::ExitCode;
 
 use clap::Parser;
 
 use self::args::Command;
+use self::error::CliError;
 use self::low_args::LowArgs;
 use self::messages::{say, say_lines, show};
 use crate::base::signals;
-use crate::export::output::is_stdout;
-use crate::export::{ExportError, check};
 use crate::formats::ReadError;
-use crate::formats::native::write::WriteError;
 use crate::ingest::LoadError;
-use crate::store::Store;
-
-/// As much as a pipe takes at once.
-const STDOUT_BYTES: usize = 1 << 16;
 
 /// The input or the output failed.
 const FAILED: u8 = 1;
 
 /// The words make no sense.
 const WRONG_USAGE: u8 = 2;
-
-/// Why a command did not do what it was asked to.
-#[derive(Debug, thiserror::Error)]
-enum CliError {
-    /// It was asked for what cannot be meant.
-    #[error("{0}")]
-    Usage(String),
-    /// A capture could not be loaded.
-    #[error(transparent)]
-    Load(#[from] LoadError),
-    /// A capture could not be written.
-    #[error(transparent)]
-    Export(#[from] ExportError),
-    /// A generated capture could not be written.
-    #[error("{}: cannot write: {source}", path.display())]
-    Generated { path: PathBuf, source: WriteError },
-    /// The result could not be written to stdout.
-    #[error("cannot write the result: {0}")]
-    Output(#[from] io::Error),
-    /// A file could not be made or changed.
-    #[error("{}: cannot write: {source}", path.display())]
-    File { path: PathBuf, source: io::Error },
-    /// The window could not be opened, or a picture not be drawn.
-    #[cfg(feature = "window")]
-    #[error(transparent)]
-    App(#[from] crate::app::AppError),
-    /// The demo capture could not be made.
-    #[cfg(feature = "window")]
-    #[error("{0}")]
-    Demo(String),
-    /// This build draws nothing.
-    #[cfg(not(feature = "window"))]
-    #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
-    NoWindow,
-}
-
-impl CliError {
-    /// The store that turned out to be damaged, and whether some of the result is out already.
-    fn damaged_store(&self) -> Option<(&Path, bool)> {
-        match self {
-            #[cfg(feature = "window")]
-            Self::App(crate::app::AppError::Write(ExportError::Damaged { store, is_streamed, .. })) => {
-                Some((store, *is_streamed))
-            }
-            Self::Export(ExportError::Damaged { store, is_streamed, .. }) => Some((store, *is_streamed)),
-            _ => None,
-        }
-    }
-
-    /// Whether it is only that the reader of stdout has closed it.
-    fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
-        let error = match self {
-            Self::Output(error) => error,
-            Self::Export(ExportError::Io { path, source })
-            | Self::Generated { path, source: WriteError::Io(source) }
-                if is_stdout(path) =>
-            {
-                source
-            }
-            _ => return false,
-        };
-        error.kind() == io::ErrorKind::BrokenPipe
-    }
-}
 
 /// Does what the words of a command line ask for, the program's name first.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
@@ -175,44 +106,5 @@ fn perform(command: Command) -> Result<(), CliError> {
         Command::Render { render, load } => window::render(&render, &load),
         Command::Synth(wanted) => synth::write(&wanted),
         Command::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
-    }
-}
-
-/// Hands `write` a buffered stdout, and flushes it: a full disk is an error even in the last bytes.
-fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
-    let mut out = BufWriter::with_capacity(STDOUT_BYTES, io::stdout().lock());
-    write(&mut out)?;
-    Ok(out.flush()?)
-}
-
-/// The same for rows of a store. One that turns out to be damaged is an error; what is still in the buffer then stays there.
-fn rows_to_stdout(store: &Store, write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
-    let mut out = BufWriter::with_capacity(STDOUT_BYTES, Guarded { out: io::stdout().lock(), store, bytes: 0 });
-    let written = write(&mut out);
-    if let Err(damaged) = check(store) {
-        let (guarded, _) = out.into_parts();
-        return Err(damaged.streamed(guarded.bytes > 0).into());
-    }
-    written?;
-    Ok(out.flush()?)
-}
-
-/// Counts what it has taken, and takes nothing more once the store is found damaged: what was taken before is right.
-struct Guarded<'a, W> {
-    out: W,
-    store: &'a Store,
-    bytes: u64,
-}
-
-impl<W: Write> Write for Guarded<'_, W> {
-    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        check(self.store).map_err(io::Error::other)?;
-        let taken = self.out.write(bytes)?;
-        self.bytes += taken as u64;
-        Ok(taken)
-    }
-
-    fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
     }
 }

@@ -1,7 +1,7 @@
 //! What a build without the feature `window` says to those commands that draw.
 
-use super::CliError;
 use super::args::{Load, Render};
+use super::error::CliError;
 use crate::model::Sources;
 
 /// Refuses to open the window.

@@ -1,8 +1,9 @@
 //! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of each lane at a time.
 
 use super::args::{Load, Spans};
+use super::error::CliError;
 use super::load::{load, starting_over};
-use super::{CliError, rows_to_stdout};
+use super::stdout::rows_to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::csv::span_row;

@@ -1,9 +1,10 @@
 //! `longspan stats`: the spans of a capture added up by name, those with the most time first.
 
 use super::args::{Load, Stats};
+use super::error::CliError;
 use super::load::{load, starting_over};
 use super::progress_line::ProgressLine;
-use super::{CliError, to_stdout};
+use super::stdout::to_stdout;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::check;

@@ -5,8 +5,8 @@ use std::io::{BufWriter, IntoInnerError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::CliError;
 use super::args::Synth as Wanted;
+use super::error::CliError;
 use crate::export::ExportFormat;
 use crate::export::output::OutputFile;
 use crate::formats::native::write::WriteError;

@@ -1,10 +1,11 @@
 //! `longspan FILE...`, `longspan demo`, `longspan render`: everything that draws, in the window or into a PNG file.
 
 use super::args::{Load, Render, TimeRange};
+use super::error::CliError;
 use super::load::{load, starting_over};
 use super::messages::say;
+use super::stdout::to_stdout;
 use super::units::SizeArg;
-use super::{CliError, to_stdout};
 use crate::app::demo::demo_capture;
 use crate::app::desktop;
 use crate::app::picture::{PictureOptions, render_png};

@@ -10,8 +10,9 @@ use flate2::write::GzEncoder;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::async_spans::{AsyncSpan, AsyncSpans};
+use super::error::SinkError;
 use super::excerpt::Excerpt;
-use super::{ExportReport, Out, SinkError, Task};
+use super::task::{ExportReport, Out, Task};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};

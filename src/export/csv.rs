@@ -1,9 +1,10 @@
 //! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see [`super::parquet`] for
 //! all the rest.
 
+use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::table::{ExportColumns, Table, TableRow};
-use super::{ExportReport, Out, SinkError, Task};
+use super::task::{ExportReport, Out, Task};
 use crate::base::csv::Cells;
 use crate::model::args::Detail;
 use crate::model::{EventFlags, NameIdx, TrackIdx, TrackKind};

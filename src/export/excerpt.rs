@@ -8,7 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use rustc_hash::FxHashSet;
 
-use super::ExportOptions;
+use super::options::ExportOptions;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;

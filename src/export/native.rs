@@ -2,8 +2,9 @@
 //! with their stacks, and the losses of the capture that it is made of. The whole of a capture carries its store as well, so
 //! that it opens without being indexed again either.
 
+use super::error::SinkError;
 use super::excerpt::Excerpt;
-use super::{ExportReport, Out, SinkError, Task};
+use super::task::{ExportReport, Out, Task};
 use crate::formats::native::write::{CHUNK_EVENTS, NativeWriter};
 use crate::model::{Chunk, Event};
 

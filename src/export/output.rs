@@ -6,7 +6,7 @@ use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-use super::ExportError;
+use super::error::{ExportError, check};
 use crate::base::disk::SystemDisk;
 use crate::base::files::{self, folder_of, link_target};
 use crate::base::replace::Replacement;
@@ -190,7 +190,7 @@ fn existing_folder_of(path: &Path) -> io::Result<&Path> {
 impl Write for Counted {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
         if let Some(snapshot) = &self.guarded {
-            super::check(snapshot.store()).map_err(io::Error::other)?;
+            check(snapshot.store()).map_err(io::Error::other)?;
         }
         let written = self.file.write(bytes)?;
         self.bytes += written as u64;

@@ -9,8 +9,9 @@ use std::io::Write;
 
 use rustc_hash::FxHashMap;
 
+use super::error::SinkError;
 use super::excerpt::Excerpt;
-use super::{ExportReport, Out, SinkError, Task};
+use super::task::{ExportReport, Out, Task};
 use crate::formats::perfetto::write::{FlowOf, Overlap, PerfettoWriter};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, TrackIdx};

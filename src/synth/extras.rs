@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use super::event;
+use super::event::event;
 use super::program::{Program, Role, ThreadPlan};
 use super::random::{Random, Spread};
 use super::thread::{burst_start_ns, frame_start_ns};

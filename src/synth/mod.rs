@@ -3,6 +3,7 @@
 //! gives the same capture, to the byte, on every machine. Memory does not grow with the capture.
 
 mod disorder;
+mod event;
 mod extras;
 mod program;
 mod random;
@@ -13,6 +14,7 @@ pub(crate) mod write;
 use std::io;
 
 use disorder::Disorder;
+use event::event;
 use extras::Extras;
 use program::Program;
 use rustc_hash::FxHashSet;
@@ -20,7 +22,7 @@ use shuffle::Shuffle;
 use thread::{MadeSpan, Thread};
 
 use crate::model::args::Detail;
-use crate::model::{Chunk, Event, EventFlags, EventKind, NameIdx, Names, TrackIdx, TrackTables};
+use crate::model::{Chunk, Event, EventKind, NameIdx, Names, TrackIdx, TrackTables};
 
 /// What is generated beside the spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -283,11 +285,6 @@ impl Tracer {
         let event = event(EventKind::Complete, span.start_ns, self.thread.plan().track, name);
         Event { value: span.dur_ns, detail, ..event }
     }
-}
-
-/// An event without value, arguments or flags.
-fn event(kind: EventKind, ts_ns: i64, track: TrackIdx, name: NameIdx) -> Event {
-    Event { ts_ns, value: 0, track, name, detail: 0, depth: 0, kind, flags: EventFlags::NONE }
 }
 
 /// The arguments of a span, which few have: roots, and one in 32 of the others.

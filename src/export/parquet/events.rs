@@ -5,7 +5,7 @@ use std::hash::Hash;
 
 use rustc_hash::FxHashMap;
 
-use super::Table;
+use super::event_table::Table;
 use super::file::Kind::{Bool, Double, Int32, Int64, Rising, Text};
 use super::file::{Cell, Column};
 use crate::model::args::Detail;

@@ -18,56 +18,20 @@
 //! Times are nanoseconds of the capture's clock in 64-bit integers: their zero is rarely an epoch. Rows that stand outside
 //! of the part that was asked for are marked `outside`.
 
+mod event_table;
 mod events;
 mod file;
 mod tables;
 
 use std::io;
 
+use super::error::SinkError;
 use super::excerpt::Excerpt;
 use super::output::OutputFolder;
-use super::{ExportReport, SinkError, Task};
-use crate::model::{Event, EventKind};
-use events::EventCells;
-use file::{Column, TableFile};
-
-/// The tables of events, as they are told apart.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Table {
-    Spans,
-    Instants,
-    Counters,
-    Flows,
-    Samples,
-}
-
-impl Table {
-    const ALL: [Self; 5] = [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Samples];
-
-    fn of(event: &Event) -> Self {
-        match event.kind {
-            EventKind::Instant => Self::Instants,
-            EventKind::Counter => Self::Counters,
-            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => Self::Flows,
-            EventKind::Sample => Self::Samples,
-            _ => Self::Spans,
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Self::Spans => "spans",
-            Self::Instants => "instants",
-            Self::Counters => "counters",
-            Self::Flows => "flows",
-            Self::Samples => "samples",
-        }
-    }
-
-    fn columns(self) -> Vec<Column> {
-        events::columns(self)
-    }
-}
+use super::task::{ExportReport, Task};
+use event_table::Table;
+use events::{EventCells, columns};
+use file::TableFile;
 
 /// Writes an excerpt into `folder`. The length that the report says is that of all files.
 pub(super) fn write(
@@ -130,7 +94,7 @@ impl EventFiles {
                 Some(process) => format!("{name}/process_id={process}/{name}.parquet"),
                 None => format!("{name}.parquet"),
             };
-            *slot = Some(TableFile::create(folder.file(&path)?, &table.columns(), Some("ts"))?);
+            *slot = Some(TableFile::create(folder.file(&path)?, &columns(table), Some("ts"))?);
         }
         slot.as_mut().ok_or_else(|| io::Error::other("no file"))
     }

@@ -1,0 +1,73 @@
+//! Why a command failed. Each message names the file that it is about.
+
+use std::io;
+use std::path::{Path, PathBuf};
+
+use crate::export::ExportError;
+use crate::export::output::is_stdout;
+use crate::formats::native::write::WriteError;
+use crate::ingest::LoadError;
+
+/// Why a command did not do what it was asked to.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum CliError {
+    /// It was asked for what cannot be meant.
+    #[error("{0}")]
+    Usage(String),
+    /// A capture could not be loaded.
+    #[error(transparent)]
+    Load(#[from] LoadError),
+    /// A capture could not be written.
+    #[error(transparent)]
+    Export(#[from] ExportError),
+    /// A generated capture could not be written.
+    #[error("{}: cannot write: {source}", path.display())]
+    Generated { path: PathBuf, source: WriteError },
+    /// The result could not be written to stdout.
+    #[error("cannot write the result: {0}")]
+    Output(#[from] io::Error),
+    /// A file could not be made or changed.
+    #[error("{}: cannot write: {source}", path.display())]
+    File { path: PathBuf, source: io::Error },
+    /// The window could not be opened, or a picture not be drawn.
+    #[cfg(feature = "window")]
+    #[error(transparent)]
+    App(#[from] crate::app::AppError),
+    /// The demo capture could not be made.
+    #[cfg(feature = "window")]
+    #[error("{0}")]
+    Demo(String),
+    /// This build draws nothing.
+    #[cfg(not(feature = "window"))]
+    #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
+    NoWindow,
+}
+
+impl CliError {
+    /// The store that turned out to be damaged, and whether some of the result is out already.
+    pub(super) fn damaged_store(&self) -> Option<(&Path, bool)> {
+        match self {
+            #[cfg(feature = "window")]
+            Self::App(crate::app::AppError::Write(ExportError::Damaged { store, is_streamed, .. })) => {
+                Some((store, *is_streamed))
+            }
+            Self::Export(ExportError::Damaged { store, is_streamed, .. }) => Some((store, *is_streamed)),
+            _ => None,
+        }
+    }
+
+    /// Whether it is only that the reader of stdout has closed it.
+    pub(super) fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
+        let error = match self {
+            Self::Output(error) => error,
+            Self::Export(ExportError::Io { path, source })
+            | Self::Generated { path, source: WriteError::Io(source) }
+                if is_stdout(path) =>
+            {
+                source
+            }
+            _ => return false,
+        };
+        error.kind() == io::ErrorKind::BrokenPipe
+    }
+}

@@ -1,0 +1,73 @@
+//! Why an export failed.
+
+use std::io;
+use std::path::PathBuf;
+
+use crate::base::cancel::Cancelled;
+use crate::formats::native::write::WriteError;
+use crate::store::Store;
+
+/// Why nothing was written: the file at the path is as it was before.
+#[derive(Debug, thiserror::Error)]
+#[expect(missing_docs, reason = "the fields are named as the message shows them")]
+pub enum ExportError {
+    /// The system refuses.
+    #[error("{}: cannot write: {source}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+    /// The file to write is the capture itself, perhaps under another name.
+    #[error("{}: is a capture that is open; choose another file", path.display())]
+    IsSource { path: PathBuf },
+    /// The path is a folder.
+    #[error("{}: is a folder", path.display())]
+    IsFolder { path: PathBuf },
+    /// The format makes a folder, and something is there already.
+    #[error("{}: is there already; this format needs the name of a new folder, or of an empty one", path.display())]
+    IsThere { path: PathBuf },
+    /// An event has more arguments than a chunk may hold.
+    #[error("{}: cannot write: {source}", path.display())]
+    TooLarge { path: PathBuf, source: WriteError },
+    /// The sorted store turned out to be damaged, so the result would lack something. `is_streamed`: some of it is
+    /// already with whoever reads the output.
+    #[error("{}: the sorted store is damaged in {parts} places{}", store.display(), if *is_streamed { ": what was written lacks something; run this again" } else { "" })]
+    Damaged { store: PathBuf, parts: u64, is_streamed: bool },
+    /// The work was asked to stop.
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+/// Whether a store was as it was written wherever it has been read so far. Asked before a result replaces anything.
+///
+/// # Errors
+/// [`ExportError::Damaged`] if it was not.
+pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
+    match store.damaged() {
+        0 => Ok(()),
+        parts => Err(ExportError::Damaged { store: store.path().to_owned(), parts, is_streamed: false }),
+    }
+}
+
+impl ExportError {
+    /// The same about a result of which some cannot be taken back, if `is_streamed`.
+    #[must_use]
+    pub(crate) fn streamed(mut self, streamed: bool) -> Self {
+        if let Self::Damaged { is_streamed, .. } = &mut self {
+            *is_streamed = streamed;
+        }
+        self
+    }
+}
+
+/// Why a format could not be written.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum SinkError {
+    #[error(transparent)]
+    Write(#[from] WriteError),
+    #[error(transparent)]
+    Cancelled(#[from] Cancelled),
+}
+
+impl From<io::Error> for SinkError {
+    fn from(error: io::Error) -> Self {
+        Self::Write(WriteError::Io(error))
+    }
+}

@@ -1,0 +1,104 @@
+//! What every format does: it goes through the rows of an excerpt, counts them, and stops when it is asked to.
+
+use std::io::Write;
+
+use super::error::SinkError;
+use super::excerpt::Excerpt;
+use super::format::ExportFormat;
+use super::options::ExportOptions;
+use super::rows::ExportRows;
+use crate::base::cancel::{Cancel, Cancelled};
+use crate::base::progress::{Progress, Stage};
+use crate::model::{Event, EventKind};
+use crate::query::Snapshot;
+
+/// What was written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct ExportReport {
+    /// Spans.
+    pub spans: u64,
+    /// Instants.
+    pub instants: u64,
+    /// Values of counters.
+    pub counters: u64,
+    /// Points of flows.
+    pub flows: u64,
+    /// Samples.
+    pub samples: u64,
+    /// Length of what was written, all files together.
+    pub bytes: u64,
+}
+
+impl ExportReport {
+    fn count(&mut self, kind: EventKind) {
+        let count = match kind {
+            EventKind::Instant => &mut self.instants,
+            EventKind::Counter => &mut self.counters,
+            EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd => &mut self.flows,
+            EventKind::Sample => &mut self.samples,
+            _ => &mut self.spans,
+        };
+        *count += 1;
+    }
+
+    fn rows(&self) -> u64 {
+        self.spans + self.instants + self.counters + self.flows + self.samples
+    }
+
+    /// The counts of both.
+    pub(super) fn plus(self, other: Self) -> Self {
+        Self {
+            spans: self.spans + other.spans,
+            instants: self.instants + other.instants,
+            counters: self.counters + other.counters,
+            flows: self.flows + other.flows,
+            samples: self.samples + other.samples,
+            bytes: self.bytes + other.bytes,
+        }
+    }
+}
+
+/// What is exported, who is told of the work, and who may stop it.
+pub(super) struct Task<'a> {
+    pub(super) snapshot: &'a Snapshot,
+    pub(super) cancel: &'a Cancel,
+    pub(super) progress: &'a Progress,
+}
+
+/// Rows between two looks at the request to stop: some milliseconds.
+const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
+
+impl Task<'_> {
+    /// Picks the rows.
+    pub(super) fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
+        let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
+        if matches!(options.format, ExportFormat::Csv { .. }) {
+            excerpt = excerpt.of_spans(self.snapshot);
+        }
+        self.progress.begin(Stage::Exporting, excerpt.count(self.snapshot));
+        Ok(excerpt)
+    }
+
+    /// Hands each row to `take` in order of time, as an event with the blob of its details. Returns how many there were.
+    pub(super) fn each_event(
+        &self,
+        excerpt: &Excerpt,
+        mut take: impl FnMut(&Event, &[u8]) -> Result<(), SinkError>,
+    ) -> Result<ExportReport, SinkError> {
+        let mut report = ExportReport::default();
+        let mut rows = ExportRows::new(self.snapshot, excerpt);
+        while let Some((event, blob)) = rows.next_event() {
+            take(&event, blob)?;
+            report.count(event.kind);
+            if report.rows().is_multiple_of(ROWS_BETWEEN_CHECKS) {
+                self.progress.advance(ROWS_BETWEEN_CHECKS);
+                self.progress.add_events(ROWS_BETWEEN_CHECKS);
+                self.cancel.check()?;
+            }
+        }
+        Ok(report)
+    }
+}
+
+/// Something that takes bytes, whatever it is.
+pub(super) type Out<'a> = &'a mut dyn Write;
