@@ -31,6 +31,7 @@ const BANS: &[(&str, &str, &[&str])] = &[
 
 /// What the top level may hold.
 const TOP_LEVEL: &[&str] = &[
+    "CHANGELOG.md",
     "Cargo.toml",
     "Cargo.lock",
     "deny.toml",
@@ -40,6 +41,7 @@ const TOP_LEVEL: &[&str] = &[
     "SECURITY.md",
     "assets",
     "benches",
+    "docs",
     "clippy.toml",
     "rustfmt.toml",
     "shaders",
