@@ -2,6 +2,7 @@
 //! mapped and temporary files, signals, escapes and cells of text. Knows nothing of traces.
 
 pub(crate) mod budget;
+pub(crate) mod budget_shares;
 pub(crate) mod cancel;
 pub(crate) mod csv;
 pub(crate) mod density;

@@ -6,11 +6,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::spill::{SpillFile, SpilledBlock};
 use crate::base::budget::{Budget, Charge};
+use crate::base::budget_shares::BudgetShare;
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::Chunk;
-
-/// The part of the budget that parsed chunks may take; the rest is for the merge, the store and what is being parsed.
-const MEMORY_SHARE: f64 = 0.5;
 
 /// Parsed chunks, in capture order.
 #[derive(Debug)]
@@ -28,6 +26,13 @@ enum CachedChunk {
     Memory(Chunk, #[expect(dead_code, reason = "gives its bytes back when the chunk goes")] Charge),
     Spilled { block: SpilledBlock, max_lateness_ns: u64 },
     Taken,
+}
+
+/// A request for a chunk that is no longer in the cache.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("chunk {chunk} was loaded before, and is in the cache once only")]
+struct TakenTwice {
+    chunk: usize,
 }
 
 impl ChunkCache {
@@ -56,7 +61,7 @@ impl ChunkCache {
             events: u32::try_from(chunk.events.len()).unwrap_or(u32::MAX),
             memory_bytes,
         });
-        let kept = match self.budget.try_charge(memory_bytes, MEMORY_SHARE) {
+        let kept = match self.budget.try_charge(memory_bytes, BudgetShare::ParsedChunks.fraction()) {
             Some(charge) => CachedChunk::Memory(chunk, charge),
             None => {
                 CachedChunk::Spilled { block: self.spill.write(&chunk, &[])?, max_lateness_ns: chunk.max_lateness_ns }
@@ -92,7 +97,7 @@ impl ChunkSource for ChunkCache {
         &self.heads
     }
 
-    /// Each chunk can be had once: the merge takes it out of here.
+    /// Moves a chunk out of the cache. A second request for the same chunk is an error.
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError> {
         let kept = {
             let mut kept = self.chunks[chunk].lock().unwrap_or_else(PoisonError::into_inner);
@@ -104,7 +109,7 @@ impl ChunkSource for ChunkCache {
                 Ok((chunk, _)) => Chunk { max_lateness_ns, ..chunk },
                 Err(error) => return Err(ReadError::Sink(Box::new(error))),
             },
-            CachedChunk::Taken => Chunk::default(),
+            CachedChunk::Taken => return Err(ReadError::Sink(Box::new(TakenTwice { chunk }))),
         };
         match self.moved_by_ns[chunk] {
             0 => {}
@@ -138,6 +143,7 @@ mod tests {
             assert_eq!(heads, [(0, 0), (17, 17), (i64::MAX - 1, i64::MAX - 1)]);
             let times = (0..3).map(|chunk| kept.load(chunk).unwrap().events[0].ts_ns);
             assert_eq!(times.collect::<Vec<_>>(), [0, 17, i64::MAX - 1]);
+            assert!(kept.load(1).is_err(), "it was moved out");
         }
     }
 }

@@ -7,6 +7,7 @@ use std::time::Instant;
 
 use super::previews::Previews;
 use super::store_target::StoreFile;
+use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Stage;
 use crate::formats::input::ahead::{in_order, jobs_ahead};
@@ -54,8 +55,7 @@ pub(super) fn import_store(
     if !carried::is_last_part(&last) {
         return Err(NoStore.into());
     }
-    // A quarter of the budget, as for rows that are sorted.
-    let held_bytes = context.budget.limit_bytes() / 4;
+    let held_bytes = BudgetShare::StoreRows.bytes(&context.budget);
     let writer = target.writer(usize::try_from(held_bytes).unwrap_or(usize::MAX))?;
     let mut store = CarriedStore::new(writer, &meta, context.threads)?;
     let (mut numbers, mut waiting, mut waiting_bytes) = (0..count, Vec::new(), 0);

@@ -12,12 +12,10 @@ use super::heads::{HeadTable, Key, OpenRun, Origin, SortedRun};
 use super::prefetch::Prefetch;
 use super::spill::{BLOCK_DETAIL_BYTES, BLOCK_EVENTS, SpillFile, SpilledBlock, SpilledRun};
 use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::{Chunk, EventFlags, Loss, Losses, SourcePos};
-
-/// The part of the budget that open chunks may take before they are spilled.
-const OPEN_SHARE: f64 = 0.5;
 
 /// What the merge is given.
 #[derive(Debug)]
@@ -122,7 +120,9 @@ pub fn merge<E>(
                         stats.losses.add_many(Loss::LyingHeader, SourcePos::Time(earliest.ts_ns), liars as u64);
                     }
                     let memory_bytes = chunk.memory_bytes();
-                    if table.open() > 0 && context.budget.try_charge(memory_bytes, OPEN_SHARE).is_none() {
+                    if table.open() > 0
+                        && context.budget.try_charge(memory_bytes, BudgetShare::OpenRuns.fraction()).is_none()
+                    {
                         let run = spill_all(&mut table, context).map_err(MergeError::Spill)?;
                         table.insert(run);
                     }

@@ -17,6 +17,7 @@ use super::rows::write_behind;
 use super::spill::SpillFile;
 use super::spool::SpooledInput;
 use super::store_target::{StoreFile, StoreTarget};
+use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancel;
 use crate::base::progress::{Progress, Stage};
 use crate::formats::{self, ChunkLimits, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
@@ -109,8 +110,7 @@ fn load(
     let reader = formats::multi::files::open(sources, context)?;
     let mut target = place.start().map_err(|error| place.write_error(error))?;
     let spill = Arc::new(place.spill().map_err(|error| place.write_error(error))?);
-    // Texts are looked up all the time, so that they get a part of their own, which chunks do not fill.
-    let names = place.names(context.budget.limit_bytes() / 16);
+    let names = place.names(BudgetShare::Names.bytes(&context.budget));
     let mut capture = read(reader, names, source_bytes, &spill, context).map_err(|error| read_error(error, place))?;
     place.notes.append(&mut capture.notes);
 
@@ -236,8 +236,7 @@ fn sort_into(
     let events: u64 = heads.iter().map(|head| u64::from(head.events)).sum();
     let last_ns = last_ns(heads);
     context.progress.begin(Stage::Sorting, events);
-    // A quarter of the budget for rows that wait to be packed and written; chunks share the rest.
-    let held_bytes = usize::try_from(context.budget.limit_bytes() / 4).unwrap_or(usize::MAX);
+    let held_bytes = usize::try_from(BudgetShare::StoreRows.bytes(&context.budget)).unwrap_or(usize::MAX);
     let mut writer = target.writer(held_bytes).map_err(MergeError::Sink)?;
     let merge_context =
         MergeContext { cancel: &context.cancel, budget: &context.budget, spill, threads: context.threads };

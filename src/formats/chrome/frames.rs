@@ -8,6 +8,7 @@ use rustc_hash::FxHashMap;
 
 use super::tables::bounded_text;
 use super::wire::{member, members};
+use crate::base::budget_shares::BudgetShare;
 use crate::base::progress::Progress;
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lengths::saturating_len;
@@ -25,9 +26,6 @@ const BLOCK_BYTES: usize = 256 << 10;
 
 /// A key of the envelope is short; one that is longer is not the one that is looked for.
 const KEY_BYTES_MAX: usize = 1 << 10;
-
-/// The part of the budget that the text of the table may take; what is made of it takes about as much.
-const BUDGET_SHARE: u64 = 8;
 
 /// More frames in one stack are a circle.
 const FRAMES_MAX: usize = 1 << 16;
@@ -56,7 +54,7 @@ impl StackFrames {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
         let mut input = ByteReader::new(Source::open(path, context)?);
-        let text_bytes_max = saturating_len(context.budget.limit_bytes() / BUDGET_SHARE);
+        let text_bytes_max = saturating_len(BudgetShare::ChromeFrameText.bytes(&context.budget));
         let mark = "\u{feff}".as_bytes();
         if input.peek(mark.len())? == mark {
             input.skip(mark.len() as u64)?;

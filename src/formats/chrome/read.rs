@@ -18,6 +18,7 @@ use super::profiles::Profiles;
 use super::records::{ArrayPosition, ParsedRecords, RECORD_BYTES_MAX, parse};
 use super::split::{ChromePiece, PIECE_BYTES, Splitter};
 use crate::base::budget::Charge;
+use crate::base::budget_shares::BudgetShare;
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::ahead::count_threads;
 use crate::formats::input::lengths::saturating_len;
@@ -25,9 +26,6 @@ use crate::formats::input::source::Source;
 use crate::formats::json::sniff::looks_like_json;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Batch, Id, Loss, Losses, SourcePos, TrackKind};
-
-/// The share of the budget that pieces in flight may take: most of it is for what is being sorted.
-const READ_AHEAD_SHARE: u64 = 8;
 
 /// Chrome's trace event format, and all JSON that no other format claims.
 pub(crate) const FORMAT: Format = Format {
@@ -71,7 +69,7 @@ impl StreamReader for ChromeJson {
         let path = source.path().to_owned();
         let workers = context.threads.max(1);
         // A piece and its batch take about three times its bytes.
-        let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / (3 * self.piece_bytes as u64).max(1);
+        let affordable = BudgetShare::ChromePieces.bytes(&context.budget) / (3 * self.piece_bytes as u64).max(1);
         let pieces_ahead = saturating_len(affordable).clamp(2, 2 * workers + 1);
         let (spare, spares) = bounded(pieces_ahead);
         let is_small = source.is_small();

@@ -2,6 +2,7 @@
 //! Refuses nothing: a line that is too long is counted and stepped over.
 
 use super::source::Source;
+use crate::base::budget::Budget;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
@@ -69,8 +70,8 @@ impl<'a> Output<'a> {
     }
 
     /// The memory that the load may take.
-    pub(crate) fn budget_bytes(&self) -> u64 {
-        self.context.budget.limit_bytes()
+    pub(crate) fn budget(&self) -> &Budget {
+        &self.context.budget
     }
 
     /// Hands the batch on if it is full. To be called after every event or few.

@@ -22,13 +22,11 @@ pub(crate) use scalar::{TimeUnit, id};
 use window::Window;
 
 use crate::base::budget::Charge;
+use crate::base::budget_shares::BudgetShare;
 use crate::formats::input::source::Source;
 use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Loss, Losses, SourcePos};
-
-/// The share of the budget that tables may take.
-const BUDGET_SHARE: f64 = 0.25;
 
 /// Tables are charged in steps of this.
 const CHARGE_BYTES: u64 = 1 << 20;
@@ -192,7 +190,7 @@ impl TableCharge<'_> {
         if self.bytes / CHARGE_BYTES > self.charges.len() as u64 {
             self.charges.push(context.budget.charge(CHARGE_BYTES));
         }
-        let limit = (context.budget.limit_bytes() as f64 * BUDGET_SHARE) as u64;
+        let limit = BudgetShare::DocumentTables.bytes(&context.budget);
         if kept_bytes.get() <= limit {
             return Ok(());
         }

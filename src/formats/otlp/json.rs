@@ -251,7 +251,7 @@ impl LineParser for Requests {
     }
 
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if self.taker.layout.is_full(out.budget_bytes()) { self.taker.layout.flush(out) } else { Ok(()) }
+        if self.taker.layout.is_full(out.budget()) { self.taker.layout.flush(out) } else { Ok(()) }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
@@ -326,7 +326,7 @@ impl Taker {
                     let place = SourcePos::Offset(span.offset);
                     let Some(span) = span.parse::<JsonSpan<'_>>(&mut out.batch.batch.losses) else { continue };
                     self.span(&span, service, &scope, place, out.batch);
-                    if self.layout.is_full(out.budget_bytes()) {
+                    if self.layout.is_full(out.budget()) {
                         self.layout.flush(out)?;
                     }
                 }

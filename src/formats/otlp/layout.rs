@@ -11,6 +11,8 @@ use std::sync::Arc;
 use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::xxh3_64;
 
+use crate::base::budget::Budget;
+use crate::base::budget_shares::BudgetShare;
 use crate::formats::ReadError;
 use crate::formats::input::lines::Output;
 use crate::formats::output::batch::{BatchBuilder, bare};
@@ -99,8 +101,8 @@ impl Layout {
     }
 
     /// Whether so much is held that it should be laid out.
-    pub(super) fn is_full(&self, budget_bytes: u64) -> bool {
-        self.bytes as u64 > budget_bytes / 4
+    pub(super) fn is_full(&self, budget: &Budget) -> bool {
+        self.bytes as u64 > BudgetShare::OtlpSpans.bytes(budget)
     }
 
     /// Lays out what is held.

@@ -89,7 +89,7 @@ impl StreamReader for Protobuf {
                     break;
                 }
             }
-            if taker.layout.is_full(context.budget.limit_bytes()) {
+            if taker.layout.is_full(&context.budget) {
                 taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
             }
         }

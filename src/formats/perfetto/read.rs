@@ -16,6 +16,7 @@ use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
 use super::tracks::{Rest, Tracks};
+use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, Shown};
@@ -32,9 +33,6 @@ const SEQUENCES_MAX: usize = 1 << 18;
 
 /// Batches that wait to be sorted, some MiB: enough that neither thread waits for the other's worst batch.
 const BATCHES_AHEAD: usize = 4;
-
-/// The share of the budget that blocks on their way may take: most of it is for what is being sorted.
-const READ_AHEAD_SHARE: u64 = 8;
 
 /// What a block takes with all that its packets say, usually: eight times its own bytes.
 const BLOCK_MEMORY_BYTES: u64 = 512 << 10;
@@ -101,7 +99,7 @@ fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), R
     let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
     let mut decoder = Decoder::new(Rest { path: source.path().into(), context: quietly });
     let mut packets = Packets::of(source);
-    let affordable = context.budget.limit_bytes() / READ_AHEAD_SHARE / BLOCK_MEMORY_BYTES;
+    let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
     let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
     // What blocks that are done took, to be filled again.
