@@ -6,10 +6,13 @@ use egui::Ui;
 use super::analysis::Analysis;
 use super::tasks::{TaskError, TaskId, Wake};
 use crate::base::csv::Cells;
+use crate::base::time::grouped_digits;
 use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::panels::PanelContext;
+use crate::ui::panels::details::Details;
+use crate::ui::panels::dock::{Dock, DockHead, DockTab};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
@@ -24,6 +27,11 @@ pub(super) struct Panels {
     search: SearchPanel,
     statistics: StatisticsPanel,
     flame: FlamePanel,
+    dock: Dock,
+    /// Those of the last frame.
+    open_tabs: Vec<DockTab>,
+    /// Whether the last frame had room for details beside the hits.
+    shows_beside: bool,
 }
 
 impl Panels {
@@ -37,57 +45,134 @@ impl Panels {
         }
     }
 
-    /// Shows the panels that are open around what is shown next.
+    /// Shows the bar of the search and the dock around what is shown next. `details` are those of the selected span, where
+    /// they are wanted.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
         frame: egui::Frame,
-        timeline: &Timeline,
+        (timeline, details): (&Timeline, Option<&Details>),
         context: PanelContext<'_>,
     ) -> Vec<Command> {
-        let theme = context.theme;
         let mut commands = Vec::new();
-        let snapshot = timeline.snapshot();
-        let range = timeline.range();
         if self.search.is_open() {
             let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
+            let progress = self.analysis.progress(Kind::Search);
             egui::Panel::top("search").exact_size(34.0).frame(bar).show(ui, |ui| {
-                commands.extend(self.search.show_bar(
-                    ui,
-                    place_of(timeline),
-                    self.analysis.progress(Kind::Search),
-                    theme,
-                ));
-            });
-            let list = frame.inner_margin(egui::Margin::symmetric(6, 6));
-            egui::Panel::right("hits").resizable(true).default_size(280.0).size_range(160.0..=600.0).frame(list).show(
-                ui,
-                |ui| {
-                    commands.extend(self.search.show_list(ui, snapshot, theme));
-                },
-            );
-        }
-        let inside = frame.inner_margin(egui::Margin::symmetric(12, 6));
-        if self.statistics.is_open() {
-            if let Some(totals) = self.analysis.totals_so_far() {
-                self.statistics.take_totals(totals, snapshot);
-            }
-            below("statistics", 280.0, ui).frame(inside).show(ui, |ui| {
-                let progress = self.analysis.progress(Kind::Totals);
-                commands.extend(self.statistics.show(ui, snapshot, range, progress, context));
+                commands.extend(self.search.show_bar(ui, place_of(timeline), progress, context.theme));
             });
         }
-        if self.flame.is_open() {
-            below("flame", 280.0, ui).frame(inside).show(ui, |ui| {
-                let progress = self.analysis.progress(Kind::Paths);
-                commands.extend(self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette())));
-            });
-        }
+        let heads = self.heads(details.is_some());
+        self.open_tabs = heads.iter().map(|head| head.tab).collect();
+        let mut dock = std::mem::take(&mut self.dock);
+        let look = (frame.inner_margin(egui::Margin::symmetric(12, 6)), context.theme);
+        let mut shown = Vec::new();
+        commands.extend(dock.show(ui, look, &heads, context.dock_points, |ui, tab| {
+            shown.extend(self.show_tab(ui, tab, (timeline, details), context));
+        }));
+        commands.extend(shown);
+        self.dock = dock;
         if self.analysis.is_busy() {
             // Ten times a second: what is counted so far, and how far it is.
             ui.ctx().request_repaint_after(std::time::Duration::from_millis(100));
         }
         commands
+    }
+
+    /// The tabs of the panels that are open.
+    fn heads(&self, has_details: bool) -> Vec<DockHead> {
+        let is_open = |tab: DockTab| match tab {
+            DockTab::Details => has_details,
+            DockTab::Statistics => self.statistics.is_open(),
+            DockTab::Flame => self.flame.is_open(),
+            DockTab::Search => self.search.is_open(),
+        };
+        let count = |tab: DockTab| match (tab, self.search.hits()) {
+            (DockTab::Search, Some(hits)) => grouped_digits(hits.total()),
+            _ => String::new(),
+        };
+        let open = DockTab::ALL.into_iter().filter(|tab| is_open(*tab));
+        open.map(|tab| DockHead { tab, count: count(tab) }).collect()
+    }
+
+    fn show_tab(
+        &mut self,
+        ui: &mut Ui,
+        tab: DockTab,
+        (timeline, details): (&Timeline, Option<&Details>),
+        context: PanelContext<'_>,
+    ) -> Vec<Command> {
+        let (snapshot, range, theme) = (timeline.snapshot(), timeline.range(), context.theme);
+        match tab {
+            DockTab::Details => details.map(|details| details.show(ui, theme)).unwrap_or_default(),
+            DockTab::Statistics => {
+                if let Some(totals) = self.analysis.totals_so_far() {
+                    self.statistics.take_totals(totals, snapshot);
+                }
+                let progress = self.analysis.progress(Kind::Totals);
+                self.statistics.show(ui, snapshot, range, progress, context)
+            }
+            DockTab::Flame => {
+                let progress = self.analysis.progress(Kind::Paths);
+                self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette()))
+            }
+            DockTab::Search => self.show_hits(ui, snapshot, details, context),
+        }
+    }
+
+    /// The hits, and beside them the details of the one that was gone to, where there is room.
+    fn show_hits(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        details: Option<&Details>,
+        context: PanelContext<'_>,
+    ) -> Vec<Command> {
+        let place = ui.available_rect_before_wrap();
+        self.shows_beside = place.width() > BESIDE_POINTS;
+        let Some(details) = details.filter(|_| self.shows_beside) else {
+            return self.search.show_list(ui, snapshot, context.theme);
+        };
+        let mut commands = Vec::new();
+        let list = place.with_max_x(place.left() + place.width() * 0.45);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
+            commands.extend(self.search.show_list(ui, snapshot, context.theme));
+        });
+        let beside = place.with_min_x(list.right() + 14.0);
+        ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {
+            commands.extend(details.show(ui, context.theme));
+        });
+        commands
+    }
+
+    /// Whether the panels have all of the room, and the timeline none.
+    #[must_use]
+    pub(super) fn is_full(&self) -> bool {
+        self.dock.is_full()
+    }
+
+    /// Gives the timeline its room again; says whether it had none.
+    pub(super) fn leave_full(&mut self) -> bool {
+        self.dock.leave_full()
+    }
+
+    /// Whether the key of a panel closes it: it is shown. One behind another comes to the front.
+    fn closes(&self, tab: DockTab) -> bool {
+        self.dock.active(&self.open_tabs) == Some(tab)
+    }
+
+    /// Whether details are wanted after their command.
+    pub(super) fn toggle_details(&mut self, are_wanted: bool) -> bool {
+        let is_behind = self.open_tabs.contains(&DockTab::Details) && !self.closes(DockTab::Details);
+        self.dock.activate(DockTab::Details);
+        !are_wanted || is_behind
+    }
+
+    /// A span was selected on the timeline: its details come to the front.
+    pub(super) fn select(&mut self) {
+        if !self.closes(DockTab::Search) || !self.shows_beside {
+            self.dock.activate(DockTab::Details);
+        }
     }
 
     /// Asks what matches the search in view, if that is not known.
@@ -101,11 +186,19 @@ impl Panels {
     /// Runs a command.
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &Wake) {
         match command {
-            PanelCommand::Search => self.search.open(),
-            PanelCommand::SearchFor(text) => match self.search.open_with(text) {
-                Some(question) => self.ask(question, timeline.snapshot(), wake),
-                None => self.stop_search(timeline),
-            },
+            PanelCommand::Search => {
+                self.search.open();
+                self.dock.activate(DockTab::Search);
+            }
+            PanelCommand::SearchFor(text) => {
+                self.dock.activate(DockTab::Search);
+                match self.search.open_with(text) {
+                    Some(question) => self.ask(question, timeline.snapshot(), wake),
+                    None => self.stop_search(timeline),
+                }
+            }
+            PanelCommand::NextPanel { forward } => self.dock.step(&self.open_tabs, forward),
+            PanelCommand::ToggleFull => self.dock.toggle_full(),
             PanelCommand::StopSearch => self.stop_search(timeline),
             PanelCommand::CloseSearch => {
                 self.search.close();
@@ -121,12 +214,19 @@ impl Panels {
                 self.analysis.stop(Kind::Totals);
                 self.statistics.stopped();
             }
-            PanelCommand::Toggle(Panel::Statistics) => self.statistics.toggle(),
-            PanelCommand::Toggle(Panel::Flame) => self.flame.toggle(),
-            PanelCommand::Show(Panel::Statistics) => self.statistics.open(),
-            PanelCommand::Show(Panel::Flame) => self.flame.open(),
+            PanelCommand::Toggle(Panel::Statistics) if self.closes(DockTab::Statistics) => self.statistics.toggle(),
+            PanelCommand::Toggle(Panel::Flame) if self.closes(DockTab::Flame) => self.flame.toggle(),
+            PanelCommand::Toggle(Panel::Statistics) | PanelCommand::Show(Panel::Statistics) => {
+                self.statistics.open();
+                self.dock.activate(DockTab::Statistics);
+            }
+            PanelCommand::Toggle(Panel::Flame) | PanelCommand::Show(Panel::Flame) => {
+                self.flame.open();
+                self.dock.activate(DockTab::Flame);
+            }
             PanelCommand::StatisticsOf(name) => {
                 self.statistics.open();
+                self.dock.activate(DockTab::Statistics);
                 if let Some(question) = self.statistics.choose(name) {
                     self.ask(question, timeline.snapshot(), wake);
                 }
@@ -208,19 +308,8 @@ impl Panels {
     }
 }
 
-/// A panel below the timeline, of this height at first: it never takes all that is left.
-pub(super) fn below(id: &'static str, points: f32, ui: &Ui) -> egui::Panel {
-    /// The part of the height that is left for it at most.
-    const PART_MAX: f32 = 0.6;
-    /// Below this height of the window a panel has another, so that it is as high as it was once there is room again.
-    const LOW_POINTS: f32 = 600.0;
-    let most = (ui.available_height() * PART_MAX).max(100.0);
-    let is_low = ui.ctx().content_rect().height() < LOW_POINTS;
-    egui::Panel::bottom(egui::Id::unique((id, is_low)))
-        .resizable(true)
-        .default_size(points.min(most))
-        .size_range(60.0..=most)
-}
+/// Below this width of the dock, the hits have all of it.
+const BESIDE_POINTS: f32 = 900.0;
 
 /// Where the next hit is looked for: the selected row, or else the start of the view.
 fn place_of(timeline: &Timeline) -> (i64, Option<RowIdx>) {

@@ -19,6 +19,7 @@ use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
 use crate::scene::rows::Density;
 use crate::store::cache::CacheKey;
+use crate::ui::panels::dock::Dock;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
 use crate::ui::timeline::saved::SavedTimeline;
 
@@ -78,6 +79,8 @@ pub struct Preferences {
     pub recent: Recent,
     /// The place of the window.
     pub window: Option<WindowPlace>,
+    /// The height of the dock, in points.
+    pub dock_points: u16,
     /// The layouts of tables, by the names of the tables.
     pub tables: BTreeMap<String, TableLayout>,
 }
@@ -96,6 +99,7 @@ impl Default for Preferences {
             csv_safe: false,
             recent: Recent::default(),
             window: None,
+            dock_points: Dock::POINTS,
             tables: BTreeMap::new(),
         }
     }

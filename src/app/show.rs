@@ -5,7 +5,6 @@ use std::sync::Arc;
 use egui::Ui;
 
 use super::capture::OpenCapture;
-use super::panels::below;
 use super::state::{App, Effect};
 use crate::model::Sources;
 use crate::scene::labels::shown;
@@ -72,27 +71,21 @@ impl App {
             };
             commands.extend(status_bar::show(ui, timeline.map(Timeline::snapshot), status, theme));
         });
-        if let Some(capture) = &tab.capture {
-            let context = PanelContext { theme, cells, tables: &self.preferences.tables };
-            commands.extend(tab.panels.show(ui, frame, &capture.timeline, context));
-        }
         if let Some(capture) = &mut tab.capture {
             capture.look_up_selected(&tab.wake);
-            if let Some(details) = capture.details.as_ref().filter(|_| self.shown.details) {
-                let frame = frame.inner_margin(egui::Margin::symmetric(12, 6));
-                below("details", 210.0, ui).frame(frame).show(ui, |ui| {
-                    commands.extend(details.show(ui, theme));
-                });
-            }
+            let (tables, dock_points) = (&self.preferences.tables, self.preferences.dock_points);
+            let context = PanelContext { theme, cells, tables, dock_points };
+            let details = capture.details.as_ref().filter(|_| self.shown.details);
+            commands.extend(tab.panels.show(ui, frame, (&capture.timeline, details), context));
         }
         egui::CentralPanel::no_frame().show(ui, |ui| {
-            if let Some(capture) = &mut tab.capture {
+            if let Some(capture) = tab.capture.as_mut().filter(|_| !tab.panels.is_full()) {
                 commands.extend(capture.timeline.show(ui, theme));
                 tab.panels.attend(&capture.timeline, &tab.wake);
                 return;
             }
             ui.painter().rect_filled(ui.max_rect(), 0.0, theme.canvas);
-            if tab.running.is_none() && !tab.awaits_capture {
+            if tab.running.is_none() && tab.capture.is_none() && !tab.awaits_capture {
                 commands.extend(welcome::show(ui, self.preferences.recent.captures(), self.takes_drops, theme));
             }
         });
@@ -124,14 +117,14 @@ impl App {
         effects
     }
 
-    /// Escape closes a window before it lets go of the selection; in a field for text, it leaves that first.
+    /// Escape closes a window, and gives the timeline its room, before it lets go of the selection; in a field for text, it leaves that first.
     fn close_window_by_key(&mut self, ui: &Ui) {
         let is_behind_a_dialog = self.picker.is_some() || self.palette.is_some() || self.tab().message.is_some();
         let is_behind = is_behind_a_dialog || is_behind_another(ui);
         if is_behind || ui.ctx().text_edit_focused() || !ui.input(|input| input.key_pressed(egui::Key::Escape)) {
             return;
         }
-        if self.shown.close_window() {
+        if self.shown.close_window() || self.tab_mut().panels.leave_full() {
             ui.input_mut(|input| input.consume_key(egui::Modifiers::NONE, egui::Key::Escape));
         }
     }

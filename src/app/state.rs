@@ -334,7 +334,12 @@ impl App {
         match command {
             Command::App(command) => return self.act_on_app(command),
             Command::Tab(command) => self.act_on_tabs(command),
-            Command::Timeline(command) => self.act_on_timeline(self.shown_tab, command),
+            Command::Timeline(command) => {
+                if matches!(command, TimelineCommand::Select(Some(_))) {
+                    self.tab_mut().panels.select();
+                }
+                self.act_on_timeline(self.shown_tab, command);
+            }
             Command::Panel(command) => {
                 let tab = &mut self.tabs[self.shown_tab];
                 if let Some(capture) = &mut tab.capture {
@@ -414,6 +419,11 @@ impl App {
             AppCommand::CopyText(text) => return Some(Effect::Copy(text)),
             AppCommand::KeepTable(name, layout) => {
                 self.preferences.tables.insert(name.to_owned(), layout);
+            }
+            AppCommand::KeepDockHeight(points) => self.preferences.dock_points = points,
+            AppCommand::Toggle(ToolWindow::Details) => {
+                let are_wanted = self.shown.details;
+                self.shown.details = self.tab_mut().panels.toggle_details(are_wanted);
             }
             AppCommand::Toggle(window) => self.shown.toggle(window),
         }

@@ -45,6 +45,8 @@ pub(crate) enum AppCommand {
     /// Copies the table of statistics as CSV.
     CopyTable,
     CopyText(String),
+    /// Keeps the height of the dock in the preferences, in points.
+    KeepDockHeight(u16),
     /// Keeps the layout of a table in the preferences, by its name.
     KeepTable(&'static str, TableLayout),
     /// Opens the file picker of the window itself.
@@ -202,6 +204,12 @@ pub(crate) enum PanelCommand {
     CloseSearch,
     /// Asks a question that takes longer than a frame.
     Ask(Question),
+    /// Shows the next tab of the dock; `false`: the previous one.
+    NextPanel {
+        forward: bool,
+    },
+    /// Gives the panel all of the room, or the timeline its part again.
+    ToggleFull,
     /// Stops the count for the statistics and keeps the totals so far.
     StopCounting,
 }

@@ -289,6 +289,14 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::View, "Flame graph", &[ctrl(Key::G)], When::Capture, |_| {
         Command::Panel(PanelCommand::Toggle(Panel::Flame))
     }),
+    entry(Menu::View, "Next panel", &[plain(Key::F6)], When::Capture, |_| {
+        Command::Panel(PanelCommand::NextPanel { forward: true })
+    }),
+    entry(Menu::View, "Previous panel", &[shift(Key::F6)], When::Capture, |_| {
+        Command::Panel(PanelCommand::NextPanel { forward: false })
+    }),
+    entry(Menu::View, "Panel in full height", &[], When::Capture, |_| Command::Panel(PanelCommand::ToggleFull))
+        .hint("All of the room for the panel; Esc gives it back"),
     entry(Menu::View, "Colour by name", &[], When::Always, |state| {
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Name, ..state.colors }))
     })

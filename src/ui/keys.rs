@@ -105,7 +105,7 @@ impl Keys {
 /// Whether a field for text has a use for a key. It has none for some: F3 goes from hit to hit while one still types what is
 /// looked for.
 fn is_of_text(key: KeyboardShortcut) -> bool {
-    let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3);
+    let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3 | Key::F6);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);
     writes_text || [COPY, PASTE].contains(&key)
 }

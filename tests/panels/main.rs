@@ -3,6 +3,7 @@
 
 mod controls;
 mod copied;
+mod dock;
 mod files;
 mod finding;
 mod hand;

@@ -3,6 +3,7 @@
 
 pub(crate) mod bookmarks;
 pub(crate) mod details;
+pub(crate) mod dock;
 mod elided;
 pub(crate) mod flame;
 pub(crate) mod keys;
@@ -36,6 +37,8 @@ pub(crate) struct PanelContext<'a> {
     pub(crate) cells: Cells,
     /// The layouts of tables that the preferences have, by name.
     pub(crate) tables: &'a BTreeMap<String, TableLayout>,
+    /// The height of the dock that the preferences have.
+    pub(crate) dock_points: u16,
 }
 
 impl<'a> PanelContext<'a> {

@@ -1,0 +1,153 @@
+//! The dock: its tabs, its height, and the room that stays with the timeline.
+
+use egui::{Event, Key, Modifiers, PointerButton, Pos2, pos2, vec2};
+use egui_kittest::kittest::{NodeT, Queryable};
+
+use crate::session::Session;
+
+const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
+
+/// The tabs of the dock, and the one that is shown.
+fn tabs(session: &Session) -> (Vec<String>, Vec<String>) {
+    let tabs = session.harness.query_all_by_role(egui::Role::Tab).map(|tab| {
+        let node = tab.accesskit_node();
+        (node.label().unwrap_or_default(), node.toggled() == Some(egui::accesskit::Toggled::True))
+    });
+    let tabs: Vec<_> = tabs.collect();
+    let shown = tabs.iter().filter(|(_, is_shown)| *is_shown).map(|(name, _)| name.clone()).collect();
+    (tabs.into_iter().map(|(name, _)| name).collect(), shown)
+}
+
+#[track_caller]
+fn assert_shown(session: &mut Session, name: &str) {
+    session.harness.run_steps(2);
+    assert_eq!(tabs(session).1, [name], "{:?}", tabs(session).0);
+}
+
+fn canvas(session: &Session) -> egui::Rect {
+    session.harness.get_by_role(egui::Role::Canvas).rect()
+}
+
+fn drag(session: &mut Session, from: Pos2, to: Pos2) {
+    let button = |pos, pressed| Event::PointerButton {
+        pos,
+        button: PointerButton::Primary,
+        pressed,
+        modifiers: Modifiers::NONE,
+    };
+    for event in [
+        Event::PointerMoved(from),
+        button(from, true),
+        Event::PointerMoved(from + (to - from) / 2.0),
+        Event::PointerMoved(to),
+        button(to, false),
+    ] {
+        session.harness.event(event);
+        session.harness.step();
+    }
+    session.harness.run_steps(2);
+}
+
+#[test]
+fn each_open_panel_has_a_tab_and_keys_go_from_one_to_the_next() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    assert!(tabs(&session).0.is_empty());
+    session.press(Modifiers::COMMAND, Key::T);
+    assert_shown(&mut session, "Statistics panel");
+    session.press(Modifiers::COMMAND, Key::G);
+    assert_shown(&mut session, "Flame graph panel");
+    session.press(Modifiers::COMMAND, Key::F);
+    assert_shown(&mut session, "Search panel");
+    assert_eq!(tabs(&session).0, ["Statistics panel", "Flame graph panel", "Search panel"]);
+    session.press(Modifiers::NONE, Key::F6);
+    assert_shown(&mut session, "Statistics panel");
+    session.press(Modifiers::SHIFT, Key::F6);
+    assert_shown(&mut session, "Search panel");
+    session.press(Modifiers::NONE, Key::Escape);
+    assert_shown(&mut session, "Statistics panel");
+    session.click("Flame graph panel");
+    assert_shown(&mut session, "Flame graph panel");
+    // A key brings its panel to the front first, and closes it then.
+    session.press(Modifiers::COMMAND, Key::T);
+    assert_shown(&mut session, "Statistics panel");
+    session.press(Modifiers::COMMAND, Key::T);
+    assert_shown(&mut session, "Flame graph panel");
+    session.press(Modifiers::COMMAND, Key::G);
+    session.harness.run_steps(2);
+    assert!(tabs(&session).0.is_empty());
+}
+
+#[test]
+fn the_height_is_kept_and_leaves_the_timeline_two_fifths_of_the_window() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.harness.run_steps(3);
+    let edge = |session: &Session| session.harness.get_by_label("Height of the panels").rect().center();
+    let before = edge(&session);
+    drag(&mut session, before, before - vec2(0.0, 100.0));
+    let higher = edge(&session);
+    assert!((before.y - higher.y - 100.0).abs() < 6.0, "{before} {higher}");
+    let mut again = session.started_again(SCREEN);
+    let capture = again.capture.clone();
+    again.harness.state_mut().open_files(&[capture]);
+    again.until("the timeline", |session| session.harness.query_by_role(egui::Role::Canvas).is_some());
+    again.press(Modifiers::COMMAND, Key::G);
+    again.harness.run_steps(3);
+    assert!((edge(&again).y - higher.y).abs() < 2.0, "{} {higher}", edge(&again));
+    let from = edge(&again);
+    drag(&mut again, from, pos2(from.x, 40.0));
+    // The menu above the timeline is no part of it.
+    let menu = again.harness.get_by_label("File").rect().bottom();
+    assert!(edge(&again).y - menu >= SCREEN.y * 0.4 - 8.0, "{}", edge(&again));
+}
+
+#[test]
+fn a_panel_in_full_has_all_of_the_room_until_escape() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    session.type_text("request");
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("the request", |session| session.summary().contains("Selected: request"));
+    session.press(Modifiers::NONE, Key::Escape);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.harness.run_steps(3);
+    let room = canvas(&session);
+    session.click("Full");
+    session.harness.run_steps(2);
+    assert!(session.harness.query_by_role(egui::Role::Canvas).is_none(), "the timeline has no room");
+    session.press(Modifiers::NONE, Key::Escape);
+    session.harness.run_steps(3);
+    assert!((canvas(&session).height() - room.height()).abs() < 1.0);
+    assert!(session.summary().contains("Selected: request"), "{}", session.summary());
+}
+
+#[test]
+fn a_span_that_is_clicked_brings_its_details_to_the_front() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::T);
+    session.harness.run_steps(3);
+    let canvas = canvas(&session);
+    let selects = (0..60).any(|row| {
+        let at = pos2(canvas.center().x, canvas.top() + 4.0 * row as f32);
+        drag(&mut session, at, at);
+        session.summary().contains("Selected: ")
+    });
+    assert!(selects, "no click selects a span");
+    assert_shown(&mut session, "Details panel");
+    session.press(Modifiers::NONE, Key::Escape);
+    assert_shown(&mut session, "Statistics panel");
+}
+
+#[test]
+fn hits_have_the_details_of_the_one_that_was_gone_to_beside_them() {
+    let mut session = Session::with_capture(SCREEN, 1.0);
+    session.press(Modifiers::COMMAND, Key::F);
+    session.harness.step();
+    assert!(session.says("Type above what to look for"), "an empty pane says what to do");
+    session.type_text("request");
+    session.until("the list", |session| session.says("Hits 1 to 1 of 1"));
+    session.press(Modifiers::NONE, Key::Enter);
+    session.until("its arguments", |session| session.says("/index.html") && session.says("Hits 1 to 1 of 1"));
+    assert_shown(&mut session, "Search panel");
+}
