@@ -128,15 +128,17 @@ impl Panels {
         details: Option<&Details>,
         context: PanelContext<'_>,
     ) -> Vec<Command> {
+        let is_counting = self.analysis.progress(Kind::Search).is_some();
+        let absence = if is_counting { None } else { self.search.absence() };
         let place = ui.available_rect_before_wrap();
         self.shows_beside = place.width() > BESIDE_POINTS;
         let Some(details) = details.filter(|_| self.shows_beside) else {
-            return self.search.show_list(ui, snapshot, context.theme);
+            return self.search.show_list(ui, snapshot, absence, context);
         };
         let mut commands = Vec::new();
         let list = place.with_max_x(place.left() + place.width() * 0.45);
         ui.scope_builder(egui::UiBuilder::new().max_rect(list), |ui| {
-            commands.extend(self.search.show_list(ui, snapshot, context.theme));
+            commands.extend(self.search.show_list(ui, snapshot, absence, context));
         });
         let beside = place.with_min_x(list.right() + 14.0);
         ui.scope_builder(egui::UiBuilder::new().max_rect(beside), |ui| {

@@ -1,9 +1,13 @@
 //! What is known of the selected row: its times, its place, its arguments, the spans around it.
 
 use egui::{RichText, ScrollArea, Ui};
-use serde_json::Value;
+use serde_json::Value as Json;
 
+use super::elided::{elided, tip};
+use super::value_menu::{self, Value};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
+use crate::model::NameIdx;
+use crate::query::filter::quoted;
 use crate::query::flow_chain::FlowChain;
 use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
@@ -28,9 +32,10 @@ const LINKS_MAX: usize = 50;
 /// The selected row, described once when it was selected.
 pub(crate) struct Details {
     row: RowIdx,
+    name: NameIdx,
     description: Description,
     kind: LaneKind,
-    arguments: Result<Option<Value>, String>,
+    arguments: Result<Option<Json>, String>,
     /// Names and rows, outermost first.
     ancestors: Vec<(String, RowIdx)>,
     /// The span around it and its duration.
@@ -76,6 +81,7 @@ impl Details {
         let utc_offset_ns = snapshot.utc_offset_ns();
         Some(Self {
             row,
+            name: snapshot.row(row).name,
             description,
             kind,
             arguments,
@@ -113,7 +119,7 @@ impl Details {
         let mut commands = Vec::new();
         ui.add_space(4.0);
         ui.horizontal(|ui| {
-            ui.label(RichText::new(named(&self.description.name)).size(15.0).strong());
+            self.show_name(ui, &mut commands);
             if self.description.unfinished {
                 ui.label(RichText::new("unfinished").color(theme.warning));
             }
@@ -132,9 +138,9 @@ impl Details {
         ui.add_space(2.0);
         if ui.available_width() < COLUMNS_POINTS {
             scrolled(ui, "all", |ui| {
-                self.show_facts(ui, theme);
+                self.show_facts(ui, theme, &mut commands);
                 ui.add_space(4.0);
-                self.show_arguments(ui, theme);
+                self.show_arguments(ui, theme, &mut commands);
                 ui.add_space(4.0);
                 commands.extend(self.show_around(ui, theme));
             });
@@ -142,40 +148,62 @@ impl Details {
         }
         ui.columns(3, |columns| {
             let [facts, arguments, around] = columns else { return };
-            scrolled(facts, "facts", |ui| self.show_facts(ui, theme));
-            scrolled(arguments, "arguments", |ui| self.show_arguments(ui, theme));
+            scrolled(facts, "facts", |ui| self.show_facts(ui, theme, &mut commands));
+            scrolled(arguments, "arguments", |ui| self.show_arguments(ui, theme, &mut commands));
             scrolled(around, "around", |ui| commands.extend(self.show_around(ui, theme)));
         });
         commands
     }
 
-    fn show_facts(&self, ui: &mut Ui, theme: &Theme) {
+    /// The name on one line beside the buttons; the whole of a long one is in the tooltip.
+    fn show_name(&self, ui: &mut Ui, commands: &mut Vec<Command>) {
+        /// The room of the buttons, in points.
+        const BUTTONS_POINTS: f32 = 260.0;
+        let name = &self.description.name;
+        let points = (ui.available_width() - BUTTONS_POINTS).max(60.0);
+        let font = egui::FontId::proportional(15.0);
+        let whole = named(name);
+        let short = elided(ui.painter(), &whole, points, &font).into_owned();
+        let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
+        let response = ui.add(label.extend());
+        let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
+        response.context_menu(|ui| commands.extend(value_menu::show(ui, &Value::of_name(name, self.name))));
+    }
+
+    fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         let known = &self.description;
-        let mut fact = |label: &str, text: String| {
+        let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
-                pair(ui, theme, (label, NAME_POINTS), &shown(&text));
+                let value = Value { filter, ..Value::new(label, text.as_str()) };
+                commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
             }
         };
-        fact("Category", known.category.clone().unwrap_or_default());
-        fact("Start", format!("{} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))));
+        let found = |key: &str, text: &str| (!text.is_empty()).then(|| format!("{key}:{}", quoted(text)));
+        let category = known.category.clone().unwrap_or_default();
+        let with_category = found("cat", &category);
+        fact("Category", category, with_category);
+        fact("Start", format!("{} s", seconds_text(known.start_ns.saturating_sub(self.origin_ns))), None);
         if self.kind == LaneKind::Spans {
             let more = if known.unfinished { " or more" } else { "" };
-            fact("Duration", format!("{}{more}", duration_text(known.dur_ns)));
+            let as_long = format!("dur={}ns", known.dur_ns);
+            fact("Duration", format!("{}{more}", duration_text(known.dur_ns)), Some(as_long));
             let self_text = |self_ns| format!("{}{}", duration_text(self_ns), share_text(self_ns, known.dur_ns));
-            fact("Self time", known.self_ns.map(self_text).unwrap_or_default());
+            fact("Self time", known.self_ns.map(self_text).unwrap_or_default(), None);
             let of_parent = self
                 .parent
                 .as_ref()
                 .map(|(name, dur_ns)| format!("{} of {name}", share_text(known.dur_ns, *dur_ns).trim()));
-            fact("Share", of_parent.unwrap_or_default());
+            fact("Share", of_parent.unwrap_or_default(), None);
         }
-        fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default());
-        fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default());
-        fact("Track", joined(&known.track_name, &known.tid.to_string()));
-        fact("Process", joined(&known.process_name, &known.pid.to_string()));
-        fact("Depth", known.depth.to_string());
-        fact("Clock", format!("{} ns", known.start_ns));
-        fact("UTC", self.utc_text().unwrap_or_default());
+        fact("Thread time", known.thread_dur_ns.map(signed_duration_text).unwrap_or_default(), None);
+        fact("Thread clock", known.thread_ts_ns.map(|ts| format!("{} s", seconds_text(ts))).unwrap_or_default(), None);
+        let of_track = found("thread", &known.track_name);
+        fact("Track", joined(&known.track_name, &known.tid.to_string()), of_track);
+        let of_process = found("process", &known.process_name);
+        fact("Process", joined(&known.process_name, &known.pid.to_string()), of_process);
+        fact("Depth", known.depth.to_string(), None);
+        fact("Clock", format!("{} ns", known.start_ns), None);
+        fact("UTC", self.utc_text().unwrap_or_default(), None);
     }
 
     /// When it starts, by day and time of day.
@@ -184,19 +212,20 @@ impl Details {
         Some(format!("{} {}", utc_day_text(utc_ns), utc_clock_text(utc_ns, 9)))
     }
 
-    fn show_arguments(&self, ui: &mut Ui, theme: &Theme) {
+    fn show_arguments(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         heading(ui, theme, "Arguments");
         match &self.arguments {
             Ok(None) => {
                 ui.label(RichText::new("None").color(theme.weak_text));
             }
-            Ok(Some(Value::Object(members))) => {
+            Ok(Some(Json::Object(members))) => {
                 let width = keys_width(ui, members.iter().map(|(key, value)| (key.as_str(), value)));
                 for (index, (key, value)) in members.iter().enumerate() {
-                    show_value(ui, theme, (key, width), value, index);
+                    let path = member_path(Some("arg"), key);
+                    show_value(ui, theme, (key, width), (value, path), index, commands);
                 }
             }
-            Ok(Some(value)) => show_value(ui, theme, ("value", NAME_POINTS), value, 0),
+            Ok(Some(value)) => show_value(ui, theme, ("value", NAME_POINTS), (value, None), 0, commands),
             Err(error) => {
                 ui.label(RichText::new(format!("Not readable as JSON: {error}")).color(theme.error));
                 ui.add(egui::Label::new(RichText::new(shown(&self.description.args_json)).monospace()).wrap());
@@ -207,7 +236,8 @@ impl Details {
     fn show_around(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let mut link = |ui: &mut Ui, text: &str, row: RowIdx| {
-            if ui.link(text).clicked() {
+            ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Truncate);
+            if ui.link(text).on_hover_text(tip(text)).clicked() {
                 commands.push(Command::Timeline(TimelineCommand::Reveal(row)));
             }
         };
@@ -257,16 +287,24 @@ impl Details {
     }
 }
 
-/// One argument; objects and arrays unfold. Shows at most some hundred members of each: a frame must stay a frame.
-fn show_value(ui: &mut Ui, theme: &Theme, (key, width): (&str, f32), value: &Value, salt: usize) {
+/// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a frame
+/// must stay a frame.
+fn show_value(
+    ui: &mut Ui,
+    theme: &Theme,
+    (key, width): (&str, f32),
+    (value, path): (&Json, Option<String>),
+    salt: usize,
+    commands: &mut Vec<Command>,
+) {
     const MEMBERS_MAX: usize = 200;
-    let mut nested = |summary: String, members: Vec<(String, &Value)>| {
+    let mut nested = |summary: String, members: Vec<(String, &Json, Option<String>)>| {
         let title = format!("{}  {summary}", shown(key));
         egui::CollapsingHeader::new(title).id_salt((key, salt)).default_open(members.len() <= 8).show(ui, |ui| {
             let hidden = members.len().saturating_sub(MEMBERS_MAX);
-            let width = keys_width(ui, members.iter().take(MEMBERS_MAX).map(|(key, value)| (key.as_str(), *value)));
-            for (index, (key, value)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
-                show_value(ui, theme, (&key, width), value, index);
+            let width = keys_width(ui, members.iter().take(MEMBERS_MAX).map(|(key, value, _)| (key.as_str(), *value)));
+            for (index, (key, value, path)) in members.into_iter().take(MEMBERS_MAX).enumerate() {
+                show_value(ui, theme, (&key, width), (value, path), index, commands);
             }
             if hidden > 0 {
                 ui.label(RichText::new(format!("and {hidden} more")).color(theme.weak_text));
@@ -274,25 +312,35 @@ fn show_value(ui: &mut Ui, theme: &Theme, (key, width): (&str, f32), value: &Val
         });
     };
     match value {
-        Value::Object(members) => {
-            nested(format!("{{{}}}", members.len()), members.iter().map(|(key, value)| (key.clone(), value)).collect());
+        Json::Object(members) => {
+            let inside = |key: &String| member_path(path.as_deref(), key);
+            let members = members.iter().map(|(key, value)| (key.clone(), value, inside(key)));
+            nested(format!("{{{}}}", members.len()), members.collect());
         }
-        Value::Array(items) => nested(
+        Json::Array(items) => nested(
             format!("[{}]", items.len()),
-            items.iter().enumerate().map(|(index, value)| (index.to_string(), value)).collect(),
+            items.iter().enumerate().map(|(index, value)| (index.to_string(), value, None)).collect(),
         ),
         plain => {
             let text = match plain {
-                Value::String(text) => shown(text).into_owned(),
+                Json::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            pair(ui, theme, (&shown(key), width), &text);
+            let filter = path.map(|path| format!("{path}={}", quoted(&text)));
+            let value = Value { filter, ..Value::new(key, text.as_str()) };
+            commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
         }
     }
 }
 
+/// The path of a member in a filter; `None` where a filter cannot say the key.
+fn member_path(path: Option<&str>, key: &str) -> Option<String> {
+    let is_word = !key.is_empty() && key.chars().all(|letter| letter.is_alphanumeric() || "_-$@/".contains(letter));
+    path.filter(|_| is_word).map(|path| format!("{path}.{key}"))
+}
+
 /// The width of the names of plain values that stand below each other: that of the longest, while values have more room.
-fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Value)>) -> f32 {
+fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
     /// The part of the width that names take at most.
     const PART_MAX: f32 = 0.45;
     let font = egui::TextStyle::Body.resolve(ui.style());
@@ -303,7 +351,9 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Value)>) 
 }
 
 /// A name and a value beside it; the value can be selected and copied, and takes as many lines as it needs.
-fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), value: &str) {
+/// A right click has the menu of the value. Returns what was chosen there.
+fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, value: &Value) -> Option<Command> {
+    let mut chosen = None;
     ui.horizontal_top(|ui| {
         let name = egui::Label::new(RichText::new(on_screen(name)).color(theme.weak_text)).truncate();
         let size = egui::vec2(width, ui.text_style_height(&egui::TextStyle::Body));
@@ -312,10 +362,12 @@ fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), value: &str) {
             ui.add(name);
         });
         // What is copied stays as it is written: a text whose words are put in another order is none to be selected.
-        let ordered = on_screen(value);
+        let ordered = on_screen(text);
         let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
-        ui.add(egui::Label::new(&*ordered).selectable(is_as_written).wrap());
+        let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();
+        ui.add(label).context_menu(|ui| chosen = value_menu::show(ui, value));
     });
+    chosen
 }
 
 fn scrolled(ui: &mut Ui, salt: &str, content: impl FnOnce(&mut Ui)) {

@@ -1,46 +1,75 @@
 //! Search: a field with the number of hits, a list of them in order of time, and the ways to the next and the one before.
 //! The list has no end and is never made: what is in view is asked for, a page at a time.
 
-use egui::{Key, Modifiers, Rect, RichText, Sense, Ui, pos2, vec2};
+use std::borrow::Cow;
 
+use egui::{Key, Modifiers, RichText, Ui};
+
+use super::table::{Cell, Column, Rows, Table};
+use super::value_menu::Value;
+use super::{Number, PanelContext};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;
-use crate::query::filter::Filter;
+use crate::query::filter::{Filter, quoted};
 use crate::query::search::{Hit, Hits};
-use crate::scene::labels::{shorten_middle, shown};
+use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, PanelCommand, TimelineCommand};
 use crate::ui::questions::Question;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
-use crate::ui::widgets::reading_order::on_screen;
 
-/// The height of a row of the list, in points.
-const ROW_POINTS: f32 = 34.0;
+/// The name of the table among the layouts that are kept.
+const TABLE: &str = "hits";
+
+/// The height of a row, in points.
+const ROW_POINTS: f32 = 19.0;
+
+/// The columns of the table. Hits are in order of time and come in pages, so that no other order is at hand.
+const COLUMNS: [Column; 4] = [
+    Column { title: "Name", width: 140.0, is_number: false, is_sortable: false },
+    Column { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
+    Column { title: "Start", width: 120.0, is_number: true, is_sortable: false },
+    Column { title: "Track", width: 140.0, is_number: false, is_sortable: false },
+];
 
 /// How many hits are asked for at once: more than a list on the largest screen shows, so that a notch of the wheel is there.
 const PAGE_HITS: usize = 200;
 
 /// The panel.
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(crate) struct SearchPanel {
     is_open: bool,
     text: String,
     focuses: bool,
     error: Option<String>,
     hits: Option<Hits>,
-    /// The number of the first hit in the list.
-    first: u64,
-    /// Parts of a row that the wheel has scrolled.
-    scrolled: f32,
+    table: Table,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
     /// The hit that was gone to last, with its number.
     current: Option<(u64, Hit)>,
     /// To go on when the hits are there: who types fast presses Enter before that.
     awaits_hits: Option<Question>,
+}
+
+impl Default for SearchPanel {
+    fn default() -> Self {
+        Self {
+            is_open: false,
+            text: String::new(),
+            focuses: false,
+            error: None,
+            hits: None,
+            table: Table::new(TABLE, ROW_POINTS, None),
+            page: (0, Vec::new()),
+            asked: None,
+            current: None,
+            awaits_hits: None,
+        }
+    }
 }
 
 impl SearchPanel {
@@ -79,6 +108,16 @@ impl SearchPanel {
         (self.is_open, self.hits, self.current, self.awaits_hits) = (false, None, None, None);
     }
 
+    /// The reason why there is no hit, with the one thing to do. The bar says what is wrong with a filter.
+    #[must_use]
+    pub(crate) fn absence(&self) -> Option<&'static str> {
+        match &self.hits {
+            None if self.text.trim().is_empty() => Some("Type above what to look for: a part of a name, or dur>1ms."),
+            Some(hits) if hits.total() == 0 => Some("Nothing passes this filter: type less of it above."),
+            _ => None,
+        }
+    }
+
     /// Says why there is no answer.
     pub(crate) fn fail(&mut self, message: String) {
         self.error = Some(message);
@@ -87,7 +126,8 @@ impl SearchPanel {
     /// Takes the hits; returns the question that waited for them.
     pub(crate) fn take_hits(&mut self, hits: Hits) -> Option<Question> {
         self.hits = Some(hits);
-        (self.first, self.page, self.asked, self.current) = (0, (0, Vec::new()), None, None);
+        (self.page, self.asked, self.current) = ((0, Vec::new()), None, None);
+        self.table.reveal(0);
         self.awaits_hits.take()
     }
 
@@ -101,7 +141,7 @@ impl SearchPanel {
     pub(crate) fn take_neighbour(&mut self, found: Option<(u64, Hit)>) -> Option<RowIdx> {
         let (number, hit) = found?;
         self.current = Some((number, hit));
-        self.first = number.saturating_sub(3);
+        self.table.reveal(number);
         Some(hit.row)
     }
 
@@ -206,128 +246,119 @@ impl SearchPanel {
         (hits.total() > 0).then_some(question)
     }
 
-    /// The list, in all of the room that is left.
-    pub(crate) fn show_list(&mut self, ui: &mut Ui, snapshot: &Snapshot, theme: &Theme) -> Vec<Command> {
-        let mut commands = Vec::new();
+    /// The hits in all of the room that is left.
+    pub(crate) fn show_list(
+        &mut self,
+        ui: &mut Ui,
+        snapshot: &Snapshot,
+        absence: Option<&str>,
+        context: PanelContext<'_>,
+    ) -> Vec<Command> {
         let total = self.hits.as_ref().map_or(0, Hits::total);
-        let place = ui.available_rect_before_wrap();
-        let in_view = (place.height() / ROW_POINTS).floor().max(1.0) as u64;
-        let last_first = total.saturating_sub(in_view);
-        let bar = Rect::from_min_max(pos2(place.right() - 12.0, place.top()), place.right_bottom());
-        let list = Rect::from_min_max(place.min, pos2(bar.left() - 2.0, place.bottom()));
-        // All of it, so that the panel keeps its width.
-        ui.allocate_rect(place, Sense::hover());
-        let response = ui.interact(list, ui.scope_id().with("list"), Sense::hover());
-        if response.contains_pointer() {
-            self.scrolled -= ui.input(|input| input.smooth_scroll_delta().y) / ROW_POINTS;
-            let rows = self.scrolled.trunc();
-            self.scrolled -= rows;
-            self.first = self.first.saturating_add_signed(rows as i64);
+        let current = self.current.map(|(number, _)| number);
+        let mut rows = HitRows { total, page: &self.page, current, snapshot };
+        let look = context.table(TABLE, absence.filter(|_| total == 0));
+        let mut shown = self.table.show(ui, &COLUMNS, &mut rows, &look);
+        if let Some(row) = shown.missing {
+            self.ask_page(row, &mut shown.commands);
         }
-        self.drag_bar(ui, bar, in_view, total, theme);
-        self.first = self.first.min(last_first);
-        let painter = ui.painter_at(list);
-        for slot in 0..in_view.min(total) {
-            let number = self.first + slot;
-            let hit = number.checked_sub(self.page.0).and_then(|place| self.page.1.get(usize::try_from(place).ok()?));
-            let Some(&hit) = hit else {
-                self.ask_page(&mut commands);
-                break;
-            };
-            let top = list.top() + slot as f32 * ROW_POINTS;
-            let row = Rect::from_min_size(pos2(list.left(), top), vec2(list.width(), ROW_POINTS - 1.0));
-            let is_current = self.current.is_some_and(|(current, _)| current == number);
-            let texts = HitTexts::of(&hit, snapshot);
-            // By its place in the list: the focus stays there while the list scrolls.
-            let response = ui.interact(row, ui.scope_id().with(("hit", slot)), Sense::click());
-            response.widget_info(|| egui::WidgetInfo::selected(egui::Role::ListItem, true, is_current, texts.spoken()));
-            if is_current || response.hovered() || response.has_focus() {
-                painter.rect_filled(row, 3.0, if is_current { theme.raised } else { theme.header });
-            }
-            texts.paint(&painter, row, theme);
-            if response.clicked() {
-                self.current = Some((number, hit));
-                commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
-            }
+        if let Some((number, hit)) = shown.clicked.and_then(|row| Some((row, hit_at(&self.page, row)?))) {
+            self.current = Some((number, hit));
+            shown.commands.push(Command::Timeline(TimelineCommand::Reveal(hit.row)));
         }
-        let summary = match total {
-            0 => "No hits".to_owned(),
-            _ => format!("Hits {} to {} of {total}", self.first + 1, (self.first + in_view).min(total)),
-        };
-        response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::List, true, &summary));
-        commands
+        shown.commands
     }
 
-    fn ask_page(&mut self, commands: &mut Vec<Command>) {
+    fn ask_page(&mut self, row: u64, commands: &mut Vec<Command>) {
         if self.asked.is_none() {
             // Some before, for the wheel.
-            let first = self.first.saturating_sub(PAGE_HITS as u64 / 4);
+            let first = row.saturating_sub(PAGE_HITS as u64 / 4);
             self.asked = Some(first);
             commands.push(Command::Panel(PanelCommand::Ask(Question::Page(first, PAGE_HITS))));
         }
     }
+}
 
-    /// A bar of our own: no list of widgets is as high as a hundred million rows.
-    fn drag_bar(&mut self, ui: &Ui, bar: Rect, in_view: u64, total: u64, theme: &Theme) {
-        const HANDLE_MIN: f32 = 20.0;
-        if total <= in_view {
-            return;
-        }
-        let response = ui.interact(bar, ui.scope_id().with("hits"), Sense::click_and_drag());
-        response.widget_info(|| egui::WidgetInfo::slider(true, self.first as f64, "Scroll hits"));
-        let handle = (bar.height() * in_view as f32 / total as f32).max(HANDLE_MIN).min(bar.height());
-        let way = (bar.height() - handle).max(1.0);
-        let last_first = total - in_view;
-        if let Some(at) = response.interact_pointer_pos() {
-            let part = f64::from((at.y - bar.top() - handle / 2.0) / way).clamp(0.0, 1.0);
-            self.first = (part * last_first as f64).round() as u64;
-        }
-        let top = bar.top() + (self.first.min(last_first) as f64 / last_first as f64) as f32 * way;
-        let handle = Rect::from_min_size(pos2(bar.left() + 2.0, top), vec2(8.0, handle));
-        ui.painter().rect_filled(handle, 4.0, if response.hovered() { theme.weak_text } else { theme.raised });
+/// A hit, if it is in the page.
+fn hit_at((first, hits): &(u64, Vec<Hit>), number: u64) -> Option<Hit> {
+    hits.get(usize::try_from(number.checked_sub(*first)?).ok()?).copied()
+}
+
+/// The hits as rows of a table: those of one page are at hand.
+struct HitRows<'a> {
+    total: u64,
+    page: &'a (u64, Vec<Hit>),
+    current: Option<u64>,
+    snapshot: &'a Snapshot,
+}
+
+impl HitRows<'_> {
+    fn name(&self, hit: &Hit) -> Cow<'_, str> {
+        shown(self.snapshot.names().get(hit.name).text)
+    }
+
+    fn track(&self, hit: &Hit) -> String {
+        track_title(self.snapshot.track(self.snapshot.lane(hit.row.lane).track)).0
+    }
+
+    fn start(&self, hit: &Hit) -> String {
+        seconds_text(hit.start_ns.saturating_sub(self.snapshot.start_ns()))
     }
 }
 
-/// What is shown and told of a hit.
-struct HitTexts {
-    name: String,
-    /// Empty for what has no duration.
-    dur: String,
-    start: String,
-    track: String,
-}
+impl Rows for HitRows<'_> {
+    fn count(&self) -> u64 {
+        self.total
+    }
 
-impl HitTexts {
-    fn of(hit: &Hit, snapshot: &Snapshot) -> Self {
-        Self {
-            name: shown(snapshot.names().get(hit.name).text).into_owned(),
-            dur: if hit.dur_ns > 0 { duration_text(hit.dur_ns) } else { String::new() },
-            start: seconds_text(hit.start_ns.saturating_sub(snapshot.start_ns())),
-            track: track_title(snapshot.track(snapshot.lane(hit.row.lane).track)).0,
+    fn is_loaded(&self, row: u64) -> bool {
+        hit_at(self.page, row).is_some()
+    }
+
+    fn is_chosen(&self, row: u64) -> bool {
+        self.current == Some(row)
+    }
+
+    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+        let Some(hit) = hit_at(self.page, row) else { return Cell::Empty };
+        match column {
+            0 => Cell::Text(self.name(&hit)),
+            1 if hit.dur_ns > 0 => Cell::Number(Number::Duration(hit.dur_ns.into())),
+            2 => Cell::Text(format!("{} s", self.start(&hit)).into()),
+            3 => Cell::Text(self.track(&hit).into()),
+            _ => Cell::Empty,
         }
     }
 
-    /// As a screen reader tells it.
-    fn spoken(&self) -> String {
-        let Self { name, dur, start, track } = self;
-        let dur = if dur.is_empty() { String::new() } else { format!(", {dur}") };
+    fn spoken(&self, row: u64) -> String {
+        let Some(hit) = hit_at(self.page, row) else { return String::new() };
+        let (name, track, start) = (self.name(&hit), self.track(&hit), self.start(&hit));
+        let dur = if hit.dur_ns > 0 { format!(", {}", duration_text(hit.dur_ns)) } else { String::new() };
         format!("{name}, {track}, at {start} s{dur}")
     }
 
-    fn paint(self, painter: &egui::Painter, row: Rect, theme: &Theme) {
-        let Self { name, dur, start, track } = self;
-        let row = row.shrink2(vec2(6.0, 2.0));
-        let (title, small) = (egui::FontId::proportional(13.0), egui::FontId::proportional(11.0));
-        let clipped = painter.with_clip_rect(row);
-        let right = clipped.text(row.right_top(), egui::Align2::RIGHT_TOP, dur, small.clone(), theme.text);
-        let place = Rect::from_min_max(row.min, pos2(right.left() - 6.0, row.bottom()));
-        let short = painter.fonts_mut(|fonts| {
-            let short = shorten_middle(&name, place.width(), |letter| fonts.glyph_width(&title, letter));
-            on_screen(&short.unwrap_or_default()).into_owned()
-        });
-        painter.with_clip_rect(place).text(row.min, egui::Align2::LEFT_TOP, short, title, theme.text);
-        let below = format!("{start} s  ·  {}", on_screen(&track));
-        clipped.text(row.left_bottom(), egui::Align2::LEFT_BOTTOM, below, small, theme.weak_text);
+    fn value(&self, row: u64, column: usize) -> Value {
+        let Some(hit) = hit_at(self.page, row) else { return Value::default() };
+        let title = COLUMNS[column].title;
+        match column {
+            0 => Value::of_name(self.snapshot.names().get(hit.name).text, hit.name),
+            1 if hit.dur_ns > 0 => Value::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns)),
+            2 => Value::new(title, self.start(&hit)),
+            3 => {
+                let track = self.track(&hit);
+                let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
+                let found = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
+                Value { filter: found, ..Value::new(title, track) }
+            }
+            _ => Value::new(title, ""),
+        }
+    }
+
+    fn summary(&self, first: u64, in_view: u64) -> String {
+        match self.total {
+            0 => "No hits".to_owned(),
+            total => format!("Hits {} to {} of {total}", first + 1, (first + in_view).min(total)),
+        }
     }
 }
 
