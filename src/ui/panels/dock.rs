@@ -113,7 +113,7 @@ impl Dock {
         let most = (available - TIMELINE_PART * ui.ctx().content_rect().height()).max(POINTS_MIN).min(available);
         let wanted = self.dragged.unwrap_or_else(|| f32::from(points));
         let height = if self.is_full { available } else { wanted.clamp(POINTS_MIN.min(most), most) };
-        egui::Panel::bottom("dock").exact_size(height).frame(frame).show(ui, |ui| {
+        egui::Panel::bottom("dock").resizable(false).exact_size(height).frame(frame).show(ui, |ui| {
             let dock = ui.max_rect().expand2(egui::vec2(frame.inner_margin.leftf(), frame.inner_margin.topf()));
             commands.extend(self.drag_edge(ui, dock, most, theme));
             commands.extend(self.show_heads(ui, heads, active));

@@ -6,6 +6,7 @@ use std::sync::Arc;
 
 use egui::{Align2, FontId, Rect, RichText, ScrollArea, Sense, Ui, pos2, vec2};
 
+use super::elided::{elided, tip};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits};
 use crate::query::Snapshot;
@@ -20,6 +21,9 @@ use crate::ui::widgets::reading_order::on_screen;
 
 /// The height of a bar, in points.
 const BAR_POINTS: f32 = 18.0;
+
+/// The widest name on the way back, in points.
+const STEP_POINTS: f32 = 160.0;
 
 /// Bars narrower than this are not drawn: what they are is told by zooming in.
 const WIDTH_MIN: f32 = 1.0;
@@ -138,7 +142,9 @@ impl FlamePanel {
                 NodeIdx::ROOT => "All".to_owned(),
                 _ => shown(snapshot.names().get(tree.nodes()[node.index()].name).text).into_owned(),
             };
-            if ui.small_button(text).clicked() {
+            let font = egui::TextStyle::Small.resolve(ui.style());
+            let short = elided(ui.painter(), &text, STEP_POINTS, &font).into_owned();
+            if ui.small_button(short).on_hover_text(tip(&text)).clicked() {
                 self.root = Some(node).filter(|node| *node != NodeIdx::ROOT);
             }
         }
