@@ -10,7 +10,7 @@ use crate::base::files::FileKind;
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ReadError {
-    /// The system refuses.
+    /// The system refuses to read.
     #[error("{}: cannot read at byte {offset}: {source}", path.display())]
     Io { path: PathBuf, offset: u64, source: std::io::Error },
     /// The file holds no byte.
@@ -33,7 +33,7 @@ pub enum ReadError {
     /// The work was asked to stop.
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
-    /// What was read could not be kept.
+    /// The sink cannot keep a batch.
     #[error("{0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
 }

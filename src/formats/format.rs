@@ -1,23 +1,23 @@
-//! What a format says of itself: one constant of [`Format`] for each, in the table of [`super::sniff`].
+//! The description of a format: each has one constant of [`Format`], in the table of [`super::sniff`].
 
 use super::error::ReadError;
 use super::input::source::Source;
 use super::reader::{ReadContext, Reader};
 
-/// What a reader makes of a capture.
+/// A kind of data that a reader extracts from a capture.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Shown {
-    /// What runs for a while.
+    /// Events with a duration.
     Spans,
-    /// What happens at a time.
+    /// Events without a duration.
     Instants,
-    /// Numbers over time.
+    /// Values that change over time.
     Counters,
     /// Arrows from one span to another.
     Flows,
-    /// What events carry.
+    /// Arguments of events, as JSON.
     Arguments,
-    /// What CPUs run and threads wait for.
+    /// Threads on CPUs, and why threads wait.
     Scheduling,
     /// Call stacks at a time.
     Samples,
@@ -28,7 +28,7 @@ impl Shown {
     pub(crate) const ALL: [Self; 7] =
         [Self::Spans, Self::Instants, Self::Counters, Self::Flows, Self::Arguments, Self::Scheduling, Self::Samples];
 
-    /// One word.
+    /// The heading in the table of the documentation.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
@@ -51,9 +51,8 @@ pub struct Format {
     pub name: &'static str,
     /// Whether a (decompressed) capture that begins so is probably one.
     pub(crate) sniff: fn(head: &[u8]) -> bool,
-    /// What of a capture it shows; nothing for those that are refused, or that hold captures.
+    /// The kinds of data that it reads; none for a format that is refused, or that holds captures.
     pub(crate) shows: &'static [Shown],
-    /// Makes its reader.
     pub(crate) opener: Opener,
 }
 

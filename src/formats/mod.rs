@@ -4,9 +4,9 @@
 //! [`StreamReader`] for formats that must be parsed from front to back, [`ChunkSource`] for those whose chunks can be
 //! fetched in any order because their headers say enough.
 //!
-//! Imports run one way: `error`, `reader` and `format` at the bottom, `input`, `output`, `json` and `protobuf` above them, then
-//! the formats, each of which exports one constant of [`format::Format`], then archives, `sniff` with the table of
-//! all formats, and `multi::files`.
+//! Imports run one way: `error`, `reader` and `format` at the bottom, `input`, `output`, `json` and `protobuf` above
+//! them, then the formats, each of which exports one constant of [`format::Format`], then archives, `sniff` with the
+//! table of all formats, and `multi::files`.
 
 pub(crate) mod chrome;
 pub(crate) mod error;

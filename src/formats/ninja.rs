@@ -54,7 +54,7 @@ struct NinjaCommand {
     end_ns: i64,
     hash: Box<[u8]>,
     modified: Box<[u8]>,
-    /// At least one.
+    /// The outputs, at least one.
     outputs: Vec<Box<[u8]>>,
     place: SourcePos,
 }

@@ -6,7 +6,7 @@ use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::model::{Batch, Chunk, Losses, Names, Stacks, TrackTables};
 
-/// What a reader is given beside its bytes.
+/// The settings of a reading.
 #[derive(Debug, Clone, Default)]
 pub struct ReadContext {
     /// Asks the reader to stop between batches.
@@ -31,8 +31,8 @@ pub struct ChunkLimits {
     pub batch_events: Option<usize>,
 }
 
-/// Files below this length are read without threads of their own. Text of this length is parsed in less than a millisecond,
-/// which starting threads and waiting for them takes too; an archive may have a million such files.
+/// Files below this length are read without threads of their own. Text of this length is parsed in less than a
+/// millisecond, which starting threads and waiting for them takes too; an archive may have a million such files.
 pub(crate) const SMALL_BYTES: usize = 64 << 10;
 
 impl ChunkLimits {
@@ -46,7 +46,7 @@ impl ChunkLimits {
 
 /// Takes batches in the order of the capture.
 pub trait BatchSink {
-    /// Takes the next batch.
+    /// Accepts the next batch.
     ///
     /// # Errors
     /// [`ReadError::Sink`] when the batch cannot be kept; the reader then stops.
@@ -57,8 +57,8 @@ pub trait BatchSink {
         0
     }
 
-    /// Moves the events of all batches from a position on in time, and returns whether it did: not where one of them would
-    /// leave 64-bit nanoseconds. A sink that keeps no batches has nothing to move.
+    /// Moves the events of all batches from a position on in time, and returns whether it did: not where one of them
+    /// would leave 64-bit nanoseconds. A sink that keeps no batches has nothing to move.
     fn move_from(&mut self, position: usize, by_ns: i64) -> bool {
         _ = (position, by_ns);
         true
@@ -79,12 +79,13 @@ pub trait StreamReader: Send {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError>;
 }
 
-/// What is known of a chunk without reading it.
+/// The properties of a chunk that need no read of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHead {
     /// The smallest time in the chunk, as its header promises.
     pub min_ts_ns: i64,
-    /// The largest time at which an event of the chunk starts, as its header says; used for statistics and previews only.
+    /// The largest time at which an event of the chunk starts, as its header says; used for statistics and previews
+    /// only.
     pub max_ts_ns: i64,
     /// How many events it holds.
     pub events: u32,
@@ -92,9 +93,10 @@ pub struct ChunkHead {
     pub memory_bytes: u64,
 }
 
-/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are rows of the source's tables.
+/// Chunks that can be fetched in any order, from any thread. Names, tracks and stacks in them are rows of the
+/// source's tables.
 pub trait ChunkSource: Send + Sync {
-    /// What is known of each chunk, in capture order.
+    /// The head of each chunk, in capture order.
     fn heads(&self) -> &[ChunkHead];
 
     /// Fetches one chunk; its events need not be sorted.
@@ -104,16 +106,16 @@ pub trait ChunkSource: Send + Sync {
     fn load(&self, chunk: usize) -> Result<Chunk, ReadError>;
 }
 
-/// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that they are
-/// what was written.
+/// A store of a whole capture that lies in it, in parts that follow each other. Nothing is known of them but that
+/// they are what was written.
 pub(crate) trait StoreParts: Send + Sync {
     /// How many there are, at least 1.
     fn count(&self) -> usize;
 
-    /// Their lengths together.
+    /// The sum of their lengths.
     fn bytes(&self) -> u64;
 
-    /// Fetches one.
+    /// Fetches one part.
     ///
     /// # Errors
     /// [`ReadError::Malformed`] when it is damaged: then the chunks are still there.
@@ -122,21 +124,21 @@ pub(crate) trait StoreParts: Send + Sync {
 
 /// A capture whose chunks can be fetched in any order, with the tables that they point into.
 pub struct ChunkedCapture {
-    /// The chunks.
+    /// The chunks of events.
     pub source: Box<dyn ChunkSource>,
-    /// What [`crate::model::Event::name`] points into.
+    /// The table of [`crate::model::Event::name`].
     pub names: Names,
-    /// What [`crate::model::Event::track`] points into.
+    /// The table of [`crate::model::Event::track`].
     pub tracks: TrackTables,
-    /// What the values of samples point into.
+    /// The table that the values of samples are rows of.
     pub stacks: Stacks,
-    /// What the capture itself says was lost, and what was found damaged while opening it.
+    /// Losses that the capture itself records, and damage that was met while opening it.
     pub losses: Losses,
-    /// What saves sorting the chunks, where the capture has it and nothing of it is damaged so far.
+    /// A store that saves sorting the chunks, if the capture has one and nothing is damaged so far.
     pub(crate) store: Option<Box<dyn StoreParts>>,
 }
 
-/// An opened capture.
+/// The reader of an opened capture.
 pub enum Reader {
     /// To be parsed from front to back.
     Stream(Box<dyn StreamReader>),

@@ -57,13 +57,14 @@ pub fn open_as(format: &Format, source: Source, context: &ReadContext) -> Result
     }
 }
 
-/// The format that a decompressed capture is in, by its first bytes, up to [`HEAD_BYTES`](super::input::source::HEAD_BYTES) of them.
+/// The format that a decompressed capture is in, by its first bytes, up to
+/// [`HEAD_BYTES`](super::input::source::HEAD_BYTES) of them.
 #[must_use]
 pub fn format_of(head: &[u8]) -> Option<&'static Format> {
     recognise(FORMATS, head)
 }
 
-/// What captures may be in, for those who have one that is in none of it.
+/// The names of all formats that can be read, for the message about a capture in none of them.
 #[must_use]
 pub(crate) fn names() -> String {
     let names: Vec<&str> = FORMATS.iter().filter(|format| !format.shows.is_empty()).map(|format| format.name).collect();

@@ -1,4 +1,4 @@
-//! What tests of readers share: a sink that keeps everything, and ways to read bytes as a user would open a file.
+//! Helpers of the tests of readers: a sink that keeps everything, and ways to read bytes as a user would open a file.
 
 use std::io::Write as _;
 use std::path::{Path, PathBuf};
@@ -81,7 +81,7 @@ impl BatchSink for CollectingSink {
             let detail = Detail::decode(batch.chunk.details.blob(event.detail));
             if !detail.args_json.is_empty() {
                 let args: Result<serde_json::Value, _> = serde_json::from_str(detail.args_json);
-                // What is nested deeper than the parser of this check goes is checked by tests of its own.
+                // Nesting beyond the limit of this parser has tests of its own.
                 let is_object =
                     args.map_or_else(|error| error.to_string().contains("recursion limit"), |args| args.is_object());
                 assert!(is_object, "{}", detail.args_json);

@@ -1,5 +1,5 @@
-//! Captures of tools whose formats are not read here, or that lack what a timeline needs: recognised, and refused with what to
-//! do about it.
+//! Captures of tools whose formats are not read here, or that lack what a timeline needs: recognised, and refused
+//! with what to do about it.
 
 use super::format::{Format, Opener};
 use super::input::source::Source;
@@ -17,7 +17,7 @@ pub(super) const FORMAT: Format = Format {
 /// A format that is recognised and refused.
 struct UnsupportedFormat {
     sniff: fn(head: &[u8]) -> bool,
-    /// What it is.
+    /// The description in the error.
     found: &'static str,
     /// How to come by one that can be read.
     advice: &'static str,

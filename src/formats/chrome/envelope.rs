@@ -1,4 +1,4 @@
-//! What stands around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
+//! Reads around the event array: its brackets, or the object in which `traceEvents` is one key among others, and
 //! `samples`, an array of the same kind, another. The other keys are stepped over in constant memory.
 
 use crate::formats::input::source::excerpt;
@@ -14,7 +14,7 @@ pub(super) struct NoCapture {
     pub(super) found: String,
 }
 
-/// What follows.
+/// The next part of the document.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Follows {
     /// More of the envelope, once there are more bytes.
@@ -57,7 +57,8 @@ impl Envelope {
         self.stage = if self.is_object { EnvelopeStage::Members } else { EnvelopeStage::Closed };
     }
 
-    /// Whether the capture may end here without a loss. An array may: tracers leave it open so that a crash costs nothing.
+    /// Whether the capture may end here without a loss. An array may: tracers leave it open so that a crash costs
+    /// nothing.
     pub(super) fn may_end(&self) -> bool {
         !self.is_object || matches!(self.stage, EnvelopeStage::Closed | EnvelopeStage::Left)
     }

@@ -22,8 +22,8 @@ use crate::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Metadata, NameIdx, SourcePos, TrackIdx, TrackKind,
 };
 
-/// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces are
-/// parsed on several threads.
+/// A batch in the making, of one piece of the capture: its rows may borrow from the bytes of the piece, since pieces
+/// are parsed on several threads.
 #[derive(Debug, Default)]
 pub(super) struct ChromeEvents<'a> {
     chunk: Chunk,
@@ -71,7 +71,6 @@ impl<'a> ChromeEvents<'a> {
         builder
     }
 
-    /// Sorts the events.
     pub(super) fn finish(self) -> ChromeBatch {
         let mut chunk = self.chunk;
         chunk.sort();
@@ -88,7 +87,8 @@ impl<'a> ChromeEvents<'a> {
         ChromeBatch { batch, unowned, profiles, wants_frames }
     }
 
-    /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is passed over.
+    /// Takes one record that stands at byte `offset` of the capture. An object without members says nothing and is
+    /// passed over.
     pub(super) fn take_record(&mut self, record: &ChromeRecord<'a>, offset: u64) {
         let place = SourcePos::Offset(offset);
         if record.is_empty {
@@ -221,7 +221,8 @@ impl<'a> ChromeEvents<'a> {
         if id.is_absent() {
             return self.losses.add(Loss::BadFlow, spot.place);
         }
-        // An end binds to the next span, unless it says otherwise or is of a category that Chrome always meant otherwise.
+        // An end binds to the next span, unless it says otherwise or is of a category that Chrome always meant
+        // otherwise.
         let category = record.cat.text;
         let binds_around = kind != EventKind::FlowEnd
             || record.bp.is_text(b"e")
@@ -239,7 +240,7 @@ impl<'a> ChromeEvents<'a> {
         self.chunk.events.push(event);
     }
 
-    /// What happened to an object, with what it looked like then; all objects of a process are on one track.
+    /// An event in the life of an object, with its snapshot; all objects of a process are on one track.
     fn take_object(&mut self, record: &ChromeRecord<'a>, spot: Spot, what: &str) {
         let (nobody, mut repairs) = (JsonValue::default(), Repairs::default());
         let is_told = record.args.shape == Shape::Object && !is_empty_object(record.args.text);

@@ -1,6 +1,6 @@
-//! The table `stackFrames`, which events and samples point into by id. It may stand anywhere in the capture, also behind all
-//! that points into it: so the first event that does has the capture looked through for it, once. Captures without stacks
-//! pay nothing.
+//! The table `stackFrames`, which events and samples point into by id. It may stand anywhere in the capture, also
+//! behind all that points into it: so the first event that does has the capture looked through for it, once. Captures
+//! without stacks pay nothing.
 
 use std::path::Path;
 
@@ -35,7 +35,7 @@ const FRAMES_MAX: usize = 1 << 16;
 pub(super) struct StackFrames {
     rows: Vec<ChromeFrame>,
     by_id: FxHashMap<Box<[u8]>, u32>,
-    /// What the texts of the table cost, and where it was too large to be held.
+    /// Losses in the texts of the table, and where it was too large to be held.
     pub(super) losses: Losses,
 }
 
@@ -49,7 +49,7 @@ impl StackFrames {
     /// Looks through a capture for the table; an empty one where there is none.
     ///
     /// # Errors
-    /// What the system says, or a request to stop.
+    /// I/O errors, and a request to stop.
     pub(super) fn find(path: &Path, context: &ReadContext) -> Result<Self, ReadError> {
         // Bytes that are read twice are not counted twice.
         let context = &ReadContext { progress: Progress::default(), ..context.clone() };
@@ -105,8 +105,8 @@ impl StackFrames {
         repairs.count(&mut self.losses, SourcePos::Offset(offset));
     }
 
-    /// The rows of the stack that ends with the frame of this id, innermost first; `None` where it or one of its callers is
-    /// not in the table, or they call each other in a circle.
+    /// The rows of the stack that ends with the frame of this id, innermost first; `None` where it or one of its
+    /// callers is not in the table, or they call each other in a circle.
     fn path(&self, id: &[u8]) -> Option<Vec<u32>> {
         let mut path = Vec::new();
         let mut next = Some(id);

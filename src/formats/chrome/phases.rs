@@ -1,8 +1,8 @@
-//! What each phase letter means: the one table of phases.
+//! The meaning of each phase letter: the one table of phases.
 
 use crate::model::EventKind;
 
-/// What a record says by its `ph`.
+/// The meaning of a record by its `ph`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Phase {
     /// A span of a thread, whole or one end of it.
@@ -15,17 +15,16 @@ pub(super) enum Phase {
     Async(EventKind),
     /// Asynchronous as old Chrome and node write it: told apart by the name as well; steps are named by `args.step`.
     OldAsync(EventKind),
-    /// A flow.
     Flow(EventKind),
-    /// What happens to an object, which is shown as a point in time, and never as a span.
+    /// An event in the life of an object: shown as a point in time, never as a span.
     Object(&'static str),
     /// A sample of a call stack, or a part of a profile of V8.
     Sample,
-    /// What processes and threads are called, and their order.
+    /// Names and order of processes and threads.
     Metadata,
     /// Known, and not something that a timeline shows: memory dumps, contexts.
     Ignored,
-    /// Nothing that is known.
+    /// No phase of the format.
     Unknown,
 }
 

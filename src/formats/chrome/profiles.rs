@@ -1,6 +1,7 @@
-//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the nodes that
-//! came since, what was sampled, and the microseconds between. Each chunk builds on those before it, so they are taken in
-//! the order of the capture, by the one that follows it. The samples are on the thread of the first event.
+//! V8's CPU profiles as its tracer writes them: an event `V8Profile`, then any number of `ProfileChunk`s with the
+//! nodes that came since, what was sampled, and the microseconds between. Each chunk builds on those before it, so
+//! they are taken in the order of the capture, by the one that follows it. The samples are on the thread of the first
+//! event.
 
 use std::sync::Arc;
 
@@ -23,7 +24,7 @@ pub(super) struct ProfilePart {
     pub(super) id: Box<[u8]>,
     /// Whether it begins a profile.
     pub(super) is_start: bool,
-    /// Its argument `data`, JSON.
+    /// The argument `data` as JSON text.
     pub(super) data: Box<str>,
     pub(super) place: SourcePos,
 }

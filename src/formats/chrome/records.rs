@@ -23,11 +23,11 @@ pub(super) enum ArrayPosition {
     Damaged { before: u8 },
     /// Inside a record that is stepped over.
     Skipping(Skip),
-    /// Behind the closing bracket.
+    /// After the closing bracket of the array.
     Behind,
 }
 
-/// What came of some bytes of the array.
+/// The result of parsing some bytes of the array.
 #[derive(Debug)]
 pub(super) struct ParsedRecords {
     pub(super) events: ChromeBatch,
@@ -38,7 +38,8 @@ pub(super) struct ParsedRecords {
 
 /// Parses what is whole in `bytes`, which stand at `offset` of the capture; `at_end`: nothing follows them.
 ///
-/// Without `frames`, nothing is known of the stack frames of the capture; an outcome that wants them is to be made again.
+/// Without `frames`, nothing is known of the stack frames of the capture; an outcome that wants them is to be made
+/// again.
 pub(super) fn parse(
     bytes: &[u8],
     offset: u64,
@@ -178,14 +179,22 @@ impl RecordParser<'_> {
     }
 }
 
-/// What stands next behind damage.
+/// The next event after damage.
 pub(super) enum NextEvent {
     /// An event from `start` to `end`; `before` is the last byte before it that is not white space.
-    Event { start: usize, before: u8, end: usize },
+    Event {
+        start: usize,
+        before: u8,
+        end: usize,
+    },
     /// Perhaps an event at `start`: the bytes end within it.
-    Unclear { start: usize, before: u8 },
-    /// No event.
-    Nothing { before: u8 },
+    Unclear {
+        start: usize,
+        before: u8,
+    },
+    Nothing {
+        before: u8,
+    },
 }
 
 /// Finds the next object from `pos` that is an event.

@@ -1,8 +1,8 @@
 //! Cuts the bytes of a capture into pieces that most probably begin at a record, so that they can be parsed at once.
 //!
-//! It guesses: whether a brace opens a record depends on every quote before it, and to count these would cost a pass over
-//! all bytes on one core. So it looks for one whole event near the end of each piece and cuts before that. Whoever
-//! parses the piece before finds out for certain, and a wrong guess costs time, never a record.
+//! It guesses: whether a brace opens a record depends on every quote before it, and to count these would cost a pass
+//! over all bytes on one core. So it looks for one whole event near the end of each piece and cuts before that.
+//! The parse of the piece before tells for certain, and a wrong guess costs time, never a record.
 
 use crossbeam_channel::Receiver;
 

@@ -2,7 +2,8 @@
 
 use crate::formats::json::scan::{Broken, JsonValue, Scanner, Shape};
 
-/// The fields of one record. Absent ones, and those that are `null`, are [`Shape::Absent`]; of duplicates the last wins.
+/// The fields of one record. Absent ones, and those that are `null`, are [`Shape::Absent`]; of duplicates the last
+/// wins.
 #[derive(Debug, Clone, Default)]
 pub(super) struct ChromeRecord<'a> {
     pub(super) ph: JsonValue<'a>,

@@ -1,5 +1,6 @@
-//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times are decimal
-//! microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go out as they came in.
+//! Writes events as Chrome JSON, one line each, in the order in which they come: the object form, whose times are
+//! decimal microseconds with all three digits of the nanosecond. Never sorts, pairs or drops; arguments go out as
+//! they came in.
 //!
 //! | event | written as |
 //! |---|---|
@@ -25,7 +26,7 @@ use crate::model::{
     Event, EventFlags, EventKind, Id, NameIdx, Names, Process, StackIdx, Stacks, Track, TrackKind, TrackTables,
 };
 
-/// Writes a capture.
+/// Writes a capture as Chrome JSON.
 #[derive(Debug)]
 pub(crate) struct ChromeJsonWriter<'a, W> {
     out: W,
@@ -45,7 +46,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Begins a capture with what is known of its processes and tracks.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub(crate) fn new(mut out: W, names: &'a Names, stacks: &Stacks, tracks: &'a TrackTables) -> io::Result<Self> {
         out.write_all(b"{\"displayTimeUnit\":\"ns\",")?;
         write_stack_frames(&mut out, names, stacks)?;
@@ -68,7 +69,7 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
     /// Writes an event with the blob of its details. One on a track that does not exist is on no thread.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub(crate) fn event(&mut self, event: &Event, blob: &[u8]) -> io::Result<()> {
         let tracks = self.tracks;
         let track = tracks.tracks.get(event.track.index());
@@ -112,17 +113,18 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
         self.end_line()
     }
 
-    /// Ends the capture.
+    /// Closes the array and flushes the output.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub(crate) fn finish(mut self) -> io::Result<W> {
         self.out.write_all(b"\n]}\n")?;
         self.out.flush()?;
         Ok(self.out)
     }
 
-    /// One series of a counter. The name of its track is that of the counter, its id in brackets, and that of the series.
+    /// One series of a counter. The name of its track is that of the counter, its id in brackets, and that of the
+    /// series.
     fn counter(&mut self, event: &Event, track: Option<&Track>) -> io::Result<()> {
         let whole = track.map_or("", |track| &*track.key.name);
         let (name, id, series) = counter_parts(whole, self.names.get(event.name).text);
@@ -157,8 +159,8 @@ impl<'a, W: Write> ChromeJsonWriter<'a, W> {
             self.line.extend_from_slice(b",\"bp\":\"e\"");
         }
         if event.flags.has(EventFlags::PLACED) && event.depth != 0 {
-            // For this reader alone: others have no word for an instant, nor for a span that ends at this time or begins
-            // with others inside of it.
+            // For this reader alone: others have no word for an instant, nor for a span that ends at this time or
+            // begins with others inside of it.
             write!(self.line, ",\"place\":{}", event.depth)?;
         }
         Ok(())

@@ -1,18 +1,18 @@
-//! Binary captures from front to back: bytes by need, with the offset at which they stand. Never holds more than what is
-//! asked for at once and a block.
+//! Binary captures from front to back: bytes by need, with the offset at which they stand. Never holds more than what
+//! is asked for at once and a block.
 
 use super::source::Source;
 use crate::formats::ReadError;
 use crate::formats::input::lengths::saturating_len;
 
-/// What is read at once.
+/// Bytes that one read asks for.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// The bytes of a source.
 pub(crate) struct ByteReader {
     source: Source,
     buffer: Vec<u8>,
-    /// What of the buffer is taken.
+    /// Bytes of the buffer that the caller has taken.
     start: usize,
     /// Where the buffer begins in the capture.
     offset: u64,

@@ -1,4 +1,4 @@
-//! What captures are packed in: gzip, zstd, zlib of `atrace`, text in 16-bit units. Unpacks on a thread of its own, a few
+//! Decompresses captures: gzip, zstd, zlib of `atrace`, text in 16-bit units. Runs on a thread of its own, a few
 //! blocks ahead of the reader, whatever the packed bytes claim. Unpacks small files without one.
 
 use std::io::{self, BufRead, BufReader, Read};
@@ -14,7 +14,7 @@ use crate::formats::reader::SMALL_BYTES;
 /// Decompressed bytes that pass between threads at once: large enough that passing them costs nothing.
 const BLOCK_BYTES: usize = 256 * 1024;
 
-/// What is unpacked in one step: a decoder that finds damage tells nothing of the step that it is in.
+/// Bytes that one step decompresses: a decoder that meets damage returns nothing of its step.
 const STEP_BYTES: usize = 8 * 1024;
 
 /// Blocks that may wait for the parser: the decompressor runs on while one batch is parsed.
@@ -23,8 +23,8 @@ const BLOCKS_AHEAD: usize = 8;
 /// A gzip of a zstd is a habit; a third layer is an accident or an attack.
 const LAYERS_MAX: usize = 2;
 
-/// The most that compressed data may unpack to, in bytes and in multiples of their own length. One layer of gzip reaches 1,032 at
-/// most; two reach a million, which only an attack needs.
+/// The most that compressed data may unpack to, in bytes and in multiples of their own length. One layer of gzip
+/// reaches 1,032 at most; two reach a million, which only an attack needs.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 const UNPACKED_RATIO_MAX: u64 = 4096;
 
@@ -47,7 +47,7 @@ pub(crate) fn read_full(reader: &mut impl Read, buffer: &mut [u8]) -> io::Result
 pub(crate) enum Compression {
     Gzip,
     Zstd,
-    /// What `atrace -z` writes: a line `TRACE:`, then zlib.
+    /// The output of `atrace -z`: a line `TRACE:`, then zlib.
     Atrace,
     /// Text in 16-bit units, as consoles of Windows write it: packed like the others, it unpacks to UTF-8.
     Utf16(Endian),
@@ -59,7 +59,7 @@ pub(crate) enum Endian {
     Big,
 }
 
-/// What tells how bytes are packed.
+/// Bytes at the beginning that identify the compression.
 const PACKING_BYTES: usize = 8;
 
 impl Compression {
@@ -75,8 +75,8 @@ impl Compression {
         }
     }
 
-    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which is
-    /// what its highest level uses.
+    /// Concatenated gzip members and zstd frames are one stream. The window of a zstd frame is at most 128 MiB, which
+    /// is what its highest level uses.
     fn unpack(self, mut packed: Box<dyn BufRead + Send>, block_bytes: usize) -> io::Result<Box<dyn Read + Send>> {
         Ok(match self {
             Self::Atrace => {

@@ -1,5 +1,5 @@
-//! Captures that are text: one record a line. Steps from line to line with bounded memory, and runs what understands them.
-//! Refuses nothing: a line that is too long is counted and stepped over.
+//! Captures that are text: one record a line. Steps from line to line with bounded memory, and runs what understands
+//! them. Refuses nothing: a line that is too long is counted and stepped over.
 
 use super::source::Source;
 use crate::base::budget::Budget;
@@ -10,7 +10,7 @@ use crate::model::{Loss, SourcePos};
 /// Longer lines hold no event, in most formats.
 const LINE_BYTES_MAX: usize = 1 << 20;
 
-/// What is read at once.
+/// Bytes that one read asks for.
 const BLOCK_BYTES: usize = 256 << 10;
 
 /// Lines between two looks at whether to stop.
@@ -31,18 +31,18 @@ impl TextLine<'_> {
         SourcePos::Offset(self.offset)
     }
 
-    /// What to count for a line that cannot be read: the last one may just not be whole.
+    /// The loss of a line that cannot be parsed: the last one may only be cut short.
     pub(crate) fn loss(&self) -> Loss {
         if self.has_end { Loss::BadRecord } else { Loss::Truncated }
     }
 }
 
-/// What understands the lines of a format.
+/// Parses the lines of a format.
 pub(crate) trait LineParser: Send {
     /// Longer lines hold no event.
     const LINE_BYTES_MAX: usize = LINE_BYTES_MAX;
 
-    /// Takes the next line.
+    /// Parses the next line into the batch.
     fn line(&mut self, line: TextLine<'_>, batch: &mut BatchBuilder);
 
     /// Hands on what a line filled up.
@@ -118,7 +118,7 @@ impl<P: LineParser> StreamReader for TextCapture<P> {
 pub(crate) struct LineReader {
     source: Source,
     buffer: Vec<u8>,
-    /// What of the buffer is not taken yet.
+    /// The part of the buffer that is not taken yet.
     start: usize,
     /// Where the buffer begins in the capture.
     offset: u64,

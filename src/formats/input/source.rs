@@ -27,7 +27,7 @@ pub struct Source {
     file_bytes: u64,
 }
 
-/// What a small packed file is taken to unpack to at most, times its own length: few texts shrink more.
+/// The most that a small packed file is taken to unpack to, as a multiple of its length: few texts shrink more.
 const UNPACKED_RATIO: u64 = 16;
 
 enum Remainder {
@@ -83,8 +83,8 @@ impl Source {
         &self.path
     }
 
-    /// How many bytes to take at once, where that many are usual. Not many more than a small file has: to clear a buffer for
-    /// each of a million files would take longer than to read them.
+    /// How many bytes to take at once, where that many are usual. Not many more than a small file has: to clear a
+    /// buffer for each of a million files would take longer than to read them.
     pub(crate) fn block_bytes(&self, usual: usize) -> usize {
         let ratio = if self.is_packed() { UNPACKED_RATIO } else { 1 };
         // One more, so that the end is seen by the first read.
@@ -109,7 +109,8 @@ impl Source {
         &self.head
     }
 
-    /// Where the compressed data turned out to be cut or damaged, as an offset in the decompressed bytes; known at their end.
+    /// Where the compressed data turned out to be cut or damaged, as an offset in the decompressed bytes; known at
+    /// their end.
     #[must_use]
     pub fn cut_at(&self) -> Option<u64> {
         self.cut_at

@@ -1,5 +1,5 @@
-//! Ticks of a clock whose length is given as a float, or as a frequency -> whole nanoseconds, exactly: the product is made in
-//! whole numbers of 128 bits and rounded once, halves away from zero.
+//! Ticks of a clock whose length is given as a float, or as a frequency -> whole nanoseconds, exactly: the product is
+//! made in whole numbers of 128 bits and rounded once, halves away from zero.
 
 /// How long a tick is.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -9,7 +9,6 @@ pub(crate) struct TickLength {
     exponent: i32,
 }
 
-/// Nanoseconds of a microsecond.
 const MICRO_NS: u128 = 1000;
 
 impl TickLength {

@@ -9,16 +9,17 @@ use crate::base::temporary::Scratch;
 use crate::formats::input::lengths::saturating_len;
 use crate::formats::{ReadContext, ReadError};
 
-/// What may be unpacked whatever the archive is: small archives of very repetitive text.
+/// Bytes that every file may unpack to: small archives may hold very repetitive text.
 const UNPACKED_BYTES_MIN: u64 = 1 << 30;
 
-/// What an archive may unpack to, times its own length. Captures as text shrink to a twentieth, seldom to a fiftieth.
+/// The most that an archive may unpack to, as a multiple of its length. Captures as text shrink to a twentieth,
+/// seldom to a fiftieth.
 const UNPACKED_RATIO_MAX: u64 = 256;
 
 /// Bytes between two looks at whether to stop. Small, since a block is cleared for each of perhaps a million files.
 const BLOCK_BYTES: usize = 64 << 10;
 
-/// How unpacking ended.
+/// Why unpacking of a file ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Ended {
     AtItsEnd,
@@ -26,7 +27,7 @@ pub(crate) enum Ended {
     InDamage,
 }
 
-/// What a file, or all members of an archive together, may unpack to.
+/// The bytes that a file, or all members of an archive together, may still unpack to.
 #[derive(Debug)]
 pub(crate) struct Allowance {
     pub(crate) left_bytes: u64,
@@ -37,10 +38,11 @@ impl Allowance {
         Self { left_bytes: UNPACKED_BYTES_MIN.max(archive_bytes.saturating_mul(UNPACKED_RATIO_MAX)) }
     }
 
-    /// Unpacks bytes of the file at `path` to a temporary file. Damage of the bytes ends them; a failure to write is an error.
+    /// Unpacks bytes of the file at `path` to a temporary file. Damage of the bytes ends them; a failure to write is
+    /// an error.
     ///
     /// # Errors
-    /// What the system says, and a request to stop.
+    /// I/O errors, and a request to stop.
     pub(crate) fn unpack(
         &mut self,
         packed: &mut dyn Read,

@@ -1,10 +1,10 @@
-//! Captures that are one JSON document whose parts point into each other: profiles whose tables may stand behind what uses
-//! them. Read by position in the file, in whatever order suits, so nothing is held but what a reader asks for, however large
-//! the document is.
+//! Captures that are one JSON document whose parts point into each other: profiles whose tables may stand behind what
+//! uses them. Read by position in the file, in whatever order suits, so nothing is held but what a reader asks for,
+//! however large the document is.
 //!
-//! A value is a [`JsonExtent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of the values
-//! of an array, [`Elements`] their texts, each of which is parsed strictly by itself. Damage costs the element that it is in.
-//! Refuses tables that do not fit a share of the memory budget.
+//! A value is a [`JsonExtent`] of the file. [`Document::pick`] finds members of an object, [`Items`] the extents of
+//! the values of an array, [`Elements`] their texts, each of which is parsed strictly by itself. Damage costs the
+//! element that it is in. Refuses tables that do not fit a share of the memory budget.
 
 mod elements;
 mod scalar;
@@ -48,7 +48,7 @@ pub(crate) struct Document {
     is_plain: bool,
     /// Whether a value was seen to go on at the end of the file.
     is_cut: Cell<bool>,
-    /// What all tables take.
+    /// Memory of all tables, in bytes.
     kept_bytes: Cell<u64>,
 }
 
@@ -76,7 +76,7 @@ impl Document {
     /// Opens the file of a source; one that is compressed is unpacked to a temporary file first.
     ///
     /// # Errors
-    /// What the system says, and what [`unpacked_to_file`] refuses.
+    /// I/O errors, and the errors of [`unpacked_to_file`].
     pub(crate) fn open(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         const BLOCK_BYTES: usize = 64 << 10;
         let (path, is_plain, block_bytes) =
@@ -93,12 +93,12 @@ impl Document {
         Ok(Self { path, file, len, block_bytes, context, is_plain, is_cut, kept_bytes })
     }
 
-    /// The whole document.
     pub(crate) fn whole(&self) -> JsonExtent {
         JsonExtent { start: 0, end: self.len }
     }
 
-    /// Where the members with these keys are in an object, in one pass over it. Of several with the same key, the first.
+    /// Where the members with these keys are in an object, in one pass over it. Of several with the same key, the
+    /// first.
     pub(crate) fn pick<const N: usize>(
         &self,
         object: JsonExtent,
@@ -155,7 +155,7 @@ impl Document {
         }))
     }
 
-    /// Begins a table.
+    /// Begins to charge the memory of a table.
     pub(crate) fn kept(&self) -> TableCharge<'_> {
         TableCharge { document: self, bytes: 0, charges: Vec::new() }
     }

@@ -17,10 +17,10 @@ pub(crate) enum Broken {
 /// How many brackets may be open at once in one record, so that whoever parses its arguments later needs little stack.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
-/// What a value is.
+/// The type of a value.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Shape {
-    /// Not there, or `null`.
+    /// The member is missing, or `null`.
     #[default]
     Absent,
     /// A string; the text is what stands between the quotes.
@@ -33,7 +33,7 @@ pub(crate) enum Shape {
     Array,
 }
 
-/// What is unusual about a value's text: bits.
+/// Deviations of a value's text from plain JSON, as bits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Quirks(u8);
 

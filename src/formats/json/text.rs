@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use super::scan::{JsonValue, Quirks, Scanner, Shape, is_json_scalar};
 use crate::model::{Loss, Losses, SourcePos};
 
-/// What had to be repaired in a text: bits, because names are looked up far more often than repaired.
+/// Repairs to a text, as bits, because names are looked up far more often than repaired.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) struct Repairs(u8);
 

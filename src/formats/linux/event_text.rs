@@ -1,6 +1,6 @@
-//! The events of a kernel as text, common to `ftrace` and `perf script`: `name: key=value key=value`. Those of the scheduler
-//! and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers of programs are what they ask for; all others are
-//! instants of their thread with their text.
+//! The events of a kernel as text, common to `ftrace` and `perf script`: `name: key=value key=value`. Those of the
+//! scheduler and of CPU clocks mean what they say; system calls are spans, and so are functions of a graph; markers
+//! of programs are what they ask for; all others are instants of their thread with their text.
 
 use std::sync::Arc;
 
@@ -18,7 +18,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, So
 pub(crate) struct TextEvent<'a> {
     pub(crate) ts_ns: i64,
     pub(crate) tid: i64,
-    /// What the thread is called; empty if the tracer does not know.
+    /// The name of the thread; empty if the tracer does not know it.
     pub(crate) task: &'a [u8],
     pub(crate) cpu: Option<u64>,
     pub(crate) name: &'a [u8],
@@ -26,7 +26,7 @@ pub(crate) struct TextEvent<'a> {
     pub(crate) place: SourcePos,
 }
 
-/// What is known of the kernel so far.
+/// The state of the kernel up to the current event.
 #[derive(Debug, Default)]
 pub(crate) struct KernelText {
     pub(crate) scheduler: Scheduler,
@@ -38,7 +38,7 @@ pub(crate) struct KernelText {
 }
 
 impl KernelText {
-    /// Takes the next event.
+    /// Adds the next event to the batch.
     pub(crate) fn add_event(&mut self, batch: &mut BatchBuilder, event: &TextEvent<'_>) {
         let &TextEvent { ts_ns, tid, cpu, name, fields, place, .. } = event;
         self.name_task(batch, event);
@@ -156,12 +156,12 @@ impl KernelText {
     }
 }
 
-/// A whole number.
+/// Parses a whole number.
 pub(crate) fn number(text: Option<&[u8]>) -> Option<i64> {
     std::str::from_utf8(text?).ok()?.parse().ok()
 }
 
-/// What stands behind ` key=`, up to the next space.
+/// The text after ` key=`, up to the next space.
 fn value<'a>(fields: &'a [u8], key: &[u8]) -> Option<&'a [u8]> {
     let (_, rest) = find_key(fields, key)?;
     Some(&rest[..memchr::memchr(b' ', rest).unwrap_or(rest.len())])

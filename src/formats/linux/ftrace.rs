@@ -1,6 +1,6 @@
-//! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last writes:
-//! `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. LineReader of a function graph as
-//! the kernel draws it are in `function_graph`.
+//! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last
+//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. LineReader of
+//! a function graph as the kernel draws it are in `function_graph`.
 
 use super::event_text::{KernelText, TextEvent, number};
 use super::function_graph::{FunctionGraph, GraphLine};
@@ -60,16 +60,16 @@ struct Ftrace {
 /// Where in a page one stands.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Page {
-    /// It is no page.
+    /// The capture is no page.
     #[default]
     None,
     /// Outside of its traces: the program that shows them.
     Outside,
-    /// Inside of one.
+    /// Inside the page element.
     Inside,
 }
 
-/// A line, taken apart.
+/// The fields of a line.
 #[derive(Debug, Clone, Copy)]
 struct FtraceRecord<'a> {
     task: &'a [u8],
@@ -82,7 +82,8 @@ struct FtraceRecord<'a> {
 
 impl<'a> FtraceRecord<'a> {
     fn from_line(line: &'a [u8]) -> Option<Self> {
-        // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind it.
+        // A task may be called anything: the CPU is the first number in brackets with a task before and a time behind
+        // it.
         memchr::memmem::find_iter(line, b"[").find_map(|open| {
             let close = open + memchr::memchr(b']', &line[open..])?;
             let cpu = u64::try_from(number(Some(&line[open + 1..close]))?).ok()?;

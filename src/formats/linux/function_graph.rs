@@ -1,8 +1,9 @@
-//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, of which the time
-//! and the task are there only if the tracer was told so.
+//! The function graph of `ftrace` as the kernel draws it itself: `TIME | CPU) TASK-PID | DURATION | f() {`, of which
+//! the time and the task are there only if the tracer was told so.
 //!
-//! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has ended. So
-//! every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss says so.
+//! Without times there are the durations: on each CPU, what is drawn next begins where what was drawn before has
+//! ended. So every duration is exact, and what nests in what; how long nothing was drawn is not known, and one loss
+//! says so.
 
 use std::sync::Arc;
 
@@ -132,7 +133,7 @@ fn duration(column: &[u8]) -> Option<u64> {
     nanos_from_micros(micros).ok().and_then(|ns| u64::try_from(ns).ok())
 }
 
-/// Whose functions nest in each other: those of a task, or of a CPU whose task is not told.
+/// The owner of a call stack: a task, or a CPU whose task is not recorded.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 enum GraphOwner {
     Cpu(u32),
@@ -160,7 +161,7 @@ pub(crate) struct FunctionGraph {
 }
 
 impl FunctionGraph {
-    /// Takes a line.
+    /// Adds the events of a line.
     pub(crate) fn add_line(&mut self, drawn: &GraphLine<'_>, batch: &mut BatchBuilder, place: SourcePos) {
         let cpu = drawn.cpu;
         if let GraphEvent::Switch(before, after) = drawn.what {
@@ -192,7 +193,8 @@ impl FunctionGraph {
                 let Some(OpenFunction { name, start_ns }) = self.open.entry(owner).or_default().pop() else {
                     return batch.lose(Loss::UnmatchedEnd, SourcePos::Time(now_ns));
                 };
-                // Where times are told, that of the end says more than the duration, which leaves out what the tracer took.
+                // Where times are told, that of the end says more than the duration, which leaves out what the tracer
+                // took.
                 let told_ns = drawn.ts_ns.map(|end_ns| end_ns.saturating_sub(start_ns).max(0).cast_unsigned());
                 Self::span(owner, &name, start_ns, told_ns.or(dur_ns), batch, place)
             }
@@ -275,7 +277,7 @@ impl FunctionGraph {
         place: SourcePos,
     ) {
         let before = self.name(cpu, before, batch, place);
-        // Whose functions these were is told only now.
+        // Only this line names the task that these functions belong to.
         if !self.running.contains_key(&cpu)
             && let Some(open) = self.open.remove(&GraphOwner::Cpu(cpu))
         {

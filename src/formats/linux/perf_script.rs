@@ -1,7 +1,7 @@
-//! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack, innermost
-//! frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a stack; beside that,
-//! events of the kernel's scheduler are scheduling, system calls are spans, others are instants. Names stay as `perf` found them: an address that it could
-//! not name is shown as its file.
+//! The text of `perf script`: for each event a line `comm pid/tid [cpu] time: period event: fields`, then the stack,
+//! innermost frame first, and an empty line. An event without fields is a sample of its thread, and so is one with a
+//! stack; beside that, events of the kernel's scheduler are scheduling, system calls are spans, others are instants.
+//! Names stay as `perf` found them: an address that it could not name is shown as its file.
 
 use super::event_text::{KernelText, TextEvent, number};
 use crate::formats::format::{Format, Opener, Shown};
@@ -138,8 +138,8 @@ fn frame_name(text: &[u8]) -> Option<Box<[u8]>> {
     Some(symbol[..plus.unwrap_or(symbol.len())].into())
 }
 
-/// What `-F +srcline` prints below a frame: its place in the source, `  file.c:12`; `  ??:0` and `  module[ff81c37]` where that
-/// is not known, which is empty here.
+/// The line that `-F +srcline` prints below a frame: its place in the source, `  file.c:12`; `  ??:0` and `
+/// module[ff81c37]` where that is not known, which is empty here.
 fn source_line(line: &[u8]) -> Option<&[u8]> {
     let place = line.trim_ascii();
     if !line.first()?.is_ascii_whitespace() {

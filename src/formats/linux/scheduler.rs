@@ -1,10 +1,11 @@
-//! The scheduler of a kernel, as any tracer of it tells of it: which thread runs on which CPU, and what the others wait for.
+//! The scheduler of a kernel, as any tracer of it tells of it: which thread runs on which CPU, and what the others
+//! wait for.
 //!
-//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::thread_of`] as soon as
-//! that is known (a thread of which nothing is known is taken for a process of its own). For each `sched_switch` call
-//! [`Scheduler::switch`]; for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new` [`Scheduler::wake`]; at the end
-//! [`Scheduler::finish`]. The switches of one CPU must come in their order; those of several CPUs, and wakings, need not,
-//! since the states of threads follow on each other only once all is sorted.
+//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::thread_of`] as
+//! soon as that is known (a thread of which nothing is known is taken for a process of its own). For each
+//! `sched_switch` call [`Scheduler::switch`]; for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`
+//! [`Scheduler::wake`]; at the end [`Scheduler::finish`]. The switches of one CPU must come in their order; those of
+//! several CPUs, and wakings, need not, since the states of threads follow on each other only once all is sorted.
 //!
 //! A CPU has a track with a span for each time that a thread ran, named after the thread, with `pid`, `tid`, `prio` and
 //! `end_state` as arguments. A CPU at rest (thread 0) has none. A thread has a track of its states.
@@ -21,7 +22,8 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// A machine has fewer CPUs than this.
 const CPUS_MAX: usize = 1 << 16;
 
-/// A machine runs fewer threads than this in the time of a capture; each takes some hundred bytes here and in the tables.
+/// A machine runs fewer threads than this in the time of a capture; each takes some hundred bytes here and in the
+/// tables.
 const THREADS_MAX: usize = 1 << 20;
 
 /// A thread as an event names it.
@@ -41,15 +43,14 @@ pub(crate) struct Switch<'a> {
     pub(crate) cpu: u64,
     /// `None` if the event does not tell: it is the one that was switched to before.
     pub(crate) previous: Option<SchedulerTask<'a>>,
-    /// What the previous thread does from here on.
+    /// The state of the previous thread from now on.
     pub(crate) previous_state: Option<TaskState>,
     pub(crate) next: SchedulerTask<'a>,
 }
 
-/// What is known of the scheduler so far.
+/// The state of the scheduler up to the current event.
 #[derive(Debug, Default)]
 pub(crate) struct Scheduler {
-    /// By CPU.
     running: FxHashMap<u64, RunningTask>,
     process_of: FxHashMap<i64, i64>,
     threads: FxHashMap<i64, ScheduledThread>,
@@ -87,7 +88,7 @@ impl Scheduler {
         self.process_of.get(&tid).copied()
     }
 
-    /// Takes a `sched_switch`.
+    /// Adds the events of a `sched_switch`.
     pub(crate) fn switch(&mut self, batch: &mut BatchBuilder, switch: &Switch<'_>, place: SourcePos) {
         let &Switch { ts_ns, cpu, previous, previous_state, next } = switch;
         self.newest_ns = self.newest_ns.max(ts_ns);
@@ -231,7 +232,7 @@ impl Scheduler {
     }
 }
 
-/// What a thread does that was switched away from.
+/// The state of a thread after a switch away from it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct TaskState(u16);
 

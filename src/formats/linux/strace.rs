@@ -1,7 +1,7 @@
-//! StraceEvent `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`. With `-T` a
-//! call is a span; without it only a call that another thread interrupted has two times, and all others are instants.
-//! Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that `-C` prints behind the
-//! calls has no times: it is stepped over.
+//! StraceEvent `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`.
+//! With `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others
+//! are instants. Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that
+//! `-C` prints behind the calls has no times: it is stepped over.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ fn open(source: Source) -> Reader {
 struct Strace {
     /// By thread: a call whose end has not been printed.
     waiting: FxHashMap<i64, UnfinishedCall>,
-    /// What to add to times of day, and the last of them.
+    /// The offset of times of day, and the last of these times.
     day_ns: i64,
     last_of_day_ns: i64,
     /// Whether it was told that times are of UTC.
@@ -84,7 +84,7 @@ struct UnfinishedCall {
     place: SourcePos,
 }
 
-/// A line, taken apart.
+/// The fields of a line.
 #[derive(Debug, Clone, Copy)]
 struct StraceRecord<'a> {
     /// Without `-f`, the one thread has no number.
@@ -191,7 +191,7 @@ fn is_of_table(line: &[u8]) -> bool {
     first.starts_with(b"---") || is_share() && !rest.is_empty()
 }
 
-/// What stands between the marks of `--- signal ---`.
+/// The text between the marks of `--- signal ---`.
 fn note(line: &[u8]) -> &[u8] {
     let (mark, note) = line.split_at(3);
     let note = note.trim_ascii();
@@ -449,7 +449,7 @@ mod tests {
         let reading = read(&format!("{call}{table}{call}"));
         assert_eq!(reading.events.len(), 2);
         assert_eq!(reading.lost(), [(Loss::IgnoredMetadata, 1)]);
-        // What the program itself prints is not taken for a part of it, nor a table without its head.
+        // Output of the program is no part of the table, and a table without its head is none.
         let reading = read(&format!("{call}{table}output of the program\n 37.50 of it\n{call}{}", &table[60..]));
         assert_eq!(reading.events.len(), 2);
         assert_eq!(reading.lost(), [(Loss::BadRecord, 7), (Loss::IgnoredMetadata, 1)]);

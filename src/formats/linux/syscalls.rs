@@ -1,5 +1,6 @@
-//! System calls, as the tracers of a kernel tell of them: an event for each call with its name, or one for all calls with its
-//! number. What call a number is depends on the kind of machine; where that is not told, the number is the name.
+//! System calls, as the tracers of a kernel tell of them: an event for each call with its name, or one for all calls
+//! with its number. What call a number is depends on the kind of machine; where that is not told, the number is the
+//! name.
 
 use std::borrow::Cow;
 
@@ -8,7 +9,6 @@ use crate::model::EventKind;
 /// A system call begins or ends.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SystemCall<'a> {
-    /// Begin or end.
     pub(crate) kind: EventKind,
     pub(crate) name: Cow<'a, [u8]>,
 }
@@ -52,7 +52,7 @@ impl<'a> SystemCall<'a> {
     }
 }
 
-/// What a tracepoint that stands for all calls tells.
+/// The kind of event of a tracepoint that covers all calls.
 fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     match name.strip_prefix(b"raw_syscalls:").unwrap_or(name) {
         b"sys_enter" => Some(EventKind::Begin),
@@ -61,7 +61,7 @@ fn kind_from_name(name: &[u8]) -> Option<EventKind> {
     }
 }
 
-/// What the call with a number is called on a kind of machine, which is named as `uname` does.
+/// The name of the call with this number on a machine, which is named as by `uname`.
 fn name_from_number(number: i64, machine: &str) -> Vec<u8> {
     use syscalls::{aarch64, arm, riscv64, x86, x86_64};
     let known = usize::try_from(number).ok().and_then(|number| match machine {

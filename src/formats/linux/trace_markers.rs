@@ -1,6 +1,6 @@
-//! The markers that programs write into the trace of a kernel, as Android's `atrace` has them: `B|pid|name` and `E` for spans,
-//! `I` and `N` for instants, `C|pid|name|value` for counters, `S` and `F`, `G` and `H` for asynchronous spans. Any other text
-//! is a message.
+//! The markers that programs write into the trace of a kernel, as Android's `atrace` has them: `B|pid|name` and `E`
+//! for spans, `I` and `N` for instants, `C|pid|name|value` for counters, `S` and `F`, `G` and `H` for asynchronous
+//! spans. Any other text is a message.
 
 use xxhash_rust::xxh3::xxh3_64;
 

@@ -1,8 +1,8 @@
-//! How the clocks of several files relate, where the files say so: a clock sync is the same moment in each file that has one
-//! of its id. Of two that are said to be one moment at different times, the first counts. Reads no files.
+//! How the clocks of several files relate, where the files say so: a clock sync is the same moment in each file that
+//! has one of its id. Of two that are said to be one moment at different times, the first counts. Reads no files.
 //!
-//! In Chrome's traces it is told twice: whoever received it says when; whoever issued it says when that was and when the
-//! answer came, and it happened halfway.
+//! In Chrome's traces it is told twice: whoever received it says when; whoever issued it says when that was and when
+//! the answer came, and it happened halfway.
 
 use rustc_hash::FxHashMap;
 use serde_json::value::RawValue;
@@ -11,17 +11,17 @@ use crate::formats::input::decimal::nanos_from_micros;
 use crate::model::args::Detail;
 use crate::model::{Batch, EventKind, NameIdx};
 
-/// What the instants are called that are clock syncs.
+/// The name of the instants that are clock syncs.
 const NAME: &str = "clock_sync";
 
 /// Clock syncs of a file that are kept: a recording has some. And the bytes of their ids, which are UUIDs or names.
 const SYNCS_MAX: usize = 1000;
 const ID_BYTES_MAX: usize = 200;
 
-/// What an instant says of a clock sync, beside its time.
+/// The arguments of a clock sync.
 #[derive(serde::Deserialize)]
 struct Args<'a> {
-    /// Text, or a number.
+    /// A text or a number.
     #[serde(borrow)]
     sync_id: &'a RawValue,
     /// In microseconds, by the clock of the file.
@@ -46,7 +46,7 @@ pub(crate) struct ClockSyncs {
     names: Vec<NameIdx>,
 }
 
-/// What the files before say.
+/// The clock syncs of the files before.
 #[derive(Debug, Default)]
 pub(crate) struct KnownSyncs {
     at_ns: FxHashMap<Box<str>, i64>,
@@ -85,8 +85,8 @@ impl ClockSyncs {
 }
 
 impl KnownSyncs {
-    /// By how much the clock of one more file is behind that of the files before, and the id that says so, if it shares one
-    /// with them.
+    /// By how much the clock of one more file is behind that of the files before, and the id that says so, if it
+    /// shares one with them.
     pub(crate) fn behind(&self, syncs: &ClockSyncs) -> Option<(i64, Box<str>)> {
         let behind = |sync: &Sync| self.at_ns.get(&sync.id)?.checked_sub(sync.at_ns);
         syncs.all.iter().find_map(|sync| Some((behind(sync)?, sync.id.clone())))

@@ -1,4 +1,5 @@
-//! Several files as one capture, given together or in an archive: their clocks set against each other, their processes kept apart.
+//! Several files as one capture, given together or in an archive: their clocks set against each other, their
+//! processes kept apart.
 
 pub(crate) mod archive;
 pub(crate) mod clock_sync;

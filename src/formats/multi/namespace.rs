@@ -1,7 +1,7 @@
 //! Keeps what one file of several holds apart from the others, whether they are in an archive or were given together:
-//! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids; those of
-//! later ones get the name of their file. Moves a file in time by its offset, and to the clock of the files before it where
-//! they share a clock sync.
+//! processes, asynchronous spans and flows of two files are two, whatever their ids. The first file keeps its ids;
+//! those of later ones get the name of their file. Moves a file in time by its offset, and to the clock of the files
+//! before it where they share a clock sync.
 
 use std::sync::Arc;
 
@@ -13,18 +13,18 @@ use crate::base::units::signed_time_text;
 use crate::formats::{BatchSink, ReadError};
 use crate::model::{Batch, EventKind, Id, Loss, Losses, Metadata, SourcePos, TrackKind};
 
-/// What is known of a file of several.
+/// One file of several.
 #[derive(Debug, Clone)]
 pub(crate) struct FileScope {
-    /// What it is called, as no other.
+    /// Its unique name.
     pub(crate) file: Arc<str>,
-    /// What its processes are labelled, until they say otherwise.
+    /// The label of its processes, unless the capture labels them itself.
     pub(crate) label: Box<str>,
     /// Whether it is the first that had events.
     pub(crate) is_first: bool,
     /// Whether there are no others, so that nothing need say where it comes from.
     pub(crate) is_alone: bool,
-    /// What is added to its times.
+    /// Nanoseconds that are added to its times.
     pub(crate) offset_ns: i64,
 }
 
@@ -36,10 +36,9 @@ pub(crate) struct NamespacedSink<'a> {
     labelled: FxHashSet<Id>,
     /// Those that the capture itself has labelled, perhaps in a batch before their first event.
     own_labels: FxHashSet<Id>,
-    /// Whether an event came.
     had_events: bool,
     clock_syncs: ClockSyncs,
-    /// What the file says of the time of day, until it is known how it is moved.
+    /// The UTC offset in the file, until the move of the file is known.
     utc_offset_ns: Option<i64>,
     /// Where in the sink the file begins.
     start: usize,
@@ -59,11 +58,11 @@ impl<'a> NamespacedSink<'a> {
         }
     }
 
-    /// Ends the file: moves it to the clock of the files before it, if it shares a clock sync with them. Its offset is added
-    /// to that. Returns whether an event came.
+    /// Ends the file: moves it to the clock of the files before it, if it shares a clock sync with them. Its offset
+    /// is added to that. Returns whether an event came.
     ///
     /// # Errors
-    /// What the sink says.
+    /// The errors of the sink.
     pub(crate) fn finish(self, known: &mut KnownSyncs) -> Result<bool, ReadError> {
         let (mut by_ns, id) = known.behind(&self.clock_syncs).unwrap_or_default();
         if by_ns != 0 {

@@ -35,7 +35,7 @@ const ZSTD_LEVEL: i32 = 1;
 const PLANE_MATCH_MIN: u32 = 7;
 const PLANE_HASH_LOG2: u32 = 10;
 
-/// What stands before the planes. Little-endian.
+/// The lengths before the planes, little-endian.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct Prefix {

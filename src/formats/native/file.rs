@@ -1,5 +1,5 @@
-//! The file of a capture: its records and payloads, read by `pread` and held against their checksums. Never maps it, since it
-//! may be cut while it is read; knows nothing of what a payload means.
+//! The file of a capture: its records and payloads, read by `pread` and held against their checksums. Never maps it,
+//! since it may be cut while it is read; knows nothing of what a payload means.
 
 use std::fs::File;
 use std::io;
@@ -23,7 +23,7 @@ impl CaptureFile {
     /// Opens a file that is not empty.
     ///
     /// # Errors
-    /// What the system says; [`ReadError::NotAFile`] and [`ReadError::Empty`].
+    /// I/O errors; [`ReadError::NotAFile`] and [`ReadError::Empty`].
     pub(super) fn open(path: &Path) -> Result<Self, ReadError> {
         let io = |source| ReadError::Io { path: path.into(), offset: 0, source };
         let file = File::open(path).map_err(io)?;
@@ -87,7 +87,7 @@ impl CaptureFile {
         (bytes.len() == entry.header.memory_bytes as usize).then_some(bytes)
     }
 
-    /// What a chunk of tables or stacks holds.
+    /// The decoded payload of a chunk of tables or stacks.
     pub(super) fn patch<T: serde::de::DeserializeOwned>(&self, entry: &DirectoryEntry) -> Option<T> {
         postcard::from_bytes(&self.decompressed(entry)?).ok()
     }
@@ -99,7 +99,7 @@ impl CaptureFile {
             && entry.offset.checked_add(entry.header.stride_bytes()).is_some_and(|end| end <= self.bytes)
     }
 
-    /// What is wrong at a place of the file.
+    /// An error at an offset of the file.
     pub(super) fn malformed(&self, offset: u64, expected: String, found: String) -> ReadError {
         ReadError::Malformed { path: self.path.clone(), offset, expected, found }
     }

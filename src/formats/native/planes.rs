@@ -151,7 +151,7 @@ impl PlaneLayout {
 /// One word of each column for each event of a block.
 type Block = [[u32; BLOCK_EVENTS]; COLUMNS];
 
-/// What the words of times and details lean on from one event to the next.
+/// The values of the event before, which times and details are deltas to.
 #[derive(Clone, Copy)]
 struct Before {
     ts_ns: i64,

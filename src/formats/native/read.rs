@@ -18,7 +18,6 @@ use crate::formats::input::unpack::unpacked_to_file;
 use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadError, Reader, StoreParts};
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, SourcePos, StackIdx, Stacks};
 
-/// Longspan's own format.
 pub(crate) const FORMAT: Format = Format {
     name: "Longspan capture",
     sniff: |head| head.starts_with(&MAGIC),
@@ -144,7 +143,7 @@ impl ChunkSource for NativeSource {
             let (expected, found) = (entry.header.event_count, chunk.events.len());
             return Err(damaged(&format!("{expected} events"), found.to_string()));
         }
-        // What points beyond the tables would have to be checked at every later use.
+        // An index beyond the tables would need a check at every later use.
         for event in &mut chunk.events {
             // Late is what stands after a later event here, whatever it was where the capture was made.
             event.flags = event.flags.without(EventFlags::LATE);

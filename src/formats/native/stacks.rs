@@ -12,7 +12,7 @@ use crate::model::{NameIdx, StackIdx, StackRow, Stacks};
 /// accepts.
 const PATCH_ROWS: usize = 1 << 20;
 
-/// Stacks that are new.
+/// The rows that were added to the stacks.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct StacksPatch {
     /// The row of the first of them.

@@ -17,12 +17,11 @@ pub(super) const MISSING_ROWS_MAX: usize = 1 << 20;
 /// Text after which a patch is closed and another begun, far enough below the 64 MiB that a reader accepts.
 const PATCH_TEXT_BYTES: usize = 8 << 20;
 
-/// What changed in the tables.
+/// The changes to the tables since the patch before.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct TablesPatch {
     /// The row of the first of `names`.
     pub(crate) first_name: u32,
-    /// New names.
     pub(crate) names: Vec<NameRow<Box<str>>>,
     /// New and changed processes with their rows.
     pub(crate) processes: Vec<(ProcessIdx, Process)>,
@@ -40,7 +39,7 @@ pub(crate) struct TablesWritten {
 }
 
 impl TablesWritten {
-    /// What was told of UTC.
+    /// The UTC offset that was written.
     #[must_use]
     pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks.utc_offset_ns
@@ -102,19 +101,17 @@ pub enum PatchError {
     Known { first: usize, have: usize },
 }
 
-/// Puts patches together.
+/// Applies patches to tables.
 #[derive(Debug, Default)]
 pub struct TablesRead {
-    /// The names so far.
     pub(crate) names: Names,
     /// The processes and tracks so far.
     pub(crate) tracks: TrackTables,
-    /// The losses so far.
     pub(crate) losses: Losses,
 }
 
 impl TablesRead {
-    /// Takes the next patch.
+    /// Applies the next patch.
     ///
     /// # Errors
     /// A [`PatchError`] for a patch that does not follow on what is there; then nothing of it is taken.

@@ -21,21 +21,21 @@
 use bytemuck::{Pod, Zeroable};
 use xxhash_rust::xxh3::xxh3_64;
 
-/// What a native capture begins with. The first byte is no text, so no text format is taken for one; the line ends
+/// The first bytes of a native capture. The first byte is no text, so no text format is taken for one; the line ends
 /// break when a transfer translates them.
 pub(crate) const MAGIC: [u8; 8] = *b"\x89SPAN\r\n\x1a";
 /// The version of the layout in this file. A reader refuses any other.
 pub(crate) const VERSION: u32 = 2;
-/// What a chunk begins with: the word `CHNK`.
+/// The first bytes of a chunk: the word `CHNK`.
 pub(crate) const CHUNK_MAGIC: u32 = u32::from_le_bytes(*b"CHNK");
-/// What a whole file ends with.
+/// The end of a whole file.
 pub(crate) const TRAILER_MAGIC: [u8; 8] = *b"SPANEND\n";
 /// Headers stand at multiples of this, so that the search for one need not look at every byte.
 pub(crate) const ALIGNMENT: u64 = 8;
 /// A watermark that promises nothing.
 pub(crate) const NO_WATERMARK: i64 = i64::MIN;
 
-/// What a file begins with.
+/// The header of a file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct FileHeader {
@@ -49,7 +49,7 @@ pub struct FileHeader {
     pub(crate) checksum: u64,
 }
 
-/// What a chunk begins with.
+/// The header of a chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ChunkHeader {
@@ -59,7 +59,7 @@ pub struct ChunkHeader {
     pub(crate) kind: u8,
     /// Bits: [`ChunkHeader::SORTED`], [`ChunkHeader::PLACED`].
     pub(crate) flags: u8,
-    /// Zero.
+    /// Always zero in this version.
     pub(crate) reserved: u16,
     /// The place of the chunk among all of the file, from 0: tells how many are missing.
     pub sequence: u32,
@@ -95,7 +95,7 @@ pub struct DirectoryEntry {
     pub header: ChunkHeader,
 }
 
-/// What a whole file ends with.
+/// The end of a whole file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct FileTrailer {
@@ -114,7 +114,7 @@ const _: () = assert!(size_of::<FileTrailer>() == 24, "the table above says so, 
 const _: () = assert!((size_of::<FileHeader>() as u64).is_multiple_of(ALIGNMENT), "the first chunk is aligned");
 const _: () = assert!((size_of::<ChunkHeader>() as u64).is_multiple_of(ALIGNMENT), "payloads are aligned");
 
-/// What a payload holds.
+/// The content of a payload.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ChunkKind {
     /// Events, as [`super::columns`] writes them.
@@ -125,7 +125,7 @@ pub enum ChunkKind {
     Directory,
     /// Stacks that are new, as [`super::stacks`] writes them.
     Stacks,
-    /// What is to be added to times for nanoseconds of UTC since 1970: a signed number, as postcard.
+    /// The nanoseconds that turn times into UTC since 1970: a signed number, as postcard.
     Utc,
     /// A part of the store that a reader would make of the capture: see [`crate::formats::StoreParts`].
     Store,
@@ -154,7 +154,7 @@ impl FileHeader {
     /// A flag: all chunks are sorted and no chunk begins before the one before it ends.
     pub(crate) const SORTED: u32 = 1;
 
-    /// A whole header.
+    /// A header with its checksum.
     #[must_use]
     pub(crate) fn new(flags: u32) -> Self {
         let mut header = Self { magic: MAGIC, version: VERSION, flags, checksum: 0 };
@@ -181,7 +181,7 @@ impl ChunkHeader {
     /// A flag: the depths of the spans are known.
     pub(crate) const PLACED: u8 = 2;
 
-    /// What the payload holds, if that is known.
+    /// The content of the payload, if this version knows it.
     #[must_use]
     pub fn kind(&self) -> Option<ChunkKind> {
         ChunkKind::ALL.into_iter().find(|kind| kind.byte() == self.kind)
@@ -213,7 +213,7 @@ impl FileTrailer {
     /// The bytes that it takes.
     pub(crate) const BYTES: u64 = size_of::<Self>() as u64;
 
-    /// A whole trailer.
+    /// A trailer with its checksum.
     #[must_use]
     pub(crate) fn new(directory_offset: u64) -> Self {
         let checksum = xxh3_64(&directory_offset.to_le_bytes());

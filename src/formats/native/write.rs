@@ -21,7 +21,7 @@ const ZSTD_LEVEL: i32 = 1;
 /// Why a capture could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    /// The system refuses.
+    /// The system refuses to write.
     #[error(transparent)]
     Io(#[from] io::Error),
     /// A chunk is too large.
@@ -77,7 +77,7 @@ impl EncodedChunk {
     }
 }
 
-/// Writes a capture.
+/// Writes a native capture, chunk by chunk.
 #[derive(Debug)]
 pub struct NativeWriter<W> {
     out: W,
@@ -91,7 +91,7 @@ impl<W: Write> NativeWriter<W> {
     /// Begins a capture. `sorted` promises that all events are in order of time, within chunks and across.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub fn new(mut out: W, sorted: bool) -> Result<Self, WriteError> {
         let header = FileHeader::new(if sorted { FileHeader::SORTED } else { 0 });
         out.write_all(bytemuck::bytes_of(&header))?;
@@ -102,7 +102,7 @@ impl<W: Write> NativeWriter<W> {
     /// Writes what is new or changed in the tables. Must come before the first chunk that points to it.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub fn write_tables(&mut self, names: &Names, tracks: &TrackTables) -> Result<(), WriteError> {
         if let Some(offset_ns) = tracks.utc_offset_ns.filter(|_| self.tables.utc_offset_ns() != tracks.utc_offset_ns) {
             self.write_postcard(ChunkKind::Utc, &offset_ns)?;
@@ -111,10 +111,11 @@ impl<W: Write> NativeWriter<W> {
         patches.iter().try_for_each(|patch| self.write_postcard(ChunkKind::Tables, patch))
     }
 
-    /// Writes the stacks that are new. Must come after the names in them, and before the first chunk that points to them.
+    /// Writes the stacks that are new. Must come after the names in them, and before the first chunk that points to
+    /// them.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub fn write_stacks(&mut self, stacks: &Stacks) -> Result<(), WriteError> {
         let written = std::mem::replace(&mut self.stacks, stacks.len());
         stacks::patches_since(written, stacks).try_for_each(|patch| self.write_postcard(ChunkKind::Stacks, &patch))
@@ -123,7 +124,7 @@ impl<W: Write> NativeWriter<W> {
     /// Writes a chunk. One without events is left out.
     ///
     /// # Errors
-    /// What the system says, and [`WriteError::Chunk`] for a chunk above the limit on size.
+    /// I/O errors of the output, and [`WriteError::Chunk`] for a chunk above the limit on size.
     pub fn write_chunk(&mut self, chunk: &Chunk) -> Result<(), WriteError> {
         self.write_encoded(&EncodedChunk::new(chunk)?)
     }
@@ -131,7 +132,7 @@ impl<W: Write> NativeWriter<W> {
     /// Writes a chunk that was encoded elsewhere. One without events is left out.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub(crate) fn write_encoded(&mut self, chunk: &EncodedChunk) -> Result<(), WriteError> {
         if chunk.header.event_count == 0 && chunk.header.lost_before == 0 {
             return Ok(());
@@ -142,7 +143,7 @@ impl<W: Write> NativeWriter<W> {
     /// Writes the next part of the store of the whole capture. With all of them, a reader has nothing to sort.
     ///
     /// # Errors
-    /// What the system says, and [`WriteError::Chunk`] for a part above the limit on size.
+    /// I/O errors of the output, and [`WriteError::Chunk`] for a part above the limit on size.
     pub fn write_store_part(&mut self, bytes: &[u8]) -> Result<(), WriteError> {
         // Not compressed: its blocks are packed already, and a part is as fast to fetch as the disk gives it.
         self.append(chunk_header(ChunkKind::Store, bytes, bytes.len() as u64)?, bytes)
@@ -151,7 +152,7 @@ impl<W: Write> NativeWriter<W> {
     /// Ends the capture: the losses, then the directory. What was written before can be read without.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors of the output.
     pub fn finish(mut self, losses: &Losses) -> Result<W, WriteError> {
         if !losses.is_empty() {
             let patch = TablesPatch { losses: losses.clone(), ..TablesPatch::default() };
@@ -170,7 +171,6 @@ impl<W: Write> NativeWriter<W> {
         Ok(self.out)
     }
 
-    /// Bytes written so far.
     #[cfg(test)]
     #[must_use]
     pub(crate) fn written_bytes(&self) -> u64 {

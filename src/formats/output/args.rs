@@ -9,7 +9,6 @@ pub(crate) struct ArgsWriter {
 }
 
 impl ArgsWriter {
-    /// Begins a new object.
     pub(crate) fn clear(&mut self) {
         self.json.clear();
     }
@@ -50,7 +49,7 @@ impl ArgsWriter {
     }
 }
 
-/// Appends a JSON string.
+/// Appends a text as a JSON string, with its quotes.
 pub(crate) fn push_quoted(json: &mut String, text: &str) {
     json.push('"');
     push_escaped(json, text);

@@ -1,5 +1,5 @@
-//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full. For readers that
-//! go through a capture on one thread.
+//! Collects events into batches: gives names and tracks their rows, and hands a batch on when it is full. For readers
+//! that go through a capture on one thread.
 
 use rustc_hash::FxHashMap;
 
@@ -17,8 +17,8 @@ const BATCH_EVENTS: usize = 20_000;
 /// The most events that a batch has room for before there are any: 2 MiB.
 const RESERVED_EVENTS_MAX: usize = 1 << 16;
 
-/// Rows of names, and bytes of their texts, from which a batch begins a new table of them: a program has some thousand, and
-/// a capture that names every span anew does not fill the memory.
+/// Rows of names, and bytes of their texts, from which a batch begins a new table of them: a program has some
+/// thousand, and a capture that names every span anew does not fill the memory.
 const NAMES_MAX: usize = 1 << 16;
 const NAME_BYTES_MAX: usize = 8 << 20;
 
@@ -73,7 +73,6 @@ impl NameTable {
 }
 
 impl BatchBuilder {
-    /// Begins the first batch.
     pub(crate) fn new(chunk_limits: ChunkLimits) -> Self {
         let events_max = chunk_limits.batch_events.unwrap_or(BATCH_EVENTS).max(1);
         let names = NameTable::new(1);
@@ -90,8 +89,8 @@ impl BatchBuilder {
         }
     }
 
-    /// The same for a reader with little time, which hands on no other batches: each name is told once for many batches, and
-    /// ends are told with their begins. For tracks by [`Self::numbered_track`].
+    /// The same for a reader with little time, which hands on no other batches: each name is told once for many
+    /// batches, and ends are told with their begins. For tracks by [`Self::numbered_track`].
     pub(crate) fn telling_once(chunk_limits: ChunkLimits) -> Self {
         Self { tells_names_once: true, paired_ends: Some(PairedEnds::default()), ..Self::new(chunk_limits) }
     }

@@ -1,10 +1,10 @@
-//! Ends that are known when their begins are handed on: a span that begins and ends within a batch needs one event, not two,
-//! so that half as many are kept, sorted and merged.
+//! Ends that are known when their begins are handed on: a span that begins and ends within a batch needs one event,
+//! not two, so that half as many are kept, sorted and merged.
 //!
-//! What is made of the events stays the same, wherever batches are cut and whoever else writes to the track: only the end is
-//! moved to a begin of its track, and which begin it closes is found out where all events stand in order. An end keeps an
-//! event of its own if it says more than a time, or if anything of its track stands at its time or later: it would be put
-//! before that.
+//! The result does not depend on where batches are cut, or on who else writes to the track: only the end is moved to
+//! a begin of its track, and which begin it closes is found out where all events stand in order. An end keeps an
+//! event of its own if it says more than a time, or if anything of its track stands at its time or later: it would be
+//! put before that.
 
 use crate::model::{Event, EventFlags, EventKind};
 
@@ -18,7 +18,7 @@ pub(crate) struct PairedEnds {
     newest_ns: Vec<i64>,
 }
 
-/// What a track had last.
+/// The last event of a track.
 #[derive(Debug, Default)]
 struct Tail {
     number: Option<u32>,
@@ -39,8 +39,8 @@ impl PairedEnds {
         self.rows = 0;
     }
 
-    /// Takes note of the next track of the batch: the same number in every batch, for all events of that track. None for a
-    /// track whose ends are left alone.
+    /// Takes note of the next track of the batch: the same number in every batch, for all events of that track. None
+    /// for a track whose ends are left alone.
     pub(crate) fn add_track(&mut self, number: Option<u32>) {
         if self.tails.len() == self.rows {
             self.tails.push(Tail::default());
@@ -57,8 +57,8 @@ impl PairedEnds {
         self.rows += 1;
     }
 
-    /// Adds the next event of the capture to those of the batch, or moves it to its begin if it is an end that says nothing
-    /// more.
+    /// Adds the next event of the capture to those of the batch, or moves it to its begin if it is an end that says
+    /// nothing more.
     #[inline(always)] // as the builder of batches, which says why
     #[expect(clippy::inline_always, reason = "see there")]
     pub(crate) fn push(&mut self, events: &mut Vec<Event>, event: Event) {

@@ -1,5 +1,6 @@
-//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time: equal
-//! beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1 is drawn 1 ms wide.
+//! Collapsed stacks, the input of flame graphs: one line per stack, `outer;inner;innermost weight`. There is no time:
+//! equal beginnings of stacks are drawn together, in order of their first appearance, and a weight of 1 is drawn 1 ms
+//! wide.
 
 use std::sync::Arc;
 
@@ -41,7 +42,7 @@ fn open(source: Source) -> Reader {
     crate::formats::input::lines::open(source, Collapsed::default())
 }
 
-/// What a stack without frames is shown as: py-spy sees some while Python starts.
+/// The name of a stack without frames: py-spy sees some while Python starts.
 const NO_FRAMES: &[u8] = b"[no frames]";
 
 /// A stack and its weight. The weight is what stands behind the last space.

@@ -1,5 +1,5 @@
-//! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between them in
-//! microseconds. Node's `(root)` is left out of stacks: it is in all of them.
+//! V8's CPU profiles (`.cpuprofile`): a tree of calls, the node that was seen at each sample, and the time between
+//! them in microseconds. Node's `(root)` is left out of stacks: it is in all of them.
 
 use std::sync::Arc;
 
@@ -66,7 +66,7 @@ pub(crate) struct CallFrame {
 }
 
 impl CallFrame {
-    /// As stacks show it.
+    /// The name that stacks show.
     pub(crate) fn title(&self) -> String {
         let name = if self.function_name.is_empty() { "(anonymous)" } else { &self.function_name };
         match self.url.rsplit('/').next() {
@@ -97,7 +97,6 @@ impl Calls {
     /// Bytes of a call from one node to another, until both have come.
     const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
-    /// Adds a node.
     pub(crate) fn add(&mut self, node: &CallNode) {
         let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
         let row = if is_root {
@@ -114,7 +113,8 @@ impl Calls {
         self.came.extend(self.waiting.remove(&node.id).into_iter().flatten());
     }
 
-    /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others or not.
+    /// Joins nodes that came since with their callers. Returns how many could not be: they call themselves, by others
+    /// or not.
     pub(crate) fn join(&mut self) -> u64 {
         let mut refused = 0;
         for child in self.came.drain(..) {
@@ -205,7 +205,6 @@ impl StreamReader for CpuProfile {
     }
 }
 
-/// The tree of calls.
 fn calls(
     document: &Document,
     nodes: Option<JsonExtent>,

@@ -1,5 +1,6 @@
-//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch. Refuses callers that
-//! would make a circle, or a stack that is too deep: which those are must not depend on how batches are cut.
+//! The stacks of a profile as it numbers them -> rows of a batch's own table. Each is walked once a batch. Refuses
+//! callers that would make a circle, or a stack that is too deep: which those are must not depend on how batches are
+//! cut.
 
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::output::row_index::next_row;
@@ -18,7 +19,7 @@ pub(crate) struct FrameTable {
 
 #[derive(Debug)]
 struct FrameRow {
-    /// In no circle.
+    /// The caller, never in a circle.
     caller: Option<u32>,
     /// How many frames its stack had when its caller was told.
     depth: u32,
@@ -26,7 +27,8 @@ struct FrameRow {
     title: u32,
     /// The row in the batch of this number.
     found: (u32, StackIdx),
-    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to the outermost with each look.
+    /// A frame that it is below, and by how many; itself for one without a caller. Nearer to the outermost with each
+    /// look.
     above: (u32, u32),
 }
 
@@ -51,7 +53,8 @@ impl FrameTable {
         title
     }
 
-    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier row or is too deep.
+    /// Adds the next row, with one of the titles. `false`, and it has no caller, if that is no earlier row or is too
+    /// deep.
     pub(crate) fn push_titled(&mut self, caller: Option<u32>, title: u32) -> bool {
         let below = caller.and_then(|caller| self.rows.get(caller as usize)).map(|caller| caller.depth + 1);
         let depth = below.filter(|&depth| depth < FRAMES_MAX);
@@ -63,8 +66,8 @@ impl FrameTable {
         is_taken
     }
 
-    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle, for what is too
-    /// deep, and for a frame that has another caller.
+    /// Says what called a frame, where that is known later. `false`, and nothing is changed, for a circle, for what
+    /// is too deep, and for a frame that has another caller.
     pub(crate) fn set_caller(&mut self, frame: u32, caller: u32) -> bool {
         let is_row = |row: u32| (row as usize) < self.rows.len();
         if !is_row(frame) || !is_row(caller) {

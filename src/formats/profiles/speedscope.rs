@@ -1,7 +1,7 @@
-//! The file format of speedscope: profiles that share a table of frames, each a thread here. Evented profiles are begins and
-//! ends. Sampled ones are stacks with weights, which many tools sum up or sort: a weight is how long the stack is drawn, as
-//! speedscope does it in order of time, so they become spans and not samples. Weights that are no times are drawn 1 ms each,
-//! bytes 1 ns each.
+//! The file format of speedscope: profiles that share a table of frames, each a thread here. Evented profiles are
+//! begins and ends. Sampled ones are stacks with weights, which many tools sum up or sort: a weight is how long the
+//! stack is drawn, as speedscope does it in order of time, so they become spans and not samples. Weights that are no
+//! times are drawn 1 ms each, bytes 1 ns each.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -230,9 +230,9 @@ impl SpeedscopeEventBuilder<'_> {
         Ok(())
     }
 
-    /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and weights
-    /// are read side by side; those without a partner are counted. Weights stand behind the samples, so a file that is cut
-    /// has samples without: they are shown as long as the one before them.
+    /// A frame goes on while the stacks that follow have it at the same depth, below the same frames. Samples and
+    /// weights are read side by side; those without a partner are counted. Weights stand behind the samples, so a
+    /// file that is cut has samples without: they are shown as long as the one before them.
     fn samples(&mut self, profile: &SpeedscopeProfile) -> Result<(), ReadError> {
         let (unit, _) = profile.unit();
         let mut now_ns = 0;
@@ -384,7 +384,7 @@ mod tests {
         assert_eq!(reading.events.len(), 3);
     }
 
-    /// What a reader that holds the whole document would say of an evented profile: each event with its frame's name.
+    /// The reading of an evented profile by a reader that holds the whole document: each event with its frame's name.
     fn naive(text: &str) -> Vec<(i64, EventKind, String)> {
         let json: serde_json::Value = serde_json::from_str(text).expect("JSON");
         let mut all = Vec::new();

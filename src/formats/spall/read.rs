@@ -20,7 +20,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, SourcePos, 
 /// Events between two looks at whether to stop, and whether the batch is full.
 const EVENTS_PER_CHECK: u32 = 1024;
 
-/// So many events in a row that make sense are taken for the end of damage.
+/// This many valid events in a row end damage.
 const EVENTS_TRUSTED: usize = 3;
 
 /// Spall, of the manual kind.

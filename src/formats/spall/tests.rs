@@ -5,7 +5,7 @@ use proptest::prelude::*;
 use crate::formats::testing::{Reading, data, read_bytes, read_path};
 use crate::model::{EventKind, Id, Loss, Metadata};
 
-/// What is written and must come back: kind, thread, nanoseconds, name.
+/// An event that is written and must come back: kind, thread, nanoseconds, name.
 type Plain = (EventKind, u32, u32, i64, String);
 
 fn header(version: u64) -> Vec<u8> {

@@ -15,11 +15,10 @@ pub(super) const BUFFER_HEADER_BYTES: usize = 20;
 /// The longest event is a begin of version 1 with the longest name and arguments.
 pub(super) const EVENT_BYTES_MAX: usize = 20 + 255 + 255;
 
-/// An event.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct SpallEvent<'a> {
     pub(super) what: SpallEventKind<'a>,
-    /// Bytes that it takes.
+    /// Its length in bytes.
     pub(super) len: usize,
 }
 
@@ -41,7 +40,7 @@ pub(super) enum SpallEventKind<'a> {
     ThreadName(&'a [u8]),
     /// Bytes to step over behind it.
     Padding(u32),
-    /// Nothing follows.
+    /// The end of the events.
     Over,
 }
 

@@ -1,5 +1,5 @@
-//! Any samples, written in each format that has them, read as the same samples. The writers are here, naive, and share nothing
-//! with the readers.
+//! Any samples, written in each format that has them, read as the same samples. The writers are here, naive, and
+//! share nothing with the readers.
 
 use std::fmt::Write as _;
 
@@ -13,7 +13,7 @@ use crate::model::EventKind;
 struct MeantSample {
     us: u32,
     thread: u8,
-    /// Outermost first.
+    /// Frames, outermost first.
     stack: Vec<String>,
 }
 
@@ -52,8 +52,8 @@ fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
 /// A frame: its caller's row, and its name.
 type Row = (Option<usize>, String);
 
-/// The rows of tables in which no two stacks share anything: each frame of each sample is a row of its own, whose caller is
-/// the row before it; and for each sample its innermost row.
+/// The rows of tables in which no two stacks share anything: each frame of each sample is a row of its own, whose
+/// caller is the row before it; and for each sample its innermost row.
 fn rows(samples: &[&MeantSample]) -> (Vec<Row>, Vec<Option<usize>>) {
     let (mut rows, mut innermost) = (Vec::new(), Vec::new());
     for sample in samples {

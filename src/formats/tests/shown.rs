@@ -1,5 +1,5 @@
-//! The table of what is shown of each format, which the documentation repeats, is what comes out of the captures that are
-//! kept: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
+//! The table of what is shown of each format, which the documentation repeats, is what comes out of the captures that
+//! are kept: those of other tools in `tests/data`, and the small ones that damage starts from in `tests/fuzz/corpus`.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::formats::sniff::FORMATS;
 use crate::formats::testing::{Seen, read_path};
 use crate::model::{EventKind, TrackKind};
 
-/// What the tests of a format hold with captures that they make themselves, for want of kept ones.
+/// Kinds of data that the tests of a format cover with generated captures, for want of recorded ones.
 const MADE: [(&str, Shown); 3] =
     [("Perfetto", Shown::Samples), ("Perfetto", Shown::Scheduling), ("Spall", Shown::Arguments)];
 

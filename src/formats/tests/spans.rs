@@ -24,7 +24,7 @@ struct FormatWriter {
     format: &'static str,
     /// Nanoseconds in its unit of time.
     unit_ns: u64,
-    /// What its times begin at, in seconds.
+    /// The epoch of its times, in seconds.
     epoch_s: u64,
     write: fn(&[MeantSpan]) -> Vec<u8>,
 }
@@ -46,8 +46,8 @@ const ALL: &[FormatWriter] = &[
     FormatWriter { format: "OpenTelemetry JSON", unit_ns: 1, epoch_s: 0, write: writers::otlp_json },
 ];
 
-/// What is told of spans by all formats, sorted: begins and ends are paired plainly, by their track, number and name. Those
-/// without an end are left out.
+/// The spans that all formats record, sorted: begins and ends are paired plainly, by their track, number and name.
+/// Those without an end are left out.
 fn told(reading: &Reading) -> Vec<(i64, u64, &str)> {
     let mut open: BTreeMap<(String, u64, &str), i64> = BTreeMap::new();
     let mut told = Vec::new();
@@ -66,7 +66,7 @@ fn told(reading: &Reading) -> Vec<(i64, u64, &str)> {
                     told.push((start_ns, event.ts_ns.abs_diff(start_ns), &*event.name));
                 }
             }
-            // What the scheduler is told of on the way.
+            // Events of the scheduler.
             _ => {}
         }
     }

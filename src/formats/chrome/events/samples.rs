@@ -1,9 +1,9 @@
 //! Samples of call stacks, and the stacks of other events: records -> stacks of a batch.
 //!
-//! A sample is an event of the phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`, a frame
-//! of `stackFrames`, or `stack`, an array of names from the outermost on; an event of the phase `P` with neither is one
-//! frame of its own name. Spans may have `sf` or `stack` for their beginning and `esf` or `estack` for their end: those
-//! become arguments.
+//! A sample is an event of the phase `P`, or a record of the array `samples`, which has no phase. Its stack is `sf`,
+//! a frame of `stackFrames`, or `stack`, an array of names from the outermost on; an event of the phase `P` with
+//! neither is one frame of its own name. Spans may have `sf` or `stack` for their beginning and `esf` or `estack` for
+//! their end: those become arguments.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -138,7 +138,7 @@ impl<'a> ChromeEvents<'a> {
         })
     }
 
-    /// What an event has beside its arguments, as members of them: the stacks of a span, how much a sample counts.
+    /// Members that join the arguments of an event: the stacks of a span, the weight of a sample.
     pub(super) fn rare_args(
         &mut self,
         record: &ChromeRecord<'a>,

@@ -1,4 +1,4 @@
-//! What each phase becomes.
+//! Each phase with the events that it becomes.
 
 use super::*;
 use crate::model::Metadata;

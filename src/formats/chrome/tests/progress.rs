@@ -1,4 +1,4 @@
-//! What a reading tells while it runs, and that it stops when it is asked to.
+//! Progress of a reading while it runs, and cancellation.
 
 use std::fmt::Write as _;
 use std::path::Path;

@@ -1,5 +1,5 @@
-//! The values of an array one after another, as texts to be parsed. One that is damaged is as long as it could be read, and
-//! the next one begins where one of its kind may.
+//! The values of an array one after another, as texts to be parsed. One that is damaged is as long as it could be
+//! read, and the next one begins where one of its kind may.
 
 use serde::Deserialize;
 use serde::de::IgnoredAny;
@@ -9,8 +9,8 @@ use super::window::Window;
 use crate::formats::ReadError;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// Behind damage the next element is sought from its beginning on: a quote that is missing makes a text of what follows. Only
-/// so far, that what looks like elements inside of each other is not read again for each of them.
+/// Behind damage the next element is sought from its beginning on: a quote that is missing makes a text of what
+/// follows. Only so far, that what looks like elements inside of each other is not read again for each of them.
 const SOUGHT_WITHIN_BYTES: usize = 1 << 10;
 
 /// The values of an array, first to last.
@@ -32,7 +32,7 @@ pub(crate) struct Element<'a> {
 }
 
 impl<'a> Element<'a> {
-    /// What it says; `None`, and counted, for what is none of this type.
+    /// The parsed value; `None`, and a counted loss, for a value of another type.
     pub(crate) fn parse<T: Deserialize<'a>>(&self, losses: &mut Losses) -> Option<T> {
         let parsed = serde_json::from_slice(self.text).ok();
         losses.add_many(Loss::BadRecord, SourcePos::Offset(self.offset), u64::from(parsed.is_none()));
@@ -54,7 +54,7 @@ impl<'d> Elements<'d> {
         Self { window, has_begun: false, lent: 0, sought: None }
     }
 
-    /// The next value.
+    /// The next value of the array.
     pub(crate) fn next(&mut self) -> Result<Option<Element<'_>>, ReadError> {
         self.window.advance(std::mem::take(&mut self.lent));
         if let Some(first) = self.sought.take() {

@@ -7,7 +7,6 @@ use crate::formats::input::decimal::{
 };
 use crate::model::Id;
 
-/// A unit of time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TimeUnit {
     Nanoseconds,
@@ -22,7 +21,7 @@ impl TimeUnit {
         self.parse_nanos(number.get().as_bytes())
     }
 
-    /// The same of text.
+    /// Nanoseconds from the text of a number.
     pub(crate) fn parse_nanos(self, number: &[u8]) -> Result<i64, NumberError> {
         let text = number.strip_prefix(b"\"").and_then(|inner| inner.strip_suffix(b"\"")).unwrap_or(number);
         match self {

@@ -1,9 +1,11 @@
-//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that are open and nothing else.
+//! Finds where a JSON value ends, and takes no note of what is in it. Keeps the brackets that are open and nothing
+//! else.
 //!
-//! Damage inside of the value is found by whoever reads it. Here it must not reach further than it has to, so two rules set
-//! the search right after it, and neither shows in a value that is whole: a quote that nothing follows which may follow a text
-//! begins a text, whatever it would have been; a bracket closes the innermost bracket with the braces that are open inside of
-//! it, and a brace nothing but a brace. So an object that has lost one of its braces does not end what it is in.
+//! Damage inside of the value is found by whoever reads it. Here it must not reach further than it has to, so two
+//! rules set the search right after it, and neither shows in a value that is whole: a quote that nothing follows
+//! which may follow a text begins a text, whatever it would have been; a bracket closes the innermost bracket with
+//! the braces that are open inside of it, and a brace nothing but a brace. So an object that has lost one of its
+//! braces does not end what it is in.
 
 /// Brackets deeper than this are counted without their kind.
 const DEPTH_MAX: usize = 128;
@@ -20,19 +22,18 @@ pub(super) struct Skim {
 
 #[derive(Debug, Clone, Copy, Default)]
 enum SkimState {
-    /// Outside of texts.
     #[default]
     Between,
     Text,
-    /// Behind a backslash.
+    /// After a backslash in a text.
     Escape,
     /// Behind a quote that ends a text, if what may follow one follows.
     AfterText,
 }
 
 impl Skim {
-    /// Takes the next bytes. How many of them still belong to the value, if it ends in them: behind its bracket, or where
-    /// what follows a text or a number begins.
+    /// Takes the next bytes. How many of them still belong to the value, if it ends in them: behind its bracket, or
+    /// where what follows a text or a number begins.
     pub(super) fn skip(&mut self, bytes: &[u8]) -> Option<usize> {
         let mut position = 0;
         while let Some(&byte) = bytes.get(position) {

@@ -111,7 +111,7 @@ fn damage_costs_the_element_that_it_is_in() {
                 (&good.map(str::to_owned)[..], 1, is_in_doubt),
                 "{damaged} {block_bytes}"
             );
-            // What stands behind the array is found.
+            // Members after the array are found.
             let document = open(text.as_bytes(), block_bytes);
             let [after] = document.pick(document.whole(), ["b"]).expect("read");
             assert!(after.is_some() || is_in_doubt, "{damaged}");

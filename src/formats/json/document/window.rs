@@ -1,4 +1,5 @@
-//! A part of a document's file that moves from its front to its end. Holds what was not taken yet of the blocks that it read.
+//! A part of a document's file that moves from its front to its end. Holds what was not taken yet of the blocks that
+//! it read.
 
 use super::skim::Skim;
 use super::{Document, JsonExtent};
@@ -9,7 +10,7 @@ use crate::formats::input::lengths::saturating_len;
 pub(super) struct Window<'d> {
     document: &'d Document,
     bytes: Vec<u8>,
-    /// What of the bytes is taken.
+    /// Bytes that the parser has taken.
     taken: usize,
     /// Where the bytes begin in the file.
     offset: u64,
@@ -21,7 +22,7 @@ impl<'d> Window<'d> {
         Self { document, bytes: Vec::new(), taken: 0, offset: extent.start, end: extent.end }
     }
 
-    /// What is read and not taken.
+    /// Bytes that are read and not taken.
     pub(super) fn unread(&self) -> &[u8] {
         &self.bytes[self.taken..]
     }
@@ -95,8 +96,8 @@ impl<'d> Window<'d> {
         }
     }
 
-    /// Steps to behind the colon of the next key; anything else before it is no part of an object, and stepped over. The key
-    /// is as it stands between its quotes: none that is known has escapes.
+    /// Steps to behind the colon of the next key; anything else before it is no part of an object, and stepped over.
+    /// The key is as it stands between its quotes: none that is known has escapes.
     pub(super) fn key(&mut self, len_max: usize) -> Result<Option<Vec<u8>>, ReadError> {
         // An object that is whole has its bracket behind its last member.
         let mut is_closed = false;
@@ -159,7 +160,7 @@ impl<'d> Window<'d> {
         Ok(None)
     }
 
-    /// Steps over a value.
+    /// Skips a value and returns its extent.
     pub(super) fn skim(&mut self) -> Result<JsonExtent, ReadError> {
         self.peek()?;
         let start = self.offset();

@@ -19,7 +19,7 @@ const FUNCTION_GONE: u32 = 1;
 /// The flag of a record that a thread's name came with a new program.
 const EXEC: u16 = 1 << 13;
 
-/// Makes events.
+/// Turns records into events of a batch.
 #[derive(Debug, Default)]
 pub(super) struct PerfEventBuilder {
     maps: Maps,
@@ -173,8 +173,8 @@ impl PerfEventBuilder {
         Some(())
     }
 
-    /// Tracepoints of the scheduler, whose fields stand where 64-bit kernels have had them since there is perf. `None` for
-    /// others.
+    /// Tracepoints of the scheduler, whose fields stand where 64-bit kernels have had them since there is perf.
+    /// `None` for others.
     fn scheduling(
         &mut self,
         name: &str,

@@ -1,5 +1,5 @@
-//! What the fields of tracepoints are: a capture repeats what its kernel says of each, as text. Fields without a type that is
-//! known are shown as the bytes that they are.
+//! The fields of tracepoints: a capture repeats the description of each by its kernel, as text. Fields without a type
+//! that is known are shown as the bytes that they are.
 
 use std::fmt::Write as _;
 
@@ -8,14 +8,13 @@ use rustc_hash::FxHashMap;
 use super::wire::PerfBytes;
 use crate::formats::output::args::ArgsWriter;
 
-/// What the descriptions of a kernel begin with.
+/// The magic bytes of the descriptions of a kernel.
 const MAGIC: &[u8] = b"\x17\x08\x44tracing";
 
 /// Tracepoints by their numbers, which attributes tell.
 #[derive(Debug, Default)]
 pub(super) struct Tracepoints(FxHashMap<u64, Tracepoint>);
 
-/// A tracepoint.
 #[derive(Debug)]
 pub(super) struct Tracepoint {
     /// Its group and its own name, `sched:sched_switch`.
@@ -36,7 +35,7 @@ enum FieldKind {
     Signed,
     Unsigned,
     Pointer,
-    /// Up to its zero.
+    /// Text that ends with a zero byte.
     Text,
     /// Where the text is: its place in the low half, its length in the high one.
     TextAt {
@@ -168,7 +167,7 @@ impl TracepointField {
     }
 }
 
-/// A number, little endian.
+/// Parses a little-endian number of any length.
 fn number(bytes: &[u8]) -> u64 {
     bytes.iter().rev().fold(0, |number, &byte| number << 8 | u64::from(byte))
 }

@@ -1,4 +1,4 @@
-//! What stands before the records, and of what stands behind them the names of events and the fields of tracepoints.
+//! The header before the records, and the sections after them that name events and describe tracepoints.
 
 use rustc_hash::FxHashMap;
 
@@ -152,8 +152,8 @@ impl PerfHeader {
     }
 }
 
-/// A section of what is behind the records. Their table begins at `at`, in order of their bits: offset and length of each.
-/// A capture that is cut short has none; its events then have their usual names, and no fields.
+/// A section of what is behind the records. Their table begins at `at`, in order of their bits: offset and length of
+/// each. A capture that is cut short has none; its events then have their usual names, and no fields.
 fn section(
     path: &std::path::Path,
     at: u64,

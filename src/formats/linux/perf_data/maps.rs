@@ -8,10 +8,10 @@ use rustc_hash::FxHashMap;
 /// The mappings of all processes at once; real captures have some thousand.
 const MAPS_MAX: usize = 1 << 20;
 
-/// Whose mappings those of the kernel are.
+/// The process id under which the mappings of the kernel are kept.
 pub(super) const KERNEL: i64 = -1;
 
-/// Whose mappings the functions are that the kernel makes as it runs, such as programs of BPF.
+/// The process id of functions that the kernel generates at run time, such as BPF programs.
 const KERNEL_FUNCTIONS: i64 = -2;
 
 /// Mappings by process and start.
@@ -36,7 +36,7 @@ impl Maps {
         }
         let file = String::from_utf8_lossy(file);
         let name = file.rsplit('/').next().unwrap_or_default();
-        // Whatever the symbol that it was found by.
+        // The symbol that identified it may follow the name.
         let is_kernel = |kernel: &&str| name.starts_with(kernel);
         let name = ["[kernel.kallsyms]", "[guest.kernel.kallsyms]"].into_iter().find(is_kernel).unwrap_or(name);
         let map = CodeMap { end: start.saturating_add(len), offset, file: name.into() };

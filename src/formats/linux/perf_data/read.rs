@@ -58,7 +58,7 @@ struct PerfParser<'a> {
     rounds: Rounds,
     builder: PerfEventBuilder,
     batch: BatchBuilder,
-    /// What unpacks compressed records, once there was one, and what it left of a record.
+    /// The decoder of compressed records, once there was one, with its output of an incomplete record.
     unpack: Option<zstd::stream::write::Decoder<'static, Vec<u8>>>,
     sink: &'a mut dyn BatchSink,
     context: &'a ReadContext,
@@ -69,7 +69,7 @@ impl StreamReader for PerfData {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut input = ByteReader::new(source);
         let header = PerfHeader::read(&mut input, context)?;
-        // What a recording that was killed leaves: nobody wrote the length.
+        // A recording that was killed has no length in its header.
         let end = header.data_bytes.filter(|&bytes| bytes > 0).map(|bytes| input.offset().saturating_add(bytes));
         let was_killed = header.data_bytes == Some(0);
         let (rounds, builder, batch) =

@@ -1,12 +1,12 @@
-//! Puts records in order of time. Each CPU has a buffer, and perf writes one after the other: when it says that a round is
-//! finished, nothing that is still to come is older than the newest record of the round before.
+//! Puts records in order of time. Each CPU has a buffer, and perf writes one after the other: when it says that a
+//! round is finished, nothing that is still to come is older than the newest record of the round before.
 
 use crate::model::Loss;
 
 /// Records that wait; rings are smaller, and without rounds everything is put in order in pieces of this size.
 const WAITING_BYTES_MAX: usize = 64 << 20;
 
-/// A record that waits.
+/// A record that waits for its round.
 #[derive(Debug, Clone, Copy)]
 struct WaitingRecord {
     time_ns: i64,
@@ -27,7 +27,7 @@ pub(super) struct PerfRecord<'a> {
     pub(super) offset: u64,
 }
 
-/// Records on their way.
+/// Records that wait for the end of their round.
 #[derive(Debug, Default)]
 pub(super) struct Rounds {
     waiting: Vec<WaitingRecord>,
@@ -63,7 +63,7 @@ impl Rounds {
         self.release(safe_ns, take)
     }
 
-    /// Hands on everything.
+    /// Hands on all records that wait.
     pub(super) fn finish<E>(&mut self, take: impl FnMut(PerfRecord<'_>) -> Result<(), E>) -> Result<(), E> {
         self.release(i64::MAX, take)
     }
@@ -86,7 +86,7 @@ impl Rounds {
     }
 }
 
-/// What a record says was lost, and how often.
+/// The loss that a record reports, and its count.
 pub(super) fn lost(kind: u32, body: &[u8]) -> Option<(Loss, u64)> {
     use super::wire::{PerfBytes, kind};
     let mut front = PerfBytes(body);

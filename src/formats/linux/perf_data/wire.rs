@@ -86,7 +86,7 @@ impl<'a> PerfBytes<'a> {
     }
 }
 
-/// What one event was recorded with.
+/// The settings that one event was recorded with.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Attr {
     pub(super) kind: u32,
@@ -143,7 +143,7 @@ impl Attr {
     }
 }
 
-/// What perf calls the usual events.
+/// Perf's names of the usual events.
 fn usual_name(kind: u32, config: u64) -> String {
     const HARDWARE: [&str; 10] = [
         "cycles",

@@ -30,7 +30,7 @@ type Seen = (i64, TrackKind, String, String, u64, EventFlags);
 
 type SchedulerCall<'f> = &'f dyn Fn(&mut Scheduler, &mut BatchBuilder);
 
-/// What is fed, handed on after each call, so that nothing depends on where a batch ends.
+/// The events of all calls, with a batch after each call, so that nothing depends on where a batch ends.
 fn fed(feed: &[SchedulerCall<'_>]) -> (Vec<Seen>, Vec<Batch>) {
     let (mut scheduler, mut batch, mut taken) =
         (Scheduler::default(), BatchBuilder::new(ChunkLimits::default()), Taken::default());

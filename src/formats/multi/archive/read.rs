@@ -16,7 +16,6 @@ use crate::formats::native::batches;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, Losses, SourcePos};
 
-/// A zip archive.
 pub(crate) const ZIP: Format = Format {
     name: "zip archive",
     sniff: looks_like_zip,
@@ -24,7 +23,6 @@ pub(crate) const ZIP: Format = Format {
     opener: Opener::Archive(|source, formats| Archive::open(source, ArchiveKind::Zip, formats)),
 };
 
-/// A tar archive.
 pub(crate) const TAR: Format = Format {
     name: "tar archive",
     sniff: looks_like_tar,
@@ -61,7 +59,7 @@ impl Archive {
     }
 }
 
-/// What lasts from one file to the next.
+/// The state that lasts from one file to the next.
 struct ArchiveReader<'a> {
     path: PathBuf,
     formats: &'static [Format],

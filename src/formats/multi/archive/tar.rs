@@ -1,5 +1,5 @@
-//! Goes through a tar archive from front to back. Holds one header and at most [`RECORD_BYTES_MAX`] of what describes the
-//! next file, whatever sizes the archive claims. Reads no content and writes no files.
+//! Goes through a tar archive from front to back. Holds one header and at most [`RECORD_BYTES_MAX`] of what describes
+//! the next file, whatever sizes the archive claims. Reads no content and writes no files.
 
 use std::io::{self, Read};
 
@@ -18,8 +18,8 @@ const BLOCK_BYTES: u64 = 512;
 /// Bytes between two checks of a request to stop.
 const SKIP_BYTES: u64 = 1 << 20;
 
-/// The most that is kept of the records that describe one file. Those of real archives have some hundred bytes, and some KiB
-/// with extended attributes.
+/// The most that is kept of the records that describe one file. Those of real archives have some hundred bytes, and
+/// some KiB with extended attributes.
 const RECORD_BYTES_MAX: u64 = 1 << 20;
 
 /// One step through an archive.
@@ -37,7 +37,7 @@ pub(super) enum TarStep {
 /// The fields of a header.
 pub(super) struct TarEntry {
     pub(super) name: MemberName,
-    /// Where its header is.
+    /// The offset of its header.
     pub(super) offset: u64,
     pub(super) bytes: u64,
     pub(super) kind: EntryKind,
@@ -227,7 +227,8 @@ impl<R: Read> Read for Content<'_, R> {
 }
 
 impl Described {
-    /// Takes what matters from records of the form `LENGTH KEY=VALUE` and a line break, up to the first that is damaged.
+    /// Takes what matters from records of the form `LENGTH KEY=VALUE` and a line break, up to the first that is
+    /// damaged.
     fn add_records(&mut self, mut records: &[u8]) {
         while let Some((key, value, rest)) = first_record(records) {
             match key {

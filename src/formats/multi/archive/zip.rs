@@ -1,5 +1,6 @@
-//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one entry, whose texts
-//! the format limits to 64 KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated files.
+//! Goes through the list of files of a zip archive, which is at its end, one entry at a time. Holds one entry, whose
+//! texts the format limits to 64 KiB each, whatever counts and sizes the archive claims. Unpacks stored and deflated
+//! files.
 
 use std::fs::File;
 use std::io::{self, BufReader, Read};
@@ -13,7 +14,7 @@ use crate::base::files;
 /// The end record without its comment.
 const END_BYTES: usize = 22;
 
-/// The longest end record.
+/// Bytes of the longest end record.
 const END_BYTES_MAX: u64 = END_BYTES as u64 + u16::MAX as u64;
 
 /// The locator of the 64-bit end record, just before the end record.
@@ -54,7 +55,7 @@ pub(super) struct ZipEntry {
     crc: u32,
 }
 
-/// Goes through the list.
+/// Iterates over the entries of the list.
 pub(super) struct Entries<'a> {
     bytes: BufReader<ZipReader<'a>>,
     left: u64,
@@ -94,7 +95,7 @@ impl Directory {
         Ok(None)
     }
 
-    /// Where the list begins.
+    /// The offset of the list.
     pub(super) fn offset(self) -> u64 {
         self.start
     }

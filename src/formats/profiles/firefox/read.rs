@@ -88,7 +88,7 @@ struct FirefoxEventBuilder<'d, 'a> {
     threads: u64,
 }
 
-/// What the threads of a process share.
+/// The tables that the threads of a process share.
 struct SharedTables<'d> {
     libs: Vec<Library>,
     markers: Markers,
@@ -105,7 +105,7 @@ struct Typed<'a> {
     kind: Option<Cow<'a, str>>,
 }
 
-/// What the rows of markers point into.
+/// The tables that rows of markers point into.
 struct Markers {
     categories: Vec<Category>,
     /// By type: which of its data are numbers of texts.
@@ -339,8 +339,8 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         self.batch.batch.chunk.details.push(&Detail { args_json, ..Detail::default() })
     }
 
-    /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is one of
-    /// the process that it is told with.
+    /// Values are changes; of memory, what they sum up to is what a person asks for. In the Gecko form a counter is
+    /// one of the process that it is told with.
     fn counter(&mut self, counter: JsonExtent, process: &Id) -> Result<(), ReadError> {
         let document = self.document;
         let members = FirefoxObject::read(document, Some(counter))?;

@@ -1,5 +1,5 @@
-//! The JSON of profiles, as far as it is shown. StackTables are read row by row where they stand: as columns side by side, or as
-//! rows with a schema. Numbers stay text, so that times are read exactly.
+//! The JSON of profiles, as far as it is shown. StackTables are read row by row where they stand: as columns side by
+//! side, or as rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(super) struct SampleUnits {
     pub(super) time: Option<String>,
 }
 
-/// What the data of a type of markers are.
+/// The fields of a type of markers.
 #[derive(Deserialize)]
 pub(super) struct MarkerSchema {
     #[serde(default)]
