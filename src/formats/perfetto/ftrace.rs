@@ -67,9 +67,9 @@ impl Taker<'_> {
             match field.number {
                 1 => cpu = field.value.number(),
                 3 if field.value.number() != 0 => self.batch.lose(Loss::RecorderLost, self.place),
-                6 => clock = field.value.number(),
-                7 => ftrace_ns = Some(field.value.signed()),
-                8 => boot_ns = Some(field.value.signed()),
+                5 => clock = field.value.number(),
+                6 => ftrace_ns = Some(field.value.signed()),
+                7 => boot_ns = Some(field.value.signed()),
                 _ => {}
             }
         }

@@ -20,7 +20,7 @@ use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
 use crate::formats::format::{Format, Opener, Shown};
-use crate::formats::input::ahead::{count_threads, in_order, jobs_ahead};
+use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
@@ -61,15 +61,12 @@ struct Perfetto {
 impl StreamReader for Perfetto {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
-        let threads = if source.is_small() { 1 } else { context.threads };
-        let context = &ReadContext { threads, ..context.clone() };
         if context.threads < 2 {
             return decode(source, context, &mut |mut batch| {
                 batch.chunk.sort();
                 sink.accept(batch)
             });
         }
-        count_threads(1);
         thread::scope(|scope| {
             let (batches, decoded) = bounded(BATCHES_AHEAD);
             let decoding = scope.spawn(move || {

@@ -138,7 +138,7 @@ impl Sequence {
                 20 => &mut texts.messages,
                 27 => &mut texts.argument_types,
                 29 => &mut texts.argument_values,
-                42 => &mut texts.correlations,
+                43 => &mut texts.correlations,
                 number => {
                     self.stacks.intern(number, field.value.bytes());
                     continue;

@@ -395,3 +395,14 @@ fn bundles_are_unpacked_and_a_bundle_of_bundles_of_bundles_is_not() {
     assert_eq!(reading.losses.count(Loss::DeepNesting), 1);
     assert_eq!(reading.losses.count(Loss::BadRecord), 1);
 }
+
+#[test]
+fn an_interned_correlation_id_is_its_text() {
+    let texts = message()
+        .message(42, message().number(1, 5).bytes(2, "no id"))
+        .message(43, message().number(1, 5).bytes(2, "frame 8"));
+    let event = message().number(9, INSTANT).number(54, 5);
+    let reading = read([packet(1).message(12, texts).message(11, event)]);
+    assert_eq!(reading.events[0].args, r#"{"correlation_id":"frame 8"}"#);
+    assert_eq!(reading.lost(), []);
+}

@@ -1,6 +1,6 @@
 //! The kernel's events.
 
-use super::encode::{Message, message};
+use super::encode::{Message, clock, message};
 use super::*;
 use crate::model::EventKind as K;
 use crate::model::{Id, Metadata, TrackKind};
@@ -163,4 +163,18 @@ fn markers_of_programs() {
     assert_eq!((draw.kind, &draw.pid, &draw.tid), (TrackKind::Thread, &Id::Number(10), &Id::Number(11)));
     assert_eq!(reading.events[6].track, *draw, "an end without a process is of the thread's own");
     assert_eq!(reading.lost(), [(Loss::BadCounter, 1), (Loss::IgnoredPacket, 1)]);
+}
+
+#[test]
+fn a_bundle_of_another_clock_is_brought_to_the_captures_clock() {
+    let events = |bundle: Message| bundle.number(1, 3).message(2, print(10, 11, "B|10|draw\n"));
+    // The kernel's local clock, with a reading of it and of the capture's clock.
+    let local = events(message().number(5, 3).number(6, 8).number(7, 108).message(8, message()));
+    let reading = read([message().number(10, 1).message(1, local)]);
+    assert_eq!(reading.kinds(), [(110, K::Begin, "draw")]);
+    // The raw monotonic clock, which a snapshot links.
+    let snapshot = message().message(6, message().message(1, clock(6, 1_000)).message(1, clock(5, 7)));
+    let reading = read([snapshot, message().number(10, 1).message(1, events(message().number(5, 4)))]);
+    assert_eq!(reading.kinds(), [(1_003, K::Begin, "draw")]);
+    assert_eq!(reading.lost(), []);
 }
