@@ -1,5 +1,6 @@
 //! What spans carry, whichever encoding it came in -> one JSON object.
 
+use super::fields::{span_kind, status_code};
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 
 /// A span's ids and attributes on their way to JSON.
@@ -72,11 +73,11 @@ pub(super) fn write_double(value: f64, json: &mut String) {
 /// What kind of span it is.
 pub(super) fn kind_name(kind: u64) -> &'static str {
     match kind {
-        1 => "INTERNAL",
-        2 => "SERVER",
-        3 => "CLIENT",
-        4 => "PRODUCER",
-        5 => "CONSUMER",
+        span_kind::SPAN_KIND_INTERNAL => "INTERNAL",
+        span_kind::SPAN_KIND_SERVER => "SERVER",
+        span_kind::SPAN_KIND_CLIENT => "CLIENT",
+        span_kind::SPAN_KIND_PRODUCER => "PRODUCER",
+        span_kind::SPAN_KIND_CONSUMER => "CONSUMER",
         _ => "",
     }
 }
@@ -84,8 +85,8 @@ pub(super) fn kind_name(kind: u64) -> &'static str {
 /// How a span went.
 pub(super) fn status_name(code: u64) -> &'static str {
     match code {
-        1 => "OK",
-        2 => "ERROR",
+        status_code::STATUS_CODE_OK => "OK",
+        status_code::STATUS_CODE_ERROR => "ERROR",
         _ => "",
     }
 }

@@ -5,6 +5,7 @@
 //! with an arrow from its parent. `json` and `proto` read the two encodings, `attributes` writes what spans carry.
 
 mod attributes;
+pub(crate) mod fields;
 pub(crate) mod json;
 mod layout;
 pub(crate) mod proto;

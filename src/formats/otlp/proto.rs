@@ -2,6 +2,10 @@
 //! time, of at most 64 MiB.
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
+use super::fields::{
+    any_value, array_value, event, key_value, kvlist, link, request, resource, resource_spans, scope, scope_spans,
+    span, status,
+};
 use super::layout::{Layout, Point, Span, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
@@ -9,12 +13,13 @@ use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::protobuf::decode::{Fields, Value, take_varint};
+use crate::formats::protobuf::decode::{Fields, Value, bytes_tag, take_varint};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
 
-/// Field 1 of a request, with its length before it.
-const TAG: u8 = 0x0a;
+/// The tag of the spans of a resource: the only field of a request, in front of their length.
+const TAG: u8 = bytes_tag(request::RESOURCE_SPANS) as u8;
 
 /// A larger resource is damage.
 const RESOURCE_BYTES_MAX: usize = 64 << 20;
@@ -33,13 +38,13 @@ pub(crate) const FORMAT: Format = Format {
 /// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same byte,
 /// and with numbers where these have text.
 fn looks_like_otlp(head: &[u8]) -> bool {
-    let inside = |bytes: &[u8]| -> Option<Vec<u8>> {
-        let mut rest = bytes.strip_prefix(&[TAG])?;
+    let inside = |bytes: &[u8], field: FieldNumber| -> Option<Vec<u8>> {
+        let mut rest = bytes.strip_prefix(&[bytes_tag(field) as u8])?;
         let len = usize::try_from(take_varint(&mut rest)?).ok()?;
         Some(rest[..len.min(rest.len())].to_vec())
     };
-    // request, resource spans, resource, attribute, key
-    let key = inside(head).and_then(|b| inside(&b)).and_then(|b| inside(&b)).and_then(|b| inside(&b));
+    let path = [request::RESOURCE_SPANS, resource_spans::RESOURCE, resource::ATTRIBUTES, key_value::KEY];
+    let key = path.into_iter().try_fold(head.to_vec(), |bytes, field| inside(&bytes, field));
     let is_key = |key: &[u8]| key.iter().all(|&byte| byte.is_ascii_alphanumeric() || b"._-/".contains(&byte));
     key.is_some_and(|key| key.len() > 2 && is_key(&key))
 }
@@ -114,25 +119,26 @@ impl WriteJson for AnyValue<'_> {
     fn write_json(&self, json: &mut String) {
         use std::fmt::Write as _;
         let depth = self.depth + 1;
-        let value = Fields::of(self.bytes).find(|field| (1..=7).contains(&field.number));
+        let value = Fields::of(self.bytes)
+            .find(|field| any_value::STRING_VALUE <= field.number && field.number <= any_value::BYTES_VALUE);
         match value.map(|field| (field.number, field.value)) {
-            Some((1, text)) => push_quoted(json, &String::from_utf8_lossy(text.bytes())),
-            Some((2, flag)) => json.push_str(if flag.number() == 0 { "false" } else { "true" }),
-            Some((3, number)) => {
+            Some((any_value::STRING_VALUE, text)) => push_quoted(json, &String::from_utf8_lossy(text.bytes())),
+            Some((any_value::BOOL_VALUE, flag)) => json.push_str(if flag.number() == 0 { "false" } else { "true" }),
+            Some((any_value::INT_VALUE, number)) => {
                 let _ = write!(json, "{}", number.signed()); // to memory
             }
-            Some((4, number)) => write_double(number.double(), json),
-            Some((5, list)) if depth < DEPTH_MAX => {
-                let values = Fields::of(list.bytes()).filter(|field| field.number == 1);
+            Some((any_value::DOUBLE_VALUE, number)) => write_double(number.double(), json),
+            Some((any_value::ARRAY_VALUE, list)) if depth < DEPTH_MAX => {
+                let values = Fields::of(list.bytes()).filter(|field| field.number == array_value::VALUES);
                 write_list(values.map(|field| AnyValue { bytes: field.value.bytes(), depth }), json);
             }
-            Some((6, list)) if depth < DEPTH_MAX => {
-                let members = Fields::of(list.bytes()).filter(|field| field.number == 1);
+            Some((any_value::KVLIST_VALUE, list)) if depth < DEPTH_MAX => {
+                let members = Fields::of(list.bytes()).filter(|field| field.number == kvlist::VALUES);
                 let members: Vec<_> = members.map(|field| key_value(field.value.bytes(), depth)).collect();
                 let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
                 write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
             }
-            Some((7, bytes)) => {
+            Some((any_value::BYTES_VALUE, bytes)) => {
                 let hex = bytes.bytes().iter().fold(String::new(), |mut hex, byte| {
                     let _ = write!(hex, "{byte:02x}"); // to memory
                     hex
@@ -148,8 +154,8 @@ fn key_value(bytes: &[u8], depth: u32) -> (&[u8], AnyValue<'_>) {
     let (mut key, mut value) = (&b""[..], &b""[..]);
     for field in Fields::of(bytes) {
         match field.number {
-            1 => key = field.value.bytes(),
-            2 => value = field.value.bytes(),
+            key_value::KEY => key = field.value.bytes(),
+            key_value::VALUE => value = field.value.bytes(),
             _ => {}
         }
     }
@@ -167,11 +173,11 @@ impl WriteJson for Link<'_> {
             Fields::of(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
         };
         json.push_str("{\"trace_id\":");
-        push_quoted(json, &id(1));
+        push_quoted(json, &id(link::TRACE_ID));
         json.push_str(",\"span_id\":");
-        push_quoted(json, &id(2));
+        push_quoted(json, &id(link::SPAN_ID));
         json.push_str(",\"attributes\":");
-        let members: Vec<_> = Fields::of(self.0).filter(|field| field.number == 4).collect();
+        let members: Vec<_> = Fields::of(self.0).filter(|field| field.number == link::ATTRIBUTES).collect();
         let members: Vec<_> = members.iter().map(|member| key_value(member.value.bytes(), 0)).collect();
         let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
         write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
@@ -203,11 +209,11 @@ impl Taker {
     fn resource_spans(&mut self, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let mut name = String::from("unknown service");
         let mut fields = Fields::of(bytes);
-        for field in fields.by_ref().filter(|field| field.number == 1) {
-            for attribute in Fields::of(field.value.bytes()).filter(|field| field.number == 1) {
+        for field in fields.by_ref().filter(|field| field.number == resource_spans::RESOURCE) {
+            for attribute in Fields::of(field.value.bytes()).filter(|field| field.number == resource::ATTRIBUTES) {
                 let (key, value) = key_value(attribute.value.bytes(), 0);
                 if key == b"service.name"
-                    && let Some(text) = Fields::of(value.bytes).find(|field| field.number == 1)
+                    && let Some(text) = Fields::of(value.bytes).find(|field| field.number == any_value::STRING_VALUE)
                 {
                     name = String::from_utf8_lossy(text.value.bytes()).into_owned();
                 }
@@ -215,13 +221,14 @@ impl Taker {
         }
         let is_broken = fields.is_broken();
         let service = self.layout.service(&name, batch);
-        for scope_spans in Fields::of(bytes).filter(|field| field.number == 2) {
-            let bytes = scope_spans.value.bytes();
-            let scope = Fields::of(bytes).find(|field| field.number == 1);
-            let scope = scope.and_then(|scope| Fields::of(scope.value.bytes()).find(|field| field.number == 1));
-            let scope = scope.map(|scope| String::from_utf8_lossy(scope.value.bytes()).into_owned());
+        for of_scope in Fields::of(bytes).filter(|field| field.number == resource_spans::SCOPE_SPANS) {
+            let bytes = of_scope.value.bytes();
+            let named = Fields::of(bytes).find(|field| field.number == scope_spans::SCOPE);
+            let named =
+                named.and_then(|named| Fields::of(named.value.bytes()).find(|field| field.number == scope::NAME));
+            let scope = named.map(|scope| String::from_utf8_lossy(scope.value.bytes()).into_owned());
             let mut fields = Fields::of(bytes);
-            for span in fields.by_ref().filter(|field| field.number == 2) {
+            for span in fields.by_ref().filter(|field| field.number == scope_spans::SPANS) {
                 self.span(span.value.bytes(), service, scope.as_deref().unwrap_or_default(), place, batch);
             }
             if fields.is_broken() {
@@ -239,14 +246,14 @@ impl Taker {
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
-                (1, value) => trace = value.bytes(),
-                (2, value) => id = value.bytes(),
-                (4, value) => parent = value.bytes(),
-                (5, value) => name = value.bytes(),
-                (6, value) => kind = value.number(),
-                (7, value) => start = Some(value.number()),
-                (8, value) => end = value.number(),
-                (15, Value::Bytes(bytes)) => status = bytes,
+                (span::TRACE_ID, value) => trace = value.bytes(),
+                (span::SPAN_ID, value) => id = value.bytes(),
+                (span::PARENT_SPAN_ID, value) => parent = value.bytes(),
+                (span::NAME, value) => name = value.bytes(),
+                (span::KIND, value) => kind = value.number(),
+                (span::START_TIME_UNIX_NANO, value) => start = Some(value.number()),
+                (span::END_TIME_UNIX_NANO, value) => end = value.number(),
+                (span::STATUS, Value::Bytes(bytes)) => status = bytes,
                 _ => {}
             }
         }
@@ -262,33 +269,33 @@ impl Taker {
         self.attributes.text("kind", kind_name(kind));
         for field in Fields::of(status) {
             match field.number {
-                2 => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
-                3 => self.attributes.text("status", status_name(field.value.number())),
+                status::MESSAGE => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
+                status::CODE => self.attributes.text("status", status_name(field.value.number())),
                 _ => {}
             }
         }
         self.attributes.text("trace_id", &hex(trace));
         self.attributes.text("span_id", &hex(id));
         self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));
-        for field in Fields::of(bytes).filter(|field| field.number == 9) {
+        for field in Fields::of(bytes).filter(|field| field.number == span::ATTRIBUTES) {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);
         }
-        let links: Vec<_> = Fields::of(bytes).filter(|field| field.number == 13).collect();
+        let links: Vec<_> = Fields::of(bytes).filter(|field| field.number == span::LINKS).collect();
         if !links.is_empty() {
             let links = links.iter().map(|link| Link(link.value.bytes())).collect();
             self.attributes.value(b"links", &Links(links));
         }
         let args = self.attributes.finish();
         let mut points = Vec::new();
-        for event in Fields::of(bytes).filter(|field| field.number == 11) {
+        for event in Fields::of(bytes).filter(|field| field.number == span::EVENTS) {
             let (mut ts, mut name) = (None, &b""[..]);
             self.attributes.begin();
             for field in Fields::of(event.value.bytes()) {
                 match field.number {
-                    1 => ts = i64::try_from(field.value.number()).ok(),
-                    2 => name = field.value.bytes(),
-                    3 => {
+                    event::TIME_UNIX_NANO => ts = i64::try_from(field.value.number()).ok(),
+                    event::NAME => name = field.value.bytes(),
+                    event::ATTRIBUTES => {
                         let (key, value) = key_value(field.value.bytes(), 0);
                         self.attributes.value(key, &value);
                     }

@@ -4,6 +4,7 @@
 use rustc_hash::FxHashMap;
 use serde_json::Value;
 
+use super::fields::{debug_annotation, interned_data, interned_string, nested_type, nested_value, track_event};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
 
 /// Names of arguments that are interned; further ones are written out each time, so that memory stays bounded.
@@ -11,10 +12,6 @@ const KEYS_MAX: usize = 1 << 16;
 
 /// Readers put this before every key, so it is taken away from those that have it.
 const PREFIX: &str = "debug.";
-
-/// Kinds of values of the older form, which can be empty.
-const EMPTY_DICTIONARY: u64 = 1;
-const EMPTY_ARRAY: u64 = 2;
 
 /// Numbers of the names of arguments.
 #[derive(Debug, Default)]
@@ -30,15 +27,15 @@ impl Keys {
         match serde_json::from_str::<Value>(args_json) {
             Ok(Value::Object(members)) => {
                 for (key, value) in &members {
-                    push_message(event, 4, |bytes| {
+                    push_message(event, track_event::DEBUG_ANNOTATIONS, |bytes| {
                         self.key(key.strip_prefix(PREFIX).unwrap_or(key), bytes, interned);
                         self.value(value, bytes, interned);
                     });
                 }
             }
-            _ => push_message(event, 4, |bytes| {
+            _ => push_message(event, track_event::DEBUG_ANNOTATIONS, |bytes| {
                 self.key("args", bytes, interned);
-                push_bytes(bytes, 6, args_json.as_bytes());
+                push_bytes(bytes, debug_annotation::STRING_VALUE, args_json.as_bytes());
             }),
         }
     }
@@ -47,26 +44,26 @@ impl Keys {
         let next = self.0.len() as u64 + 1;
         let iid = match self.0.get(key) {
             Some(&known) => known,
-            None if self.0.len() >= KEYS_MAX => return push_bytes(bytes, 10, key.as_bytes()),
+            None if self.0.len() >= KEYS_MAX => return push_bytes(bytes, debug_annotation::NAME, key.as_bytes()),
             None => {
-                push_message(interned, 3, |bytes| {
-                    push_number(bytes, 1, next);
-                    push_bytes(bytes, 2, key.as_bytes());
+                push_message(interned, interned_data::DEBUG_ANNOTATION_NAMES, |bytes| {
+                    push_number(bytes, interned_string::IID, next);
+                    push_bytes(bytes, interned_string::STR, key.as_bytes());
                 });
                 self.0.insert(key.into(), next);
                 next
             }
         };
-        push_number(bytes, 1, iid);
+        push_number(bytes, debug_annotation::NAME_IID, iid);
     }
 
     fn value(&mut self, value: &Value, bytes: &mut Vec<u8>, interned: &mut Vec<u8>) {
         match value {
-            Value::Bool(value) => push_number(bytes, 2, u64::from(*value)),
-            Value::String(text) => push_bytes(bytes, 6, text.as_bytes()),
+            Value::Bool(value) => push_number(bytes, debug_annotation::BOOL_VALUE, u64::from(*value)),
+            Value::String(text) => push_bytes(bytes, debug_annotation::STRING_VALUE, text.as_bytes()),
             Value::Object(members) if !members.is_empty() => {
                 for (key, value) in members {
-                    push_message(bytes, 11, |bytes| {
+                    push_message(bytes, debug_annotation::DICT_ENTRIES, |bytes| {
                         self.key(key, bytes, interned);
                         self.value(value, bytes, interned);
                     });
@@ -74,29 +71,34 @@ impl Keys {
             }
             Value::Array(items) if !items.is_empty() => {
                 for item in items {
-                    push_message(bytes, 12, |bytes| self.value(item, bytes, interned));
+                    push_message(bytes, debug_annotation::ARRAY_VALUES, |bytes| self.value(item, bytes, interned));
                 }
             }
             Value::Number(number) => {
                 if let Some(number) = number.as_i64() {
-                    push_number(bytes, 4, number.cast_unsigned());
+                    push_number(bytes, debug_annotation::INT_VALUE, number.cast_unsigned());
                 } else if let Some(number) = number.as_u64() {
-                    push_number(bytes, 3, number);
+                    push_number(bytes, debug_annotation::UINT_VALUE, number);
                 } else {
                     // A number may be longer than a double can tell.
                     let text = number.to_string();
                     match number.as_f64().filter(|double| is_same_number(*double, &text)) {
-                        Some(double) => push_fixed64(bytes, 5, double.to_bits()),
-                        None => push_bytes(bytes, 9, text.as_bytes()),
+                        Some(double) => push_fixed64(bytes, debug_annotation::DOUBLE_VALUE, double.to_bits()),
+                        None => push_bytes(bytes, debug_annotation::LEGACY_JSON_VALUE, text.as_bytes()),
                     }
                 }
             }
             // An annotation without a value: Perfetto stops at JSON text that says null.
             Value::Null => {}
-            Value::Object(_) => push_message(bytes, 8, |bytes| push_number(bytes, 1, EMPTY_DICTIONARY)),
-            Value::Array(_) => push_message(bytes, 8, |bytes| push_number(bytes, 1, EMPTY_ARRAY)),
+            // Only the older form can be empty.
+            Value::Object(_) => push_empty(bytes, nested_type::DICT),
+            Value::Array(_) => push_empty(bytes, nested_type::ARRAY),
         }
     }
+}
+
+fn push_empty(bytes: &mut Vec<u8>, kind: u64) {
+    push_message(bytes, debug_annotation::NESTED_VALUE, |bytes| push_number(bytes, nested_value::NESTED_TYPE, kind));
 }
 
 /// Whether a double stands for the number in a text: no other digits come out of it.

@@ -4,11 +4,13 @@
 use std::borrow::Cow;
 use std::fmt::Write as _;
 
+use super::fields::{debug_annotation, nested_type, nested_value};
 use super::schema::TypedWriter;
 use super::sequence::{Location, Texts};
 use super::tracks::Tracks;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
 use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// Frames of the stack of one event that are shown: recorders unwind no further, and each event may name the longest.
@@ -81,14 +83,14 @@ pub(super) fn annotation_name<'a>(
 ) -> &'a [u8] {
     for field in Fields::of(bytes) {
         match field.number {
-            1 => {
+            debug_annotation::NAME_IID => {
                 let known = texts.argument_names.get(field.value.number());
                 if known.is_none() {
                     losses.add(Loss::MissingText, place);
                 }
                 return known.map_or(&b"?"[..], |name| name);
             }
-            10 => return field.value.bytes(),
+            debug_annotation::NAME => return field.value.bytes(),
             _ => {}
         }
     }
@@ -98,16 +100,19 @@ pub(super) fn annotation_name<'a>(
 /// The value of an annotation that is a number, for counters of the oldest kind.
 pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
     Fields::of(bytes).find_map(|field| match field.number {
-        2 | 3 | 7 => Some(field.value.number() as f64),
-        4 => Some(field.value.signed() as f64),
-        5 => Some(field.value.double()),
+        debug_annotation::BOOL_VALUE | debug_annotation::UINT_VALUE | debug_annotation::POINTER_VALUE => {
+            Some(field.value.number() as f64)
+        }
+        debug_annotation::INT_VALUE => Some(field.value.signed() as f64),
+        debug_annotation::DOUBLE_VALUE => Some(field.value.double()),
         _ => None,
     })
 }
 
 /// The value of an annotation that is text.
 pub(super) fn annotation_text(bytes: &[u8]) -> Option<&[u8]> {
-    Fields::of(bytes).find_map(|field| (field.number == 6).then(|| field.value.bytes()))
+    let text = Fields::of(bytes).find(|field| field.number == debug_annotation::STRING_VALUE);
+    text.map(|field| field.value.bytes())
 }
 
 struct ValueWriter<'a, 's> {
@@ -126,11 +131,11 @@ impl ValueWriter<'_, '_> {
         let mut of: &[u8] = b"";
         for field in Fields::of(annotation) {
             match field.number {
-                13 => match texts.argument_types.get(field.value.number()) {
+                debug_annotation::PROTO_TYPE_NAME_IID => match texts.argument_types.get(field.value.number()) {
                     Some(name) => of = name,
                     None => losses.add(Loss::MissingText, *place),
                 },
-                16 => of = field.value.bytes(),
+                debug_annotation::PROTO_TYPE_NAME => of = field.value.bytes(),
                 _ => {}
             }
         }
@@ -155,23 +160,25 @@ impl ValueWriter<'_, '_> {
         let mut close = None;
         for field in fields.by_ref() {
             let value = field.value;
-            if close.is_some() && !matches!(field.number, 11 | 12) {
+            let is_entry = field.number == debug_annotation::DICT_ENTRIES;
+            let is_member = is_entry || field.number == debug_annotation::ARRAY_VALUES;
+            if close.is_some() && !is_member {
                 continue;
             }
             match field.number {
-                11 | 12 if close.is_some() || self.json.len() == begins_at => {
+                _ if is_member && (close.is_some() || self.json.len() == begins_at) => {
                     if close.is_none() {
-                        close = Some(if field.number == 11 { '}' } else { ']' });
-                        self.json.push(if field.number == 11 { '{' } else { '[' });
+                        close = Some(if is_entry { '}' } else { ']' });
+                        self.json.push(if is_entry { '{' } else { '[' });
                     }
-                    if (close == Some('}')) != (field.number == 11) {
+                    if (close == Some('}')) != is_entry {
                         continue; // a dictionary and an array at once
                     }
                     if members > 0 {
                         self.json.push(',');
                     }
                     members += 1;
-                    if field.number == 11 {
+                    if is_entry {
                         let key =
                             annotation_name(value.bytes(), self.shared.texts, self.shared.place, self.shared.losses);
                         push_quoted(self.json, &String::from_utf8_lossy(key));
@@ -180,17 +187,17 @@ impl ValueWriter<'_, '_> {
                     self.annotation(value.bytes(), depth + 1);
                 }
                 _ if self.json.len() > begins_at => {} // the first value is the one
-                2 => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
-                3 => self.display(value.number()),
-                4 => self.display(value.signed()),
-                5 => self.double(value.double()),
-                6 => push_quoted(self.json, &String::from_utf8_lossy(value.bytes())),
-                7 => {
+                debug_annotation::BOOL_VALUE => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
+                debug_annotation::UINT_VALUE => self.display(value.number()),
+                debug_annotation::INT_VALUE => self.display(value.signed()),
+                debug_annotation::DOUBLE_VALUE => self.double(value.double()),
+                debug_annotation::STRING_VALUE => push_quoted(self.json, &String::from_utf8_lossy(value.bytes())),
+                debug_annotation::POINTER_VALUE => {
                     let _ = write!(self.json, "\"{:#x}\"", value.number()); // to memory
                 }
-                8 => self.nested(value.bytes(), depth + 1),
-                9 => self.raw_json(value.bytes()),
-                17 => {
+                debug_annotation::NESTED_VALUE => self.nested(value.bytes(), depth + 1),
+                debug_annotation::LEGACY_JSON_VALUE => self.raw_json(value.bytes()),
+                debug_annotation::STRING_VALUE_IID => {
                     if let Some(text) = self.shared.texts.argument_values.get(value.number()) {
                         push_quoted(self.json, &String::from_utf8_lossy(text));
                     } else {
@@ -198,7 +205,7 @@ impl ValueWriter<'_, '_> {
                         self.json.push_str("null");
                     }
                 }
-                14 => self.message(value.bytes(), bytes, depth),
+                debug_annotation::PROTO_VALUE => self.message(value.bytes(), bytes, depth),
                 _ => {}
             }
         }
@@ -220,14 +227,16 @@ impl ValueWriter<'_, '_> {
             return;
         }
         let begins_at = self.json.len();
-        let kind = Fields::of(bytes).find(|field| field.number == 1).map_or(0, |field| field.value.number());
-        let of = |number: u32| {
+        let kind = Fields::of(bytes).find(|field| field.number == nested_value::NESTED_TYPE);
+        let of = |number: FieldNumber| {
             Fields::of(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
         };
-        match kind {
-            1 => {
+        match kind.map_or(0, |field| field.value.number()) {
+            nested_type::DICT => {
                 self.json.push('{');
-                for (position, (key, value)) in of(2).zip(of(3)).enumerate() {
+                for (position, (key, value)) in
+                    of(nested_value::DICT_KEYS).zip(of(nested_value::DICT_VALUES)).enumerate()
+                {
                     if position > 0 {
                         self.json.push(',');
                     }
@@ -237,9 +246,9 @@ impl ValueWriter<'_, '_> {
                 }
                 self.json.push('}');
             }
-            2 => {
+            nested_type::ARRAY => {
                 self.json.push('[');
-                for (position, value) in of(4).enumerate() {
+                for (position, value) in of(nested_value::ARRAY_VALUES).enumerate() {
                     if position > 0 {
                         self.json.push(',');
                     }
@@ -251,10 +260,14 @@ impl ValueWriter<'_, '_> {
                 for field in Fields::of(bytes) {
                     match (field.number, field.value) {
                         _ if self.json.len() > begins_at => {}
-                        (5, value) => self.display(value.signed()),
-                        (6, value) => self.double(value.double()),
-                        (7, value) => self.json.push_str(if value.number() == 0 { "false" } else { "true" }),
-                        (8, Value::Bytes(text)) => push_quoted(self.json, &String::from_utf8_lossy(text)),
+                        (nested_value::INT_VALUE, value) => self.display(value.signed()),
+                        (nested_value::DOUBLE_VALUE, value) => self.double(value.double()),
+                        (nested_value::BOOL_VALUE, value) => {
+                            self.json.push_str(if value.number() == 0 { "false" } else { "true" })
+                        }
+                        (nested_value::STRING_VALUE, Value::Bytes(text)) => {
+                            push_quoted(self.json, &String::from_utf8_lossy(text));
+                        }
                         _ => {}
                     }
                 }

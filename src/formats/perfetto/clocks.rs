@@ -3,17 +3,18 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fields::{builtin_clock, clock, clock_snapshot};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// The clock of a capture that says nothing else.
-const BOOTTIME: u64 = 6;
+const BOOTTIME: u64 = builtin_clock::BOOTTIME;
 
 /// The clock of UTC.
-const REALTIME: u64 = 1;
+const REALTIME: u64 = builtin_clock::REALTIME;
 
 /// The clock of the oldest track events.
-pub(super) const MONOTONIC: u64 = 3;
+pub(super) const MONOTONIC: u64 = builtin_clock::MONOTONIC;
 
 /// The clock of the kernel's events.
 pub(super) const KERNEL: u64 = BOOTTIME;
@@ -98,12 +99,14 @@ impl Clocks {
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref() {
             match field.number {
-                1 if readings.len() < CLOCKS_IN_SNAPSHOT_MAX => match self.reading(sequence, field.value.bytes()) {
-                    Some(reading) => readings.push(reading),
-                    None => losses.add(Loss::BadTime, place),
-                },
-                1 => losses.add(Loss::OverLimit, place),
-                2 => primary = field.value.number(),
+                clock_snapshot::CLOCKS if readings.len() < CLOCKS_IN_SNAPSHOT_MAX => {
+                    match self.reading(sequence, field.value.bytes()) {
+                        Some(reading) => readings.push(reading),
+                        None => losses.add(Loss::BadTime, place),
+                    }
+                }
+                clock_snapshot::CLOCKS => losses.add(Loss::OverLimit, place),
+                clock_snapshot::PRIMARY_TRACE_CLOCK => primary = field.value.number(),
                 _ => {}
             }
         }
@@ -190,10 +193,10 @@ impl Clocks {
         let (mut id, mut raw, mut is_incremental, mut unit_ns) = (0, 0, false, 1);
         for field in Fields::of(bytes) {
             match field.number {
-                1 => id = field.value.number(),
-                2 => raw = field.value.number(),
-                3 => is_incremental = field.value.number() != 0,
-                4 => unit_ns = field.value.number().max(1),
+                clock::CLOCK_ID => id = field.value.number(),
+                clock::TIMESTAMP => raw = field.value.number(),
+                clock::IS_INCREMENTAL => is_incremental = field.value.number() != 0,
+                clock::UNIT_MULTIPLIER_NS => unit_ns = field.value.number().max(1),
                 _ => {}
             }
         }

@@ -3,11 +3,17 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fields::{
+    child_ordering, counter_descriptor, counter_type, counter_unit, process_descriptor, process_tree,
+    process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, trace_packet,
+    track_descriptor, utsname,
+};
 use super::packets::{Block, Packets, each_unpacked};
 use super::schema::Schema;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::text;
 use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
 
@@ -16,10 +22,6 @@ pub(super) const PARENTS_MAX: usize = 128;
 
 /// Every asynchronous span of Chromium may have a track; what is beyond this is not described. Some 500 MiB at most.
 const DESCRIPTORS_MAX: usize = 4 << 20;
-
-/// How a track is drawn together with its siblings; any other number: with those of its name.
-const MERGES_WITH_NONE: u64 = 2;
-const MERGES_BY_KEY: u64 = 3;
 
 /// Everything that is described.
 #[derive(Debug, Default)]
@@ -111,14 +113,14 @@ impl Descriptors {
     }
 
     /// Takes a field of a packet, if it is one that describes something.
-    pub(super) fn take_field(&mut self, number: u32, bytes: &[u8], place: SourcePos) {
+    pub(super) fn take_field(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos) {
         match number {
-            2 => self.process_tree(bytes, place),
-            43 => drop(self.process(bytes, place)),
-            44 => drop(self.thread(bytes, place)),
-            45 => self.system(bytes),
-            60 => self.track(bytes, place),
-            72 => self.schema.take(bytes, place, &mut self.losses),
+            trace_packet::PROCESS_TREE => self.process_tree(bytes, place),
+            trace_packet::PROCESS_DESCRIPTOR => drop(self.process(bytes, place)),
+            trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, place)),
+            trace_packet::SYSTEM_INFO => self.system(bytes),
+            trace_packet::TRACK_DESCRIPTOR => self.track(bytes, place),
+            trace_packet::EXTENSION_DESCRIPTOR => self.schema.take(bytes, place, &mut self.losses),
             _ => {}
         }
     }
@@ -147,22 +149,26 @@ impl Descriptors {
         let (mut merging, mut merge_key) = (0, Box::default());
         for field in Fields::of(bytes) {
             match field.number {
-                1 => uuid = field.value.number(),
-                2 | 10 | 13 => said.name = self.text(field.value.bytes(), place),
-                3 => said.process = self.process(field.value.bytes(), place),
-                4 => said.thread = self.thread(field.value.bytes(), place),
-                5 => said.parent = Some(field.value.number()),
-                8 => counter = Some(self.counter(field.value.bytes(), place)),
-                11 => said.children = order(field.value.number()),
-                12 => said.rank = field.value.signed(),
-                15 => merging = field.value.number(),
-                16 => merge_key = self.text(field.value.bytes(), place),
-                17 if str::is_empty(&merge_key) => merge_key = format!("number {}", field.value.number()).into(),
+                track_descriptor::UUID => uuid = field.value.number(),
+                track_descriptor::NAME | track_descriptor::STATIC_NAME | track_descriptor::ATRACE_NAME => {
+                    said.name = self.text(field.value.bytes(), place);
+                }
+                track_descriptor::PROCESS => said.process = self.process(field.value.bytes(), place),
+                track_descriptor::THREAD => said.thread = self.thread(field.value.bytes(), place),
+                track_descriptor::PARENT_UUID => said.parent = Some(field.value.number()),
+                track_descriptor::COUNTER => counter = Some(self.counter(field.value.bytes(), place)),
+                track_descriptor::CHILD_ORDERING => said.children = order(field.value.number()),
+                track_descriptor::SIBLING_ORDER_RANK => said.rank = field.value.signed(),
+                track_descriptor::SIBLING_MERGE_BEHAVIOR => merging = field.value.number(),
+                track_descriptor::SIBLING_MERGE_KEY => merge_key = self.text(field.value.bytes(), place),
+                track_descriptor::SIBLING_MERGE_KEY_INT if str::is_empty(&merge_key) => {
+                    merge_key = format!("number {}", field.value.number()).into();
+                }
                 _ => {}
             }
         }
-        said.stands_alone = merging == MERGES_WITH_NONE;
-        if merging == MERGES_BY_KEY {
+        said.stands_alone = merging == sibling_merge_behavior::SIBLING_MERGE_BEHAVIOR_NONE;
+        if merging == sibling_merge_behavior::SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY {
             said.merge_key = merge_key;
         }
         if let Some((counter, unit, name)) = counter {
@@ -217,11 +223,13 @@ impl Descriptors {
         let mut sort_index = None;
         for field in Fields::of(bytes) {
             match field.number {
-                1 => pid = Some(field.value.signed()),
-                2 if str::is_empty(&command) => command = self.text(field.value.bytes(), place),
-                3 => sort_index = Some(field.value.signed()),
-                6 => name = self.text(field.value.bytes(), place),
-                8 => labels.push(self.text(field.value.bytes(), place)),
+                process_descriptor::PID => pid = Some(field.value.signed()),
+                process_descriptor::CMDLINE if str::is_empty(&command) => {
+                    command = self.text(field.value.bytes(), place);
+                }
+                process_descriptor::LEGACY_SORT_INDEX => sort_index = Some(field.value.signed()),
+                process_descriptor::PROCESS_NAME => name = self.text(field.value.bytes(), place),
+                process_descriptor::PROCESS_LABELS => labels.push(self.text(field.value.bytes(), place)),
                 _ => {}
             }
         }
@@ -258,15 +266,22 @@ impl Descriptors {
     fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
         for field in Fields::of(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
-            let is_process = field.number == 1;
-            if !matches!(field.number, 1 | 2) {
-                continue;
-            }
+            let is_process = match field.number {
+                process_tree::PROCESSES => true,
+                process_tree::THREADS => false,
+                _ => continue,
+            };
             for field in Fields::of(field.value.bytes()) {
-                match (field.number, is_process) {
-                    (1, _) => id = Some(field.value.signed()),
-                    (3, false) => group = Some(field.value.signed()),
-                    (3, true) | (2, false) if str::is_empty(&name) => name = self.text(field.value.bytes(), place),
+                match (is_process, field.number) {
+                    (true, process_tree_process::PID) | (false, process_tree_thread::TID) => {
+                        id = Some(field.value.signed());
+                    }
+                    (false, process_tree_thread::TGID) => group = Some(field.value.signed()),
+                    (true, process_tree_process::CMDLINE) | (false, process_tree_thread::NAME)
+                        if str::is_empty(&name) =>
+                    {
+                        name = self.text(field.value.bytes(), place);
+                    }
                     _ => {}
                 }
             }
@@ -288,9 +303,11 @@ impl Descriptors {
     fn system(&mut self, bytes: &[u8]) {
         let of =
             |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
-        let Some(names) = of(bytes, 1) else { return };
-        self.is_before_4_14 = of(names, 3).is_some_and(is_before_4_14);
-        self.machine = of(names, 4).map(|machine| String::from_utf8_lossy(machine).into_owned()).unwrap_or_default();
+        let Some(names) = of(bytes, system_info::UTSNAME) else { return };
+        self.is_before_4_14 = of(names, utsname::RELEASE).is_some_and(is_before_4_14);
+        self.machine = of(names, utsname::MACHINE)
+            .map(|machine| String::from_utf8_lossy(machine).into_owned())
+            .unwrap_or_default();
     }
 
     /// Reads what a counter counts, in which unit, and what it is called where it has no name of its own.
@@ -299,14 +316,18 @@ impl Descriptors {
         let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
         for field in Fields::of(bytes) {
             match (field.number, field.value.number()) {
-                (1, 1) => counter.is_thread_time = true,
-                (1, 2) => name = "thread_instruction_count",
-                // 2 is a count, which has no unit to show.
-                (3, 1) => unit = "ns",
-                (3, 3) => unit = "bytes",
-                (4, multiplier) => counter.multiplier = multiplier as i64,
-                (5, is_incremental) => counter.is_incremental = is_incremental != 0,
-                (6, _) => own_unit = self.text(field.value.bytes(), place),
+                (counter_descriptor::TYPE, counter_type::COUNTER_THREAD_TIME_NS) => counter.is_thread_time = true,
+                (counter_descriptor::TYPE, counter_type::COUNTER_THREAD_INSTRUCTION_COUNT) => {
+                    name = "thread_instruction_count";
+                }
+                // A count has no unit to show.
+                (counter_descriptor::UNIT, counter_unit::UNIT_TIME_NS) => unit = "ns",
+                (counter_descriptor::UNIT, counter_unit::UNIT_SIZE_BYTES) => unit = "bytes",
+                (counter_descriptor::UNIT_MULTIPLIER, multiplier) => counter.multiplier = multiplier as i64,
+                (counter_descriptor::IS_INCREMENTAL, is_incremental) => {
+                    counter.is_incremental = is_incremental != 0;
+                }
+                (counter_descriptor::UNIT_NAME, _) => own_unit = self.text(field.value.bytes(), place),
                 _ => {}
             }
         }
@@ -343,13 +364,15 @@ pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
     let (mut has_pid, mut has_tid) = (false, false);
     for field in Fields::of(bytes) {
         match field.number {
-            1 => (said.pid, has_pid) = (field.value.signed(), true),
-            2 => (said.tid, has_tid) = (field.value.signed(), true),
-            3 => said.sort_index = Some(field.value.signed()),
-            5 => said.name = field.value.bytes(),
-            6 => said.reference_us = Some(field.value.signed()),
-            7 => said.reference_thread_us = Some(field.value.signed()),
-            8 => said.reference_instructions = Some(field.value.signed()),
+            thread_descriptor::PID => (said.pid, has_pid) = (field.value.signed(), true),
+            thread_descriptor::TID => (said.tid, has_tid) = (field.value.signed(), true),
+            thread_descriptor::LEGACY_SORT_INDEX => said.sort_index = Some(field.value.signed()),
+            thread_descriptor::THREAD_NAME => said.name = field.value.bytes(),
+            thread_descriptor::REFERENCE_TIMESTAMP_US => said.reference_us = Some(field.value.signed()),
+            thread_descriptor::REFERENCE_THREAD_TIME_US => said.reference_thread_us = Some(field.value.signed()),
+            thread_descriptor::REFERENCE_THREAD_INSTRUCTION_COUNT => {
+                said.reference_instructions = Some(field.value.signed());
+            }
             _ => {}
         }
     }
@@ -359,11 +382,24 @@ pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
     has_tid.then_some(said)
 }
 
+/// Whether a packet of a kind describes something.
+pub(super) fn is_description(kind: FieldNumber) -> bool {
+    matches!(
+        kind,
+        trace_packet::PROCESS_TREE
+            | trace_packet::PROCESS_DESCRIPTOR
+            | trace_packet::THREAD_DESCRIPTOR
+            | trace_packet::SYSTEM_INFO
+            | trace_packet::TRACK_DESCRIPTOR
+            | trace_packet::EXTENSION_DESCRIPTOR
+    )
+}
+
 /// How a track says that those below it are ordered.
 fn order(number: u64) -> Order {
     match number {
-        1 => Order::Name,
-        3 => Order::Rank,
+        child_ordering::LEXICOGRAPHIC => Order::Name,
+        child_ordering::EXPLICIT => Order::Rank,
         _ => Order::Appearance,
     }
 }

@@ -3,6 +3,10 @@
 
 use super::clocks::{Clocks, KERNEL, Time};
 use super::descriptors::Descriptors;
+use super::fields::{
+    builtin_clock, compact_sched, cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event,
+    sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event,
+};
 use super::tracks::Tracks;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
@@ -10,12 +14,9 @@ use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
-
-/// The kernel's events for all system calls.
-const SYS_ENTER: u32 = 329;
-const SYS_EXIT: u32 = 330;
 
 /// What the kernel's events need from one bundle to the next.
 #[derive(Debug, Default)]
@@ -65,11 +66,13 @@ impl Taker<'_> {
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref() {
             match field.number {
-                1 => cpu = field.value.number(),
-                3 if field.value.number() != 0 => self.batch.lose(Loss::RecorderLost, self.place),
-                5 => clock = field.value.number(),
-                6 => ftrace_ns = Some(field.value.signed()),
-                7 => boot_ns = Some(field.value.signed()),
+                ftrace_event_bundle::CPU => cpu = field.value.number(),
+                ftrace_event_bundle::LOST_EVENTS if field.value.number() != 0 => {
+                    self.batch.lose(Loss::RecorderLost, self.place)
+                }
+                ftrace_event_bundle::FTRACE_CLOCK => clock = field.value.number(),
+                ftrace_event_bundle::FTRACE_TIMESTAMP => ftrace_ns = Some(field.value.signed()),
+                ftrace_event_bundle::BOOT_TIMESTAMP => boot_ns = Some(field.value.signed()),
                 _ => {}
             }
         }
@@ -78,11 +81,14 @@ impl Taker<'_> {
         }
         let later_ns = ftrace_ns.and_then(|ftrace_ns| boot_ns?.checked_sub(ftrace_ns)).unwrap_or(0);
         // The kernel's raw clock is the only other one that snapshots know.
-        let clock = if clock == 4 { BundleClock { id: 5, later_ns: 0 } } else { BundleClock { id: KERNEL, later_ns } };
+        let clock = match clock {
+            ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
+            _ => BundleClock { id: KERNEL, later_ns },
+        };
         for field in Fields::of(bytes) {
             match (field.number, field.value) {
-                (2, Value::Bytes(bytes)) => self.event(cpu, clock, bytes),
-                (4, Value::Bytes(bytes)) => self.compact(cpu, clock, bytes),
+                (ftrace_event_bundle::EVENT, Value::Bytes(bytes)) => self.event(cpu, clock, bytes),
+                (ftrace_event_bundle::COMPACT_SCHED, Value::Bytes(bytes)) => self.compact(cpu, clock, bytes),
                 _ => {}
             }
         }
@@ -115,8 +121,8 @@ impl Taker<'_> {
         let mut fields = Fields::of(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
-                (1, value) => raw = Some(value.number()),
-                (2, value) => tid = value.signed(),
+                (ftrace_event::TIMESTAMP, value) => raw = Some(value.number()),
+                (ftrace_event::PID, value) => tid = value.signed(),
                 (number, Value::Bytes(bytes)) => what = Some((number, bytes)),
                 _ => {}
             }
@@ -125,33 +131,37 @@ impl Taker<'_> {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
         match what {
-            Some((3, print)) => {
+            Some((ftrace_event::PRINT, print)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
-                let text = Fields::of(print).find(|field| field.number == 2).map_or(&b""[..], |f| f.value.bytes());
+                let text = Fields::of(print).find(|field| field.number == print_event::BUF);
+                let text = text.map_or(&b""[..], |field| field.value.bytes());
                 marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, place: self.place }, text);
             }
-            Some((4, switch)) => {
+            Some((ftrace_event::SCHED_SWITCH, switch)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.switch(cpu, ts_ns, switch);
             }
-            // Wakeup, waking, and the first one of a thread.
-            Some((17 | 20 | 114, waking)) => {
+            // The three messages have these fields in common.
+            Some((
+                ftrace_event::SCHED_WAKEUP | ftrace_event::SCHED_WAKING | ftrace_event::SCHED_WAKEUP_NEW,
+                waking,
+            )) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 let mut task = SchedulerTask::default();
                 for field in Fields::of(waking) {
                     match field.number {
-                        1 => task.name = field.value.bytes(),
-                        2 => task.tid = field.value.signed(),
+                        sched_waking_event::COMM => task.name = field.value.bytes(),
+                        sched_waking_event::PID => task.tid = field.value.signed(),
                         _ => {}
                     }
                 }
                 self.kernel.scheduler.wake(self.batch, ts_ns, &task, self.place);
             }
-            Some((11, frequency)) => {
+            Some((ftrace_event::CPU_FREQUENCY, frequency)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.frequency(ts_ns, frequency);
             }
-            Some((number @ (SYS_ENTER | SYS_EXIT), call)) => {
+            Some((number @ (ftrace_event::SYS_ENTER | ftrace_event::SYS_EXIT), call)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 self.system_call(ts_ns, (tid, cpu), number, call);
             }
@@ -160,17 +170,20 @@ impl Taker<'_> {
     }
 
     /// A system call begins or ends, on its thread.
-    fn system_call(&mut self, ts_ns: i64, (tid, cpu): (i64, u64), number: u32, bytes: &[u8]) {
+    fn system_call(&mut self, ts_ns: i64, (tid, cpu): (i64, u64), number: FieldNumber, bytes: &[u8]) {
+        let is_enter = number == ftrace_event::SYS_ENTER;
         let (mut id, mut result, mut values) = (None, None, Vec::new());
         for field in Fields::of(bytes) {
-            match field.number {
-                1 => id = Some(field.value.signed()),
-                2 if number == SYS_EXIT => result = Some(field.value.signed()),
-                2 => values.extend(field.value.numbers(false).map(|value| format!("{value:x}"))),
+            match (is_enter, field.number) {
+                (true, sys_enter_event::ID) | (false, sys_exit_event::ID) => id = Some(field.value.signed()),
+                (true, sys_enter_event::ARGS) => {
+                    values.extend(field.value.numbers(false).map(|value| format!("{value:x}")));
+                }
+                (false, sys_exit_event::RET) => result = Some(field.value.signed()),
                 _ => {}
             }
         }
-        let name: &[u8] = if number == SYS_ENTER { b"sys_enter" } else { b"sys_exit" };
+        let name: &[u8] = if is_enter { b"sys_enter" } else { b"sys_exit" };
         let Some(call) = id.and_then(|id| SystemCall::from_number(name, id, &self.kernel.machine)) else {
             return self.batch.lose(Loss::BadRecord, self.place);
         };
@@ -195,13 +208,13 @@ impl Taker<'_> {
         let (mut previous, mut next, mut state) = (SchedulerTask::default(), SchedulerTask::default(), 0);
         for field in Fields::of(bytes) {
             match field.number {
-                1 => previous.name = field.value.bytes(),
-                2 => previous.tid = field.value.signed(),
-                3 => previous.priority = Some(field.value.signed()),
-                4 => state = field.value.number(),
-                5 => next.name = field.value.bytes(),
-                6 => next.tid = field.value.signed(),
-                7 => next.priority = Some(field.value.signed()),
+                sched_switch_event::PREV_COMM => previous.name = field.value.bytes(),
+                sched_switch_event::PREV_PID => previous.tid = field.value.signed(),
+                sched_switch_event::PREV_PRIO => previous.priority = Some(field.value.signed()),
+                sched_switch_event::PREV_STATE => state = field.value.number(),
+                sched_switch_event::NEXT_COMM => next.name = field.value.bytes(),
+                sched_switch_event::NEXT_PID => next.tid = field.value.signed(),
+                sched_switch_event::NEXT_PRIO => next.priority = Some(field.value.signed()),
                 _ => {}
             }
         }
@@ -212,15 +225,17 @@ impl Taker<'_> {
 
     /// Switches and wakings as columns: distances of times, threads, and rows of a table of names.
     fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
-        let column = |number: u32| {
+        let column = |number: FieldNumber| {
             Fields::of(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
         };
-        let names: Vec<&[u8]> =
-            Fields::of(bytes).filter(|field| field.number == 5).map(|field| field.value.bytes()).collect();
+        let names = Fields::of(bytes).filter(|field| field.number == compact_sched::INTERN_TABLE);
+        let names: Vec<&[u8]> = names.map(|field| field.value.bytes()).collect();
         let name_of = |row: Option<u64>| row.and_then(|row| names.get(row as usize).copied()).unwrap_or_default();
-        let (mut states, mut priorities, mut rows) = (column(2), column(4), column(6));
+        let mut states = column(compact_sched::SWITCH_PREV_STATE);
+        let mut priorities = column(compact_sched::SWITCH_NEXT_PRIO);
+        let mut rows = column(compact_sched::SWITCH_NEXT_COMM_INDEX);
         let mut raw = 0u64;
-        for (distance, tid) in column(1).zip(column(3)) {
+        for (distance, tid) in column(compact_sched::SWITCH_TIMESTAMP).zip(column(compact_sched::SWITCH_NEXT_PID)) {
             raw = raw.wrapping_add(distance);
             let (state, priority) = (states.next(), priorities.next());
             let next = SchedulerTask {
@@ -233,9 +248,9 @@ impl Taker<'_> {
             let switch = Switch { ts_ns, cpu, previous: None, previous_state, next };
             self.kernel.scheduler.switch(self.batch, &switch, self.place);
         }
-        let mut rows = column(11);
+        let mut rows = column(compact_sched::WAKING_COMM_INDEX);
         raw = 0;
-        for (distance, tid) in column(7).zip(column(8)) {
+        for (distance, tid) in column(compact_sched::WAKING_TIMESTAMP).zip(column(compact_sched::WAKING_PID)) {
             raw = raw.wrapping_add(distance);
             let task = SchedulerTask { tid: tid as i64, name: name_of(rows.next()), priority: None };
             let Some(ts_ns) = self.time(clock, raw) else { continue };
@@ -248,8 +263,8 @@ impl Taker<'_> {
         let (mut khz, mut cpu) = (0, 0);
         for field in Fields::of(bytes) {
             match field.number {
-                1 => khz = field.value.number(),
-                2 => cpu = field.value.number(),
+                cpu_frequency_event::STATE => khz = field.value.number(),
+                cpu_frequency_event::CPU_ID => cpu = field.value.number(),
                 _ => {}
             }
         }

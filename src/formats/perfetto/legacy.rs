@@ -5,6 +5,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::{annotation_name, annotation_number, annotation_text};
+use super::fields::{flow_direction, instant_event_scope, legacy_event, track_event};
 use super::track_event::{Maker, TrackEvent};
 use super::tracks::TrackNumber;
 use crate::formats::output::batch::{bare, text};
@@ -42,20 +43,22 @@ impl<'a> Legacy<'a> {
         for field in Fields::of(bytes) {
             let value = field.value;
             match field.number {
-                1 => legacy.name_iid = value.number(),
-                2 => legacy.phase = u8::try_from(value.number()).unwrap_or(0),
-                3 => legacy.dur_us = Some(value.signed()),
-                4 => legacy.thread_dur_us = Some(value.signed()),
-                6 | 11 => legacy.id = Some(EventId { number: value.number(), is_local: false }),
-                10 => legacy.id = Some(EventId { number: value.number(), is_local: true }),
-                7 => legacy.id_scope = Some(value.bytes()),
-                8 => legacy.bind_id = Some(value.number()),
-                12 => legacy.binds_enclosing = value.number() != 0,
-                13 => legacy.flow_direction = value.number(),
-                14 => legacy.instant_scope = value.number(),
-                15 => legacy.thread_instructions = Some(value.signed()),
-                18 => legacy.pid = Some(value.signed()),
-                19 => legacy.tid = Some(value.signed()),
+                legacy_event::NAME_IID => legacy.name_iid = value.number(),
+                legacy_event::PHASE => legacy.phase = u8::try_from(value.number()).unwrap_or(0),
+                legacy_event::DURATION_US => legacy.dur_us = Some(value.signed()),
+                legacy_event::THREAD_DURATION_US => legacy.thread_dur_us = Some(value.signed()),
+                legacy_event::UNSCOPED_ID | legacy_event::GLOBAL_ID => {
+                    legacy.id = Some(EventId { number: value.number(), is_local: false });
+                }
+                legacy_event::LOCAL_ID => legacy.id = Some(EventId { number: value.number(), is_local: true }),
+                legacy_event::ID_SCOPE => legacy.id_scope = Some(value.bytes()),
+                legacy_event::BIND_ID => legacy.bind_id = Some(value.number()),
+                legacy_event::BIND_TO_ENCLOSING => legacy.binds_enclosing = value.number() != 0,
+                legacy_event::FLOW_DIRECTION => legacy.flow_direction = value.number(),
+                legacy_event::INSTANT_EVENT_SCOPE => legacy.instant_scope = value.number(),
+                legacy_event::THREAD_INSTRUCTION_DELTA => legacy.thread_instructions = Some(value.signed()),
+                legacy_event::PID_OVERRIDE => legacy.pid = Some(value.signed()),
+                legacy_event::TID_OVERRIDE => legacy.tid = Some(value.signed()),
                 _ => {}
             }
         }
@@ -92,8 +95,8 @@ impl Maker<'_> {
     fn legacy_span(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64, kind: EventKind) {
         let name = self.name(event);
         let track = match (kind, legacy.instant_scope) {
-            (EventKind::Instant, 1) => self.tracks.global(),
-            (EventKind::Instant, 2) => {
+            (EventKind::Instant, instant_event_scope::SCOPE_GLOBAL) => self.tracks.global(),
+            (EventKind::Instant, instant_event_scope::SCOPE_PROCESS) => {
                 let pid = self.process(event, legacy);
                 self.tracks.process(pid)
             }
@@ -132,9 +135,9 @@ impl Maker<'_> {
     pub(super) fn bound_flow(&mut self, legacy: &Legacy<'_>, made: &Event) {
         let Some(bind_id) = legacy.bind_id else { return };
         let kind = match legacy.flow_direction {
-            1 => EventKind::FlowEnd,
-            2 => EventKind::FlowStart,
-            3 => EventKind::FlowStep,
+            flow_direction::FLOW_IN => EventKind::FlowEnd,
+            flow_direction::FLOW_OUT => EventKind::FlowStart,
+            flow_direction::FLOW_INOUT => EventKind::FlowStep,
             _ => return,
         };
         let value = hash(b'v', &[], bind_id, None);
@@ -195,7 +198,7 @@ impl Maker<'_> {
         let name = self.batch.name_row(row).map(|row| row.text.to_string()).unwrap_or_default();
         let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
         let mut has_series = false;
-        for field in Fields::of(event.bytes).filter(|field| field.number == 4) {
+        for field in Fields::of(event.bytes).filter(|field| field.number == track_event::DEBUG_ANNOTATIONS) {
             let annotation = field.value.bytes();
             let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
             has_series = true;
@@ -215,7 +218,7 @@ impl Maker<'_> {
         let row = self.name(event);
         let what = self.batch.name_row(row).map(|row| row.text.clone()).unwrap_or_default();
         let said = Fields::of(event.bytes)
-            .filter(|field| field.number == 4)
+            .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
         let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
         let pid = self.process(event, legacy);

@@ -15,6 +15,7 @@ mod annotate;
 mod args;
 mod clocks;
 mod descriptors;
+pub(crate) mod fields;
 mod ftrace;
 mod legacy;
 mod order;
@@ -29,6 +30,9 @@ mod tracks;
 pub(crate) mod write;
 
 pub(crate) use read::FORMAT;
+
+#[cfg(test)]
+pub(crate) use schema::KNOWN;
 
 #[cfg(test)]
 mod tests;

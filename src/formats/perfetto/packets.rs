@@ -4,13 +4,15 @@
 use std::io::Read as _;
 use std::num::NonZeroU32;
 
+use super::fields::{trace, trace_packet};
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
-use crate::formats::protobuf::decode::{Field, Fields, Value, take_varint};
+use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, take_varint};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
-/// The tag of a packet: field 1, a message. All that stands at the top level.
-pub(super) const PACKET_TAG: u8 = 0x0a;
+/// The tag of a packet, the only field at the top level.
+pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
 /// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a screenshot may have some MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
@@ -33,8 +35,8 @@ const FOUND_PACKET_FIELDS: usize = 32;
 /// Fields that a packet may have: more is not a packet.
 const FIELD_NUMBER_MAX: u32 = 2000;
 
-const COMPRESSED_DEFLATE: u32 = 50;
-const COMPRESSED_ZSTD: u32 = 133;
+/// The kinds of packets that are told from profiles of pprof have numbers up to this: somewhat more than are defined.
+const KIND_MAX: u32 = 140;
 
 /// Splits a capture.
 pub(super) struct Packets {
@@ -248,7 +250,7 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
     let Next::Packet { head, len } = next_of(bytes) else { return false };
     let body = &bytes[head..head + len];
     let mut fields = Fields::of(body);
-    let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number < FIELD_NUMBER_MAX);
+    let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number.get() < FIELD_NUMBER_MAX);
     let follows = bytes.get(head + len).is_none_or(|&tag| tag == PACKET_TAG);
     len > 0 && len <= FOUND_PACKET_BYTES_MAX && known && !fields.is_broken() && follows
 }
@@ -256,6 +258,29 @@ pub(super) fn is_probable(bytes: &[u8]) -> bool {
 /// Whether a capture begins with a packet rather than with a profile of pprof, which has the same first byte.
 #[must_use]
 pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
+    use trace_packet as packet;
+    const KINDS: [FieldNumber; 8] = [
+        packet::FTRACE_EVENTS,
+        packet::PROCESS_TREE,
+        packet::CHROME_EVENTS,
+        packet::CLOCK_SNAPSHOT,
+        packet::SYS_STATS,
+        packet::PROCESS_STATS,
+        packet::TRACK_EVENT,
+        packet::INTERNED_DATA,
+    ];
+    const NUMBERS: [FieldNumber; 9] = [
+        packet::TRUSTED_UID,
+        packet::TIMESTAMP,
+        packet::TRUSTED_PACKET_SEQUENCE_ID,
+        packet::SEQUENCE_FLAGS,
+        packet::INCREMENTAL_STATE_CLEARED,
+        packet::PREVIOUS_PACKET_DROPPED,
+        packet::TIMESTAMP_CLOCK_ID,
+        packet::TRUSTED_PID,
+        packet::FIRST_PACKET_ON_SEQUENCE,
+    ];
+    let is_later_kind = |number: FieldNumber| number >= packet::TRACE_CONFIG && number.get() <= KIND_MAX;
     if head.first() != Some(&PACKET_TAG) {
         return false;
     }
@@ -266,9 +291,8 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     let mut fields = Fields::of(body);
     // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small numbers.
     let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
-        (1 | 2, Value::Bytes(_)) => true,
-        (number, Value::Bytes(_)) => matches!(number, 5..=7 | 9 | 11 | 12 | 33..=140),
-        (number, _) => matches!(number, 3 | 8 | 10 | 13 | 41 | 42 | 58 | 79 | 87),
+        (number, Value::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
+        (number, _) => NUMBERS.contains(&number),
     });
     let begins_well = is_packet && (is_cut || is_whole(body));
     begins_well && (is_cut || rest.get(len).is_none_or(|&tag| tag == PACKET_TAG))
@@ -288,17 +312,19 @@ pub(super) struct Bundle {
 impl Bundle {
     /// Whether a field of a packet is a bundle.
     #[inline]
-    pub(super) fn is(number: u32) -> bool {
-        matches!(number, COMPRESSED_DEFLATE | COMPRESSED_ZSTD)
+    pub(super) fn is(number: FieldNumber) -> bool {
+        matches!(number, trace_packet::COMPRESSED_PACKETS | trace_packet::ZSTD_COMPRESSED_PACKETS)
     }
 
     /// Unpacks the bundle that a field of a packet is; not what is beyond `bytes_max`, which is counted.
-    pub(super) fn unpack(number: u32, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
+    pub(super) fn unpack(number: FieldNumber, packed: &[u8], offset: u64, bytes_max: usize) -> Self {
         let (mut losses, place) = (Losses::default(), SourcePos::Offset(offset));
         let mut bytes = Vec::new();
         let limit = bytes_max as u64;
         let unpacked = match number {
-            COMPRESSED_DEFLATE => flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes),
+            trace_packet::COMPRESSED_PACKETS => {
+                flate2::read::ZlibDecoder::new(packed).take(limit).read_to_end(&mut bytes)
+            }
             _ => zstd::Decoder::with_buffer(packed).and_then(|decoder| decoder.take(limit).read_to_end(&mut bytes)),
         };
         if unpacked.is_err() {
@@ -320,7 +346,7 @@ impl Bundle {
             && let Some(field) = fields.next()
         {
             match (field.number, field.value) {
-                (1, Value::Bytes(packet)) => packets.push((0, Part::of(packet, bytes))),
+                (trace::PACKET, Value::Bytes(packet)) => packets.push((0, Part::of(packet, bytes))),
                 _ => losses.add(Loss::BadRecord, place),
             }
         }

@@ -1,8 +1,10 @@
 //! What a packet says without what stands before it: where its parts are, and the numbers of its track event. So blocks
 //! are parsed at once, on several threads; what the numbers mean is told by `read`, in the order of the capture.
 
+use super::fields::{sequence_flags, trace_packet, track_event};
 use super::packets::{Block, Bundle, Part};
-use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, varint_tag};
+use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, small_field, varint_tag};
+use crate::formats::protobuf::numbers::FieldNumber;
 
 /// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond is
 /// unpacked when its turn comes.
@@ -41,8 +43,8 @@ pub(super) struct PacketFields {
     pub(super) at: u32,
     pub(super) sequence: u32,
     pub(super) clock: Option<u32>,
-    /// The number of the field that says what it is, or 0.
-    pub(super) kind: u32,
+    /// The field that says what it is, if there is one.
+    pub(super) kind: FieldNumber,
     more: u32,
     /// The bytes of the field that says what it is.
     pub(super) data: Option<Part>,
@@ -99,9 +101,6 @@ pub(super) enum OwnTime {
     /// Than the event before.
     Later(i64),
 }
-
-/// The field of a packet that is a track event.
-pub(super) const TRACK_EVENT: u32 = 11;
 
 impl Parsed {
     /// Parses a block, into what an earlier one took.
@@ -180,10 +179,10 @@ struct Reading<'r> {
 impl Reading<'_> {
     #[inline]
     fn packet(&mut self, part: Part) {
-        const TIMESTAMP: u64 = varint_tag(8);
-        const SEQUENCE: u64 = varint_tag(10);
-        const FLAGS: u64 = varint_tag(13);
-        const EVENT: u64 = bytes_tag(TRACK_EVENT);
+        const TIMESTAMP: u64 = varint_tag(trace_packet::TIMESTAMP);
+        const SEQUENCE: u64 = varint_tag(trace_packet::TRUSTED_PACKET_SEQUENCE_ID);
+        const FLAGS: u64 = varint_tag(trace_packet::SEQUENCE_FLAGS);
+        const EVENT: u64 = bytes_tag(trace_packet::TRACK_EVENT);
         let mut fields = Fields::of(part.in_block(self.block));
         loop {
             // Those of nearly all packets, told apart at one step.
@@ -191,7 +190,7 @@ impl Reading<'_> {
                 match u64::from(tag) {
                     SEQUENCE => self.packet.sequence = value.into(),
                     FLAGS => self.take_flags(value.into()),
-                    _ => self.packet_field(Field { number: u32::from(tag >> 3), value: Value::Varint(value.into()) }),
+                    _ => self.packet_field(small_field(tag.into(), value.into())),
                 }
                 continue;
             }
@@ -202,7 +201,7 @@ impl Reading<'_> {
                 EVENT => {
                     if let Some(bytes) = fields.bytes() {
                         self.event(bytes);
-                        self.packet.kind = TRACK_EVENT;
+                        self.packet.kind = trace_packet::TRACK_EVENT;
                         self.packet.data = Some(Part::of(bytes, self.block));
                     }
                 }
@@ -220,14 +219,20 @@ impl Reading<'_> {
     fn packet_field(&mut self, field: Field<'_>) {
         let Self { packet, block, .. } = self;
         match (field.number, field.value) {
-            (8, value) => packet.timestamp = Some(value.number()),
-            (10, value) => packet.sequence = value.number() as u32,
-            (12, Value::Bytes(bytes)) => self.more().interned = Some(Part::of(bytes, self.block)),
-            (13, value) => self.take_flags(value.number()),
-            (41, value) => packet.is_cleared |= value.number() != 0,
-            (42, value) => packet.was_dropped = value.number() != 0,
-            (58, value) => packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX)),
-            (59, Value::Bytes(bytes)) => self.more().defaults = Some(Part::of(bytes, self.block)),
+            (trace_packet::TIMESTAMP, value) => packet.timestamp = Some(value.number()),
+            (trace_packet::TRUSTED_PACKET_SEQUENCE_ID, value) => packet.sequence = value.number() as u32,
+            (trace_packet::INTERNED_DATA, Value::Bytes(bytes)) => {
+                self.more().interned = Some(Part::of(bytes, self.block))
+            }
+            (trace_packet::SEQUENCE_FLAGS, value) => self.take_flags(value.number()),
+            (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
+            (trace_packet::PREVIOUS_PACKET_DROPPED, value) => packet.was_dropped = value.number() != 0,
+            (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
+                packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX))
+            }
+            (trace_packet::TRACE_PACKET_DEFAULTS, Value::Bytes(bytes)) => {
+                self.more().defaults = Some(Part::of(bytes, self.block))
+            }
             (number, Value::Bytes(bytes)) => {
                 packet.kind = number;
                 packet.data = Some(Part::of(bytes, block));
@@ -237,17 +242,17 @@ impl Reading<'_> {
     }
 
     fn take_flags(&mut self, flags: u64) {
-        self.packet.is_cleared |= flags & 1 != 0;
-        self.packet.needs_state |= flags & 2 != 0;
+        self.packet.is_cleared |= flags & sequence_flags::SEQ_INCREMENTAL_STATE_CLEARED != 0;
+        self.packet.needs_state |= flags & sequence_flags::SEQ_NEEDS_INCREMENTAL_STATE != 0;
     }
 
     #[inline]
     fn event(&mut self, bytes: &[u8]) {
-        const CATEGORY: u64 = varint_tag(3);
-        const KIND: u64 = varint_tag(9);
-        const NAME: u64 = varint_tag(10);
-        const TRACK: u64 = varint_tag(11);
-        if self.packet.kind == TRACK_EVENT {
+        const CATEGORY: u64 = varint_tag(track_event::CATEGORY_IIDS);
+        const KIND: u64 = varint_tag(track_event::TYPE);
+        const NAME: u64 = varint_tag(track_event::NAME_IID);
+        const TRACK: u64 = varint_tag(track_event::TRACK_UUID);
+        if self.packet.kind == trace_packet::TRACK_EVENT {
             // A packet has one event; of several, the last counts.
             self.packet.event = EventFields::default();
             let more = self.more();
@@ -275,7 +280,7 @@ impl Reading<'_> {
                 TRACK => event.track = Some(value),
                 NAME => event.name_iid = value,
                 CATEGORY => event.take_category(value),
-                _ => self.event_field(Field { number: (tag >> 3) as u32, value: Value::Varint(value) }),
+                _ => self.event_field(small_field(tag, value)),
             }
         }
         self.packet.event.is_broken = fields.is_broken();
@@ -286,22 +291,27 @@ impl Reading<'_> {
         let value = field.value;
         let event = &mut self.packet.event;
         match field.number {
-            1 => later(&mut self.more().own_time, value.signed()),
-            2 => later(&mut self.more().own_thread_time, value.signed()),
-            3 => value.numbers(false).for_each(|iid| event.take_category(iid)),
-            6 => self.more().legacy = Some(Part::of(value.bytes(), self.block)),
-            9 => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
-            10 => event.name_iid = value.number(),
-            11 => event.track = Some(value.number()),
-            12 | 46 => event.has_counters = true,
-            16 => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
-            17 => self.more().own_thread_time = Some(OwnTime::Absolute(value.signed())),
-            22 => event.has_inline_category = true,
-            23 => self.more().name = Some(Part::of(value.bytes(), self.block)),
-            30 => self.more().counter = Some(Number::Whole(value.signed())),
-            44 => self.more().counter = Some(Number::Double(value.double())),
-            36 | 42 | 47 | 48 => event.has_flows = true,
-            31 | 45 => {}
+            track_event::TIMESTAMP_DELTA_US => later(&mut self.more().own_time, value.signed()),
+            track_event::THREAD_TIME_DELTA_US => later(&mut self.more().own_thread_time, value.signed()),
+            track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.take_category(iid)),
+            track_event::LEGACY_EVENT => self.more().legacy = Some(Part::of(value.bytes(), self.block)),
+            track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
+            track_event::NAME_IID => event.name_iid = value.number(),
+            track_event::TRACK_UUID => event.track = Some(value.number()),
+            track_event::EXTRA_COUNTER_VALUES | track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_counters = true,
+            track_event::TIMESTAMP_ABSOLUTE_US => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
+            track_event::THREAD_TIME_ABSOLUTE_US => {
+                self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()))
+            }
+            track_event::CATEGORIES => event.has_inline_category = true,
+            track_event::NAME => self.more().name = Some(Part::of(value.bytes(), self.block)),
+            track_event::COUNTER_VALUE => self.more().counter = Some(Number::Whole(value.signed())),
+            track_event::DOUBLE_COUNTER_VALUE => self.more().counter = Some(Number::Double(value.double())),
+            track_event::FLOW_IDS_OLD
+            | track_event::TERMINATING_FLOW_IDS_OLD
+            | track_event::FLOW_IDS
+            | track_event::TERMINATING_FLOW_IDS => event.has_flows = true,
+            track_event::EXTRA_COUNTER_TRACK_UUIDS | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {}
             // Annotations, and all that is an argument.
             _ => event.has_args = true,
         }

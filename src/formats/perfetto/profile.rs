@@ -5,9 +5,11 @@ use std::borrow::Cow;
 
 use rustc_hash::FxHashMap;
 
+use super::fields::{callstack, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet};
 use super::sequence::Interned;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
 /// A stack of more frames is an attack: rows of the table of stacks are made for each.
@@ -36,35 +38,43 @@ struct Frame {
 }
 
 impl StackTables {
-    /// Takes an entry of the interned field of a number; false if it is none of these.
-    pub(super) fn intern(&mut self, number: u32, bytes: &[u8]) -> bool {
+    /// Takes an entry of a table of interned data; false if it is none of these.
+    pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8]) -> bool {
         let mut iid = 0;
         let mut text: &[u8] = &[];
         let mut numbers: Vec<u64> = Vec::new();
-        let mut frame = Frame::default();
+        let mut entry = Frame::default();
         for field in Fields::of(bytes) {
-            match (number, field.number, field.value) {
-                (_, 1, value) => iid = value.number(),
-                (5 | 17, 2, Value::Bytes(bytes)) => text = bytes,
-                (6, 2, value) => frame.function = value.number(),
-                (6, 3, value) => frame.mapping = value.number(),
-                (6, 4, value) => frame.address = value.number(),
-                (7, 2, value) | (19, 7, value) => {
+            let value = field.value;
+            match (table, field.number) {
+                // The entries of all tables have it at the same number.
+                (_, interned_string::IID) => iid = value.number(),
+                (interned_data::FUNCTION_NAMES | interned_data::MAPPING_PATHS, interned_string::STR) => {
+                    // A number is none.
+                    if let Value::Bytes(bytes) = value {
+                        text = bytes;
+                    }
+                }
+                (interned_data::FRAMES, frame::FUNCTION_NAME_ID) => entry.function = value.number(),
+                (interned_data::FRAMES, frame::MAPPING_ID) => entry.mapping = value.number(),
+                (interned_data::FRAMES, frame::REL_PC) => entry.address = value.number(),
+                (interned_data::CALLSTACKS, callstack::FRAME_IDS)
+                | (interned_data::MAPPINGS, mapping::PATH_STRING_IDS) => {
                     let room = FRAMES_MAX.saturating_sub(numbers.len());
                     numbers.extend(value.numbers(false).take(room));
                 }
                 _ => {}
             }
         }
-        match number {
-            5 => self.functions.put(iid, text.into()),
-            6 => self.frames.put(iid, frame),
-            7 => {
+        match table {
+            interned_data::FUNCTION_NAMES => self.functions.put(iid, text.into()),
+            interned_data::FRAMES => self.frames.put(iid, entry),
+            interned_data::CALLSTACKS => {
                 self.known.remove(&iid);
                 self.callstacks.put(iid, numbers.into());
             }
-            17 => self.paths.put(iid, text.into()),
-            19 => self.mappings.put(iid, numbers.into()),
+            interned_data::MAPPING_PATHS => self.paths.put(iid, text.into()),
+            interned_data::MAPPINGS => self.mappings.put(iid, numbers.into()),
             _ => return false,
         }
         true
@@ -134,12 +144,12 @@ impl PerfSample {
         let mut sample = Self::default();
         for field in Fields::of(bytes) {
             match field.number {
-                1 => sample.cpu = Some(field.value.number()),
-                2 => sample.pid = field.value.signed(),
-                3 => sample.tid = field.value.signed(),
-                4 => sample.callstack = Some(field.value.number()),
-                17 => sample.lost = field.value.number(),
-                18 => sample.is_skipped = true,
+                perf_sample::CPU => sample.cpu = Some(field.value.number()),
+                perf_sample::PID => sample.pid = field.value.signed(),
+                perf_sample::TID => sample.tid = field.value.signed(),
+                perf_sample::CALLSTACK_IID => sample.callstack = Some(field.value.number()),
+                perf_sample::KERNEL_RECORDS_LOST => sample.lost = field.value.number(),
+                perf_sample::SAMPLE_SKIPPED_REASON => sample.is_skipped = true,
                 _ => {}
             }
         }
@@ -149,8 +159,9 @@ impl PerfSample {
 
 /// Stacks and the microseconds from each sample to the next, as Chromium writes them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (u64, i64)> + '_ {
-    let column = |number: u32| {
+    let column = |number: FieldNumber| {
         Fields::of(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
     };
-    column(1).zip(column(2).map(|us| us as i64))
+    let distances = column(streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
+    column(streaming_profile_packet::CALLSTACK_IID).zip(distances)
 }

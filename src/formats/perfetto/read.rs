@@ -8,10 +8,11 @@ use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
+use super::fields::trace_packet;
 use super::ftrace::{Kernel, Taker};
 use super::legacy::Legacy;
 use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part, looks_like_perfetto};
-use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said, TRACK_EVENT};
+use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
 use super::track_event::{Maker, TrackEvent};
@@ -24,6 +25,7 @@ use crate::formats::input::ahead::{in_order, jobs_ahead};
 use crate::formats::input::source::Source;
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ChunkLimits, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::args::Detail;
 use crate::model::{Batch, Loss, Losses, Metadata, SourcePos, StackIdx};
@@ -235,7 +237,7 @@ impl Decoder {
             self.batch.lose(Loss::BadRecord, place);
         }
         // Descriptions build on nothing before them.
-        if matches!(fields.kind, 2 | 43 | 44 | 45 | 60 | 72) {
+        if descriptors::is_description(fields.kind) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
         let Some(row) = self.sequences.row_of(fields.sequence) else {
@@ -263,13 +265,13 @@ impl Decoder {
         if fields.needs_state && !sequence.is_valid {
             return self.batch.lose(Loss::MissingState, place);
         }
-        if fields.kind == 6 {
+        if fields.kind == trace_packet::CLOCK_SNAPSHOT {
             return self.clocks.snapshot(fields.sequence, data, place, &mut self.batch.batch.losses);
         }
         let clock = fields.clock.map(u64::from).or(sequence.defaults.clock);
         // Asked of every packet with a time: the next one of its clock may be a distance from it.
         let time = fields.timestamp.map(|raw| self.clocks.time(fields.sequence, clock, raw));
-        if fields.kind == TRACK_EVENT {
+        if fields.kind == trace_packet::TRACK_EVENT {
             let legacy = more.legacy.map(|part| Legacy::read(in_block(part)));
             let event = TrackEvent::new(data, &fields.event, more, legacy.as_ref(), &block.bytes);
             self.track_event(&event, time, (fields.sequence, row), place);
@@ -282,10 +284,10 @@ impl Decoder {
     #[inline(never)]
     fn other(&mut self, fields: &PacketFields, data: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
         match fields.kind {
-            66 => self.perf_sample(data, time, row, place),
-            54 => self.streamed_samples(data, (fields.sequence, row), place),
-            1 => self.kernel_taker(fields.sequence, place).bundle(data),
-            44 => {
+            trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
+            trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
+            trace_packet::FTRACE_EVENTS => self.kernel_taker(fields.sequence, place).bundle(data),
+            trace_packet::THREAD_DESCRIPTOR => {
                 if let Some(thread) = descriptors::thread(data) {
                     let sequence = &mut self.sequences.all[row];
                     sequence.thread = Some((thread.pid, thread.tid));
@@ -295,7 +297,7 @@ impl Decoder {
                         thread.reference_instructions.unwrap_or(sequence.newest_instructions);
                 }
             }
-            0 => {}
+            FieldNumber::NONE => {}
             kind if is_about_the_recording(kind) => {}
             _ => self.batch.lose(Loss::IgnoredPacket, place),
         }
@@ -390,11 +392,23 @@ impl Decoder {
 }
 
 /// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a timeline.
-fn is_about_the_recording(number: u32) -> bool {
-    const DESCRIPTORS: [u32; 3] = [2, 43, 60];
-    // Configuration, statistics, sync marker, system, trigger, service.
-    const SERVICE: [u32; 7] = [33, 34, 35, 36, 45, 46, 69];
-    // Metadata of Chrome, descriptor files, state of the interface, uuid, range of interest, provenance, attributes.
-    const METADATA: [u32; 7] = [51, 72, 78, 89, 90, 124, 126];
-    DESCRIPTORS.contains(&number) || SERVICE.contains(&number) || METADATA.contains(&number)
+fn is_about_the_recording(kind: FieldNumber) -> bool {
+    use trace_packet as packet;
+    const SERVICE: [FieldNumber; 6] = [
+        packet::TRACE_CONFIG,
+        packet::FTRACE_STATS,
+        packet::TRACE_STATS,
+        packet::SYNCHRONIZATION_MARKER,
+        packet::TRIGGER,
+        packet::SERVICE_EVENT,
+    ];
+    const METADATA: [FieldNumber; 6] = [
+        packet::CHROME_METADATA,
+        packet::UI_STATE,
+        packet::TRACE_UUID,
+        packet::TRACK_EVENT_RANGE_OF_INTEREST,
+        packet::TRACE_PROVENANCE,
+        packet::TRACE_ATTRIBUTES,
+    ];
+    descriptors::is_description(kind) || SERVICE.contains(&kind) || METADATA.contains(&kind)
 }

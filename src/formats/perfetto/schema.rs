@@ -6,8 +6,15 @@ use std::fmt::Write as _;
 
 use rustc_hash::FxHashMap;
 
+use super::fields::{
+    chrome_active_processes, chrome_application_state_info, chrome_content_settings_event_info,
+    chrome_histogram_sample, chrome_keyed_service, chrome_legacy_ipc, chrome_message_pump, chrome_mojo_event_info,
+    chrome_user_event, chrome_window_handle_event_info, enum_descriptor, enum_value_descriptor, extension_descriptor,
+    field_descriptor, field_label, field_type, file_descriptor, file_descriptor_set, message_descriptor, track_event,
+};
 use crate::formats::output::args::push_quoted;
 use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
 /// What track events are.
@@ -16,80 +23,114 @@ const TRACK_EVENT: &str = ".perfetto.protos.TrackEvent";
 /// Chromium has some 3,000 fields and names of values; this is far more, and some 100 MiB.
 const ROWS_MAX: usize = 1 << 20;
 
+/// Where a file has its messages, enumerations and extensions.
+const OF_FILE: [FieldNumber; 3] =
+    [file_descriptor::MESSAGE_TYPE, file_descriptor::ENUM_TYPE, file_descriptor::EXTENSION];
+
+/// Where a message has those that are nested in it.
+const OF_MESSAGE: [FieldNumber; 3] =
+    [message_descriptor::NESTED_TYPE, message_descriptor::ENUM_TYPE, message_descriptor::EXTENSION];
+
 /// Types within types, and messages within messages: the JSON parser's own limit of 128 leaves this much.
 const DEPTH_MAX: u32 = 100;
 
-/// The kinds of fields, as descriptors number them.
-mod kind {
-    /// Nothing tells which it is.
-    pub(super) const UNKNOWN: u64 = 0;
-    pub(super) const DOUBLE: u64 = 1;
-    pub(super) const FLOAT: u64 = 2;
-    pub(super) const INT64: u64 = 3;
-    pub(super) const UINT64: u64 = 4;
-    pub(super) const INT32: u64 = 5;
-    pub(super) const FIXED64: u64 = 6;
-    pub(super) const FIXED32: u64 = 7;
-    pub(super) const BOOL: u64 = 8;
-    pub(super) const STRING: u64 = 9;
-    pub(super) const MESSAGE: u64 = 11;
-    pub(super) const BYTES: u64 = 12;
-    pub(super) const UINT32: u64 = 13;
-    pub(super) const ENUM: u64 = 14;
-    pub(super) const SFIXED32: u64 = 15;
-    pub(super) const SFIXED64: u64 = 16;
-    pub(super) const SINT32: u64 = 17;
-    pub(super) const SINT64: u64 = 18;
-}
+/// The type of a field that nothing describes.
+const UNKNOWN: u64 = 0;
 
 /// A message that is a field of track events: number and name, then the fields of the message.
-type Known = (u32, &'static str, &'static [(u32, &'static str, u64)]);
+pub(crate) type Known = (FieldNumber, &'static str, &'static [(FieldNumber, &'static str, u64)]);
 
-/// What captures leave out because it is a part of the format.
-const KNOWN: &[Known] = &[
-    (25, "chrome_user_event", &[(1, "action", kind::STRING), (2, "action_hash", kind::UINT64)]),
-    (26, "chrome_keyed_service", &[(1, "name", kind::STRING)]),
-    (27, "chrome_legacy_ipc", &[(1, "message_class", kind::INT32), (2, "message_line", kind::UINT32)]),
+/// The messages that captures leave out because they are a part of the format.
+pub(crate) const KNOWN: &[Known] = &[
     (
-        28,
-        "chrome_histogram_sample",
-        &[(1, "name_hash", kind::UINT64), (2, "name", kind::STRING), (3, "sample", kind::INT64)],
-    ),
-    (
-        35,
-        "chrome_message_pump",
-        &[(1, "sent_messages_in_queue", kind::BOOL), (2, "io_handler_location_iid", kind::UINT64)],
-    ),
-    (
-        38,
-        "chrome_mojo_event_info",
+        track_event::CHROME_USER_EVENT,
+        "chrome_user_event",
         &[
-            (1, "watcher_notify_interface_tag", kind::STRING),
-            (2, "ipc_hash", kind::UINT32),
-            (3, "mojo_interface_tag", kind::STRING),
-            (4, "mojo_interface_method_iid", kind::UINT64),
-            (5, "is_reply", kind::BOOL),
-            (6, "payload_size", kind::UINT64),
-            (7, "data_num_bytes", kind::UINT64),
+            (chrome_user_event::ACTION, "action", field_type::TYPE_STRING),
+            (chrome_user_event::ACTION_HASH, "action_hash", field_type::TYPE_UINT64),
         ],
     ),
-    (39, "chrome_application_state_info", &[(1, "application_state", kind::INT32)]),
     (
-        41,
-        "chrome_window_handle_event_info",
-        &[(1, "dpi", kind::UINT32), (2, "message_id", kind::UINT32), (3, "hwnd_ptr", kind::FIXED64)],
+        track_event::CHROME_KEYED_SERVICE,
+        "chrome_keyed_service",
+        &[(chrome_keyed_service::NAME, "name", field_type::TYPE_STRING)],
     ),
-    (43, "chrome_content_settings_event_info", &[(1, "number_of_exceptions", kind::UINT32)]),
-    (49, "chrome_active_processes", &[(1, "pid", kind::INT32)]),
+    (
+        track_event::CHROME_LEGACY_IPC,
+        "chrome_legacy_ipc",
+        &[
+            (chrome_legacy_ipc::MESSAGE_CLASS, "message_class", field_type::TYPE_INT32),
+            (chrome_legacy_ipc::MESSAGE_LINE, "message_line", field_type::TYPE_UINT32),
+        ],
+    ),
+    (
+        track_event::CHROME_HISTOGRAM_SAMPLE,
+        "chrome_histogram_sample",
+        &[
+            (chrome_histogram_sample::NAME_HASH, "name_hash", field_type::TYPE_UINT64),
+            (chrome_histogram_sample::NAME, "name", field_type::TYPE_STRING),
+            (chrome_histogram_sample::SAMPLE, "sample", field_type::TYPE_INT64),
+        ],
+    ),
+    (
+        track_event::CHROME_MESSAGE_PUMP,
+        "chrome_message_pump",
+        &[
+            (chrome_message_pump::SENT_MESSAGES_IN_QUEUE, "sent_messages_in_queue", field_type::TYPE_BOOL),
+            (chrome_message_pump::IO_HANDLER_LOCATION_IID, "io_handler_location_iid", field_type::TYPE_UINT64),
+        ],
+    ),
+    (
+        track_event::CHROME_MOJO_EVENT_INFO,
+        "chrome_mojo_event_info",
+        &[
+            (
+                chrome_mojo_event_info::WATCHER_NOTIFY_INTERFACE_TAG,
+                "watcher_notify_interface_tag",
+                field_type::TYPE_STRING,
+            ),
+            (chrome_mojo_event_info::IPC_HASH, "ipc_hash", field_type::TYPE_UINT32),
+            (chrome_mojo_event_info::MOJO_INTERFACE_TAG, "mojo_interface_tag", field_type::TYPE_STRING),
+            (chrome_mojo_event_info::MOJO_INTERFACE_METHOD_IID, "mojo_interface_method_iid", field_type::TYPE_UINT64),
+            (chrome_mojo_event_info::IS_REPLY, "is_reply", field_type::TYPE_BOOL),
+            (chrome_mojo_event_info::PAYLOAD_SIZE, "payload_size", field_type::TYPE_UINT64),
+            (chrome_mojo_event_info::DATA_NUM_BYTES, "data_num_bytes", field_type::TYPE_UINT64),
+        ],
+    ),
+    (
+        track_event::CHROME_APPLICATION_STATE_INFO,
+        "chrome_application_state_info",
+        &[(chrome_application_state_info::APPLICATION_STATE, "application_state", field_type::TYPE_INT32)],
+    ),
+    (
+        track_event::CHROME_WINDOW_HANDLE_EVENT_INFO,
+        "chrome_window_handle_event_info",
+        &[
+            (chrome_window_handle_event_info::DPI, "dpi", field_type::TYPE_UINT32),
+            (chrome_window_handle_event_info::MESSAGE_ID, "message_id", field_type::TYPE_UINT32),
+            (chrome_window_handle_event_info::HWND_PTR, "hwnd_ptr", field_type::TYPE_FIXED64),
+        ],
+    ),
+    (
+        track_event::CHROME_CONTENT_SETTINGS_EVENT_INFO,
+        "chrome_content_settings_event_info",
+        &[(chrome_content_settings_event_info::NUMBER_OF_EXCEPTIONS, "number_of_exceptions", field_type::TYPE_UINT32)],
+    ),
+    (
+        track_event::CHROME_ACTIVE_PROCESSES,
+        "chrome_active_processes",
+        &[(chrome_active_processes::PID, "pid", field_type::TYPE_INT32)],
+    ),
 ];
 
 /// The fields of [`KNOWN`] that are repeated, by message and field.
-const KNOWN_REPEATED: &[(u32, u32)] = &[(49, 1)];
+const KNOWN_REPEATED: &[(FieldNumber, FieldNumber)] =
+    &[(track_event::CHROME_ACTIVE_PROCESSES, chrome_active_processes::PID)];
 
 /// Types of messages, and the names of the values of enumerations.
 #[derive(Debug)]
 pub(super) struct Schema {
-    messages: FxHashMap<Box<str>, FxHashMap<u32, Field>>,
+    messages: FxHashMap<Box<str>, FxHashMap<FieldNumber, Field>>,
     enums: FxHashMap<Box<str>, FxHashMap<i64, Box<str>>>,
     rows: usize,
 }
@@ -108,7 +149,7 @@ impl Default for Schema {
         let mut schema = Self { messages: FxHashMap::default(), enums: FxHashMap::default(), rows: 0 };
         for &(number, name, fields) in KNOWN {
             let of: Box<str> = format!("known {name}").into();
-            let field = Field { name: name.into(), kind: kind::MESSAGE, of: of.clone(), is_repeated: false };
+            let field = Field { name: name.into(), kind: field_type::TYPE_MESSAGE, of: of.clone(), is_repeated: false };
             schema.messages.entry(TRACK_EVENT.into()).or_default().insert(number, field);
             let message = schema.messages.entry(of).or_default();
             for &(inner, name, kind) in fields {
@@ -127,18 +168,19 @@ impl Schema {
     }
 
     /// Whether a field of track events has a known type.
-    pub(super) fn knows(&self, number: u32) -> bool {
+    pub(super) fn knows(&self, number: FieldNumber) -> bool {
         self.messages.get(TRACK_EVENT).is_some_and(|fields| fields.contains_key(&number))
     }
 
     /// Takes the descriptor files of a packet. What a capture says goes before the table here.
     pub(super) fn take(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
-        let sets = Fields::of(extension).filter(|field| field.number == 1);
-        for file in sets.flat_map(|set| Fields::of(set.value.bytes())).filter(|field| field.number == 1) {
+        let sets = Fields::of(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
+        let files = sets.flat_map(|set| Fields::of(set.value.bytes()));
+        for file in files.filter(|field| field.number == file_descriptor_set::FILE) {
             let file = file.value.bytes();
-            let package = text_of(file, 2);
+            let package = text_of(file, file_descriptor::PACKAGE);
             let scope = if package.is_empty() { String::new() } else { format!(".{package}") };
-            self.take_types(file, [4, 5, 7], &scope, 0);
+            self.take_types(file, OF_FILE, &scope, 0);
         }
         if self.rows >= ROWS_MAX {
             losses.add(Loss::OverLimit, place);
@@ -146,27 +188,28 @@ impl Schema {
     }
 
     /// Takes the messages, enumerations and extensions in a file or a message, which have these numbers in it.
-    fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [u32; 3], scope: &str, depth: u32) {
+    fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [FieldNumber; 3], scope: &str, depth: u32) {
         for field in Fields::of(bytes) {
             if depth > DEPTH_MAX || self.rows >= ROWS_MAX {
                 return;
             }
             let inner = field.value.bytes();
             if field.number == extensions {
-                self.take_field(inner, &text_of(inner, 2));
+                self.take_field(inner, &text_of(inner, field_descriptor::EXTENDEE));
             } else if field.number == messages {
-                let name = format!("{scope}.{}", text_of(inner, 1));
-                for field in Fields::of(inner).filter(|field| field.number == 2) {
+                let name = format!("{scope}.{}", text_of(inner, message_descriptor::NAME));
+                for field in Fields::of(inner).filter(|field| field.number == message_descriptor::FIELD) {
                     self.take_field(field.value.bytes(), &name);
                 }
-                self.take_types(inner, [3, 4, 6], &name, depth + 1);
+                self.take_types(inner, OF_MESSAGE, &name, depth + 1);
             } else if field.number == enums {
-                let name = format!("{scope}.{}", text_of(inner, 1));
+                let name = format!("{scope}.{}", text_of(inner, enum_descriptor::NAME));
                 let values = self.enums.entry(name.into()).or_default();
-                for value in Fields::of(inner).filter(|field| field.number == 2) {
+                for value in Fields::of(inner).filter(|field| field.number == enum_descriptor::VALUE) {
                     let value = value.value.bytes();
-                    let number = Fields::of(value).find(|field| field.number == 2);
-                    values.insert(number.map_or(0, |field| field.value.signed()), text_of(value, 1).into());
+                    let number = Fields::of(value).find(|field| field.number == enum_value_descriptor::NUMBER);
+                    let name = text_of(value, enum_value_descriptor::NAME);
+                    values.insert(number.map_or(0, |field| field.value.signed()), name.into());
                     self.rows += 1;
                 }
             }
@@ -174,14 +217,14 @@ impl Schema {
     }
 
     fn take_field(&mut self, bytes: &[u8], message: &str) {
-        let (mut number, mut field) = (0, Field::default());
+        let (mut number, mut field) = (FieldNumber::NONE, Field::default());
         for part in Fields::of(bytes) {
             match part.number {
-                1 => field.name = lossy(part.value.bytes()).into(),
-                3 => number = part.value.number() as u32,
-                4 => field.is_repeated = part.value.number() == 3,
-                5 => field.kind = part.value.number(),
-                6 => field.of = lossy(part.value.bytes()).into(),
+                field_descriptor::NAME => field.name = lossy(part.value.bytes()).into(),
+                field_descriptor::NUMBER => number = part.value.field_number(),
+                field_descriptor::LABEL => field.is_repeated = part.value.number() == field_label::LABEL_REPEATED,
+                field_descriptor::TYPE => field.kind = part.value.number(),
+                field_descriptor::TYPE_NAME => field.of = lossy(part.value.bytes()).into(),
                 _ => {}
             }
         }
@@ -202,7 +245,7 @@ pub(super) struct TypedWriter<'a> {
 
 impl TypedWriter<'_> {
     /// Writes those fields of a track event that have these numbers as members of the object that is begun.
-    pub(super) fn track_event(&mut self, bytes: &[u8], numbers: &[u32]) {
+    pub(super) fn track_event(&mut self, bytes: &[u8], numbers: &[FieldNumber]) {
         let fields = Fields::of(bytes).filter(|field| numbers.contains(&field.number));
         self.members(fields.map(|field| (field.number, field.value)).collect(), TRACK_EVENT, 0);
     }
@@ -224,7 +267,7 @@ impl TypedWriter<'_> {
     }
 
     /// Writes fields by their numbers: what is repeated stands together then. Of a field that is not, the last word counts.
-    fn members(&mut self, mut fields: Vec<(u32, Value<'_>)>, of: &str, depth: u32) {
+    fn members(&mut self, mut fields: Vec<(FieldNumber, Value<'_>)>, of: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = self.schema;
         let types = schema.messages.get(of);
@@ -255,13 +298,16 @@ impl TypedWriter<'_> {
         }
     }
 
-    fn list(&mut self, field: &Field, values: &[(u32, Value<'_>)], depth: u32) {
+    fn list(&mut self, field: &Field, values: &[(FieldNumber, Value<'_>)], depth: u32) {
         self.json.push('[');
         let begins_at = self.json.len();
         for &(_, value) in values {
             match value {
                 Value::Bytes(packed)
-                    if !matches!(field.kind, kind::STRING | kind::BYTES | kind::MESSAGE | kind::UNKNOWN) =>
+                    if !matches!(
+                        field.kind,
+                        field_type::TYPE_STRING | field_type::TYPE_BYTES | field_type::TYPE_MESSAGE | UNKNOWN
+                    ) =>
                 {
                     for value in unpacked(packed, field.kind) {
                         self.comma(begins_at);
@@ -301,20 +347,20 @@ impl TypedWriter<'_> {
         let json = &mut *self.json;
         // All to memory.
         let _ = match field.kind {
-            kind::MESSAGE => {
+            field_type::TYPE_MESSAGE => {
                 self.message(value.bytes(), &field.of, depth + 1);
                 Ok(())
             }
-            kind::STRING => {
+            field_type::TYPE_STRING => {
                 push_quoted(json, &lossy(value.bytes()));
                 Ok(())
             }
-            kind::BYTES => {
+            field_type::TYPE_BYTES => {
                 push_base64(json, value.bytes());
                 Ok(())
             }
-            kind::BOOL => write!(json, "{}", value.number() != 0),
-            kind::ENUM => {
+            field_type::TYPE_BOOL => write!(json, "{}", value.number() != 0),
+            field_type::TYPE_ENUM => {
                 let names = self.schema.enums.get(&field.of);
                 match names.and_then(|names| names.get(&value.signed())) {
                     Some(name) => {
@@ -324,7 +370,7 @@ impl TypedWriter<'_> {
                     None => write!(json, "{}", value.signed()),
                 }
             }
-            kind::DOUBLE | kind::FLOAT => {
+            field_type::TYPE_DOUBLE | field_type::TYPE_FLOAT => {
                 // The digits of the width that it has. JSON has no word for what is no number.
                 let text = match value {
                     Value::Fixed32(bits) => format!("{:?}", f32::from_bits(bits)),
@@ -333,14 +379,18 @@ impl TypedWriter<'_> {
                 let quote = if value.double().is_finite() { "" } else { "\"" };
                 write!(json, "{quote}{text}{quote}")
             }
-            kind::INT64 | kind::INT32 | kind::SFIXED64 => write!(json, "{}", value.signed()),
-            kind::SFIXED32 => write!(json, "{}", value.number() as u32 as i32),
-            kind::SINT32 | kind::SINT64 => {
+            field_type::TYPE_INT64 | field_type::TYPE_INT32 | field_type::TYPE_SFIXED64 => {
+                write!(json, "{}", value.signed())
+            }
+            field_type::TYPE_SFIXED32 => write!(json, "{}", value.number() as u32 as i32),
+            field_type::TYPE_SINT32 | field_type::TYPE_SINT64 => {
                 let raw = value.number();
                 write!(json, "{}", (raw >> 1) as i64 ^ -((raw & 1) as i64))
             }
-            kind::UINT64 | kind::UINT32 | kind::FIXED64 | kind::FIXED32 => write!(json, "{}", value.number()),
-            kind::UNKNOWN => {
+            field_type::TYPE_UINT64 | field_type::TYPE_UINT32 | field_type::TYPE_FIXED64 | field_type::TYPE_FIXED32 => {
+                write!(json, "{}", value.number())
+            }
+            UNKNOWN => {
                 self.unknown(value, depth);
                 Ok(())
             }
@@ -352,27 +402,27 @@ impl TypedWriter<'_> {
 
 impl Field {
     /// A field that nothing describes, of which these values are there.
-    fn unknown(number: u32, values: &[(u32, Value<'_>)]) -> Self {
+    fn unknown(number: FieldNumber, values: &[(FieldNumber, Value<'_>)]) -> Self {
         let is_repeated = values.len() > 1;
-        Self { name: number.to_string().into(), kind: kind::UNKNOWN, of: Box::default(), is_repeated }
+        Self { name: number.get().to_string().into(), kind: UNKNOWN, of: Box::default(), is_repeated }
     }
 }
 
 /// Whether bytes are fields to their end.
 fn is_message(bytes: &[u8]) -> bool {
     let mut fields = Fields::of(bytes);
-    let all_numbered = fields.by_ref().all(|field| field.number > 0);
+    let all_numbered = fields.by_ref().all(|field| field.number != FieldNumber::NONE);
     all_numbered && !fields.is_broken()
 }
 
 /// The values that stand together in one field.
 fn unpacked(packed: &[u8], kind: u64) -> Vec<Value<'_>> {
     match kind {
-        kind::FLOAT | kind::FIXED32 | kind::SFIXED32 => {
+        field_type::TYPE_FLOAT | field_type::TYPE_FIXED32 | field_type::TYPE_SFIXED32 => {
             let (chunks, _) = packed.as_chunks();
             chunks.iter().map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))).collect()
         }
-        kind::DOUBLE | kind::FIXED64 | kind::SFIXED64 => {
+        field_type::TYPE_DOUBLE | field_type::TYPE_FIXED64 | field_type::TYPE_SFIXED64 => {
             let (chunks, _) = packed.as_chunks();
             chunks.iter().map(|chunk| Value::Fixed64(u64::from_le_bytes(*chunk))).collect()
         }
@@ -380,7 +430,7 @@ fn unpacked(packed: &[u8], kind: u64) -> Vec<Value<'_>> {
     }
 }
 
-fn text_of(bytes: &[u8], number: u32) -> String {
+fn text_of(bytes: &[u8], number: FieldNumber) -> String {
     let found = Fields::of(bytes).find(|field| field.number == number);
     found.map(|field| lossy(field.value.bytes())).unwrap_or_default()
 }

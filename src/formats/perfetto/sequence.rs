@@ -2,6 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
+use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
 use super::profile::StackTables;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, Value};
@@ -127,18 +128,18 @@ impl Sequence {
         for field in fields.by_ref() {
             let texts = &mut self.texts;
             let table = match field.number {
-                1 => &mut texts.categories,
-                2 => &mut texts.names,
-                3 => &mut texts.argument_names,
-                4 => {
+                interned_data::EVENT_CATEGORIES => &mut texts.categories,
+                interned_data::EVENT_NAMES => &mut texts.names,
+                interned_data::DEBUG_ANNOTATION_NAMES => &mut texts.argument_names,
+                interned_data::SOURCE_LOCATIONS => {
                     let (iid, location) = location(field.value.bytes());
                     texts.locations.put(iid, location);
                     continue;
                 }
-                20 => &mut texts.messages,
-                27 => &mut texts.argument_types,
-                29 => &mut texts.argument_values,
-                43 => &mut texts.correlations,
+                interned_data::LOG_MESSAGE_BODY => &mut texts.messages,
+                interned_data::DEBUG_ANNOTATION_VALUE_TYPE_NAMES => &mut texts.argument_types,
+                interned_data::DEBUG_ANNOTATION_STRING_VALUES => &mut texts.argument_values,
+                interned_data::CORRELATION_ID_STR => &mut texts.correlations,
                 number => {
                     self.stacks.intern(number, field.value.bytes());
                     continue;
@@ -148,8 +149,8 @@ impl Sequence {
             let mut entry = Fields::of(field.value.bytes());
             for field in entry.by_ref() {
                 match (field.number, field.value) {
-                    (1, value) => iid = value.number(),
-                    (2, Value::Bytes(bytes)) => text = bytes,
+                    (interned_string::IID, value) => iid = value.number(),
+                    (interned_string::STR, Value::Bytes(bytes)) => text = bytes,
                     _ => {}
                 }
             }
@@ -170,13 +171,17 @@ impl Sequence {
         let mut defaults = Defaults::default();
         for field in Fields::of(bytes) {
             match field.number {
-                58 => defaults.clock = Some(field.value.number()),
-                11 => {
+                trace_packet_defaults::TIMESTAMP_CLOCK_ID => defaults.clock = Some(field.value.number()),
+                trace_packet_defaults::TRACK_EVENT_DEFAULTS => {
                     for field in Fields::of(field.value.bytes()) {
                         match field.number {
-                            11 => defaults.track = Some(field.value.number()),
-                            31 => defaults.counters.extend(field.value.numbers(false)),
-                            45 => defaults.double_counters.extend(field.value.numbers(false)),
+                            track_event_defaults::TRACK_UUID => defaults.track = Some(field.value.number()),
+                            track_event_defaults::EXTRA_COUNTER_TRACK_UUIDS => {
+                                defaults.counters.extend(field.value.numbers(false));
+                            }
+                            track_event_defaults::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS => {
+                                defaults.double_counters.extend(field.value.numbers(false));
+                            }
                             _ => {}
                         }
                     }
@@ -221,10 +226,10 @@ pub(super) fn location(bytes: &[u8]) -> (u64, Location) {
     let mut iid = 0;
     for field in Fields::of(bytes) {
         match field.number {
-            1 => iid = field.value.number(),
-            2 => location.file = field.value.bytes().into(),
-            3 => location.function = field.value.bytes().into(),
-            4 => location.line = field.value.number(),
+            source_location::IID => iid = field.value.number(),
+            source_location::FILE_NAME => location.file = field.value.bytes().into(),
+            source_location::FUNCTION_NAME => location.function = field.value.bytes().into(),
+            source_location::LINE_NUMBER => location.line = field.value.number(),
             _ => {}
         }
     }

@@ -4,6 +4,7 @@
 use std::ops::Deref;
 
 use super::args::Shared;
+use super::fields::{inline_callstack, inline_frame, log_message, task_execution, track_event, track_event_type};
 use super::legacy::Legacy;
 use super::packets::Part;
 use super::parse::{EventFields, More, Number, OwnTime};
@@ -45,11 +46,6 @@ impl Deref for TrackEvent<'_> {
 
 /// The most typed arguments of an event by their numbers: each field of the event is compared with them.
 const TYPED_MAX: usize = 256;
-
-const SLICE_BEGIN: u32 = 1;
-const SLICE_END: u32 = 2;
-const INSTANT: u32 = 3;
-const COUNTER: u32 = 4;
 
 impl<'a> TrackEvent<'a> {
     /// The event of these bytes, whose parts are of `block`.
@@ -93,11 +89,11 @@ impl Maker<'_> {
             // What was read is shown all the same.
             self.batch.lose(Loss::BadRecord, self.place);
         }
-        let kind = match event.kind {
-            SLICE_BEGIN => EventKind::Begin,
-            SLICE_END => EventKind::End,
-            INSTANT => EventKind::Instant,
-            COUNTER => {
+        let kind = match u64::from(event.kind) {
+            track_event_type::TYPE_SLICE_BEGIN => EventKind::Begin,
+            track_event_type::TYPE_SLICE_END => EventKind::End,
+            track_event_type::TYPE_INSTANT => EventKind::Instant,
+            track_event_type::TYPE_COUNTER => {
                 self.counter(event, ts_ns);
                 self.further_counters(event, ts_ns);
                 return;
@@ -174,7 +170,7 @@ impl Maker<'_> {
             let mut categories: Vec<&[u8]> = Vec::new();
             for field in Fields::of(event.bytes) {
                 match field.number {
-                    3 => {
+                    track_event::CATEGORY_IIDS => {
                         for iid in field.value.numbers(false) {
                             match texts.categories.get(iid) {
                                 Some(category) => categories.push(category),
@@ -182,7 +178,7 @@ impl Maker<'_> {
                             }
                         }
                     }
-                    22 => categories.push(field.value.bytes()),
+                    track_event::CATEGORIES => categories.push(field.value.bytes()),
                     _ => {}
                 }
             }
@@ -268,7 +264,10 @@ impl Maker<'_> {
             return None;
         }
         let mut thread_ts_ns = None;
-        for (of_values, of_uuids, is_double) in [(12, 31, false), (46, 45, true)] {
+        for (of_values, of_uuids, is_double) in [
+            (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
+            (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
+        ] {
             let own = || {
                 Fields::of(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
             };
@@ -331,10 +330,10 @@ impl Maker<'_> {
         };
         for field in Fields::of(event.bytes) {
             let (kind, wide) = match field.number {
-                36 => (EventKind::FlowStep, false),
-                47 => (EventKind::FlowStep, true),
-                42 => (EventKind::FlowEnd, false),
-                48 => (EventKind::FlowEnd, true),
+                track_event::FLOW_IDS_OLD => (EventKind::FlowStep, false),
+                track_event::FLOW_IDS => (EventKind::FlowStep, true),
+                track_event::TERMINATING_FLOW_IDS_OLD => (EventKind::FlowEnd, false),
+                track_event::TERMINATING_FLOW_IDS => (EventKind::FlowEnd, true),
                 _ => continue,
             };
             for value in field.value.numbers(wide) {
@@ -379,59 +378,91 @@ impl Maker<'_> {
         let mut typed = Vec::new();
         for field in Fields::of(event.bytes) {
             match (field.number, field.value) {
-                (4, Value::Bytes(bytes)) => {
+                (track_event::DEBUG_ANNOTATIONS, Value::Bytes(bytes)) => {
                     let tracks = &mut *self.tracks;
                     self.args.annotation(bytes, &mut Shared { texts, tracks, place, losses });
                 }
-                (5, Value::Bytes(bytes)) => {
-                    let iid = Fields::of(bytes).find(|field| field.number == 1).map(|field| field.value.number());
+                (track_event::TASK_EXECUTION, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
+                    let iid = iid.map(|field| field.value.number());
                     match iid.and_then(|iid| texts.locations.get(iid)) {
                         Some(location) => self.args.location("task.posted_from", location),
                         None => losses.add(Loss::MissingText, place),
                     }
                 }
-                (21, Value::Bytes(bytes)) => {
-                    let iid = Fields::of(bytes).find(|field| field.number == 2).map(|field| field.value.number());
+                (track_event::LOG_MESSAGE, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == log_message::BODY_IID);
+                    let iid = iid.map(|field| field.value.number());
                     match iid.and_then(|iid| texts.messages.get(iid)) {
                         Some(message) => self.args.text("log_message", message),
                         None => losses.add(Loss::MissingText, place),
                     }
                 }
-                (33, Value::Bytes(bytes)) => {
+                (track_event::SOURCE_LOCATION, Value::Bytes(bytes)) => {
                     self.args.location("source_location", &super::sequence::location(bytes).1);
                 }
-                (34, value) => match texts.locations.get(value.number()) {
+                (track_event::SOURCE_LOCATION_IID, value) => match texts.locations.get(value.number()) {
                     Some(location) => self.args.location("source_location", location),
                     None => losses.add(Loss::MissingText, place),
                 },
-                (52, value) => self.args.number("correlation_id", value.number()),
-                (53, Value::Bytes(bytes)) => self.args.text("correlation_id", bytes),
-                (54, value) => match texts.correlations.get(value.number()) {
+                (track_event::CORRELATION_ID, value) => self.args.number("correlation_id", value.number()),
+                (track_event::CORRELATION_ID_STR, Value::Bytes(bytes)) => self.args.text("correlation_id", bytes),
+                (track_event::CORRELATION_ID_STR_IID, value) => match texts.correlations.get(value.number()) {
                     Some(text) => self.args.text("correlation_id", text),
                     None => losses.add(Loss::MissingText, place),
                 },
-                (8 | 20, value) => {
+                (
+                    number @ (track_event::THREAD_INSTRUCTION_COUNT_DELTA
+                    | track_event::THREAD_INSTRUCTION_COUNT_ABSOLUTE),
+                    value,
+                ) => {
                     let sum = &mut self.sequence.newest_instructions;
                     // One that is told in full stands for itself alone.
-                    let count = if field.number == 20 { value.signed() } else { sum.wrapping_add(value.signed()) };
-                    if field.number == 8 {
+                    let is_delta = number == track_event::THREAD_INSTRUCTION_COUNT_DELTA;
+                    let count = if is_delta { sum.wrapping_add(value.signed()) } else { value.signed() };
+                    if is_delta {
                         *sum = count;
                     }
                     self.args.signed("thread_instruction_count", count);
                 }
-                (55, Value::Bytes(bytes)) => {
-                    let frames = Fields::of(bytes).filter(|field| field.number == 1);
+                (track_event::CALLSTACK, Value::Bytes(bytes)) => {
+                    let frames = Fields::of(bytes).filter(|field| field.number == inline_callstack::FRAMES);
                     let names = frames.map(|frame| {
-                        let function = Fields::of(frame.value.bytes()).find(|field| field.number == 1);
+                        let mut fields = Fields::of(frame.value.bytes());
+                        let function = fields.find(|field| field.number == inline_frame::FUNCTION_NAME);
                         Some(function.map_or(&b""[..], |field| field.value.bytes()).into())
                     });
                     self.args.stack("callstack", names, place, losses);
                 }
-                (56, value) => match self.sequence.stacks.names(value.number()) {
+                (track_event::CALLSTACK_IID, value) => match self.sequence.stacks.names(value.number()) {
                     Some(names) => self.args.stack("callstack", names, place, losses),
                     None => losses.add(Loss::MissingText, place),
                 },
-                (1..=3 | 6 | 9..=12 | 16 | 17 | 22 | 23 | 30 | 31 | 36 | 42 | 44..=48, _) => {}
+                // Those that are no arguments.
+                (
+                    track_event::TIMESTAMP_DELTA_US
+                    | track_event::THREAD_TIME_DELTA_US
+                    | track_event::CATEGORY_IIDS
+                    | track_event::LEGACY_EVENT
+                    | track_event::TYPE
+                    | track_event::NAME_IID
+                    | track_event::TRACK_UUID
+                    | track_event::EXTRA_COUNTER_VALUES
+                    | track_event::TIMESTAMP_ABSOLUTE_US
+                    | track_event::THREAD_TIME_ABSOLUTE_US
+                    | track_event::CATEGORIES
+                    | track_event::NAME
+                    | track_event::COUNTER_VALUE
+                    | track_event::EXTRA_COUNTER_TRACK_UUIDS
+                    | track_event::FLOW_IDS_OLD
+                    | track_event::TERMINATING_FLOW_IDS_OLD
+                    | track_event::DOUBLE_COUNTER_VALUE
+                    | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS
+                    | track_event::EXTRA_DOUBLE_COUNTER_VALUES
+                    | track_event::FLOW_IDS
+                    | track_event::TERMINATING_FLOW_IDS,
+                    _,
+                ) => {}
                 (number, _) if typed.contains(&number) => {}
                 (number, _) if typed.len() < TYPED_MAX => typed.push(number),
                 _ => losses.add(Loss::OverLimit, place),

@@ -6,10 +6,12 @@ use std::sync::Arc;
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
+use super::fields::trace_packet;
 use super::order::places;
 use super::schema::Schema;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
 
@@ -70,10 +72,10 @@ impl Tracks {
 
     /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
     #[inline(never)]
-    pub(super) fn describe(&mut self, number: u32, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
+    pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let said = if self.rest.is_some() {
             &mut self.described
-        } else if number == 72 {
+        } else if number == trace_packet::EXTENSION_DESCRIPTOR {
             return;
         } else {
             self.known_already.forget();
@@ -110,7 +112,7 @@ impl Tracks {
     }
 
     /// The types of arguments; of fields of these numbers, if they are described anywhere in the capture.
-    pub(super) fn schema_for(&mut self, numbers: &[u32]) -> &Schema {
+    pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> &Schema {
         if self.rest.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
         }

@@ -18,7 +18,13 @@ use std::io::{self, Write};
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::annotate::Keys;
+use super::fields::{
+    callstack, child_ordering, frame, interned_data, interned_string, legacy_event, mapping, perf_sample,
+    process_descriptor, sequence_flags, thread_descriptor, trace, trace_packet, track_descriptor, track_event,
+    track_event_type,
+};
 use crate::formats::protobuf::encode::{push_bytes, push_fixed64, push_message, push_number};
+use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, EventKind, Id, NameIdx, Names, StackIdx, Stacks, Track, TrackKind, TrackTables};
 
@@ -108,9 +114,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let is_nothing = tracks.processes.is_empty() && tracks.tracks.is_empty();
         if writer.is_ordered || is_nothing {
             // Tracks of no process are below that of the whole capture; a capture of nothing is one, and not an empty file.
-            push_number(&mut writer.message, 1, 0);
+            push_number(&mut writer.message, track_descriptor::UUID, 0);
             writer.order_children();
-            writer.end_packet(None, TRACK_DESCRIPTOR)?;
+            writer.end_packet(None, trace_packet::TRACK_DESCRIPTOR)?;
         }
         for row in 0..tracks.processes.len() {
             writer.process(row)?;
@@ -130,8 +136,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             self.describe_overlap(span, overlap)?;
         }
         let detail = Detail::decode(blob);
-        self.event(span, uuid(span.track.0, overlap), SLICE_BEGIN, &detail, flows);
-        self.end_packet(Some(span.ts_ns), TRACK_EVENT)
+        self.event(span, uuid(span.track.0, overlap), track_event_type::TYPE_SLICE_BEGIN, &detail, flows);
+        self.end_packet(Some(span.ts_ns), trace_packet::TRACK_EVENT)
     }
 
     /// Writes the end of a span at its time, with the thread's own time if there is one.
@@ -147,8 +153,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     ) -> io::Result<()> {
         let unnamed = Event { name: NameIdx::EMPTY, ..*end };
         let detail = Detail { thread_ts_ns: thread_ns, ..Detail::default() };
-        self.event(&unnamed, uuid(end.track.0, overlap), SLICE_END, &detail, flows);
-        self.end_packet(Some(end.ts_ns), TRACK_EVENT)
+        self.event(&unnamed, uuid(end.track.0, overlap), track_event_type::TYPE_SLICE_END, &detail, flows);
+        self.end_packet(Some(end.ts_ns), trace_packet::TRACK_EVENT)
     }
 
     /// Writes an instant with the blob of its details.
@@ -158,8 +164,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     pub(crate) fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         let detail = Detail::decode(blob);
         let uuid = self.uuid_of(instant);
-        self.event(instant, uuid, INSTANT, &detail, flows);
-        self.end_packet(Some(instant.ts_ns), TRACK_EVENT)
+        self.event(instant, uuid, track_event_type::TYPE_INSTANT, &detail, flows);
+        self.end_packet(Some(instant.ts_ns), trace_packet::TRACK_EVENT)
     }
 
     /// Writes a value of a counter.
@@ -167,10 +173,10 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// # Errors
     /// What the system says.
     pub(crate) fn counter(&mut self, value: &Event) -> io::Result<()> {
-        push_number(&mut self.message, 9, COUNTER);
-        push_number(&mut self.message, 11, uuid(value.track.0, 0));
-        push_fixed64(&mut self.message, 44, value.value);
-        self.end_packet(Some(value.ts_ns), TRACK_EVENT)
+        push_number(&mut self.message, track_event::TYPE, track_event_type::TYPE_COUNTER);
+        push_number(&mut self.message, track_event::TRACK_UUID, uuid(value.track.0, 0));
+        push_fixed64(&mut self.message, track_event::DOUBLE_COUNTER_VALUE, value.value);
+        self.end_packet(Some(value.ts_ns), trace_packet::TRACK_EVENT)
     }
 
     /// Writes a point of a flow that only its time binds.
@@ -184,17 +190,17 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             _ => b'f',
         };
         let uuid = self.uuid_of(point);
-        push_number(&mut self.message, 11, uuid);
+        push_number(&mut self.message, track_event::TRACK_UUID, uuid);
         // All flows have one name: their points must agree in it, and the ids already tell them apart.
-        push_bytes(&mut self.message, 23, b"flow");
-        push_message(&mut self.message, 6, |bytes| {
-            push_number(bytes, 2, u64::from(phase));
-            push_number(bytes, 6, point.value);
+        push_bytes(&mut self.message, track_event::NAME, b"flow");
+        push_message(&mut self.message, track_event::LEGACY_EVENT, |bytes| {
+            push_number(bytes, legacy_event::PHASE, u64::from(phase));
+            push_number(bytes, legacy_event::UNSCOPED_ID, point.value);
             if point.kind == EventKind::FlowEnd && point.flags.has(EventFlags::BIND_ENCLOSING) {
-                push_number(bytes, 12, 1);
+                push_number(bytes, legacy_event::BIND_TO_ENCLOSING, 1);
             }
         });
-        self.end_packet(Some(point.ts_ns), TRACK_EVENT)
+        self.end_packet(Some(point.ts_ns), trace_packet::TRACK_EVENT)
     }
 
     /// Writes a sample.
@@ -205,10 +211,10 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
         let (pid, tid) = self.ids_of(sample.track.index());
-        push_number(&mut self.message, 2, pid);
-        push_number(&mut self.message, 3, tid);
-        push_number(&mut self.message, 4, u64::from(stack.0) + 1);
-        self.end_packet(Some(sample.ts_ns), PERF_SAMPLE)
+        push_number(&mut self.message, perf_sample::PID, pid);
+        push_number(&mut self.message, perf_sample::TID, tid);
+        push_number(&mut self.message, perf_sample::CALLSTACK_IID, u64::from(stack.0) + 1);
+        self.end_packet(Some(sample.ts_ns), trace_packet::PERF_SAMPLE)
     }
 
     /// Ends the capture.
@@ -222,33 +228,36 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     /// Makes the message of an event.
     fn event(&mut self, event: &Event, uuid: u64, kind: u64, detail: &Detail<'_>, flows: &[FlowOf]) {
-        push_number(&mut self.message, 9, kind);
-        push_number(&mut self.message, 11, uuid);
-        if kind != SLICE_END {
+        push_number(&mut self.message, track_event::TYPE, kind);
+        push_number(&mut self.message, track_event::TRACK_UUID, uuid);
+        if kind != track_event_type::TYPE_SLICE_END {
             let row = self.names.get(event.name);
             let iid = u64::from(event.name.0) + 1;
             if let Some(named) = self.named.get_mut(event.name.index())
                 && !std::mem::replace(named, true)
             {
-                let texts = [(1, row.category), (2, Some(row.text))];
+                let texts =
+                    [(interned_data::EVENT_CATEGORIES, row.category), (interned_data::EVENT_NAMES, Some(row.text))];
                 for (table, text) in texts.into_iter().filter_map(|(table, text)| Some((table, text?))) {
                     push_message(&mut self.interned, table, |bytes| {
-                        push_number(bytes, 1, iid);
-                        push_bytes(bytes, 2, text.as_bytes());
+                        push_number(bytes, interned_string::IID, iid);
+                        push_bytes(bytes, interned_string::STR, text.as_bytes());
                     });
                 }
             }
             if row.category.is_some() {
-                push_number(&mut self.message, 3, iid);
+                push_number(&mut self.message, track_event::CATEGORY_IIDS, iid);
             }
-            push_number(&mut self.message, 10, iid);
+            push_number(&mut self.message, track_event::NAME_IID, iid);
         }
         if let Some(thread_ns) = detail.thread_ts_ns {
-            push_number(&mut self.message, 17, thread_ns.div_euclid(1000).cast_unsigned());
+            let us = thread_ns.div_euclid(1000).cast_unsigned();
+            push_number(&mut self.message, track_event::THREAD_TIME_ABSOLUTE_US, us);
         }
         self.keys.annotate(detail.args_json, &mut self.message, &mut self.interned);
         for flow in flows {
-            push_fixed64(&mut self.message, if flow.ends { 48 } else { 47 }, flow.id);
+            let field = if flow.ends { track_event::TERMINATING_FLOW_IDS } else { track_event::FLOW_IDS };
+            push_fixed64(&mut self.message, field, flow.id);
         }
     }
 
@@ -259,7 +268,9 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             return;
         }
         if !std::mem::replace(&mut self.is_mapped, true) {
-            push_message(&mut self.interned, 19, |bytes| push_number(bytes, 1, MAPPING));
+            push_message(&mut self.interned, interned_data::MAPPINGS, |bytes| {
+                push_number(bytes, mapping::IID, MAPPING);
+            });
         }
         let mut frames: Vec<NameIdx> = self.stacks.frames(stack).collect();
         frames.reverse();
@@ -267,21 +278,21 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             let Some(framed) = self.framed.get_mut(name.index()) else { continue };
             if !std::mem::replace(framed, true) {
                 let iid = u64::from(name.0) + 1;
-                push_message(&mut self.interned, 5, |bytes| {
-                    push_number(bytes, 1, iid);
-                    push_bytes(bytes, 2, self.names.get(name).text.as_bytes());
+                push_message(&mut self.interned, interned_data::FUNCTION_NAMES, |bytes| {
+                    push_number(bytes, interned_string::IID, iid);
+                    push_bytes(bytes, interned_string::STR, self.names.get(name).text.as_bytes());
                 });
-                push_message(&mut self.interned, 6, |bytes| {
-                    push_number(bytes, 1, iid);
-                    push_number(bytes, 2, iid);
-                    push_number(bytes, 3, MAPPING);
-                    push_number(bytes, 4, iid);
+                push_message(&mut self.interned, interned_data::FRAMES, |bytes| {
+                    push_number(bytes, frame::IID, iid);
+                    push_number(bytes, frame::FUNCTION_NAME_ID, iid);
+                    push_number(bytes, frame::MAPPING_ID, MAPPING);
+                    push_number(bytes, frame::REL_PC, iid);
                 });
             }
         }
-        push_message(&mut self.interned, 7, |bytes| {
-            push_number(bytes, 1, u64::from(stack.0) + 1);
-            frames.iter().for_each(|name| push_number(bytes, 2, u64::from(name.0) + 1));
+        push_message(&mut self.interned, interned_data::CALLSTACKS, |bytes| {
+            push_number(bytes, callstack::IID, u64::from(stack.0) + 1);
+            frames.iter().for_each(|name| push_number(bytes, callstack::FRAME_IDS, u64::from(name.0) + 1));
         });
     }
 
@@ -294,25 +305,25 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         let pid = self.number_of(&process.pid);
         let text = if let Id::Text(text) = &process.pid { text } else { "" };
         let name = if process.name.is_empty() { text } else { &process.name };
-        push_number(&mut self.message, 1, PROCESS_BIT | row as u64);
-        push_message(&mut self.message, 3, |bytes| {
-            push_number(bytes, 1, pid);
-            push_bytes(bytes, 6, name.as_bytes());
+        push_number(&mut self.message, track_descriptor::UUID, PROCESS_BIT | row as u64);
+        push_message(&mut self.message, track_descriptor::PROCESS, |bytes| {
+            push_number(bytes, process_descriptor::PID, pid);
+            push_bytes(bytes, process_descriptor::PROCESS_NAME, name.as_bytes());
             if !process.labels.is_empty() {
-                push_bytes(bytes, 8, process.labels.as_bytes());
+                push_bytes(bytes, process_descriptor::PROCESS_LABELS, process.labels.as_bytes());
             }
             if process.sort_index != 0 {
-                push_number(bytes, 3, process.sort_index.cast_unsigned());
+                push_number(bytes, process_descriptor::LEGACY_SORT_INDEX, process.sort_index.cast_unsigned());
             }
         });
         self.order_children();
-        self.end_packet(None, TRACK_DESCRIPTOR)
+        self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
     /// Says of the track that is being described that those below it stand by their ranks, where some have them.
     fn order_children(&mut self) {
         if self.is_ordered {
-            push_number(&mut self.message, 11, ORDER_BY_RANK);
+            push_number(&mut self.message, track_descriptor::CHILD_ORDERING, child_ordering::EXPLICIT);
         }
     }
 
@@ -321,22 +332,22 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             return Ok(());
         }
         let (pid, tid) = self.ids_of(row as usize);
-        push_number(&mut self.message, 1, uuid(row, 0));
+        push_number(&mut self.message, track_descriptor::UUID, uuid(row, 0));
         if track.key.kind == TrackKind::Thread {
-            push_message(&mut self.message, 4, |bytes| {
-                push_number(bytes, 1, pid);
-                push_number(bytes, 2, tid);
+            push_message(&mut self.message, track_descriptor::THREAD, |bytes| {
+                push_number(bytes, thread_descriptor::PID, pid);
+                push_number(bytes, thread_descriptor::TID, tid);
                 let text = if let Id::Text(text) = &track.key.tid { text } else { "" };
                 let name = if track.name.is_empty() { text } else { &track.name };
                 if !name.is_empty() {
-                    push_bytes(bytes, 5, name.as_bytes());
+                    push_bytes(bytes, thread_descriptor::THREAD_NAME, name.as_bytes());
                 }
                 if track.sort_index != 0 {
-                    push_number(bytes, 3, track.sort_index.cast_unsigned());
+                    push_number(bytes, thread_descriptor::LEGACY_SORT_INDEX, track.sort_index.cast_unsigned());
                 }
             });
             self.order_children();
-            return self.end_packet(None, TRACK_DESCRIPTOR);
+            return self.end_packet(None, trace_packet::TRACK_DESCRIPTOR);
         }
         let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
         let thread = |other: &Track| {
@@ -347,27 +358,27 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
         };
         if let Some(parent) = parent {
-            push_number(&mut self.message, 5, parent);
+            push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
         }
         let name: &str = if track.key.kind == TrackKind::State { "state" } else { &track.name };
-        push_bytes(&mut self.message, 2, name.as_bytes());
+        push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
         if track.key.kind == TrackKind::Counter {
-            push_bytes(&mut self.message, 8, b"");
+            push_bytes(&mut self.message, track_descriptor::COUNTER, b"");
         }
         if has_rank(track) {
-            push_number(&mut self.message, 12, track.sort_index.cast_unsigned());
+            push_number(&mut self.message, track_descriptor::SIBLING_ORDER_RANK, track.sort_index.cast_unsigned());
         }
-        self.end_packet(None, TRACK_DESCRIPTOR)
+        self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
     /// A row below a track, for spans that overlap others of it.
     fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
         let parent = self.uuid_of(span);
         let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
-        push_number(&mut self.message, 1, uuid(span.track.0, overlap));
-        push_number(&mut self.message, 5, parent);
-        push_bytes(&mut self.message, 2, name.as_bytes());
-        self.end_packet(None, TRACK_DESCRIPTOR)
+        push_number(&mut self.message, track_descriptor::UUID, uuid(span.track.0, overlap));
+        push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
+        push_bytes(&mut self.message, track_descriptor::NAME, name.as_bytes());
+        self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
     /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its own.
@@ -399,19 +410,27 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     }
 
     /// Writes the packet whose message, field `field`, is made.
-    fn end_packet(&mut self, ts_ns: Option<i64>, field: u32) -> io::Result<()> {
+    fn end_packet(&mut self, ts_ns: Option<i64>, field: FieldNumber) -> io::Result<()> {
         let begun = std::mem::replace(&mut self.is_begun, true);
         let Self { packet, message, interned, later_ns, .. } = self;
         packet.clear();
-        push_message(packet, 1, |bytes| {
+        push_message(packet, trace::PACKET, |bytes| {
             if let Some(ts_ns) = ts_ns {
-                push_number(bytes, 8, ts_ns.cast_unsigned().wrapping_add(*later_ns));
+                push_number(bytes, trace_packet::TIMESTAMP, ts_ns.cast_unsigned().wrapping_add(*later_ns));
             }
-            push_number(bytes, 10, SEQUENCE);
+            push_number(bytes, trace_packet::TRUSTED_PACKET_SEQUENCE_ID, SEQUENCE);
             // The first packet says that nothing was said before, all others that they need what was.
-            push_number(bytes, 13, if begun { 2 } else { 1 });
+            push_number(
+                bytes,
+                trace_packet::SEQUENCE_FLAGS,
+                if begun {
+                    sequence_flags::SEQ_NEEDS_INCREMENTAL_STATE
+                } else {
+                    sequence_flags::SEQ_INCREMENTAL_STATE_CLEARED
+                },
+            );
             if !interned.is_empty() {
-                push_bytes(bytes, 12, interned);
+                push_bytes(bytes, trace_packet::INTERNED_DATA, interned);
             }
             push_bytes(bytes, field, message);
         });
@@ -421,17 +440,6 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         Ok(())
     }
 }
-
-const SLICE_BEGIN: u64 = 1;
-const SLICE_END: u64 = 2;
-const INSTANT: u64 = 3;
-const COUNTER: u64 = 4;
-
-const ORDER_BY_RANK: u64 = 3;
-
-const TRACK_EVENT: u32 = 11;
-const TRACK_DESCRIPTOR: u32 = 60;
-const PERF_SAMPLE: u32 = 66;
 
 /// Whether a track has a place of its own among its siblings; threads tell theirs otherwise.
 fn has_rank(track: &Track) -> bool {

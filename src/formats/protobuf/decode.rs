@@ -1,6 +1,8 @@
 //! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
 //! obsolete; what is malformed ends the walk and is told by [`Fields::is_broken`].
 
+use super::numbers::FieldNumber;
+
 /// Walks over the fields of one message.
 #[derive(Debug, Clone)]
 pub(crate) struct Fields<'a> {
@@ -11,7 +13,7 @@ pub(crate) struct Fields<'a> {
 /// A field of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Field<'a> {
-    pub(crate) number: u32,
+    pub(crate) number: FieldNumber,
     pub(crate) value: Value<'a>,
 }
 
@@ -94,7 +96,7 @@ impl<'a> Fields<'a> {
             5 => self.whole(take_chunk).map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))),
             _ => None,
         };
-        self.whole(|_| Some(Field { number: number?, value: value? }))
+        self.whole(|_| Some(Field { number: FieldNumber::new(number?), value: value? }))
     }
 
     /// Takes something; where it is not whole, the walk ends.
@@ -116,14 +118,20 @@ fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN
     Some(chunk)
 }
 
+/// The field of a tag and a value of one byte each, as [`Fields::small`] takes them.
+#[inline]
+pub(crate) fn small_field<'a>(tag: u64, value: u64) -> Field<'a> {
+    Field { number: FieldNumber::new((tag >> 3) as u32), value: Value::Varint(value) }
+}
+
 /// The tag of a field that is a varint.
-pub(crate) const fn varint_tag(number: u32) -> u64 {
-    (number as u64) << 3
+pub(crate) const fn varint_tag(number: FieldNumber) -> u64 {
+    (number.get() as u64) << 3
 }
 
 /// The tag of a field that is a text or a message.
-pub(crate) const fn bytes_tag(number: u32) -> u64 {
-    (number as u64) << 3 | 2
+pub(crate) const fn bytes_tag(number: FieldNumber) -> u64 {
+    (number.get() as u64) << 3 | 2
 }
 
 impl<'a> Iterator for Fields<'a> {
@@ -145,6 +153,11 @@ impl<'a> Value<'a> {
             Self::Fixed32(number) => u64::from(number),
             Self::Bytes(_) => 0,
         }
+    }
+
+    /// A number that a descriptor gives to a field.
+    pub(crate) fn field_number(self) -> FieldNumber {
+        FieldNumber::new(self.number() as u32)
     }
 
     /// The same as a signed one: negative numbers are written as 64 bits.
@@ -269,7 +282,7 @@ mod tests {
     #[test]
     fn a_length_beyond_the_end_breaks_the_walk_and_reads_nothing_beyond_it() {
         let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
-        assert_eq!(fields.next(), Some(Field { number: 1, value: Value::Varint(150) }));
+        assert_eq!(fields.next(), Some(Field { number: FieldNumber::new(1), value: Value::Varint(150) }));
         assert_eq!(fields.next(), None);
         assert!(fields.is_broken());
         assert_eq!(fields.next(), None);
@@ -289,7 +302,7 @@ mod tests {
             let (mut walk, mut small) = (Fields::of(&bytes), Fields::of(&bytes));
             let expected = match walk.next() {
                 Some(Field { number, value: Value::Varint(value) }) if walk.rest() == [7] => {
-                    Some(((number << 3) as u8, value as u8))
+                    Some(((number.get() << 3) as u8, value as u8))
                 }
                 _ => None,
             };

@@ -1,5 +1,7 @@
 //! Protobuf fields into bytes, by hand: the counterpart of `wire`.
 
+use super::numbers::FieldNumber;
+
 /// Appends a number of any size.
 pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
     while value >= 0x80 {
@@ -10,28 +12,28 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
 }
 
 /// Appends a field that is a number.
-pub(crate) fn push_number(bytes: &mut Vec<u8>, field: u32, value: u64) {
-    push_varint(bytes, u64::from(field) << 3);
+pub(crate) fn push_number(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
+    push_varint(bytes, u64::from(field.get()) << 3);
     push_varint(bytes, value);
 }
 
 /// Appends a field that is eight bytes.
-pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: u32, value: u64) {
-    push_varint(bytes, u64::from(field) << 3 | 1);
+pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
+    push_varint(bytes, u64::from(field.get()) << 3 | 1);
     bytes.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Appends a field that is text or a message that is already made.
-pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: u32, value: &[u8]) {
-    push_varint(bytes, u64::from(field) << 3 | 2);
+pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) {
+    push_varint(bytes, u64::from(field.get()) << 3 | 2);
     push_varint(bytes, value.len() as u64);
     bytes.extend_from_slice(value);
 }
 
 /// Appends a field that is a message, which `fill` appends. The length before it is closed up afterwards: most messages
 /// are shorter than 128 bytes, and nothing moves.
-pub(crate) fn push_message(bytes: &mut Vec<u8>, field: u32, fill: impl FnOnce(&mut Vec<u8>)) {
-    push_varint(bytes, u64::from(field) << 3 | 2);
+pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl FnOnce(&mut Vec<u8>)) {
+    push_varint(bytes, u64::from(field.get()) << 3 | 2);
     let at = bytes.len();
     bytes.push(0);
     fill(bytes);
@@ -55,19 +57,19 @@ mod tests {
         #[test]
         fn fields_come_back(numbers in proptest::collection::vec((1u32..1000, any::<u64>()), 0..9), text in ".{0,300}") {
             let mut bytes = Vec::new();
-            push_message(&mut bytes, 7, |bytes| {
-                numbers.iter().for_each(|&(field, value)| push_number(bytes, field, value));
-                push_bytes(bytes, 8, text.as_bytes());
-                push_fixed64(bytes, 9, 5);
+            push_message(&mut bytes, FieldNumber::new(7), |bytes| {
+                numbers.iter().for_each(|&(field, value)| push_number(bytes, FieldNumber::new(field), value));
+                push_bytes(bytes, FieldNumber::new(8), text.as_bytes());
+                push_fixed64(bytes, FieldNumber::new(9), 5);
             });
             let outer: Vec<Field<'_>> = Fields::of(&bytes).collect();
             prop_assert_eq!(outer.len(), 1);
             let mut inner = Fields::of(outer[0].value.bytes());
             for &(number, value) in &numbers {
-                prop_assert_eq!(inner.next(), Some(Field { number, value: Value::Varint(value) }));
+                prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(number), value: Value::Varint(value) }));
             }
-            prop_assert_eq!(inner.next(), Some(Field { number: 8, value: Value::Bytes(text.as_bytes()) }));
-            prop_assert_eq!(inner.next(), Some(Field { number: 9, value: Value::Fixed64(5) }));
+            prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(8), value: Value::Bytes(text.as_bytes()) }));
+            prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(9), value: Value::Fixed64(5) }));
             prop_assert_eq!(inner.next(), None);
             prop_assert!(!inner.is_broken());
         }

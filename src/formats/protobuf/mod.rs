@@ -2,3 +2,4 @@
 
 pub(crate) mod decode;
 pub(crate) mod encode;
+pub(crate) mod numbers;

@@ -1,0 +1,489 @@
+//! Field numbers and values of enumerations of the messages that the reader and the writer of Perfetto's format use. The
+//! names are those of the public .proto files; a test compares all numbers with a table made from these.
+
+use crate::formats::protobuf::numbers::proto_numbers;
+
+proto_numbers! {
+    fields trace = "perfetto.protos.Trace" {
+        PACKET = 1,
+    }
+    fields trace_packet = "perfetto.protos.TracePacket" {
+        FTRACE_EVENTS = 1,
+        PROCESS_TREE = 2,
+        TRUSTED_UID = 3,
+        CHROME_EVENTS = 5,
+        CLOCK_SNAPSHOT = 6,
+        SYS_STATS = 7,
+        TIMESTAMP = 8,
+        PROCESS_STATS = 9,
+        TRUSTED_PACKET_SEQUENCE_ID = 10,
+        TRACK_EVENT = 11,
+        INTERNED_DATA = 12,
+        SEQUENCE_FLAGS = 13,
+        TRACE_CONFIG = 33,
+        FTRACE_STATS = 34,
+        TRACE_STATS = 35,
+        SYNCHRONIZATION_MARKER = 36,
+        INCREMENTAL_STATE_CLEARED = 41,
+        PREVIOUS_PACKET_DROPPED = 42,
+        PROCESS_DESCRIPTOR = 43,
+        THREAD_DESCRIPTOR = 44,
+        SYSTEM_INFO = 45,
+        TRIGGER = 46,
+        COMPRESSED_PACKETS = 50,
+        CHROME_METADATA = 51,
+        STREAMING_PROFILE_PACKET = 54,
+        TIMESTAMP_CLOCK_ID = 58,
+        TRACE_PACKET_DEFAULTS = 59,
+        TRACK_DESCRIPTOR = 60,
+        PERF_SAMPLE = 66,
+        SERVICE_EVENT = 69,
+        EXTENSION_DESCRIPTOR = 72,
+        UI_STATE = 78,
+        TRUSTED_PID = 79,
+        FIRST_PACKET_ON_SEQUENCE = 87,
+        TRACE_UUID = 89,
+        TRACK_EVENT_RANGE_OF_INTEREST = 90,
+        TRACE_PROVENANCE = 124,
+        TRACE_ATTRIBUTES = 126,
+        ZSTD_COMPRESSED_PACKETS = 133,
+    }
+    values sequence_flags = "perfetto.protos.TracePacket.SequenceFlags" {
+        SEQ_INCREMENTAL_STATE_CLEARED = 1,
+        SEQ_NEEDS_INCREMENTAL_STATE = 2,
+    }
+    fields trace_packet_defaults = "perfetto.protos.TracePacketDefaults" {
+        TRACK_EVENT_DEFAULTS = 11,
+        TIMESTAMP_CLOCK_ID = 58,
+    }
+    fields track_event_defaults = "perfetto.protos.TrackEventDefaults" {
+        TRACK_UUID = 11,
+        EXTRA_COUNTER_TRACK_UUIDS = 31,
+        EXTRA_DOUBLE_COUNTER_TRACK_UUIDS = 45,
+    }
+    fields interned_data = "perfetto.protos.InternedData" {
+        EVENT_CATEGORIES = 1,
+        EVENT_NAMES = 2,
+        DEBUG_ANNOTATION_NAMES = 3,
+        SOURCE_LOCATIONS = 4,
+        FUNCTION_NAMES = 5,
+        FRAMES = 6,
+        CALLSTACKS = 7,
+        MAPPING_PATHS = 17,
+        MAPPINGS = 19,
+        LOG_MESSAGE_BODY = 20,
+        DEBUG_ANNOTATION_VALUE_TYPE_NAMES = 27,
+        DEBUG_ANNOTATION_STRING_VALUES = 29,
+        CORRELATION_ID_STR = 43,
+    }
+    fields interned_string = "perfetto.protos.InternedString" {
+        IID = 1,
+        STR = 2,
+    }
+    fields track_event = "perfetto.protos.TrackEvent" {
+        TIMESTAMP_DELTA_US = 1,
+        THREAD_TIME_DELTA_US = 2,
+        CATEGORY_IIDS = 3,
+        DEBUG_ANNOTATIONS = 4,
+        TASK_EXECUTION = 5,
+        LEGACY_EVENT = 6,
+        THREAD_INSTRUCTION_COUNT_DELTA = 8,
+        TYPE = 9,
+        NAME_IID = 10,
+        TRACK_UUID = 11,
+        EXTRA_COUNTER_VALUES = 12,
+        TIMESTAMP_ABSOLUTE_US = 16,
+        THREAD_TIME_ABSOLUTE_US = 17,
+        THREAD_INSTRUCTION_COUNT_ABSOLUTE = 20,
+        LOG_MESSAGE = 21,
+        CATEGORIES = 22,
+        NAME = 23,
+        CHROME_USER_EVENT = 25,
+        CHROME_KEYED_SERVICE = 26,
+        CHROME_LEGACY_IPC = 27,
+        CHROME_HISTOGRAM_SAMPLE = 28,
+        COUNTER_VALUE = 30,
+        EXTRA_COUNTER_TRACK_UUIDS = 31,
+        SOURCE_LOCATION = 33,
+        SOURCE_LOCATION_IID = 34,
+        CHROME_MESSAGE_PUMP = 35,
+        FLOW_IDS_OLD = 36,
+        CHROME_MOJO_EVENT_INFO = 38,
+        CHROME_APPLICATION_STATE_INFO = 39,
+        CHROME_WINDOW_HANDLE_EVENT_INFO = 41,
+        TERMINATING_FLOW_IDS_OLD = 42,
+        CHROME_CONTENT_SETTINGS_EVENT_INFO = 43,
+        DOUBLE_COUNTER_VALUE = 44,
+        EXTRA_DOUBLE_COUNTER_TRACK_UUIDS = 45,
+        EXTRA_DOUBLE_COUNTER_VALUES = 46,
+        FLOW_IDS = 47,
+        TERMINATING_FLOW_IDS = 48,
+        CHROME_ACTIVE_PROCESSES = 49,
+        CORRELATION_ID = 52,
+        CORRELATION_ID_STR = 53,
+        CORRELATION_ID_STR_IID = 54,
+        CALLSTACK = 55,
+        CALLSTACK_IID = 56,
+    }
+    values track_event_type = "perfetto.protos.TrackEvent.Type" {
+        TYPE_SLICE_BEGIN = 1,
+        TYPE_SLICE_END = 2,
+        TYPE_INSTANT = 3,
+        TYPE_COUNTER = 4,
+    }
+    fields inline_callstack = "perfetto.protos.TrackEvent.InlineCallstack" {
+        FRAMES = 1,
+    }
+    fields inline_frame = "perfetto.protos.TrackEvent.InlineCallstack.Frame" {
+        FUNCTION_NAME = 1,
+    }
+    fields legacy_event = "perfetto.protos.TrackEvent.LegacyEvent" {
+        NAME_IID = 1,
+        PHASE = 2,
+        DURATION_US = 3,
+        THREAD_DURATION_US = 4,
+        UNSCOPED_ID = 6,
+        ID_SCOPE = 7,
+        BIND_ID = 8,
+        LOCAL_ID = 10,
+        GLOBAL_ID = 11,
+        BIND_TO_ENCLOSING = 12,
+        FLOW_DIRECTION = 13,
+        INSTANT_EVENT_SCOPE = 14,
+        THREAD_INSTRUCTION_DELTA = 15,
+        PID_OVERRIDE = 18,
+        TID_OVERRIDE = 19,
+    }
+    values flow_direction = "perfetto.protos.TrackEvent.LegacyEvent.FlowDirection" {
+        FLOW_IN = 1,
+        FLOW_OUT = 2,
+        FLOW_INOUT = 3,
+    }
+    values instant_event_scope = "perfetto.protos.TrackEvent.LegacyEvent.InstantEventScope" {
+        SCOPE_GLOBAL = 1,
+        SCOPE_PROCESS = 2,
+    }
+    fields debug_annotation = "perfetto.protos.DebugAnnotation" {
+        NAME_IID = 1,
+        BOOL_VALUE = 2,
+        UINT_VALUE = 3,
+        INT_VALUE = 4,
+        DOUBLE_VALUE = 5,
+        STRING_VALUE = 6,
+        POINTER_VALUE = 7,
+        NESTED_VALUE = 8,
+        LEGACY_JSON_VALUE = 9,
+        NAME = 10,
+        DICT_ENTRIES = 11,
+        ARRAY_VALUES = 12,
+        PROTO_TYPE_NAME_IID = 13,
+        PROTO_VALUE = 14,
+        PROTO_TYPE_NAME = 16,
+        STRING_VALUE_IID = 17,
+    }
+    fields nested_value = "perfetto.protos.DebugAnnotation.NestedValue" {
+        NESTED_TYPE = 1,
+        DICT_KEYS = 2,
+        DICT_VALUES = 3,
+        ARRAY_VALUES = 4,
+        INT_VALUE = 5,
+        DOUBLE_VALUE = 6,
+        BOOL_VALUE = 7,
+        STRING_VALUE = 8,
+    }
+    values nested_type = "perfetto.protos.DebugAnnotation.NestedValue.NestedType" {
+        DICT = 1,
+        ARRAY = 2,
+    }
+    fields source_location = "perfetto.protos.SourceLocation" {
+        IID = 1,
+        FILE_NAME = 2,
+        FUNCTION_NAME = 3,
+        LINE_NUMBER = 4,
+    }
+    fields task_execution = "perfetto.protos.TaskExecution" {
+        POSTED_FROM_IID = 1,
+    }
+    fields log_message = "perfetto.protos.LogMessage" {
+        BODY_IID = 2,
+    }
+    fields chrome_user_event = "perfetto.protos.ChromeUserEvent" {
+        ACTION = 1,
+        ACTION_HASH = 2,
+    }
+    fields chrome_keyed_service = "perfetto.protos.ChromeKeyedService" {
+        NAME = 1,
+    }
+    fields chrome_legacy_ipc = "perfetto.protos.ChromeLegacyIpc" {
+        MESSAGE_CLASS = 1,
+        MESSAGE_LINE = 2,
+    }
+    fields chrome_histogram_sample = "perfetto.protos.ChromeHistogramSample" {
+        NAME_HASH = 1,
+        NAME = 2,
+        SAMPLE = 3,
+    }
+    fields chrome_message_pump = "perfetto.protos.ChromeMessagePump" {
+        SENT_MESSAGES_IN_QUEUE = 1,
+        IO_HANDLER_LOCATION_IID = 2,
+    }
+    fields chrome_mojo_event_info = "perfetto.protos.ChromeMojoEventInfo" {
+        WATCHER_NOTIFY_INTERFACE_TAG = 1,
+        IPC_HASH = 2,
+        MOJO_INTERFACE_TAG = 3,
+        MOJO_INTERFACE_METHOD_IID = 4,
+        IS_REPLY = 5,
+        PAYLOAD_SIZE = 6,
+        DATA_NUM_BYTES = 7,
+    }
+    fields chrome_application_state_info = "perfetto.protos.ChromeApplicationStateInfo" {
+        APPLICATION_STATE = 1,
+    }
+    fields chrome_window_handle_event_info = "perfetto.protos.ChromeWindowHandleEventInfo" {
+        DPI = 1,
+        MESSAGE_ID = 2,
+        HWND_PTR = 3,
+    }
+    fields chrome_content_settings_event_info = "perfetto.protos.ChromeContentSettingsEventInfo" {
+        NUMBER_OF_EXCEPTIONS = 1,
+    }
+    fields chrome_active_processes = "perfetto.protos.ChromeActiveProcesses" {
+        PID = 1,
+    }
+    fields track_descriptor = "perfetto.protos.TrackDescriptor" {
+        UUID = 1,
+        NAME = 2,
+        PROCESS = 3,
+        THREAD = 4,
+        PARENT_UUID = 5,
+        COUNTER = 8,
+        STATIC_NAME = 10,
+        CHILD_ORDERING = 11,
+        SIBLING_ORDER_RANK = 12,
+        ATRACE_NAME = 13,
+        SIBLING_MERGE_BEHAVIOR = 15,
+        SIBLING_MERGE_KEY = 16,
+        SIBLING_MERGE_KEY_INT = 17,
+    }
+    values child_ordering = "perfetto.protos.TrackDescriptor.ChildTracksOrdering" {
+        LEXICOGRAPHIC = 1,
+        EXPLICIT = 3,
+    }
+    values sibling_merge_behavior = "perfetto.protos.TrackDescriptor.SiblingMergeBehavior" {
+        SIBLING_MERGE_BEHAVIOR_NONE = 2,
+        SIBLING_MERGE_BEHAVIOR_BY_SIBLING_MERGE_KEY = 3,
+    }
+    fields counter_descriptor = "perfetto.protos.CounterDescriptor" {
+        TYPE = 1,
+        UNIT = 3,
+        UNIT_MULTIPLIER = 4,
+        IS_INCREMENTAL = 5,
+        UNIT_NAME = 6,
+    }
+    values counter_type = "perfetto.protos.CounterDescriptor.BuiltinCounterType" {
+        COUNTER_THREAD_TIME_NS = 1,
+        COUNTER_THREAD_INSTRUCTION_COUNT = 2,
+    }
+    values counter_unit = "perfetto.protos.CounterDescriptor.Unit" {
+        UNIT_TIME_NS = 1,
+        UNIT_SIZE_BYTES = 3,
+    }
+    fields process_descriptor = "perfetto.protos.ProcessDescriptor" {
+        PID = 1,
+        CMDLINE = 2,
+        LEGACY_SORT_INDEX = 3,
+        PROCESS_NAME = 6,
+        PROCESS_LABELS = 8,
+    }
+    fields thread_descriptor = "perfetto.protos.ThreadDescriptor" {
+        PID = 1,
+        TID = 2,
+        LEGACY_SORT_INDEX = 3,
+        THREAD_NAME = 5,
+        REFERENCE_TIMESTAMP_US = 6,
+        REFERENCE_THREAD_TIME_US = 7,
+        REFERENCE_THREAD_INSTRUCTION_COUNT = 8,
+    }
+    fields process_tree = "perfetto.protos.ProcessTree" {
+        PROCESSES = 1,
+        THREADS = 2,
+    }
+    fields process_tree_process = "perfetto.protos.ProcessTree.Process" {
+        PID = 1,
+        CMDLINE = 3,
+    }
+    fields process_tree_thread = "perfetto.protos.ProcessTree.Thread" {
+        TID = 1,
+        NAME = 2,
+        TGID = 3,
+    }
+    fields system_info = "perfetto.protos.SystemInfo" {
+        UTSNAME = 1,
+    }
+    fields utsname = "perfetto.protos.Utsname" {
+        RELEASE = 3,
+        MACHINE = 4,
+    }
+    fields clock_snapshot = "perfetto.protos.ClockSnapshot" {
+        CLOCKS = 1,
+        PRIMARY_TRACE_CLOCK = 2,
+    }
+    fields clock = "perfetto.protos.ClockSnapshot.Clock" {
+        CLOCK_ID = 1,
+        TIMESTAMP = 2,
+        IS_INCREMENTAL = 3,
+        UNIT_MULTIPLIER_NS = 4,
+    }
+    values builtin_clock = "perfetto.protos.ClockSnapshot.Clock.BuiltinClocks" {
+        REALTIME = 1,
+        MONOTONIC = 3,
+        MONOTONIC_RAW = 5,
+        BOOTTIME = 6,
+    }
+    fields callstack = "perfetto.protos.Callstack" {
+        IID = 1,
+        FRAME_IDS = 2,
+    }
+    fields frame = "perfetto.protos.Frame" {
+        IID = 1,
+        FUNCTION_NAME_ID = 2,
+        MAPPING_ID = 3,
+        REL_PC = 4,
+    }
+    fields mapping = "perfetto.protos.Mapping" {
+        IID = 1,
+        PATH_STRING_IDS = 7,
+    }
+    fields perf_sample = "perfetto.protos.PerfSample" {
+        CPU = 1,
+        PID = 2,
+        TID = 3,
+        CALLSTACK_IID = 4,
+        KERNEL_RECORDS_LOST = 17,
+        SAMPLE_SKIPPED_REASON = 18,
+    }
+    fields streaming_profile_packet = "perfetto.protos.StreamingProfilePacket" {
+        CALLSTACK_IID = 1,
+        TIMESTAMP_DELTA_US = 2,
+    }
+    fields ftrace_event_bundle = "perfetto.protos.FtraceEventBundle" {
+        CPU = 1,
+        EVENT = 2,
+        LOST_EVENTS = 3,
+        COMPACT_SCHED = 4,
+        FTRACE_CLOCK = 5,
+        FTRACE_TIMESTAMP = 6,
+        BOOT_TIMESTAMP = 7,
+    }
+    fields compact_sched = "perfetto.protos.FtraceEventBundle.CompactSched" {
+        SWITCH_TIMESTAMP = 1,
+        SWITCH_PREV_STATE = 2,
+        SWITCH_NEXT_PID = 3,
+        SWITCH_NEXT_PRIO = 4,
+        INTERN_TABLE = 5,
+        SWITCH_NEXT_COMM_INDEX = 6,
+        WAKING_TIMESTAMP = 7,
+        WAKING_PID = 8,
+        WAKING_COMM_INDEX = 11,
+    }
+    values ftrace_clock = "perfetto.protos.FtraceClock" {
+        FTRACE_CLOCK_MONO_RAW = 4,
+    }
+    fields ftrace_event = "perfetto.protos.FtraceEvent" {
+        TIMESTAMP = 1,
+        PID = 2,
+        PRINT = 3,
+        SCHED_SWITCH = 4,
+        CPU_FREQUENCY = 11,
+        SCHED_WAKEUP = 17,
+        SCHED_WAKING = 20,
+        SCHED_WAKEUP_NEW = 114,
+        SYS_ENTER = 329,
+        SYS_EXIT = 330,
+    }
+    fields print_event = "perfetto.protos.PrintFtraceEvent" {
+        BUF = 2,
+    }
+    fields cpu_frequency_event = "perfetto.protos.CpuFrequencyFtraceEvent" {
+        STATE = 1,
+        CPU_ID = 2,
+    }
+    fields sched_switch_event = "perfetto.protos.SchedSwitchFtraceEvent" {
+        PREV_COMM = 1,
+        PREV_PID = 2,
+        PREV_PRIO = 3,
+        PREV_STATE = 4,
+        NEXT_COMM = 5,
+        NEXT_PID = 6,
+        NEXT_PRIO = 7,
+    }
+    fields sched_waking_event = "perfetto.protos.SchedWakingFtraceEvent" {
+        COMM = 1,
+        PID = 2,
+    }
+    fields sys_enter_event = "perfetto.protos.SysEnterFtraceEvent" {
+        ID = 1,
+        ARGS = 2,
+    }
+    fields sys_exit_event = "perfetto.protos.SysExitFtraceEvent" {
+        ID = 1,
+        RET = 2,
+    }
+    fields extension_descriptor = "perfetto.protos.ExtensionDescriptor" {
+        EXTENSION_SET = 1,
+    }
+    fields file_descriptor_set = "perfetto.protos.FileDescriptorSet" {
+        FILE = 1,
+    }
+    fields file_descriptor = "perfetto.protos.FileDescriptorProto" {
+        PACKAGE = 2,
+        MESSAGE_TYPE = 4,
+        ENUM_TYPE = 5,
+        EXTENSION = 7,
+    }
+    fields message_descriptor = "perfetto.protos.DescriptorProto" {
+        NAME = 1,
+        FIELD = 2,
+        NESTED_TYPE = 3,
+        ENUM_TYPE = 4,
+        EXTENSION = 6,
+    }
+    fields enum_descriptor = "perfetto.protos.EnumDescriptorProto" {
+        NAME = 1,
+        VALUE = 2,
+    }
+    fields enum_value_descriptor = "perfetto.protos.EnumValueDescriptorProto" {
+        NAME = 1,
+        NUMBER = 2,
+    }
+    fields field_descriptor = "perfetto.protos.FieldDescriptorProto" {
+        NAME = 1,
+        EXTENDEE = 2,
+        NUMBER = 3,
+        LABEL = 4,
+        TYPE = 5,
+        TYPE_NAME = 6,
+    }
+    values field_type = "perfetto.protos.FieldDescriptorProto.Type" {
+        TYPE_DOUBLE = 1,
+        TYPE_FLOAT = 2,
+        TYPE_INT64 = 3,
+        TYPE_UINT64 = 4,
+        TYPE_INT32 = 5,
+        TYPE_FIXED64 = 6,
+        TYPE_FIXED32 = 7,
+        TYPE_BOOL = 8,
+        TYPE_STRING = 9,
+        TYPE_MESSAGE = 11,
+        TYPE_BYTES = 12,
+        TYPE_UINT32 = 13,
+        TYPE_ENUM = 14,
+        TYPE_SFIXED32 = 15,
+        TYPE_SFIXED64 = 16,
+        TYPE_SINT32 = 17,
+        TYPE_SINT64 = 18,
+    }
+    values field_label = "perfetto.protos.FieldDescriptorProto.Label" {
+        LABEL_REPEATED = 3,
+    }
+}

@@ -1,0 +1,42 @@
+//! Field numbers as a type of their own: a decoder can match them by name only, since a bare number does not compile.
+
+/// The number of a field in its message.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub(crate) struct FieldNumber(u32);
+
+impl FieldNumber {
+    /// No field has the number 0.
+    pub(crate) const NONE: Self = Self(0);
+
+    /// Makes the constant of a field, in [`proto_numbers`], or takes the number out of a tag.
+    pub(crate) const fn new(number: u32) -> Self {
+        Self(number)
+    }
+
+    pub(crate) const fn get(self) -> u32 {
+        self.0
+    }
+}
+
+/// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and each enumeration (`values`, of `u64`).
+///
+/// Tests find all of them in `ALL`: the full name of the message or enumeration, the constant's name and its number.
+macro_rules! proto_numbers {
+    ($($sort:ident $module:ident = $message:literal { $($name:ident = $number:literal,)* })*) => {
+        $(pub(crate) mod $module {
+            $($crate::formats::protobuf::numbers::proto_numbers!(@$sort $name $number);)*
+        })*
+
+        #[cfg(test)]
+        pub(crate) const ALL: &[(&str, &str, u32)] = &[$($(($message, stringify!($name), $number),)*)*];
+    };
+    (@fields $name:ident $number:literal) => {
+        pub(crate) const $name: $crate::formats::protobuf::numbers::FieldNumber =
+            $crate::formats::protobuf::numbers::FieldNumber::new($number);
+    };
+    (@values $name:ident $number:literal) => {
+        pub(crate) const $name: u64 = $number;
+    };
+}
+
+pub(crate) use proto_numbers;
