@@ -3,6 +3,7 @@
 
 mod code;
 mod imports;
+mod numbers;
 mod routing;
 
 use std::collections::BTreeSet;
@@ -11,7 +12,11 @@ use std::process::Command;
 
 use code::{code_of, without_tests, words};
 use imports::{IMPORTS, PACKAGES, imports, module_of};
+use numbers::bare_numbers;
 use routing::wildcards;
+
+/// Where numbers of fields get their names, which a test compares with the public definitions.
+const NUMBERS: &[&str] = &["src/formats/perfetto/fields.rs", "src/formats/otlp/fields.rs", "src/formats/protobuf/"];
 
 /// What may not stand in code, what to write instead, and where it may stand all the same.
 const BANS: &[(&str, &str, &[&str])] = &[
@@ -27,6 +32,8 @@ const BANS: &[(&str, &str, &[&str])] = &[
     ("allow", "#[expect(lint, reason = \"..\")]", &[]),
     ("ignore", "a test fast enough to run always, or a bench", &[]),
     ("process::exit", "an exit status that `main` returns", &[]),
+    ("FieldNumber::new", "a constant of fields.rs", &["src/formats/protobuf/"]),
+    ("proto_numbers!", "a constant of fields.rs", NUMBERS),
 ];
 
 /// What the top level may hold.
@@ -164,6 +171,9 @@ fn problems_of(path: &str, text: &str) -> Vec<String> {
         report(1, format!("the module `{module}` is not in the table of imports"));
         return problems;
     };
+    for at in bare_numbers(path, &code) {
+        report(line_of(at), "a bare number; name it in fields.rs".to_owned());
+    }
     for (at, target) in imports(path, &code) {
         if target != module && !allowed.contains(&target) {
             report(line_of(at), format!("`{module}` may not import `{target}`"));
@@ -206,6 +216,17 @@ fn a_broken_rule_is_found_and_named() {
             "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, _ => {} } }",
             "every other `Step`",
         ),
+        ("src/formats/otlp/a.rs", "const A: FieldNumber = FieldNumber::new(3);", "`FieldNumber::new` is banned"),
+        ("src/formats/perfetto/a.rs", "proto_numbers! {}", "`proto_numbers!` is banned, use a constant of fields.rs"),
+        ("src/formats/perfetto/a.rs", "match x {\n    A => {}\n    3 => {}\n}", "a.rs:5: a bare number"),
+        ("src/formats/perfetto/a.rs", "match x {\n    A => {\n    }\n    B | 7 if y == 0 => {}\n}", "a.rs:6: a bare"),
+        ("src/formats/perfetto/a.rs", "match x { Some((number @ (A | 5), Value::Bytes(b))) => b }", "a bare number"),
+        ("src/formats/perfetto/a.rs", "match x { (Field { number: 4, value }, _) => value }", "a bare number"),
+        ("src/formats/otlp/a.rs", "match x {\n    B => f(1),\n    0..=4 => f(x),\n}", "a.rs:5: a bare number"),
+        ("src/formats/otlp/a.rs", "let y = matches!(f(x, 1), A | 6);", "a bare number"),
+        ("src/formats/otlp/a.rs", "if let Some((9, value)) = f(1) {}", "a bare number"),
+        ("src/formats/otlp/a.rs", "let y = value.number() == 3;", "a bare number"),
+        ("src/formats/otlp/a.rs", "let y = field.number != 3;", "a bare number"),
     ];
     for (path, code, expected) in cases {
         let problems = problems_of(path, &format!("//! Does.\n\n{code}"));
@@ -238,6 +259,14 @@ fn what_only_looks_like_a_broken_rule_is_left_alone() {
         ("src/ui/a.rs", "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, Step::Right => 3 } }"),
         ("src/ui/a.rs", "fn f() { match c { Some(Command::Tab(_)) if g() => 1, Some(_) => 2, None => 3 } }"),
         ("src/cli/a.rs", "fn f() { match c { Command::Info => 1, _ => 2 } }"),
+        ("src/formats/spall/a.rs", "match x { 3 => {} _ => {} }"),
+        ("src/formats/perfetto/tests/a.rs", "match x { 3 => {} _ => {} }"),
+        (
+            "src/formats/perfetto/a.rs",
+            "match x {\n    A => f(3, [4; 5]),\n    0 => f(1),\n    B2 if y == 6 => {\n        7\n    }\n    _ => 8,\n}",
+        ),
+        ("src/formats/perfetto/a.rs", "let y: [u8; 3] = f(2); let z = y.len() > 1 && x == 1 || x.number() == 0;"),
+        ("src/formats/perfetto/a.rs", "let y = matches!(f(x, 1), A | B if x > 2) || x < 3;"),
     ];
     for (path, code) in cases {
         let problems = problems_of(path, &format!("//! Does.\n\n{code}"));

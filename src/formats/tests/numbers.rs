@@ -1,0 +1,93 @@
+//! The numbers of fields against the public definitions: `tests/data/proto_fields.py` makes the table of these.
+
+use std::collections::{HashMap, HashSet};
+
+use crate::formats::{otlp, perfetto};
+
+const TABLE: &str = include_str!("../../../tests/data/proto_fields.csv");
+
+/// The rows of the table: message, field (or enumeration, value) and number.
+fn rows() -> impl Iterator<Item = (&'static str, &'static str, u32)> {
+    TABLE.lines().skip(1).map(|line| {
+        let mut cells = line.split(',');
+        let mut next = || cells.next().expect("three cells");
+        let (message, field, number) = (next(), next(), next());
+        (message, field, number.parse().expect("a number"))
+    })
+}
+
+fn numbers() -> HashMap<(&'static str, String), u32> {
+    rows().map(|(message, field, number)| ((message, field.to_uppercase()), number)).collect()
+}
+
+#[test]
+fn every_constant_has_the_number_of_the_public_definitions() {
+    let numbers = numbers();
+    let all = [perfetto::fields::ALL, otlp::fields::ALL].concat();
+    assert!(all.len() > 250, "{}", all.len());
+    for (message, name, number) in all {
+        assert_eq!(numbers.get(&(message, name.to_owned())), Some(&number), "{message}.{name}");
+    }
+}
+
+#[test]
+fn the_table_holds_the_messages_that_are_used_and_no_others() {
+    let named = perfetto::fields::ALL.iter().chain(otlp::fields::ALL).map(|&(message, ..)| message);
+    // And those that are read by the numbers of another message.
+    let alike = IIDS.iter().map(|&(message, _)| message).chain(WAKINGS);
+    let used: HashSet<&str> = named.chain(alike).collect();
+    let held: HashSet<&str> = rows().map(|(message, ..)| message).collect();
+    assert_eq!(used.symmetric_difference(&held).collect::<Vec<_>>(), [] as [&&str; 0]);
+}
+
+/// The messages of interned texts and their texts: all are read as the last one.
+const IIDS: [(&str, &str); 6] = [
+    ("perfetto.protos.EventCategory", "NAME"),
+    ("perfetto.protos.EventName", "NAME"),
+    ("perfetto.protos.DebugAnnotationName", "NAME"),
+    ("perfetto.protos.DebugAnnotationValueTypeName", "NAME"),
+    ("perfetto.protos.LogMessageBody", "BODY"),
+    ("perfetto.protos.InternedString", "STR"),
+];
+
+/// The messages of wakings: all are read as the last one.
+const WAKINGS: [&str; 3] = [
+    "perfetto.protos.SchedWakeupFtraceEvent",
+    "perfetto.protos.SchedWakeupNewFtraceEvent",
+    "perfetto.protos.SchedWakingFtraceEvent",
+];
+
+#[test]
+fn messages_that_are_read_as_one_have_the_same_numbers() {
+    let numbers = numbers();
+    let of = |message: &'static str, name: &str| numbers.get(&(message, name.to_owned())).copied();
+    for (message, text) in IIDS {
+        assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
+        assert_eq!(of(message, text), of("perfetto.protos.InternedString", "STR"), "{message}");
+    }
+    for message in ["perfetto.protos.Callstack", "perfetto.protos.Frame", "perfetto.protos.Mapping"] {
+        assert_eq!(of(message, "IID"), of("perfetto.protos.InternedString", "IID"), "{message}");
+    }
+    for message in WAKINGS {
+        for field in ["COMM", "PID"] {
+            assert_eq!(of(message, field), of("perfetto.protos.SchedWakingFtraceEvent", field), "{message}");
+        }
+    }
+}
+
+#[test]
+fn the_types_that_captures_leave_out_are_those_of_the_public_definitions() {
+    let numbers = numbers();
+    for &(number, message, fields) in perfetto::KNOWN {
+        let track_event = numbers.get(&("perfetto.protos.TrackEvent", message.to_uppercase()));
+        assert_eq!(track_event, Some(&number.get()), "{message}");
+        let full = format!("perfetto.protos.{}", in_camel_case(message));
+        for &(number, name, _) in fields {
+            assert!(rows().any(|row| row == (full.as_str(), name, number.get())), "{full}.{name}");
+        }
+    }
+}
+
+fn in_camel_case(name: &str) -> String {
+    name.split('_').map(|word| word[..1].to_uppercase() + &word[1..]).collect()
+}

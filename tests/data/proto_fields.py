@@ -1,0 +1,89 @@
+"""Writes the table of field numbers that the tests compare the constants of src/formats/{perfetto,otlp}/fields.rs with.
+
+The definitions are the descriptors that Perfetto and OpenTelemetry publish with their Python packages:
+
+    pip install --target FOLDER perfetto==0.59.1 opentelemetry-proto==1.45.2
+    python3 tests/data/proto_fields.py FOLDER > tests/data/proto_fields.csv
+
+A row is a message, a field and its number, or an enumeration, a value and its number. The messages below are those that
+the readers and the writer use.
+"""
+
+import importlib
+import sys
+
+PERFETTO = """
+Trace TracePacket TracePacket.SequenceFlags TracePacketDefaults TrackEventDefaults
+InternedData InternedString EventCategory EventName DebugAnnotationName DebugAnnotationValueTypeName LogMessageBody
+TrackEvent TrackEvent.Type TrackEvent.InlineCallstack TrackEvent.InlineCallstack.Frame
+TrackEvent.LegacyEvent TrackEvent.LegacyEvent.FlowDirection TrackEvent.LegacyEvent.InstantEventScope
+DebugAnnotation DebugAnnotation.NestedValue DebugAnnotation.NestedValue.NestedType
+SourceLocation TaskExecution LogMessage
+ChromeUserEvent ChromeKeyedService ChromeLegacyIpc ChromeHistogramSample ChromeMessagePump ChromeMojoEventInfo
+ChromeApplicationStateInfo ChromeWindowHandleEventInfo ChromeContentSettingsEventInfo ChromeActiveProcesses
+TrackDescriptor TrackDescriptor.ChildTracksOrdering TrackDescriptor.SiblingMergeBehavior
+CounterDescriptor CounterDescriptor.BuiltinCounterType CounterDescriptor.Unit ProcessDescriptor ThreadDescriptor
+ProcessTree ProcessTree.Process ProcessTree.Thread SystemInfo Utsname
+ClockSnapshot ClockSnapshot.Clock ClockSnapshot.Clock.BuiltinClocks
+Callstack Frame Mapping PerfSample StreamingProfilePacket
+FtraceEventBundle FtraceEventBundle.CompactSched FtraceClock FtraceEvent PrintFtraceEvent CpuFrequencyFtraceEvent
+SchedSwitchFtraceEvent SchedWakingFtraceEvent SchedWakeupFtraceEvent SchedWakeupNewFtraceEvent
+SysEnterFtraceEvent SysExitFtraceEvent
+ExtensionDescriptor FileDescriptorSet FileDescriptorProto DescriptorProto EnumDescriptorProto EnumValueDescriptorProto
+FieldDescriptorProto FieldDescriptorProto.Type FieldDescriptorProto.Label
+"""
+
+# Modules of the packages, the package of their messages, and the messages.
+SOURCES = [
+    ("perfetto.protos.perfetto.trace.perfetto_trace_pb2", "perfetto.protos", PERFETTO),
+    (
+        "opentelemetry.proto.collector.trace.v1.trace_service_pb2",
+        "opentelemetry.proto.collector.trace.v1",
+        "ExportTraceServiceRequest",
+    ),
+    (
+        "opentelemetry.proto.trace.v1.trace_pb2",
+        "opentelemetry.proto.trace.v1",
+        "ResourceSpans ScopeSpans Span Span.SpanKind Span.Event Span.Link Status Status.StatusCode",
+    ),
+    (
+        "opentelemetry.proto.common.v1.common_pb2",
+        "opentelemetry.proto.common.v1",
+        "AnyValue ArrayValue KeyValueList KeyValue InstrumentationScope",
+    ),
+    ("opentelemetry.proto.resource.v1.resource_pb2", "opentelemetry.proto.resource.v1", "Resource"),
+]
+
+
+def rows_of(file, package):
+    """The rows of every message and enumeration of a file, by full name."""
+    rows = {}
+
+    def enumeration(descriptor):
+        rows[descriptor.full_name] = [(value.name, value.number) for value in descriptor.values]
+
+    def message(descriptor):
+        rows[descriptor.full_name] = [(field.name, field.number) for field in descriptor.fields]
+        for nested in descriptor.nested_types:
+            message(nested)
+        for nested in descriptor.enum_types:
+            enumeration(nested)
+
+    for descriptor in file.message_types_by_name.values():
+        message(descriptor)
+    for descriptor in file.enum_types_by_name.values():
+        enumeration(descriptor)
+    return {name.removeprefix(package + "."): entries for name, entries in rows.items()}
+
+
+def main():
+    sys.path.insert(0, sys.argv[1])
+    print("message,field,number")
+    for module, package, names in SOURCES:
+        rows = rows_of(importlib.import_module(module).DESCRIPTOR, package)
+        for name in names.split():
+            for field, number in rows[name]:
+                print(f"{package}.{name},{field},{number}")
+
+
+main()

@@ -1,0 +1,95 @@
+//! Finds bare numbers where the name of a field or of a value belongs. Numbers of fields are a type of their own, which
+//! only `proto_numbers!` makes: so a bare one does not compile in a call. Patterns and comparisons of raw values are
+//! found here.
+
+use super::code::{is_word, words};
+
+/// Where names are demanded.
+const HOMES: &[&str] = &["src/formats/perfetto/", "src/formats/otlp/"];
+
+/// Where each bare number stands in the code of a file.
+pub(crate) fn bare_numbers(path: &str, code: &str) -> Vec<usize> {
+    if !HOMES.iter().any(|home| path.starts_with(home)) {
+        return Vec::new();
+    }
+    let mut found: Vec<usize> = patterns(code).flat_map(|(at, pattern)| literals(at, pattern)).collect();
+    found.extend(compared(code));
+    found.sort_unstable();
+    found.dedup();
+    found
+}
+
+/// The patterns of the arms of matches, of `matches!` and of `let`, each without its guard.
+fn patterns(code: &str) -> impl Iterator<Item = (usize, &str)> {
+    let arms = code.match_indices("=>").map(|(end, _)| {
+        let start = arm_start(&code[..end]);
+        (start, &code[start..end])
+    });
+    let matches = words(code, "matches!").filter_map(|at| {
+        let open = at + code[at..].find('(')? + 1;
+        let comma = open + split(&code[open..], ',')?;
+        let end = open + split(&code[open..], ')')?;
+        Some((comma, code.get(comma..end)?))
+    });
+    let lets = words(code, "let").filter_map(|at| {
+        let end = at + split(&code[at..], '=')?;
+        let typed = split(&code[at..end], ':').map_or(end, |length| at + length);
+        Some((at, &code[at..typed]))
+    });
+    arms.chain(matches).chain(lets).map(|(at, pattern)| {
+        let guard = words(pattern, "if").next().unwrap_or(pattern.len());
+        (at, &pattern[..guard])
+    })
+}
+
+/// Where the pattern begins that `before` ends with: behind the arm before it, or the brace that opens the match.
+fn arm_start(before: &str) -> usize {
+    let mut depth = 0;
+    for (at, c) in before.char_indices().rev() {
+        match c {
+            ')' | ']' => depth += 1,
+            '>' if depth == 0 && before[..at].ends_with('=') => return at + 1,
+            // The end of a pattern of fields closes a brace too; that of the arm before is on a line of its own.
+            '}' if depth == 0 && before[..at].trim_end_matches(' ').ends_with('\n') => return at + 1,
+            '}' => depth += 1,
+            '(' | '[' | '{' if depth > 0 => depth -= 1,
+            '(' | '[' | '{' | ',' | ';' if depth == 0 => return at + 1,
+            _ => {}
+        }
+    }
+    0
+}
+
+/// Where `mark` stands outside of brackets.
+fn split(code: &str, mark: char) -> Option<usize> {
+    let mut depth = 0;
+    for (at, c) in code.char_indices() {
+        if depth == 0 && c == mark {
+            return Some(at);
+        }
+        depth += i32::from(matches!(c, '(' | '[' | '{')) - i32::from(matches!(c, ')' | ']' | '}'));
+    }
+    None
+}
+
+/// Where the numbers of a pattern stand. 0 may: it is no field, and no value but the one of what is not there.
+fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
+    let starts = pattern.char_indices().filter(|&(start, c)| {
+        let is_first = c.is_ascii_digit() && !pattern[..start].chars().next_back().is_some_and(is_word);
+        let is_zero = c == '0' && !pattern[start + 1..].chars().next().is_some_and(is_word);
+        is_first && !is_zero
+    });
+    starts.map(move |(start, _)| at + start)
+}
+
+/// Where the value of a call is compared with a number other than 0.
+fn compared(code: &str) -> impl Iterator<Item = usize> {
+    ["==", "!="].into_iter().flat_map(move |sign| {
+        code.match_indices(sign).filter_map(move |(at, _)| {
+            let right = code[at + sign.len()..].trim_start();
+            let is_bare = right.starts_with(|c: char| ('1'..='9').contains(&c));
+            let left = code[..at].trim_end();
+            (is_bare && (left.ends_with("()") || left.ends_with("number"))).then_some(at)
+        })
+    })
+}
