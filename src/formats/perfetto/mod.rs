@@ -17,6 +17,7 @@ mod clocks;
 mod descriptors;
 pub(crate) mod fields;
 mod ftrace;
+mod interned;
 mod legacy;
 mod order;
 pub(crate) mod packets;

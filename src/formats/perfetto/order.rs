@@ -4,8 +4,8 @@
 use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{Descriptors, Order, PARENTS_MAX};
-use super::tracks::TrackNumber;
-use crate::model::{Id, TrackKey};
+use super::tracks::Tracks;
+use crate::model::{Id, Metadata, TrackKey};
 
 /// Where a track stands among those below the same parent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,37 +16,38 @@ struct Step {
     appeared: usize,
 }
 
-/// The places of tracks, each greater than 0; `used` are uuids in order of their first events, and the tracks that they are.
-pub(super) fn places(
-    used: &[(u64, TrackNumber)],
-    keys: &[TrackKey],
-    described: &Descriptors,
-) -> Vec<(TrackNumber, i64)> {
+/// The places of the tracks, each greater than 0, where the capture orders them.
+pub(super) fn sort_indices(tracks: &Tracks) -> Vec<Metadata> {
+    let described = tracks.descriptors();
+    if !described.is_ordered {
+        return Vec::new();
+    }
+    let used = tracks.children();
     let mut appeared: FxHashMap<u64, usize> = FxHashMap::default();
     let mut ordered: FxHashSet<&Id> = FxHashSet::default();
     for (position, &(uuid, track)) in used.iter().enumerate() {
         for (uuid, order) in line(uuid, described) {
             appeared.entry(uuid).or_insert(position);
             if order != Order::Appearance {
-                ordered.insert(&keys[track.0 as usize].pid);
+                ordered.insert(&tracks.key(track).pid);
             }
         }
     }
-    let mut paths: Vec<(&TrackKey, Vec<Step>, TrackNumber)> = used
+    let mut paths: Vec<(&TrackKey, Vec<Step>)> = used
         .iter()
-        .map(|&(uuid, track)| (&keys[track.0 as usize], uuid, track))
-        .filter(|(key, ..)| ordered.contains(&key.pid))
-        .map(|(key, uuid, track)| (key, path(uuid, described, &appeared), track))
+        .map(|&(uuid, track)| (tracks.key(track), uuid))
+        .filter(|(key, _)| ordered.contains(&key.pid))
+        .map(|(key, uuid)| (key, path(uuid, described, &appeared)))
         .collect();
     // Within each process alone: how those stand to each other is not told here.
-    paths.sort_by(|(a, a_path, _), (b, b_path, _)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
+    paths.sort_by(|(a, a_path), (b, b_path)| a.pid.cmp(&b.pid).then_with(|| a_path.cmp(b_path)));
     // What is drawn together, as siblings of one name are, has one place.
     let mut together: FxHashMap<(&Id, &Id, &str), i64> = FxHashMap::default();
-    let numbered = paths.iter().zip(1..).map(|((key, _, track), position)| {
+    let numbered = paths.iter().zip(1..).map(|((key, _), position)| {
         let is_shared = !key.name.is_empty() && key.slot >= TrackKey::SLOT_SIBLING && key.slot < TrackKey::SLOT_ALONE;
         let group = (&key.pid, &key.tid, &*key.name);
-        let place = if is_shared { *together.entry(group).or_insert(position) } else { position };
-        (*track, place)
+        let sort_index = if is_shared { *together.entry(group).or_insert(position) } else { position };
+        Metadata::TrackSortIndex { key: (*key).clone(), sort_index }
     });
     numbered.collect()
 }

@@ -6,7 +6,7 @@ use std::borrow::Cow;
 use rustc_hash::FxHashMap;
 
 use super::fields::{callstack, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet};
-use super::sequence::Interned;
+use super::interned::Interned;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::decode::{Fields, Value};
 use crate::formats::protobuf::numbers::FieldNumber;

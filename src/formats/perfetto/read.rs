@@ -11,6 +11,7 @@ use super::descriptors;
 use super::fields::trace_packet;
 use super::ftrace::{Kernel, Taker};
 use super::legacy::Legacy;
+use super::order::sort_indices;
 use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part, looks_like_perfetto};
 use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said};
 use super::profile::{PerfSample, streamed};
@@ -383,7 +384,7 @@ impl Decoder {
     fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
         self.kernel_taker(0, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
-        self.tracks.tell_order(&mut self.batch);
+        self.batch.batch.metadata.extend(sort_indices(&self.tracks));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }

@@ -3,13 +3,11 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
+use super::interned::Interned;
 use super::profile::StackTables;
 use super::tracks::TrackNumber;
 use crate::formats::protobuf::decode::{Fields, Value};
 use crate::model::NameIdx;
-
-/// Numbers up to this are rows of an array; others are looked up.
-const DENSE_IIDS_MAX: u64 = 4096;
 
 /// Names that are found without a look-up; 24 bytes each, for each writer.
 const RECENT_NAMES_MAX: u64 = 4096;
@@ -70,40 +68,6 @@ pub(super) struct Location {
     pub(super) file: Box<[u8]>,
     pub(super) function: Box<[u8]>,
     pub(super) line: u64,
-}
-
-/// A table from the small numbers that a writer counts up.
-#[derive(Debug)]
-pub(super) struct Interned<T> {
-    dense: Vec<Option<T>>,
-    sparse: FxHashMap<u64, T>,
-}
-
-impl<T> Default for Interned<T> {
-    fn default() -> Self {
-        Self { dense: Vec::new(), sparse: FxHashMap::default() }
-    }
-}
-
-impl<T> Interned<T> {
-    pub(super) fn get(&self, iid: u64) -> Option<&T> {
-        match self.dense.get(iid as usize) {
-            Some(known) if iid < DENSE_IIDS_MAX => known.as_ref(),
-            _ => self.sparse.get(&iid),
-        }
-    }
-
-    pub(super) fn put(&mut self, iid: u64, value: T) {
-        if iid >= DENSE_IIDS_MAX {
-            self.sparse.insert(iid, value);
-            return;
-        }
-        let row = iid as usize;
-        if self.dense.len() <= row {
-            self.dense.resize_with(row + 1, || None);
-        }
-        self.dense[row] = Some(value);
-    }
 }
 
 impl Sequence {

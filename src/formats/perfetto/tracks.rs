@@ -7,7 +7,6 @@ use rustc_hash::{FxHashMap, FxHashSet};
 
 use super::descriptors::{Counter, Descriptor, Descriptors, PARENTS_MAX};
 use super::fields::trace_packet;
-use super::order::places;
 use super::schema::Schema;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
@@ -127,23 +126,21 @@ impl Tracks {
         &self.described.schema
     }
 
-    /// Hands the places of the tracks to the batch, where the capture orders them.
-    pub(super) fn tell_order(&self, batch: &mut BatchBuilder) {
-        if !self.described.is_ordered {
-            return;
-        }
+    /// The uuids that had events below a process or a thread and the tracks that they are, as their first events came.
+    pub(super) fn children(&self) -> Vec<(u64, TrackNumber)> {
         let spans = self.spans_of.iter().map(|(&uuid, &track)| (uuid, track));
         let counters = self.counters_of.iter().map(|(&uuid, &(track, _))| (uuid, track));
         let is_child =
             |&(_, track): &(u64, TrackNumber)| matches!(self.key(track).kind, TrackKind::Async | TrackKind::Counter);
-        let mut used: Vec<(u64, TrackNumber)> = spans.chain(counters).filter(is_child).collect();
+        let mut children: Vec<(u64, TrackNumber)> = spans.chain(counters).filter(is_child).collect();
         // Tracks are numbered as their first events come.
-        used.sort_unstable_by_key(|&(uuid, TrackNumber(number))| (number, uuid));
-        let places = places(&used, &self.keys, &self.described);
-        let told = places
-            .into_iter()
-            .map(|(track, sort_index)| Metadata::TrackSortIndex { key: self.key(track).clone(), sort_index });
-        batch.batch.metadata.extend(told);
+        children.sort_unstable_by_key(|&(uuid, TrackNumber(number))| (number, uuid));
+        children
+    }
+
+    /// The descriptions that the events needed so far.
+    pub(super) fn descriptors(&self) -> &Descriptors {
+        &self.described
     }
 
     pub(super) fn key(&self, track: TrackNumber) -> &TrackKey {

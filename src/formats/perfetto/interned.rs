@@ -1,0 +1,40 @@
+//! A table of what a writer interns: ids that it counts up, and what each stands for.
+
+use rustc_hash::FxHashMap;
+
+/// Numbers up to this are rows of an array; others are looked up.
+const DENSE_IIDS_MAX: u64 = 4096;
+
+/// A table from the small numbers that a writer counts up.
+#[derive(Debug)]
+pub(super) struct Interned<T> {
+    dense: Vec<Option<T>>,
+    sparse: FxHashMap<u64, T>,
+}
+
+impl<T> Default for Interned<T> {
+    fn default() -> Self {
+        Self { dense: Vec::new(), sparse: FxHashMap::default() }
+    }
+}
+
+impl<T> Interned<T> {
+    pub(super) fn get(&self, iid: u64) -> Option<&T> {
+        match self.dense.get(iid as usize) {
+            Some(known) if iid < DENSE_IIDS_MAX => known.as_ref(),
+            _ => self.sparse.get(&iid),
+        }
+    }
+
+    pub(super) fn put(&mut self, iid: u64, value: T) {
+        if iid >= DENSE_IIDS_MAX {
+            self.sparse.insert(iid, value);
+            return;
+        }
+        let row = iid as usize;
+        if self.dense.len() <= row {
+            self.dense.resize_with(row + 1, || None);
+        }
+        self.dense[row] = Some(value);
+    }
+}
