@@ -5,66 +5,13 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::{annotation_name, annotation_number, annotation_text};
-use super::fields::{flow_direction, instant_event_scope, legacy_event, track_event};
-use super::track_event::{Maker, TrackEvent};
+use super::event_builder::{Maker, TrackEvent};
+use super::fields::{flow_direction, instant_event_scope, track_event};
+use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
 use crate::formats::output::batch::{bare, text};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
-
-/// The older part of a track event.
-#[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Legacy<'a> {
-    pub(super) name_iid: u64,
-    phase: u8,
-    dur_us: Option<i64>,
-    thread_dur_us: Option<i64>,
-    pub(super) thread_instructions: Option<i64>,
-    id: Option<EventId>,
-    id_scope: Option<&'a [u8]>,
-    bind_id: Option<u64>,
-    binds_enclosing: bool,
-    flow_direction: u64,
-    instant_scope: u64,
-    pid: Option<i64>,
-    tid: Option<i64>,
-}
-
-#[derive(Debug, Clone, Copy)]
-struct EventId {
-    number: u64,
-    is_local: bool,
-}
-
-impl<'a> Legacy<'a> {
-    #[inline(never)]
-    pub(super) fn read(bytes: &'a [u8]) -> Self {
-        let mut legacy = Self::default();
-        for field in Fields::of(bytes) {
-            let value = field.value;
-            match field.number {
-                legacy_event::NAME_IID => legacy.name_iid = value.number(),
-                legacy_event::PHASE => legacy.phase = u8::try_from(value.number()).unwrap_or(0),
-                legacy_event::DURATION_US => legacy.dur_us = Some(value.signed()),
-                legacy_event::THREAD_DURATION_US => legacy.thread_dur_us = Some(value.signed()),
-                legacy_event::UNSCOPED_ID | legacy_event::GLOBAL_ID => {
-                    legacy.id = Some(EventId { number: value.number(), is_local: false });
-                }
-                legacy_event::LOCAL_ID => legacy.id = Some(EventId { number: value.number(), is_local: true }),
-                legacy_event::ID_SCOPE => legacy.id_scope = Some(value.bytes()),
-                legacy_event::BIND_ID => legacy.bind_id = Some(value.number()),
-                legacy_event::BIND_TO_ENCLOSING => legacy.binds_enclosing = value.number() != 0,
-                legacy_event::FLOW_DIRECTION => legacy.flow_direction = value.number(),
-                legacy_event::INSTANT_EVENT_SCOPE => legacy.instant_scope = value.number(),
-                legacy_event::THREAD_INSTRUCTION_DELTA => legacy.thread_instructions = Some(value.signed()),
-                legacy_event::PID_OVERRIDE => legacy.pid = Some(value.signed()),
-                legacy_event::TID_OVERRIDE => legacy.tid = Some(value.signed()),
-                _ => {}
-            }
-        }
-        legacy
-    }
-}
 
 impl Maker<'_> {
     /// Takes a track event that says by a phase what it is.

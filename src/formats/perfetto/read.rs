@@ -8,15 +8,15 @@ use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
+use super::event_builder::{Maker, TrackEvent};
 use super::fields::trace_packet;
 use super::ftrace::{Kernel, Taker};
-use super::legacy::Legacy;
+use super::legacy_event::Legacy;
 use super::order::sort_indices;
 use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part, looks_like_perfetto};
 use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said};
 use super::profile::{PerfSample, streamed};
 use super::sequence::Sequence;
-use super::track_event::{Maker, TrackEvent};
 use super::tracks::{Rest, Tracks};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;

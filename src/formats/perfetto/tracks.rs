@@ -12,7 +12,7 @@ use crate::formats::input::source::Source;
 use crate::formats::output::batch::BatchBuilder;
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
-use crate::model::{Id, Metadata, SourcePos, TrackIdx, TrackKey, TrackKind};
+use crate::model::{Id, SourcePos, TrackIdx, TrackKey, TrackKind};
 
 /// Groups of tracks are some deep; a name of more parts says nothing any more.
 const NAMED_PARENTS_MAX: usize = 8;

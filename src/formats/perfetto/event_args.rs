@@ -1,0 +1,146 @@
+//! Arguments of track events -> details: annotations, typed arguments, source locations, stacks.
+
+use super::args::Shared;
+use super::event_builder::{Maker, TrackEvent};
+use super::fields::{inline_callstack, inline_frame, log_message, task_execution, track_event};
+use super::schema::TypedWriter;
+use super::sequence::location;
+use crate::formats::protobuf::decode::{Fields, Value};
+use crate::model::Loss;
+use crate::model::args::Detail;
+
+/// The most typed arguments of an event by their numbers: each field of the event is compared with them.
+const TYPED_MAX: usize = 256;
+
+impl Maker<'_> {
+    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    #[inline]
+    pub(super) fn detail(
+        &mut self,
+        event: &TrackEvent<'_>,
+        thread_ts_ns: Option<i64>,
+        thread_dur_ns: Option<i64>,
+    ) -> u32 {
+        let has_args = event.has_args || event.legacy.is_some_and(|legacy| legacy.thread_instructions.is_some());
+        if !has_args && thread_ts_ns.is_none() && thread_dur_ns.is_none() {
+            return 0;
+        }
+        self.keep_detail(event, thread_ts_ns, thread_dur_ns)
+    }
+
+    #[inline(never)]
+    fn keep_detail(&mut self, event: &TrackEvent<'_>, thread_ts_ns: Option<i64>, thread_dur_ns: Option<i64>) -> u32 {
+        self.args.clear();
+        if event.has_args {
+            self.write_args(event);
+        }
+        if let Some(instructions) = event.legacy.and_then(|legacy| legacy.thread_instructions) {
+            self.args.signed("thread_instruction_delta", instructions);
+        }
+        let detail = Detail { thread_ts_ns, thread_dur_ns, args_json: self.args.finish() };
+        self.batch.batch.chunk.details.push(&detail)
+    }
+
+    fn write_args(&mut self, event: &TrackEvent<'_>) {
+        let texts = &self.sequence.texts;
+        let losses = &mut self.batch.batch.losses;
+        let place = self.place;
+        let mut typed = Vec::new();
+        for field in Fields::of(event.bytes) {
+            match (field.number, field.value) {
+                (track_event::DEBUG_ANNOTATIONS, Value::Bytes(bytes)) => {
+                    let tracks = &mut *self.tracks;
+                    self.args.annotation(bytes, &mut Shared { texts, tracks, place, losses });
+                }
+                (track_event::TASK_EXECUTION, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
+                    let iid = iid.map(|field| field.value.number());
+                    match iid.and_then(|iid| texts.locations.get(iid)) {
+                        Some(location) => self.args.location("task.posted_from", location),
+                        None => losses.add(Loss::MissingText, place),
+                    }
+                }
+                (track_event::LOG_MESSAGE, Value::Bytes(bytes)) => {
+                    let iid = Fields::of(bytes).find(|field| field.number == log_message::BODY_IID);
+                    let iid = iid.map(|field| field.value.number());
+                    match iid.and_then(|iid| texts.messages.get(iid)) {
+                        Some(message) => self.args.text("log_message", message),
+                        None => losses.add(Loss::MissingText, place),
+                    }
+                }
+                (track_event::SOURCE_LOCATION, Value::Bytes(bytes)) => {
+                    self.args.location("source_location", &location(bytes).1);
+                }
+                (track_event::SOURCE_LOCATION_IID, value) => match texts.locations.get(value.number()) {
+                    Some(location) => self.args.location("source_location", location),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                (track_event::CORRELATION_ID, value) => self.args.number("correlation_id", value.number()),
+                (track_event::CORRELATION_ID_STR, Value::Bytes(bytes)) => self.args.text("correlation_id", bytes),
+                (track_event::CORRELATION_ID_STR_IID, value) => match texts.correlations.get(value.number()) {
+                    Some(text) => self.args.text("correlation_id", text),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                (
+                    number @ (track_event::THREAD_INSTRUCTION_COUNT_DELTA
+                    | track_event::THREAD_INSTRUCTION_COUNT_ABSOLUTE),
+                    value,
+                ) => {
+                    let sum = &mut self.sequence.newest_instructions;
+                    // One that is told in full stands for itself alone.
+                    let is_delta = number == track_event::THREAD_INSTRUCTION_COUNT_DELTA;
+                    let count = if is_delta { sum.wrapping_add(value.signed()) } else { value.signed() };
+                    if is_delta {
+                        *sum = count;
+                    }
+                    self.args.signed("thread_instruction_count", count);
+                }
+                (track_event::CALLSTACK, Value::Bytes(bytes)) => {
+                    let frames = Fields::of(bytes).filter(|field| field.number == inline_callstack::FRAMES);
+                    let names = frames.map(|frame| {
+                        let mut fields = Fields::of(frame.value.bytes());
+                        let function = fields.find(|field| field.number == inline_frame::FUNCTION_NAME);
+                        Some(function.map_or(&b""[..], |field| field.value.bytes()).into())
+                    });
+                    self.args.stack("callstack", names, place, losses);
+                }
+                (track_event::CALLSTACK_IID, value) => match self.sequence.stacks.names(value.number()) {
+                    Some(names) => self.args.stack("callstack", names, place, losses),
+                    None => losses.add(Loss::MissingText, place),
+                },
+                // Those that are no arguments.
+                (
+                    track_event::TIMESTAMP_DELTA_US
+                    | track_event::THREAD_TIME_DELTA_US
+                    | track_event::CATEGORY_IIDS
+                    | track_event::LEGACY_EVENT
+                    | track_event::TYPE
+                    | track_event::NAME_IID
+                    | track_event::TRACK_UUID
+                    | track_event::EXTRA_COUNTER_VALUES
+                    | track_event::TIMESTAMP_ABSOLUTE_US
+                    | track_event::THREAD_TIME_ABSOLUTE_US
+                    | track_event::CATEGORIES
+                    | track_event::NAME
+                    | track_event::COUNTER_VALUE
+                    | track_event::EXTRA_COUNTER_TRACK_UUIDS
+                    | track_event::FLOW_IDS_OLD
+                    | track_event::TERMINATING_FLOW_IDS_OLD
+                    | track_event::DOUBLE_COUNTER_VALUE
+                    | track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS
+                    | track_event::EXTRA_DOUBLE_COUNTER_VALUES
+                    | track_event::FLOW_IDS
+                    | track_event::TERMINATING_FLOW_IDS,
+                    _,
+                ) => {}
+                (number, _) if typed.contains(&number) => {}
+                (number, _) if typed.len() < TYPED_MAX => typed.push(number),
+                _ => losses.add(Loss::OverLimit, place),
+            }
+        }
+        if !typed.is_empty() {
+            let (json, schema) = (&mut self.args.json, self.tracks.schema_for(&typed));
+            TypedWriter { json, schema, place, losses, shows_unknown: false }.track_event(event.bytes, &typed);
+        }
+    }
+}

@@ -1,0 +1,284 @@
+//! What the events of every kind are made with: names, tracks, counters, the thread's own time, flows.
+
+use std::ops::Deref;
+
+use super::fields::track_event;
+use super::legacy_event::Legacy;
+use super::packets::Part;
+use super::parse::{EventFields, More, Number, OwnTime};
+use super::sequence::Sequence;
+use super::tracks::{TrackNumber, Tracks};
+use crate::formats::output::args::ArgsWriter;
+use crate::formats::output::batch::{BatchBuilder, bare};
+use crate::formats::protobuf::decode::Fields;
+use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
+
+/// What all events are made with.
+pub(super) struct Maker<'m> {
+    pub(super) sequence: &'m mut Sequence,
+    pub(super) tracks: &'m mut Tracks,
+    pub(super) batch: &'m mut BatchBuilder,
+    pub(super) args: &'m mut ArgsWriter,
+    pub(super) place: SourcePos,
+}
+
+/// A track event; what is repeated in it is read again from `bytes` where it is used.
+#[derive(Debug)]
+pub(super) struct TrackEvent<'a> {
+    pub(super) bytes: &'a [u8],
+    pub(super) name: Option<&'a [u8]>,
+    pub(super) legacy: Option<&'a Legacy<'a>>,
+    fields: &'a EventFields,
+    more: &'a More,
+}
+
+impl Deref for TrackEvent<'_> {
+    type Target = EventFields;
+
+    fn deref(&self) -> &EventFields {
+        self.fields
+    }
+}
+
+impl<'a> TrackEvent<'a> {
+    /// The event of these bytes, whose parts are of `block`.
+    #[inline]
+    pub(super) fn new(
+        bytes: &'a [u8],
+        fields: &'a EventFields,
+        more: &'a More,
+        legacy: Option<&'a Legacy<'a>>,
+        block: &'a [u8],
+    ) -> Self {
+        Self { bytes, name: more.name.map(|part: Part| part.in_block(block)), legacy, fields, more }
+    }
+
+    /// Whether it has neither name nor category, as most ends of spans.
+    #[inline]
+    fn is_unnamed(&self) -> bool {
+        self.name.is_none()
+            && self.name_iid == 0
+            && self.categories == 0
+            && !self.has_inline_category
+            && self.legacy.is_none()
+    }
+
+    /// The time in the oldest captures, which is told within the event.
+    pub(super) fn own_us(&self, sequence: &mut Sequence) -> Option<i64> {
+        match self.more.own_time? {
+            OwnTime::Absolute(us) => Some(us),
+            OwnTime::Later(us) => {
+                sequence.newest_us = sequence.newest_us.checked_add(us)?;
+                Some(sequence.newest_us)
+            }
+        }
+    }
+}
+
+impl Maker<'_> {
+    /// The row of the event's name and categories. Several categories are one, with commas.
+    #[inline]
+    pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
+        if event.is_unnamed() {
+            return NameIdx::EMPTY;
+        }
+        let name_iid = match event.legacy {
+            Some(legacy) if event.name_iid == 0 => legacy.name_iid,
+            _ => event.name_iid,
+        };
+        // The number 0 stands for no category among the known names, and for a missing one in an event.
+        let has_known_category = event.categories == 0 || event.categories == 1 && event.category_iid != 0;
+        let is_simple = event.name.is_none() && has_known_category && !event.has_inline_category;
+        if is_simple
+            && let Some(known) = self.sequence.known_name(self.batch.names_number(), name_iid, event.category_iid)
+        {
+            return known;
+        }
+        self.new_name(event, name_iid, is_simple)
+    }
+
+    #[inline(never)]
+    fn new_name(&mut self, event: &TrackEvent<'_>, name_iid: u64, is_simple: bool) -> NameIdx {
+        let texts = &self.sequence.texts;
+        let interned = texts.names.get(name_iid).map(|name| &**name);
+        let mut is_missing = event.name.or(interned).is_none() && name_iid != 0;
+        let name = event.name.or(interned).unwrap_or_default();
+        let row = if event.categories == 0 && !event.has_inline_category {
+            self.batch.name(name, None, self.place)
+        } else {
+            let mut categories: Vec<&[u8]> = Vec::new();
+            for field in Fields::of(event.bytes) {
+                match field.number {
+                    track_event::CATEGORY_IIDS => {
+                        for iid in field.value.numbers(false) {
+                            match texts.categories.get(iid) {
+                                Some(category) => categories.push(category),
+                                None => is_missing = true,
+                            }
+                        }
+                    }
+                    track_event::CATEGORIES => categories.push(field.value.bytes()),
+                    _ => {}
+                }
+            }
+            let joined;
+            let category: Option<&[u8]> = match categories[..] {
+                [] => None,
+                [one] => Some(one),
+                _ => {
+                    joined = categories.join(&b","[..]);
+                    Some(&joined)
+                }
+            };
+            self.batch.name(name, category, self.place)
+        };
+        if is_missing {
+            self.batch.lose(Loss::MissingText, self.place);
+        } else if is_simple {
+            self.sequence.remember_name(self.batch.names_number(), name_iid, event.category_iid, row);
+        }
+        row
+    }
+
+    /// The event's track, or the writer's, or the writer's thread, or that of the whole capture.
+    #[inline]
+    pub(super) fn track_of(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
+        let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {
+            (Some(uuid), _) => uuid,
+            (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
+            (None, None) => 0,
+        };
+        if let Some((recent, track)) = self.sequence.recent_track
+            && recent == uuid
+        {
+            return track;
+        }
+        let track = self.tracks.spans(uuid);
+        self.sequence.recent_track = Some((uuid, track));
+        track
+    }
+
+    #[inline(never)]
+    pub(super) fn counter(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
+        let uuid = event.track.or(self.sequence.defaults.track).unwrap_or(0);
+        let Some(value) = event.more.counter else { return self.batch.lose(Loss::BadCounter, self.place) };
+        let name = match self.name_text(event) {
+            Some(name) => String::from_utf8_lossy(name).into_owned(),
+            None => String::new(),
+        };
+        self.push_value(uuid, value, &name, ts_ns);
+    }
+
+    fn name_text<'n>(&'n self, event: &TrackEvent<'n>) -> Option<&'n [u8]> {
+        event.name.or_else(|| self.sequence.texts.names.get(event.name_iid).map(|name| &**name))
+    }
+
+    /// Adds a value of a counter; `name` if nothing names it.
+    fn push_value(&mut self, uuid: u64, value: Number, name: &str, ts_ns: i64) {
+        let (track, counter) = self.tracks.counter(uuid, name);
+        let value = match value {
+            Number::Whole(value) => {
+                let value = if counter.is_incremental { self.sum(uuid, value) } else { value };
+                value as f64 * counter.multiplier as f64
+            }
+            Number::Double(value) => value * counter.multiplier as f64,
+        };
+        if !value.is_finite() {
+            return self.batch.lose(Loss::BadCounter, self.place);
+        }
+        let track = self.batch.track(track, self.tracks);
+        self.batch.push(Event { value: value.to_bits(), ..bare(ts_ns, EventKind::Counter, track, NameIdx::EMPTY) });
+    }
+
+    fn sum(&mut self, uuid: u64, distance: i64) -> i64 {
+        let sum = self.sequence.sums.entry(uuid).or_default();
+        *sum = sum.wrapping_add(distance);
+        *sum
+    }
+
+    /// Takes the counters that the event carries, and returns the thread's own time if it is among them.
+    #[inline(never)]
+    pub(super) fn further_counters(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
+        if !event.has_counters {
+            return None;
+        }
+        let mut thread_ts_ns = None;
+        for (of_values, of_uuids, is_double) in [
+            (track_event::EXTRA_COUNTER_VALUES, track_event::EXTRA_COUNTER_TRACK_UUIDS, false),
+            (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
+        ] {
+            let own = || {
+                Fields::of(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
+            };
+            let values = Fields::of(event.bytes)
+                .filter(|field| field.number == of_values)
+                .flat_map(|field| field.value.numbers(is_double));
+            let has_own = own().next().is_some();
+            let mut own = own();
+            for (position, value) in values.enumerate() {
+                let defaults = &self.sequence.defaults;
+                let defaults = if is_double { &defaults.double_counters } else { &defaults.counters };
+                let uuid = if has_own { own.next() } else { defaults.get(position).copied() };
+                let Some(uuid) = uuid else {
+                    self.batch.lose(Loss::BadCounter, self.place);
+                    continue;
+                };
+                if is_double {
+                    self.push_value(uuid, Number::Double(f64::from_bits(value)), "", ts_ns);
+                    continue;
+                }
+                let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
+                match counter {
+                    // Told beside the span's own time rather than drawn: it is one value for each end of a span.
+                    Some(counter) if counter.is_thread_time => {
+                        let value = if counter.is_incremental { self.sum(uuid, value as i64) } else { value as i64 };
+                        thread_ts_ns = value.checked_mul(counter.multiplier);
+                        if thread_ts_ns.is_none() {
+                            self.batch.lose(Loss::BadNumber, self.place);
+                        }
+                    }
+                    _ => self.push_value(uuid, Number::Whole(value as i64), "", ts_ns),
+                }
+            }
+        }
+        thread_ts_ns
+    }
+
+    /// The thread's own time at the event, by either way of telling it.
+    pub(super) fn thread_time(&mut self, event: &TrackEvent<'_>, ts_ns: i64) -> Option<i64> {
+        let by_counter = if event.has_counters { self.further_counters(event, ts_ns) } else { None };
+        let us = event.more.own_thread_time.map(|time| match time {
+            OwnTime::Absolute(us) => us,
+            OwnTime::Later(us) => {
+                self.sequence.newest_thread_us = self.sequence.newest_thread_us.wrapping_add(us);
+                self.sequence.newest_thread_us
+            }
+        });
+        by_counter.or_else(|| us?.checked_mul(1000))
+    }
+
+    /// Flows that pass through the event. Which end of a flow it is, only the order of times tells: the first is where it
+    /// begins.
+    pub(super) fn flows(&mut self, event: &TrackEvent<'_>, made: &Event) {
+        if !event.has_flows {
+            return;
+        }
+        let depth = match made.kind {
+            EventKind::Instant => Event::FLOW_OF_INSTANT,
+            _ => Event::FLOW_OF_SPAN,
+        };
+        for field in Fields::of(event.bytes) {
+            let (kind, wide) = match field.number {
+                track_event::FLOW_IDS_OLD => (EventKind::FlowStep, false),
+                track_event::FLOW_IDS => (EventKind::FlowStep, true),
+                track_event::TERMINATING_FLOW_IDS_OLD => (EventKind::FlowEnd, false),
+                track_event::TERMINATING_FLOW_IDS => (EventKind::FlowEnd, true),
+                _ => continue,
+            };
+            for value in field.value.numbers(wide) {
+                let flags = EventFlags::BIND_ENCLOSING;
+                self.batch.push(Event { kind, value, flags, depth, detail: 0, ..*made });
+            }
+        }
+    }
+}
