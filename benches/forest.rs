@@ -1,5 +1,6 @@
-//! What the longest of a range costs: the in-order forest beside a segment tree in breadth-first order and a plain scan;
-//! and what a block of rows costs to pack and to unpack, beside copying its rows. Nanoseconds, the best of three rounds.
+//! The cost of the longest span of a range: the in-order forest beside a segment tree in breadth-first order and a
+//! plain scan. Also the cost to pack and to unpack a block of rows, beside copying its rows. Nanoseconds, the best of
+//! three rounds.
 //!
 //! `cargo bench --no-default-features --bench forest -- [LEAVES]`
 
@@ -176,7 +177,7 @@ fn beside(ns: f64, forest_ns: f64) -> String {
     format!("{ns:10.1} ({:7.2} x)", ns / forest_ns)
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 struct Random(u64);
 
 impl Random {

@@ -22,7 +22,7 @@ use longspan::facade::tiles::Tiles;
 use support::lanes_of_spans;
 
 const SPANS: u64 = 4_000_000;
-/// As many as a screen of 1080 pixels shows.
+/// The lanes that a screen of 1080 pixels shows.
 const LANES: u32 = 54;
 const WIDTH_PX: f64 = 1920.0;
 const ROUNDS: usize = 3;
@@ -80,7 +80,7 @@ fn best_us(mut work: impl FnMut()) -> f64 {
     (0..ROUNDS).map(round).fold(f64::INFINITY, f64::min)
 }
 
-/// The slow answer: looks at each row of the extents in view.
+/// The slow answer: reads each row of the extents in view.
 fn longest_of_pixels(snapshot: &Snapshot, lane: u32, view: &Viewport) -> Vec<(u64, u32)> {
     let lane = snapshot.store().lane(LaneIdx(lane));
     let mut longest = vec![(0, u32::MAX); WIDTH_PX as usize];

@@ -1,5 +1,7 @@
-//! What a chunk costs as columns, beside copying its rows and beside compressing its rows: nanoseconds and bytes an
-//! event, the best of several rounds, in processor time where the system tells it. Run with `cargo bench --no-default-features --bench native`.
+//! The cost of a chunk as columns, beside copying its rows and beside compressing its rows: nanoseconds and bytes an
+//! event, the best of several rounds, in processor time where the system provides it.
+//!
+//! `cargo bench --no-default-features --bench native`
 
 use std::convert::Infallible;
 use std::hint::black_box;
@@ -56,7 +58,7 @@ fn measure(name: &str, options: SynthOptions) {
     );
 }
 
-/// Prints what turning all chunks into bytes and back takes.
+/// Prints the cost of turning all chunks into bytes and back.
 fn report<B>(
     name: &str,
     events: usize,

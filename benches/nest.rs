@@ -1,6 +1,6 @@
-//! The cost of nesting for the shapes of captures that are the hardest: spans of one time, overlaps, deep nesting, begins
-//! and ends without partners, ends by name. Nanoseconds an event of wall time, nesting and store together, at a tenth of
-//! the events and at all of them: both are alike, whatever the shape. Tests hold the same by counts of steps.
+//! The cost of nesting for the shapes of captures that are the hardest: spans of one time, overlaps, deep nesting,
+//! begins and ends without partners, ends by name. Nanoseconds an event of wall time, nesting and store together, at a
+//! tenth of the events and at all of them: both are alike, whatever the shape. Tests hold the same by counts of steps.
 //!
 //! `cargo bench --no-default-features --bench nest -- [EVENTS]`
 

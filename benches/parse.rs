@@ -1,7 +1,8 @@
-//! How fast Chrome JSON is read, in MB/s: our reader on one and on all threads, beside `serde_json` on the same bytes.
+//! The throughput of reading Chrome JSON in MB/s: our reader on one and on all threads, beside `serde_json` on the same
+//! bytes.
 //!
-//! The baseline is what a careful program does without this reader: a typed, streaming `serde_json` visitor that borrows
-//! its text and keeps only a checksum. It sorts nothing, keeps no names, and stops at the first damaged byte.
+//! The baseline is what a careful program does without this reader: a typed, streaming `serde_json` visitor that
+//! borrows its text and keeps only a checksum. It sorts nothing, keeps no names, and stops at the first damaged byte.
 
 use std::fmt::{self, Write as _};
 use std::hint::black_box;
@@ -16,10 +17,10 @@ use serde::de::{Deserializer as _, IgnoredAny, SeqAccess, Visitor};
 /// Small enough for the page cache of any machine, large enough to last some seconds.
 const DEFAULT_EVENTS: u64 = 3_000_000;
 
-/// Runs of each reader; the best counts, since the others met a busier machine.
+/// Runs of each reader; the best counts, since the machine was busier in the others.
 const RUNS: usize = 3;
 
-/// Counts what is handed on and drops it.
+/// Counts events, batches and losses, and drops the batches.
 #[derive(Default)]
 struct Count {
     events: u64,

@@ -109,7 +109,7 @@ fn measure(snapshot: &Snapshot, end_ns: i64, zoom: i64) {
     );
 }
 
-/// The slow answer: looks at each row in view, in the extents that can hold one.
+/// The slow answer: reads each row in view, in the extents that can hold one.
 fn scan(snapshot: &Snapshot, lane: LaneIdx, view: Buckets, answers: &mut Vec<(i64, u64)>) {
     let (start_ns, end_ns) = (view.start_ns(view.first), view.start_ns(view.end()));
     let lane = snapshot.store().lane(lane);

@@ -1,5 +1,6 @@
-//! Questions about all spans: a search for a name that is in few extents, one that is in all, long spans; the pixels of a view
-//! with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm pages, the best of three rounds.
+//! Queries over all spans: a search for a name that is in few extents, one that is in all, long spans; the pixels of a
+//! view with a filter on; totals by name, the longest spans, call paths. Milliseconds with warm pages, the best of
+//! three rounds.
 //!
 //! `cargo bench --no-default-features --bench search -- [SPANS]`
 
@@ -46,7 +47,7 @@ fn main() -> io::Result<()> {
     Ok(())
 }
 
-/// Each lane goes through phases with a few dozen names each, as programs do; `rare` stands in a thousandth of them.
+/// Each lane goes through phases with a few dozen names each, as programs do; `rare` is in a thousandth of them.
 fn snapshot(spans: u64) -> io::Result<Snapshot> {
     let (mut names, mut registry) = (Names::default(), Registry::default());
     let rare = names.intern("rare", None).0;

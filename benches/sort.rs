@@ -1,6 +1,6 @@
-//! What sorting costs: the deferred merge, beside a stable sort of everything in memory and an external merge sort of the
-//! same chunks; each alone, and with nesting and the writing of the store behind it. All begin with the same compressed
-//! chunks in memory and use all processors. Nanoseconds a span of wall time, the best of three rounds.
+//! The cost of sorting: the deferred merge, beside a stable sort of everything in memory and an external merge sort of
+//! the same chunks. Each runs alone, and followed by nesting and the writing of the store. All begin with the same
+//! compressed chunks in memory and use all processors. Nanoseconds a span of wall time, the best of three rounds.
 //!
 //! `cargo bench --no-default-features --bench sort -- [SPANS]`
 
@@ -148,7 +148,7 @@ fn main() -> io::Result<()> {
 
 type Sort = fn(&Capture, Sink<'_>) -> io::Result<()>;
 
-/// Sorts, and looks at each event; returns what depends on their order, so that all three can be compared.
+/// Sorts and visits each event; returns a sum that depends on their order, so that all three can be compared.
 fn sum(capture: &Capture, sort: Sort) -> io::Result<u64> {
     let (mut sum, mut place) = (0u64, 0u64);
     sort(capture, &mut |run| {

@@ -1,5 +1,4 @@
-//! Sorted captures that carry their store: opened, they are what their events say, whether the store is used, damaged or
-//! a lie.
+//! Exports that carry their store: a load gives what their events say, whether the store is used, damaged or false.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -31,7 +30,8 @@ fn exported(from: &Loaded, output: &Path, format: ExportFormat) {
     export(&snapshot, &"/none".into(), output, &options, &Cancel::default(), &Progress::default()).expect("exported");
 }
 
-/// All that a store knows, down to the bits of each row; where details stand is for each store to say.
+/// The whole content of a store, down to the bits of each row. Details count by their bytes: their positions differ
+/// between stores.
 fn rows(loaded: &Loaded) -> Vec<String> {
     let snapshot = Snapshot::new(loaded.store.clone());
     let lanes = (0..loaded.store.lane_count()).map(LaneIdx);
@@ -62,17 +62,17 @@ fn assert_same(a: &Loaded, b: &Loaded, name: &str) {
     );
 }
 
-/// What is counted, without what the load took.
+/// The summary without the size of the source and the statistics of the load.
 fn counts(loaded: &Loaded) -> Summary {
     Summary { source_bytes: 0, load: LoadStats::default(), ..loaded.store.meta().summary.clone() }
 }
 
-/// Whether the events were left where they are.
+/// Whether the load took the carried store and left the events unread.
 fn used_store(loaded: &Loaded) -> bool {
     loaded.store.meta().summary.load.chunks_open_max == 0
 }
 
-/// Both exports of a capture, opened.
+/// Loads the export with its store and the compact one; the path is that of the first.
 fn both(capture: &Path, folder: &Path) -> (Loaded, Loaded, PathBuf) {
     let (first, output) = (load(capture), folder.join("carrying.longspan"));
     let compact = folder.join("compact.longspan");
@@ -88,7 +88,7 @@ fn synthetic(folder: &Path, spans: u64) -> PathBuf {
     path
 }
 
-/// The first of the parts of the store in a capture.
+/// The directory entry of the first part of the store in a capture.
 fn store_part(bytes: &[u8]) -> DirectoryEntry {
     let is_part = |entry: &DirectoryEntry| entry.header.is_whole() && entry.header.kind() == Some(ChunkKind::Store);
     let headers = (0..bytes.len() - 80)
@@ -113,7 +113,7 @@ fn every_kept_capture_opens_by_its_store_as_by_its_events() {
         assert!(used_store(&carrying), "{name}: {:?}", carrying.report.note);
         assert_eq!(counts(&carrying), counts(&compact), "{name}");
         assert_same(&carrying, &compact, &name.to_string());
-        // What it carries goes on, byte for byte.
+        // A second export carries the same store, byte for byte.
         let again = folder.path().join("again.longspan");
         exported(&carrying, &again, CARRYING);
         assert!(fs::read(&again).unwrap() == fs::read(&output).unwrap(), "{name}");

@@ -19,14 +19,14 @@ use longspan::facade::synth::{Synth, SynthOptions, write};
 use proptest::prelude::*;
 use regex::Regex;
 
-/// What is read back from the events themselves.
+/// Without a store: a load reads the events.
 const COMPACT: ExportFormat = ExportFormat::Native { compact: true };
-/// What carries its store.
+/// With a store, which a load takes.
 const NATIVE: ExportFormat = ExportFormat::Native { compact: false };
 const FORMATS: [ExportFormat; 4] =
     [NATIVE, COMPACT, ExportFormat::ChromeJson { gzip: false }, ExportFormat::ChromeJson { gzip: true }];
 
-/// A row with all that it stands for, and no index of any table.
+/// A row with its names and details resolved, without the index of any table.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Seen {
     start_ns: i64,
@@ -95,7 +95,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
             LaneKind::Flows => {
                 let point = FlowPoint::from_bits(row.row.detail);
                 seen.flow = Some((0, point.binds_enclosing));
-                // How many spans are around it, as for instants.
+                // The number of spans around it, as for instants.
                 seen.depth = point.depth.map_or(0, |depth| depth + 1);
                 seen.kind = match point.role {
                     longspan::facade::store::flow::FlowRole::Start => "flow start",
@@ -106,7 +106,7 @@ fn seen(snapshot: &Snapshot) -> Vec<Seen> {
         }
         all.push((seen, row.row.value));
     }
-    // Ids of flows are as good as any other, so they are numbered in the order of all else.
+    // Flow ids are arbitrary, so flows are numbered in the order of all other fields.
     all.sort_by(|(a, _), (b, _)| a.cmp(b));
     let mut flows: BTreeMap<u64, usize> = BTreeMap::new();
     let numbered = all.into_iter().map(|(mut row, id)| {
@@ -124,7 +124,7 @@ fn export_to(snapshot: &Snapshot, output: &Path, options: &ExportOptions) -> Exp
     export(snapshot, &"/none".into(), output, options, &Cancel::default(), &progress).expect("exported")
 }
 
-/// What `options` make of a capture, read back.
+/// Exports a capture with `options` and reads it back.
 fn exported(snapshot: &Snapshot, options: &ExportOptions) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("out");
@@ -199,7 +199,7 @@ fn a_flow_that_leaves_between_spans_is_in_what_began_last_where_perfetto_would_d
         (5000, "flow start"),
         // The last moment of the inner span, which began last though the outer one ended last.
         (12_999, "flow start"),
-        // Something is open.
+        // A span is open.
         (15_000, "flow start"),
         (30_000, "flow step"),
         // Ends belong to what comes next.
@@ -312,8 +312,8 @@ fn captures_of_real_tracers_come_back_the_same() {
     assert!(captures > 4);
 }
 
-/// The part of a capture, picked row by row: what reaches into the range, the value that each counter had, and the points
-/// of flows that have another in the part with the spans that these connect.
+/// The expected part of a capture, picked row by row: rows that reach into the range, the value of each counter before
+/// it, all points of flows with a point in the part, and the spans that these connect.
 fn part_of(all: &[Seen], range: (i64, i64), is_wanted: impl Fn(&Seen) -> bool) -> Vec<Seen> {
     let (from_ns, to_ns) = range;
     let end_ns = |row: &Seen| row.start_ns + row.dur_ns as i64;
@@ -369,7 +369,7 @@ fn a_part_of_a_capture_stands_by_itself() {
             let (from_ns, to_ns) = (Some(range.0), Some(range.1));
             let options = ExportOptions { from_ns, to_ns, track: track.clone(), ..ExportOptions::whole(format) };
             let mut found = seen(&exported(&snapshot, &options));
-            // Flows are numbered from the first that is there.
+            // Flows are numbered from the first one present.
             found.iter_mut().chain(&mut expected).for_each(|row| row.flow = row.flow.map(|(_, binds)| (0, binds)));
             found.sort();
             expected.sort();

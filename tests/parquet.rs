@@ -1,5 +1,5 @@
-//! Tables for databases read back: every row, in order, with what belongs to it; by the crate's reader. What databases make of
-//! them is in `engines`.
+//! Tables for databases, read back by the crate's reader: every row, in order, with its columns. `engines` reads them with
+//! databases.
 
 use std::collections::BTreeMap;
 use std::fs::{self, File};
@@ -68,7 +68,7 @@ fn files_under(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-/// What the spans table must say, straight from the store: the parent is the innermost span that holds all of the span.
+/// The expected spans table, straight from the store: the parent is the innermost span that holds all of the span.
 fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     let lanes = (0..snapshot.store().lane_count()).map(LaneIdx);
     let spans: Vec<_> =
@@ -81,7 +81,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     let mut expected = Vec::new();
     for (k, (row, lane)) in spans.iter().enumerate() {
         let kept = &row.row;
-        // Long over: nothing that comes later is in it.
+        // These have ended: no later span is in them.
         open.retain(|&outer| end_ns(outer) >= i128::from(kept.start_ns));
         let holds = |outer: &&usize| {
             let (_, outer_lane) = &spans[**outer];
@@ -135,7 +135,7 @@ fn expected_spans(snapshot: &Snapshot) -> Vec<BTreeMap<String, Field>> {
     expected
 }
 
-/// What is hard for tables: ids that are texts, overlaps, ends that are not there, times at the ends of time.
+/// A capture that is hard for tables: ids that are texts, overlaps, missing ends, times at the ends of time.
 const UGLY: &str = r#"[
 {"ph":"M","name":"process_name","pid":"server é","args":{"name":"the \"server\""}},
 {"ph":"X","name":"","pid":"server é","tid":-3,"ts":-9223372036854775.808,"dur":5,"args":{"big":123456789012345678901234567890}},

@@ -1,5 +1,5 @@
-//! Input that is unreadable or hostile: an error that names the file, the place, what was expected and what was found, or
-//! a counted loss. Never a panic, a hang, an abort or a silent drop.
+//! Input that is unreadable or hostile: an error that names the file, the place, what was expected and what was found,
+//! or a counted loss. Never a panic, a hang, an abort or a silent drop.
 
 use std::fs;
 use std::io::Write;

@@ -1,4 +1,4 @@
-//! What scripts rely on: exit statuses, columns, keys, options, and that the README tells the truth about them.
+//! The contract with scripts: exit statuses, columns, keys, options, and that the README tells the truth about them.
 
 use std::fs;
 use std::io::{BufRead, BufReader};

@@ -1,4 +1,4 @@
-//! A kept store that was altered behind Longspan's back. Every command and place: `tests/faults/altered.rs`.
+//! A cached store that was altered between two commands. `tests/faults/altered.rs` has every command and place.
 
 use std::fs;
 

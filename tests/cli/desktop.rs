@@ -1,4 +1,4 @@
-//! What the desktop is told, asked of the desktop's own tools in a home that is new.
+//! Desktop integration, read by the desktop's own tools in a new home.
 
 use std::path::Path;
 use std::process::{Command, Output};
@@ -13,7 +13,7 @@ fn run(home: &Path, program: &str, words: &[&str]) -> Output {
     command.output().unwrap_or_else(|error| panic!("{program}: {error}; `.ci/setup` installs it"))
 }
 
-/// The program that opens files of a kind, as the desktops' common tool tells it.
+/// The program that opens files of a kind, by the desktops' common tool.
 fn default_for(home: &Path, kind: &str) -> String {
     said(&run(home, "xdg-mime", &["query", "default", kind])).trim_end().to_owned()
 }
@@ -126,7 +126,7 @@ fn a_double_click_opens_a_capture_after_the_install_and_no_longer_after_it_is_un
             assert_ne!(default_for(home.path(), kind), "longspan.desktop", "{kind} belongs to others");
         }
     }
-    // A capture without an ending is known by how it begins.
+    // A capture without an extension is known by its first bytes.
     let unnamed = home.path().join("unnamed");
     let written =
         run(home.path(), longspan, &["synth", "-o", &unnamed.to_string_lossy(), "--spans", "10", "--format", "native"]);

@@ -51,8 +51,8 @@ fn slices_are_those_of_perfetto() {
             };
             ["ts", "dur", "name", "cat", "depth"].map(plain).to_vec()
         });
-        // To Perfetto an instant is a slice without duration, so that of two at one time the second is nested in the first:
-        // 17 times in this capture. Here both stand below the span around them.
+        // To Perfetto an instant is a slice without duration, so that of two at one time the second is nested in the
+        // first: 17 times in this capture. Here both are children of the span around them.
         let nests_instants = *capture == "chromium.pftrace.gz";
         let without_depth = |mut row: Vec<String>| {
             if nests_instants && row[1] == "0" {
@@ -83,7 +83,7 @@ fn parents_contain_their_children_and_stand_above_them() {
                 assert!(*track == slice.0 && *depth < slice.1 && *ts <= slice.2 && ends_later, "{capture}: {line}");
                 children += 1;
             } else if slice.1 > 0 {
-                // only a span that overlaps may stand below the first lane without a parent
+                // only a span that overlaps may be below the first lane without a parent
                 assert!(capture.starts_with("ugly"), "{capture}: {line}");
             }
             slices.insert(number("id"), slice);

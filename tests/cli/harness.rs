@@ -1,4 +1,4 @@
-//! Runs the real program as a script would: words in; status, stdout and stderr out. Nothing may take for ever.
+//! Runs the real program as a script would: words in; status, stdout and stderr out. Every command has a time limit.
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 /// Far beyond what any command of a test takes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_mins(2);
 
-/// What a command answered.
+/// The result of a command.
 #[derive(Debug)]
 pub(crate) struct Answer {
     /// The exit status; `None` if a signal ended it.
@@ -18,7 +18,7 @@ pub(crate) struct Answer {
 }
 
 impl Answer {
-    /// Its stdout, if it did what it was asked to.
+    /// Its stdout, if it succeeded.
     #[track_caller]
     pub(crate) fn done(self) -> String {
         assert_eq!(self.status, Some(0), "stderr: {}", self.stderr);
@@ -34,7 +34,7 @@ impl Answer {
     }
 }
 
-/// The program with these words, not yet started. It has no display, no cache but the one it is given, and nothing of the
+/// The program with these words, not yet started. It has no display, no cache but the given one, and nothing of the
 /// session, the language or the graphics card of whoever runs the tests.
 pub(crate) fn command(words: &[&str]) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_longspan"));
@@ -98,7 +98,6 @@ pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("paths of tests are text")
 }
 
-/// A folder that is gone after the test.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }

@@ -1,4 +1,5 @@
-//! Captures written as Perfetto's protobuf and as Chrome JSON, and read back: the same spans with their arguments, flows, values and samples.
+//! Captures written as Perfetto's protobuf and as Chrome JSON, and read back: the same spans with their arguments,
+//! flows, values and samples.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -8,11 +9,11 @@ use serde_json::Value;
 
 use crate::harness::{data, folder, longspan, text};
 
-/// How often each thing is in a capture, told without any number that the dump makes up.
+/// The number of occurrences of each thing in a capture, without any number that the dump makes up.
 type Counted = BTreeMap<String, u64>;
 
-/// What a dump says, with all times moved; `with_tracks`: also which thread, or which track by its name, each slice is on.
-/// And whether it tells what a scheduler did.
+/// The content of a dump, with all times moved, and whether it holds scheduling. With `with_tracks`, each slice also
+/// has its thread, or its track by name.
 fn told(file: &Path, with_tracks: bool, later_ns: i64) -> (Counted, bool) {
     let dump = longspan(&["dump", "--no-cache", text(file)]).done();
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
@@ -63,7 +64,7 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
     assert!(missing.is_empty() && added.is_empty(), "{what}\nmissing: {missing:#?}\nadded: {added:#?}");
 }
 
-/// Of these, each span is on the track where it was, as far as tracks have numbers or names.
+/// In these captures each span stays on its track, as far as tracks have numbers or names.
 const WITH_TRACKS: [&str; 7] = [
     "go_trace.json",
     "jax.trace.json.gz",
@@ -92,13 +93,13 @@ fn what_is_written_for_others_reads_back_the_same_whatever_was_captured() {
             let (mut found, _) = told(&output, with_tracks, 0);
             assert!(expected.len() > 2, "{capture}");
             if is_json {
-                // Chrome JSON has no word for a point of a flow on an asynchronous track; the others are all there.
+                // Chrome JSON cannot express a point of a flow on an asynchronous track; the others are all there.
                 expected.retain(|text, _| {
                     !(text.starts_with("flow") && text.ends_with("\"AnimationFrame::Presentation\""))
                 });
             }
             if is_scheduled {
-                // What the scheduler did comes back as spans, which it is no more when it is dumped.
+                // Scheduling comes back as spans, and a dump shows these as spans.
                 found.retain(|text, _| expected.contains_key(text));
             }
             assert_same(&format!("{capture} as {}", output.display()), &found, &expected);

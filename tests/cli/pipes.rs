@@ -1,4 +1,4 @@
-//! Captures that come through pipes: the same as the file, for every command; and what is no file at all.
+//! Captures through pipes: the same as the file, for every command; and inputs that are no files at all.
 
 use std::fs::{self, File};
 use std::io::Write as _;
@@ -7,7 +7,7 @@ use std::process::{Command, Stdio};
 
 use crate::harness::{command, data, folder, longspan, spans_of, text};
 
-/// What a command answers to a capture that is written to its stdin.
+/// Runs a command with this capture on its stdin: status, stdout, stderr.
 #[track_caller]
 fn fed(words: &[&str], bytes: &[u8]) -> (Option<i32>, String, String) {
     let mut child = command(words).stdin(Stdio::piped()).spawn().expect("the program starts");

@@ -1,4 +1,4 @@
-//! What is written comes back: exports read again say what the capture said, in every format, also in part.
+//! Exports that are read again give the same capture, in every format, also in part.
 
 use std::fs;
 
@@ -40,7 +40,7 @@ fn a_generated_capture_is_the_same_in_every_format() {
         for other in others {
             assert_same_lines(&format!("{}, {disorder}", other.display()), &spans_of(&other), &expected);
         }
-        // What asks for compression by its name is compressed.
+        // An output with a name for compression is compressed.
         let bytes = fs::read(folder.path().join("made.json.gz")).expect("written");
         assert!(bytes.starts_with(&[0x1f, 0x8b]));
         let summary = longspan(&["info", "--no-cache", "--json", text(&native)]).done();
@@ -105,7 +105,7 @@ fn the_capture_itself_is_never_written_over() {
     assert_eq!(folder.path().read_dir().expect("readable").count(), 1, "nothing is left behind");
 }
 
-/// Lines at one time and depth may stand in any order: lanes are numbered as they appear.
+/// Compares lines without the order at one time and depth: lanes are numbered as they appear.
 #[track_caller]
 fn assert_same_lines(what: &str, expected: &str, found: &str) {
     let (expected, found) = (sorted(records(expected)), sorted(records(found)));
@@ -119,7 +119,7 @@ fn sorted(mut rows: Vec<Vec<String>>) -> Vec<Vec<String>> {
     rows
 }
 
-/// As what matches nothing is, in a selection.
+/// Such as a selection that matches nothing.
 #[test]
 fn a_capture_of_nothing_is_one_that_opens() {
     let folder = folder();

@@ -1,4 +1,4 @@
-//! Samples as scripts see them: counted, dumped with their stacks, kept by an export, and their flame chart seen nowhere.
+//! Samples as scripts see them: counted, dumped with their stacks, kept by an export, and without their flame chart.
 
 use std::fs::File;
 use std::path::{Path, PathBuf};
@@ -106,7 +106,7 @@ fn a_chrome_export_has_samples_with_frames_that_name_their_callers() {
     let dumped: Vec<Value> =
         dump(&file).iter().filter(|line| line["t"] == "sample").map(|line| line["stack"].clone()).collect();
     assert_eq!(exported, dumped);
-    // Read again, it is the same, but that threads are numbered in another order.
+    // A second read gives the same, except for the numbers of threads.
     let told = |file: &Path| {
         let dumped = dump(file);
         let tid = |line: &Value| {

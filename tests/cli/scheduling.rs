@@ -1,5 +1,5 @@
-//! Scheduling as scripts see it: what ran on which CPU and what threads were about, from a Perfetto capture to the dump,
-//! and the same from a native export.
+//! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto capture to the
+//! dump, and the same from a native export.
 
 use std::fs;
 use std::path::Path;
@@ -46,7 +46,7 @@ fn waking(ts_ns: u64, tid: u64) -> Vec<u8> {
     message(2, &[number(1, ts_ns), message(20, &[number(2, tid)])])
 }
 
-/// Two CPUs, whose events stand one after the other as a tracer drains them: thread 7 goes from CPU 0 to CPU 1.
+/// Two CPUs, which a tracer drains one after the other: thread 7 goes from CPU 0 to CPU 1.
 fn capture() -> Vec<u8> {
     let process = message(2, &[number(1, 7), number(3, 5)]);
     let cpu_0 = [

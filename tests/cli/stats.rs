@@ -1,4 +1,4 @@
-//! Filters and totals by name, held against sums over the listed spans.
+//! Filters and totals by name, compared with sums over the listed spans.
 
 use std::collections::BTreeMap;
 

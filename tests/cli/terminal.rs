@@ -1,5 +1,6 @@
-//! Names from outside on a terminal: file names, members of archives, processes, spans and losses may hold sequences that
-//! set the title, write the clipboard or erase the screen. Each command runs on a pseudo-terminal, made by `script`.
+//! Names from outside on a terminal: file names, members of archives, processes, spans and losses may hold sequences
+//! that set the title, write the clipboard or erase the screen. Each command runs on a pseudo-terminal, made by
+//! `script`.
 
 use std::fs;
 use std::io::Write as _;
@@ -11,8 +12,8 @@ use serde_json::{Value, json};
 
 use crate::harness::{Answer, command, folder, longspan, records, text, wait};
 
-/// Sets the title, writes the clipboard, turns red, erases the screen, begins another line, turns the direction of writing,
-/// begins a sequence by C1.
+/// Sets the title, writes the clipboard, turns red, erases the screen, begins another line, turns the direction of
+/// writing, begins a sequence by C1.
 const EVIL: &str = "\u{1b}]0;title\u{7}\u{1b}]52;c;cm0gLXJm\u{7}\u{1b}[31m\u{1b}[2J\r\nlongspan: fake\u{202e}\u{9b}31m\u{7f}\u{2066}\u{85}";
 
 /// A file name may hold all of it but a slash.

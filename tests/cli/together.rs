@@ -1,4 +1,4 @@
-//! Several files on one timeline: what they hold together is the sum of what each holds alone, moved by its offset.
+//! Several files on one timeline: the sum of the files alone, each moved by its offset.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -16,7 +16,7 @@ const FILES: &[(&str, i64)] = &[
     ("viztracer_ring.json.gz", 0),
 ];
 
-/// How often there is a span of this start, duration, depth, name, category, thread id and thread name.
+/// The number of spans of this start, duration, depth, name, category, thread id and thread name.
 type Spans = BTreeMap<(i64, [String; 6]), u32>;
 
 /// The spans of a table, moved.
@@ -115,7 +115,7 @@ fn a_file_that_cannot_be_read_is_named_with_the_reason_and_the_others_are_shown(
     }
     let message = longspan(&["info", text(&bad), text(&bad), "--no-cache"]).failed(1);
     assert!(message.contains("notes.txt") && message.contains("found"), "{message}");
-    // A name that is mistyped is no loss.
+    // A mistyped name is an error, not a loss.
     let message = longspan(&["info", text(&good), "/none/such", "--no-cache"]).failed(1);
     assert!(message.contains("/none/such"), "{message}");
 }
@@ -212,8 +212,8 @@ fn a_kept_store_is_of_these_files_in_this_order_with_these_offsets() {
     }
 }
 
-/// Files whose clocks are told apart by clock syncs: the second has the moment of the first between two times of its own, and
-/// the third has one of the second only.
+/// Files that clock syncs align: the second has the moment of the first between two times of its own, and the third has
+/// one of the second only.
 fn synced(folder: &Path) -> [PathBuf; 4] {
     let span = |name: &str, ts: u32| format!(r#"{{"name":"{name}","ph":"X","ts":{ts},"dur":1,"pid":1,"tid":1}}"#);
     let sync = |ts: u32, args: &str| {
@@ -236,7 +236,7 @@ fn synced(folder: &Path) -> [PathBuf; 4] {
     })
 }
 
-/// Where each span of one letter starts, in microseconds.
+/// The start of each span of one letter, in microseconds.
 fn starts(csv: &str) -> Vec<(String, i64)> {
     let start = |record: &Vec<String>| (record[3].clone(), record[0].parse::<i64>().expect("a time") / 1000);
     let mut starts: Vec<_> = records(csv).iter().map(start).collect();
@@ -259,10 +259,10 @@ fn files_that_share_a_clock_sync_are_moved_to_one_clock() {
     // An offset is added to that.
     let with_offset = [&["spans", "--no-cache", "--offset", "b.json=1ms"], &files[..]].concat();
     assert_eq!(starts(&longspan(&with_offset).done()), at([1_500, 2_100, 5_510, 80]));
-    // The clock of the first is that of all.
+    // The clock of the first file is that of all.
     let turned = longspan(&["spans", "--no-cache", files[2], files[1], files[0], files[3]]).done();
     assert_eq!(starts(&turned), at([1_500 - 5_490, 1_100 - 5_490, 20, 80]));
-    // And so it is in an archive.
+    // An archive gives the same.
     let archive = folder.path().join("all.tar");
     let mut tar = tar::Builder::new(fs::File::create(&archive).expect("a file"));
     files

@@ -1,4 +1,4 @@
-//! What Longspan exports, opened by the programs that it is exported for: Perfetto's engine, `DuckDB`, pyarrow and Spark.
+//! Exports of Longspan, opened by the programs that they are for: Perfetto's engine, `DuckDB`, pyarrow and Spark.
 
 mod perfetto_engine;
 mod spark;

@@ -10,11 +10,11 @@ use serde_json::Value;
 
 use crate::tools::{data, longspan, output_of, python};
 
-/// How often each thing is there.
+/// The number of occurrences of each text.
 type Counted = BTreeMap<String, u64>;
 
-/// Slices as time, duration and name; connections as the times of the slices at both ends, whichever comes first. Of slices
-/// that begin at one time, the engine takes the innermost for the one that a flow stands in, and the earlier end for the
+/// Slices as time, duration and name; connections as the times of the slices at both ends, in the order of the text. Of
+/// slices that begin at one time, the engine takes the innermost as the slice of a flow, and the earlier end as the
 /// source.
 #[derive(Debug, Default, PartialEq)]
 struct Told {
@@ -44,7 +44,7 @@ fn engine_folder() -> PathBuf {
     Path::new(found.trim()).parent().expect("a folder").to_owned()
 }
 
-/// What the engine finds in a file.
+/// The slices and connections that the engine finds in a file.
 fn told_by_engine(file: &Path) -> Told {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
     let mut node = Command::new("node");
@@ -65,7 +65,7 @@ fn told_by_engine(file: &Path) -> Told {
     told
 }
 
-/// What Longspan finds in a file.
+/// The slices and connections that Longspan finds in a file.
 fn told_by_longspan(file: &Path) -> Told {
     let dump = longspan(&["dump"], &[file]);
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
@@ -106,7 +106,7 @@ fn assert_opens(capture: &Path, formats: &[&str]) {
         let what = format!("{} as {format}", capture.display());
         assert_same(&what, &found.slices, &expected.slices);
         if *format == "json" {
-            // Points of asynchronous spans stand on their threads there.
+            // There, points of asynchronous spans are on their threads.
             assert_eq!(found.flow_count(), expected.flow_count(), "{what}");
         } else {
             assert_same(&what, &found.flows, &expected.flows);
@@ -149,7 +149,8 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
     for capture in captures {
         assert_opens(&data(capture), BOTH);
     }
-    // Most of its flows leave between slices. The engine takes the slice or instant that began last, Longspan not always.
+    // Most of its flows leave between slices. The engine takes the slice or instant that began last, Longspan not
+    // always.
     let go_trace = data("go_trace.json");
     let (expected, of_engine) = (told_by_longspan(&go_trace), told_by_engine(&go_trace));
     assert_eq!(of_engine.flow_count(), expected.flow_count());

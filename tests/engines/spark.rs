@@ -1,4 +1,4 @@
-//! A folder of several captures in Spark, in one process, with the command of the README as it stands there.
+//! A folder of several captures in Spark, in one process, with the command of the README as written.
 
 use std::process::Command;
 

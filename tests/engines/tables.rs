@@ -1,4 +1,4 @@
-//! The tables for databases, asked by `DuckDB` with the queries of the README as they stand there, and read by pyarrow.
+//! The tables for databases, in `DuckDB` with the queries of the README as written, and in pyarrow.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -40,7 +40,7 @@ fn duckdb_answers_the_questions_of_the_readme() {
         .collect();
     assert_eq!(answers[0], serde_json::Value::Array(expected));
 
-    // of each second: what `write_requests` says
+    // the longest of each second, from the durations of `write_requests`
     let mut longest: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for k in 0..40 {
         let entry = longest.entry(k * 400_000 / 1_000_000).or_default();

@@ -1,14 +1,14 @@
-//! The programs that exports are opened with: Node and Java of the system, and Python packages of pinned versions in an
-//! environment that is kept between runs. Never skips: what is missing fails with what to do.
+//! The programs that open exports: Node and Java of the system, and Python packages of pinned versions in an
+//! environment that is kept between runs. Tests never skip: a missing tool fails with advice.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// How to get what a test lacks, or to go without.
+/// Advice for a missing tool: how to get it, or how to leave the tests out.
 const ADVICE: &str = "run .ci/setup, and let pip reach a package index once; or leave these tests out by name: \
     cargo test -- --skip perfetto_engine --skip duckdb --skip pyarrow --skip spark";
 
-/// What a program prints, if it does what it should.
+/// Runs a program that must succeed, and returns its stdout.
 #[track_caller]
 pub(crate) fn output_of(command: &mut Command) -> String {
     let output = command.output().unwrap_or_else(|error| panic!("{command:?}: {error}; {ADVICE}"));
@@ -17,7 +17,8 @@ pub(crate) fn output_of(command: &mut Command) -> String {
     String::from_utf8(output.stdout).expect("text")
 }
 
-/// The Python of an environment with the packages of a file beside this one. Made once, and again when the file changes.
+/// The Python of an environment with the packages of a file beside this one. Made once, and again when the file
+/// changes.
 #[track_caller]
 pub(crate) fn python(requirements: &str) -> PathBuf {
     let file = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines").join(requirements);
@@ -48,7 +49,7 @@ pub(crate) fn data(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/data").join(name)
 }
 
-/// What stands in the README between fences of a language, each by itself.
+/// The fenced blocks of a language in the README.
 pub(crate) fn readme_blocks(language: &str) -> Vec<&'static str> {
     let readme = include_str!("../../README.md");
     let blocks = readme.split("```").skip(1).step_by(2);

@@ -1,5 +1,5 @@
-//! Archives that claim more than they hold: long names, endless records, lists of a million files, bombs. Each runs as a
-//! command with bounded addresses, so that an allocation by a claim is an abort.
+//! Archives that claim more than they hold: long names, endless records, lists of a million files, bombs. Each runs as
+//! a command with bounded addresses, so that an allocation by a claim is an abort.
 
 use std::fs;
 use std::io::Write as _;
@@ -10,7 +10,6 @@ use serde_json::Value;
 use crate::harness::{folder, limited, longspan};
 use crate::limits::Peaks;
 
-/// One span.
 const TRACE: &[u8] = br#"[{"ph":"X","name":"n","pid":1,"tid":1,"ts":1,"dur":2}]"#;
 
 fn header(name: &str, bytes: u64, kind: u8) -> Vec<u8> {

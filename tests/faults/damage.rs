@@ -1,5 +1,5 @@
-//! Stores that are cut or altered after they were published, at every byte. A store does not open, or says that it is
-//! damaged as soon as something damaged is asked for, and all else in it answers as before.
+//! Stores that are cut or altered after they were published, at every byte. A store does not open, or reports damage as
+//! soon as a query meets it. Everything else in it answers as before.
 
 use std::fs::{self, File};
 use std::os::unix::fs::FileExt;
@@ -60,7 +60,7 @@ fn rows(snapshot: &Snapshot) -> Vec<(SortedRow, Vec<u8>)> {
         .collect()
 }
 
-/// What a view of each lane is answered, at some zooms, and what is under some points.
+/// The cells of each lane at some zooms, and the row under some points.
 fn views(snapshot: &Snapshot) -> Vec<(LaneIdx, String)> {
     let mut answers = Vec::new();
     for lane in (0..snapshot.store().lane_count()).map(LaneIdx) {

@@ -1,5 +1,5 @@
-//! Disks that refuse: every write, sync and rename of a load in turn, once and for good. And disks that lose power: what
-//! was not made durable may be there in part.
+//! Disks that refuse: every write, sync and rename of a load in turn, once and for good. And disks that lose power:
+//! what was not made durable may be there in part.
 
 use std::fs::{self, File};
 use std::io;
@@ -154,7 +154,7 @@ enum Request {
     Rename,
 }
 
-/// Does what it is asked, and remembers it.
+/// Performs each request and remembers it.
 #[derive(Debug, Default)]
 struct Remembering(Mutex<Vec<Request>>);
 
@@ -186,7 +186,7 @@ impl Disk for Remembering {
     }
 }
 
-/// What may be on the disk after a power cut at `moment`: all that was made durable, and of the rest any part.
+/// A possible content of the disk after a power cut at `moment`: all durable writes, and any part of the rest.
 fn image(requests: &[Request], moment: usize, random: &mut Random) -> Vec<u8> {
     let durable = requests[..moment].iter().rposition(|request| matches!(request, Request::Sync)).unwrap_or(0);
     let mut image = Vec::new();

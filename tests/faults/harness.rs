@@ -1,4 +1,4 @@
-//! Captures to load, and all that a store says of them in a form that can be compared.
+//! Captures to load, and the whole content of a store in a form that can be compared.
 
 use std::fs::{self, File};
 use std::io::{self, Write};
@@ -19,7 +19,7 @@ use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneIdx, LaneKind, Store};
 use longspan::facade::synth::{Synth, SynthOptions};
 
-/// One row of a store with everything that its indices stand for.
+/// One row of a store with its indices resolved.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Line {
     pub start_ns: i64,
@@ -146,12 +146,11 @@ pub(crate) fn files(folder: &Path) -> Vec<PathBuf> {
     files
 }
 
-/// A folder that is gone after the test.
 pub(crate) fn folder() -> tempfile::TempDir {
     tempfile::tempdir().expect("a folder for temporary files")
 }
 
-/// Numbers that look random and are the same in every run.
+/// Pseudo-random numbers, the same in every run.
 pub(crate) struct Random(pub u64);
 
 impl Random {

@@ -1,5 +1,6 @@
-//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load: as damage that the
-//! header's checksum finds, and as lies that are sealed anew, which only the rest of the capture contradicts.
+//! Flipped bits in the headers of a native capture's chunks, one at a time, through the whole load. Each is tried as
+//! damage that the checksum of the header finds. Each is also sealed again, so that only the rest of the capture
+//! contradicts it.
 
 use std::fs;
 use std::mem::offset_of;
@@ -13,7 +14,7 @@ use crate::harness::{Line, folder, is_part_of, lines, load, native_capture, opti
 
 const HEADER_BYTES: usize = size_of::<ChunkHeader>();
 
-/// Where the headers of a capture stand.
+/// The offsets of the headers of a capture, and the headers.
 fn headers(capture: &[u8]) -> Vec<(usize, ChunkHeader)> {
     let mut found = Vec::new();
     let mut offset = FileHeader::BYTES as usize;
@@ -36,8 +37,8 @@ fn sorted(mut lines: Vec<Line>) -> Vec<Line> {
     lines
 }
 
-/// Loads what `alter` makes of each bit of the headers of `kind`, and demands that what other chunks hold is there, and
-/// that whatever is missing was counted. Bits that `hides_others` may cost other chunks too, but never silently.
+/// Loads the result of `alter` for each bit of the headers of `kind`. Requires the events of other chunks, and a
+/// counted loss for all that is missing. Bits that `hides_others` may cost other chunks too, but never silently.
 fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hides_others: impl Fn(usize) -> bool) {
     let folder = folder();
     let whole_file = fs::read(native_capture(folder.path(), 1500)).expect("written");
@@ -56,7 +57,7 @@ fn flip_each_bit(kind: ChunkKind, alter: impl Fn(&mut Vec<u8>, usize, usize), hi
     let &&(offset, header) = of_kind.get(of_kind.len() / 2).expect("a chunk of each kind");
     let whole = sorted(lines(&load_bytes(&whole_file, &file).expect("loads").store));
 
-    // What is left without the chunk: the least that any damage to its header may leave.
+    // The rows without the chunk: the least that any damage to its header may leave.
     let mut without = whole_file.clone();
     without[offset..offset + header.stride_bytes() as usize].fill(0);
     let least = load_bytes(&without, &file).map(|loaded| sorted(lines(&loaded.store))).unwrap_or_default();
@@ -105,7 +106,7 @@ fn a_flipped_bit_in_the_header_of_the_directory_is_counted() {
 
 #[test]
 fn a_header_of_events_that_lies_under_a_right_checksum_is_counted() {
-    // Without a directory, the chunks behind are found by its number and its length.
+    // Without a directory, the chunks after this one are found by its number and its length.
     let field = |start: usize| start * 8..(start + 4) * 8;
     let (sequence, length) = (field(offset_of!(ChunkHeader, sequence)), field(offset_of!(ChunkHeader, payload_bytes)));
     flip_each_bit(ChunkKind::Events, lie, |bit| sequence.contains(&bit) || length.contains(&bit));

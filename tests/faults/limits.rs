@@ -1,4 +1,5 @@
-//! Limits of the system on address space and open files, and captures with more threads than a system has files or maps.
+//! Limits of the system on address space and open files, and captures with more threads than a system has files or
+//! maps.
 
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
@@ -59,7 +60,7 @@ fn a_load_needs_no_more_than_2_gib_of_addresses_and_64_files() {
     assert_eq!(info["spans"], 5000 * 30 * 2);
 }
 
-/// The most of something that a process had at any moment it was looked at.
+/// The highest value that was sampled of each resource of a process.
 #[derive(Debug, Default)]
 pub(crate) struct Peaks {
     pub resident_kib: u64,
@@ -68,7 +69,7 @@ pub(crate) struct Peaks {
 }
 
 impl Peaks {
-    /// Those of a command that prints JSON, and what it printed.
+    /// The peaks of a command that prints JSON, and this JSON.
     pub(crate) fn of(mut command: Command) -> (Self, serde_json::Value) {
         let mut child = command.spawn().expect("the program starts");
         let mut peaks = Self::default();

@@ -1,5 +1,5 @@
-//! What Longspan does when the disk, the memory, the capture or the store fails it: refused writes, kills, cuts, flipped
-//! bits, limits. Every failure is made on purpose and at every place in turn, where there are few enough of them.
+//! Failures of the disk, the memory, the capture or the store: refused writes, kills, cuts, flipped bits, limits. Every
+//! failure is made on purpose, and at every place in turn where there are few enough of them.
 
 #[cfg(unix)]
 mod altered;

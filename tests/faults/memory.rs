@@ -14,7 +14,7 @@ use longspan::facade::synth::{Synth, SynthOptions};
 
 use crate::harness::{CHUNK_EVENTS, Line, folder, lines, load, options};
 
-/// So much that one of the captures here fits into the half of it where open chunks may be, and four do not fit into all.
+/// One of the captures here fits into the half of it that open chunks may take, and four do not fit into all of it.
 const MEMORY_BYTES: u64 = 12 << 20;
 
 /// A capture in random order: all of it is open at once unless it is spilled.

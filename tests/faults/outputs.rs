@@ -1,5 +1,5 @@
-//! Commands whose stdin, stdout or stderr is closed, full or a broken pipe, and outputs that a full disk refuses. A command
-//! ends with status 0, or with 1 and the reason; a file that was there stays until the new one is whole.
+//! Commands whose stdin, stdout or stderr is closed, full or a broken pipe, and outputs that a full disk refuses. A
+//! command ends with status 0, or with 1 and the reason; a file that was there stays until the new one is whole.
 
 use std::fs::{self, File};
 use std::os::unix::fs::{MetadataExt, PermissionsExt, symlink};

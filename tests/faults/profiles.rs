@@ -1,4 +1,5 @@
-//! Profiles that are one JSON document, of many times the memory that a load is given: read as they stand, within it.
+//! Profiles that are one JSON document, many times larger than the memory of the load, which reads them in place and
+//! within it.
 
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -7,21 +8,21 @@ use std::path::{Path, PathBuf};
 use crate::harness::{folder, longspan};
 use crate::limits::Peaks;
 
-/// A load gets so much...
+/// The memory of a load...
 const MEMORY: &str = "16MiB";
 
-/// ...and the program may hold so much: its code and libraries, and what each thread and each buffer takes at least. That is
-/// 40 to 46 MiB, and once 52 on a busy machine, where threads wait for each other with what they hold; all of a capture
-/// would be more.
+/// ...and the most that the program may hold. Its code and libraries, and the least that each thread and buffer takes,
+/// are 40 to 46 MiB. They were once 52 MiB on a busy machine, where threads wait for each other with what they hold. A
+/// whole capture would be more.
 const RESIDENT_KIB_MAX: u64 = 60 << 10;
 
-/// Four times what a load gets, in bytes of each capture.
+/// Four times the memory of the load, in bytes of each capture.
 const CAPTURE_BYTES_MIN: u64 = 64 << 20;
 
-/// A profile that repeats a part: what is before, the number of times, and what comes between and behind the parts.
+/// A profile that repeats an element: the text before, the elements with commas between them, and the text after.
 struct Shape {
     name: &'static str,
-    /// Arrays one after another: what stands before each, and its elements, which are the same again and again.
+    /// Arrays one after another: the text before each, and its element, which repeats.
     arrays: &'static [(&'static str, &'static str)],
     after: &'static str,
     /// Whether its events are samples rather than spans.

@@ -1,5 +1,6 @@
-//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads, processes, names, open
-//! spans, asynchronous ids, stacks, members, files, or one huge event. The bound is the one that `SECURITY.md` promises.
+//! Anonymous memory of a command, sampled from outside, for captures of a hard shape: many threads, processes, names,
+//! open spans, asynchronous ids, stacks, members, files, or one huge event. The bound is the one that `SECURITY.md`
+//! promises.
 //!
 //! `LONGSPAN_LONG_TESTS=1` runs each shape with 800,000 of what it has many of, as `.ci/run --long` does.
 
@@ -23,13 +24,13 @@ const EXTENT_BYTES: u64 = 64;
 /// A capture and the rows that its tables have.
 struct Shape {
     name: &'static str,
-    /// Writes the capture with so many of them into a folder, and returns the files to open.
+    /// Writes the capture with this count into a folder, and returns the files to open.
     write: fn(&Path, u64) -> Vec<PathBuf>,
     /// Rows of tables for each of them: names and stacks, which `info` does not tell.
     names_each: u64,
     /// The part of the usual count: some shapes take longer.
     divisor: u64,
-    /// Commands that keep the bound as well as `info`, which every shape is held to.
+    /// Commands that keep the bound besides `info`, which every shape is tested with.
     commands: &'static [Command],
 }
 

@@ -1,5 +1,5 @@
-//! Signals at any moment: SIGINT, SIGTERM and SIGHUP end a command as usual and leave no temporary file; what SIGKILL leaves
-//! goes with the next start. A store that is cut while it is mapped is an error that names it.
+//! Signals at any moment: SIGINT, SIGTERM and SIGHUP end a command as usual and leave no temporary file; what SIGKILL
+//! leaves goes with the next start. A store that is cut while it is mapped is an error that names it.
 
 use std::fs::{self, File};
 use std::io::{BufRead, BufReader, Read, Write};

@@ -1,5 +1,5 @@
-//! Captures that another program cuts, overwrites or replaces while they are loaded. Whatever the moment: the part that was
-//! read, or an error that says where, and no store that outlives its capture.
+//! Captures that another program cuts, overwrites or replaces while they are loaded. Whatever the moment: the part that
+//! was read, or an error that says where, and no store that outlives its capture.
 
 use std::collections::HashSet;
 use std::fs::{self, OpenOptions};
@@ -14,8 +14,8 @@ use crate::harness::{Line, Random, files, folder, is_part_of, json_capture, line
 /// Moments at which a capture is changed, spread over the load.
 const MOMENTS: u32 = 24;
 
-/// Loads that may end before their capture is changed, of which a busy machine has many: the moments are guessed from the
-/// length of earlier loads.
+/// Loads that may end before their capture is changed, of which a busy machine has many: the moments are guessed from
+/// the length of earlier loads.
 const EARLY_ENDS_MAX: u32 = 10 * MOMENTS;
 
 /// Far beyond what a load takes here: one that takes longer hangs.

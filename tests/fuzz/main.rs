@@ -1,5 +1,6 @@
-//! Every target on its inputs in the repository, and on the same damage to them in every run: a few seconds. For longer,
-//! `.ci/fuzz` gives the same targets to cargo-fuzz. What either finds becomes an input here, named after what it was.
+//! Every target on its inputs in the repository, and on the same damage to them in every run: a few seconds. For longer
+//! runs, `.ci/fuzz` gives the same targets to cargo-fuzz. A finding of either becomes an input here, with the name of
+//! its kind.
 
 mod mutate;
 mod targets;
@@ -15,7 +16,7 @@ use targets::{TARGETS, Target};
 /// Damaged inputs of each target: together with the others a few seconds on two cores.
 const DAMAGED_INPUTS: usize = 600;
 
-/// No input of a few kilobytes may take so long, also on a busy machine.
+/// The most time for an input of a few kilobytes, also on a busy machine.
 const TIME_LIMIT: Duration = Duration::from_secs(20);
 
 /// The inputs of a target in the repository, with their names.
@@ -28,7 +29,7 @@ fn corpus(target: &Target) -> Vec<(String, Vec<u8>)> {
     paths.iter().map(|path| (name(path), std::fs::read(path).expect("readable"))).collect()
 }
 
-/// Runs a target on what it has, on a thread of its own, so that a hang is found too.
+/// Runs a target on its inputs and on damaged ones, on a thread of its own, so that a hang is found too.
 fn run(target: &'static Target) {
     let inputs = corpus(target);
     assert!(!inputs.is_empty(), "{} has no input", target.name);
@@ -65,7 +66,7 @@ fn run(target: &'static Target) {
     assert!(resident_kib_max() < RESIDENT_KIB_MAX, "{}: {} KiB", target.name, resident_kib_max());
 }
 
-/// Keeps an input that was found, to be looked at.
+/// Writes a failing input to a file.
 fn keep(target: &Target, input: &[u8]) -> PathBuf {
     let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("fuzz-{}", target.name));
     std::fs::write(&path, input).expect("written");
@@ -84,7 +85,7 @@ fn resident_kib_max() -> u64 {
     peak.trim().trim_end_matches(" kB").parse().expect("a number")
 }
 
-/// The command on every input, as one of its own: nothing that an input claims may be allocated.
+/// Runs the command on every input as a process of its own: nothing that an input claims may be allocated.
 #[cfg(target_os = "linux")]
 #[test]
 fn every_input_ends_in_an_answer_or_an_error_with_2_gib_of_addresses() {

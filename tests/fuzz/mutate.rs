@@ -5,7 +5,7 @@ pub(crate) struct Mutator {
     state: u64,
 }
 
-/// What breaks decoders: ends of ranges, and what texts are made of.
+/// Bytes that break decoders: ends of ranges, and the syntax of texts.
 const TELLING_BYTES: &[u8] = b"\x00\x01\x7f\x80\xff{}[]\",:\\ \n09-.e";
 
 /// No input grows beyond this, so that all together take seconds.
@@ -29,7 +29,6 @@ impl Mutator {
         ((mixed ^ mixed >> 31) % (limit.max(1) as u64)) as usize
     }
 
-    /// One of several.
     pub(crate) fn pick<'a, T>(&mut self, from: &'a [T]) -> &'a T {
         &from[self.below(from.len())]
     }

@@ -6,11 +6,11 @@ use egui_kittest::kittest::NodeT;
 
 use crate::session::Session;
 
-/// The smallest window that is promised, and a common one.
+/// The smallest supported window, and a common one.
 const SIZES: [Vec2; 2] = [vec2(640.0, 400.0), vec2(1280.0, 800.0)];
 const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
 
-/// The commands that open panels, and what is told then.
+/// The commands that open panels, and a text that each shows.
 const PANELS: [(&str, &str); 8] = [
     ("Preferences", "Memory"),
     ("Losses", "end"),
@@ -22,12 +22,12 @@ const PANELS: [(&str, &str); 8] = [
     ("Open by path", "Open a trace"),
 ];
 
-/// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no room for
-/// all of them.
+/// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no
+/// room for all of them.
 const SCROLLED: [&str; 9] =
     ["p99", "Min", "Max", "Fly", "Jump", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
 
-/// Controls that have no name, and those that no pointer can reach because they lie outside of the screen.
+/// Requires a name for every control, and a place on the screen for every button, where a pointer can reach it.
 fn check(session: &mut Session, size: Vec2, what: &str) {
     // Menus and windows take a second pass to find their place.
     session.harness.run_steps(3);

@@ -1,4 +1,4 @@
-//! What goes to the clipboard, and what comes from it.
+//! Copying to the clipboard and pasting from it.
 
 use egui::{Event, Key, Modifiers, OutputCommand, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -7,7 +7,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// What the last frame copied.
+/// The text that the last frame copied.
 pub(crate) fn copied(session: &Session) -> Option<String> {
     let commands = &session.harness.output().platform_output.commands;
     commands.iter().find_map(|command| match command {
@@ -16,7 +16,7 @@ pub(crate) fn copied(session: &Session) -> Option<String> {
     })
 }
 
-/// With the request selected, and the search closed again.
+/// A session with the request selected, and the search closed again.
 fn with_request() -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);
@@ -145,7 +145,7 @@ fn of_thousands_of_pasted_paths_those_that_are_there_are_opened_and_every_other_
     assert_eq!(message.lines().count(), missing.len());
     let is_listed = |path: &String, line: &str| line.starts_with(&format!("{path}: "));
     assert!(missing.iter().zip(message.lines()).all(|(path, line)| is_listed(path, line)));
-    // Of the list, only what is seen is laid out.
+    // Only the visible part of the list is laid out.
     let shown = session.harness.query_all_by_label_contains("/none/such/").count();
     assert!((5..50).contains(&shown), "{shown} lines");
 }

@@ -1,4 +1,5 @@
-//! Several files on one timeline: what each lost, how their clocks are brought together, and that all of them come back.
+//! Several files on one timeline: the losses of each, the alignment of their clocks, and that a restart brings all
+//! back.
 
 use egui::{Key, Modifiers, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -7,7 +8,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// The files with what each is moved by, in milliseconds.
+/// The files with their offsets in milliseconds.
 fn offsets(session: &Session) -> Vec<String> {
     let fields = session.harness.query_all_by_role(egui::Role::TextInput);
     let of_files =
@@ -81,7 +82,7 @@ fn several_files_that_were_opened_are_one_click_away_with_their_offsets() {
     assert_eq!(start_ns, -2_000_000_000);
 }
 
-/// The places of a drag by the hand from one to another, in steps.
+/// A drag from one place to another, in steps.
 fn drag(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     take_hold(session, from, to, modifiers);
     session.harness.event_modifiers(button(false, to, modifiers), modifiers);
@@ -92,7 +93,7 @@ fn button(pressed: bool, pos: egui::Pos2, modifiers: Modifiers) -> egui::Event {
     egui::Event::PointerButton { pos, button: egui::PointerButton::Primary, pressed, modifiers }
 }
 
-/// A drag that has not ended.
+/// A drag without the release.
 fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers: Modifiers) {
     for event in [egui::Event::PointerMoved(from), button(true, from, modifiers)] {
         session.harness.event_modifiers(event, modifiers);
@@ -105,7 +106,7 @@ fn take_hold(session: &mut Session, from: egui::Pos2, to: egui::Pos2, modifiers:
     }
 }
 
-/// Where the rows of the second file are.
+/// A place on the rows of the second file.
 fn row_of_other(session: &Session) -> egui::Pos2 {
     let canvas = session.harness.get_by_role(egui::Role::Canvas).rect();
     let row = session.harness.query_all_by_role(egui::Role::Button).find_map(|node| {
@@ -131,7 +132,7 @@ fn a_drag_with_ctrl_moves_the_file_of_the_rows_under_the_hand_and_no_other() {
     let expected_ns = 100.0 * ns_per_px;
     let moved_ns = files.files()[1].offset_ns as f64;
     assert!((moved_ns - expected_ns).abs() <= 2.0 * ns_per_px, "{moved_ns} and not {expected_ns}");
-    // What is looked at stays where it was: the hand has moved a file and not the view.
+    // The view stays: the hand has moved a file.
     let view = *session.harness.state_mut().timeline_mut().expect("a timeline").view();
     assert_eq!(view.start_ns(), start_ns);
     assert!((view.ns_per_px() / ns_per_px - 1.0).abs() < 1e-6, "{} and not {ns_per_px}", view.ns_per_px());

@@ -104,7 +104,7 @@ fn keys_lead_from_span_to_span_and_each_is_read_out() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::F);
     session.harness.step();
-    // Enter at once: who types fast does not wait until the hits are counted.
+    // Enter at once: a fast typist does not wait for the count of hits.
     session.type_text("request");
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the request", |session| session.summary().contains("Selected: request, 1 ms, at 0"));

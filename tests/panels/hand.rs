@@ -1,4 +1,4 @@
-//! What hands do that no X server can be told to: the pinch of a trackpad.
+//! A gesture that no X server can make: the pinch of a trackpad.
 
 use egui::{Event, pos2, vec2};
 use egui_kittest::kittest::Queryable;

@@ -1,5 +1,5 @@
-//! The panels as a screen reader tells them, worked without a mouse where a user could: no window, no graphics card. What
-//! stands on the screen is found by what it says it is, never by where it is.
+//! The panels through their accessibility tree, used without a mouse where a user could: no window, no graphics card.
+//! Tests find a control by its label, never by its place.
 
 mod controls;
 mod copied;

@@ -1,5 +1,5 @@
-//! Menus and windows: what the right button offers, what Escape closes, what is chosen in the preferences, and that all of it
-//! can be read in a small window.
+//! Menus and windows: the entries of the context menu, the windows that Escape closes, the choices in the preferences,
+//! and that a small window shows all of it.
 
 use egui::{Event, Key, Modifiers, PointerButton, Pos2, Vec2, pos2, vec2};
 use egui_kittest::kittest::{NodeT, Queryable};
@@ -31,7 +31,7 @@ fn press_button(session: &mut Session, at: Pos2, button: PointerButton) {
     session.harness.run_steps(2);
 }
 
-/// A capture on which a request was clicked with a button, which selects it.
+/// A session in which a click of this button has selected a request.
 fn with_request(button: PointerButton) -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.harness.run_steps(3);
@@ -51,7 +51,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
     assert!(session.says("Label: request"), "{}", session.told().join("\n"));
-    // Where nothing is, there is still the moment.
+    // Without a span there is still the moment.
     let at = on_track(&session, "main", 0.99);
     press_button(&mut session, at, PointerButton::Secondary);
     assert!(!session.says("Zoom to the span"));
@@ -83,7 +83,7 @@ fn selected_time_says_how_long_it_is_and_a_click_there_adds_up_what_is_in_it() {
         session.harness.state_mut().timeline_mut().expect("a timeline").range().expect("a range")
     };
     let (from_ns, to_ns) = drag(&mut session, 0.2, 0.5);
-    // An edge that is taken hold of moves alone.
+    // A drag of an edge moves this edge alone.
     let longer = drag(&mut session, 0.5, 0.8);
     assert_eq!(longer.0, from_ns);
     assert!(longer.1 > to_ns, "{longer:?} after {to_ns}");

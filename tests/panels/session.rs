@@ -1,4 +1,4 @@
-//! The application on a screen that nobody sees, with a capture of three threads, and its answers to what is asked.
+//! The application on a screen in memory, with a capture of three threads, and its accessibility tree.
 
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, channel};
@@ -14,7 +14,8 @@ use longspan::facade::app::state::App;
 use longspan::facade::app::tasks::TaskEvent;
 use longspan::facade::ingest::{CachePolicy, LoadOptions};
 
-/// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a begin.
+/// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a
+/// begin.
 const CAPTURE: &str = r#"[
     {"ph":"M","name":"process_name","pid":1,"args":{"name":"server"}},
     {"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"main"}},
@@ -36,14 +37,14 @@ pub(crate) struct Session {
 }
 
 impl Session {
-    /// With nothing open, on a screen of this size in points.
+    /// A session without a capture, on a screen of this size in points.
     pub(crate) fn empty(size: Vec2, pixels_per_point: f32) -> Self {
         let folder = tempfile::tempdir().expect("a folder for temporary files");
         std::fs::write(folder.path().join("capture.json"), CAPTURE).expect("written");
         Self::of(folder, size, pixels_per_point)
     }
 
-    /// The application started again, with what it kept.
+    /// Restarts the application with its saved state.
     pub(crate) fn started_again(self, size: Vec2) -> Self {
         Self::of(self.folder, size, 1.0)
     }
@@ -65,7 +66,8 @@ impl Session {
         Self { harness: builder.build_ui_state(show, app), events, folder, capture }
     }
 
-    /// With the capture and another one on one timeline: a span of one second that starts with it, and an end without a begin.
+    /// A session with the capture and another one on one timeline: a span of one second that starts with it, and an end
+    /// without a begin.
     pub(crate) fn with_two_files(size: Vec2) -> Self {
         let mut session = Self::empty(size, 1.0);
         let other = session.folder.path().join("other.json");
@@ -78,7 +80,7 @@ impl Session {
         session
     }
 
-    /// With the capture open.
+    /// A session with the capture.
     pub(crate) fn with_capture(size: Vec2, pixels_per_point: f32) -> Self {
         let mut session = Self::empty(size, pixels_per_point);
         let capture = session.capture.clone();
@@ -87,7 +89,7 @@ impl Session {
         session
     }
 
-    /// Draws frames and takes answers until `done` says that it is.
+    /// Draws frames and takes answers until `done`.
     #[track_caller]
     pub(crate) fn until(&mut self, what: &str, done: impl Fn(&Self) -> bool) {
         for _ in 0..200 {
@@ -102,17 +104,17 @@ impl Session {
         panic!("{what} did not come:\n{}", self.told().join("\n"));
     }
 
-    /// What the timeline says of itself.
+    /// The label of the timeline in the accessibility tree.
     pub(crate) fn summary(&self) -> String {
         self.harness.get_by_role(egui::Role::Canvas).accesskit_node().label().unwrap_or_default()
     }
 
-    /// Whether something is named so, or says so.
+    /// Whether the label or value of a node holds this text.
     pub(crate) fn says(&self, text: &str) -> bool {
         self.told().iter().any(|told| told.contains(text))
     }
 
-    /// All that is told, in the order of the screen.
+    /// All nodes with role, label and value, in the order of the screen.
     pub(crate) fn told(&self) -> Vec<String> {
         let nodes = self.harness.root().children_recursive();
         let texts = nodes.map(|node| {
@@ -123,7 +125,7 @@ impl Session {
         texts.collect()
     }
 
-    /// Opens a panel by the name of its command.
+    /// Gives a command by its name through the palette of commands.
     pub(crate) fn give(&mut self, command: &str) {
         self.press(Modifiers::COMMAND | Modifiers::SHIFT, Key::P);
         self.harness.step();
@@ -132,19 +134,18 @@ impl Session {
         self.harness.step();
     }
 
-    /// Presses a key.
     pub(crate) fn press(&mut self, modifiers: Modifiers, key: Key) {
         self.harness.key_press_modifiers(modifiers, key);
         self.harness.step();
     }
 
-    /// Types into what has the focus.
+    /// Types into the focused field.
     pub(crate) fn type_text(&mut self, text: &str) {
         self.harness.event(Event::Text(text.to_owned()));
         self.harness.step();
     }
 
-    /// Clicks on what is named so.
+    /// Clicks on the node with this label.
     #[track_caller]
     pub(crate) fn click(&mut self, label: &str) {
         self.harness.get_by_label(label).click();

@@ -9,7 +9,7 @@ use crate::session::Session;
 
 const SCREEN: egui::Vec2 = vec2(1280.0, 800.0);
 
-/// With the table of statistics.
+/// A session with the table of statistics.
 fn with_table() -> Session {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.press(Modifiers::COMMAND, Key::T);
@@ -22,7 +22,7 @@ fn left_of(session: &Session, head: &str) -> f32 {
     session.harness.get_by_label(head).rect().left()
 }
 
-/// A press, the way of the hand, and the release.
+/// A press, the move, and the release.
 fn drag(session: &mut Session, from: Pos2, to: Pos2) {
     let button = |pos, pressed| Event::PointerButton {
         pos,

@@ -1,7 +1,7 @@
-//! The pictures that the window shows of real captures, drawn in software and held against those that were looked at and
-//! kept in `tests/pictures/kept`.
+//! Pictures of real captures as the window shows them, drawn in software and compared with the reviewed pictures in
+//! `tests/pictures/kept`.
 //!
-//! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes those anew: look at them before they are kept.
+//! `UPDATE_SNAPSHOTS=1 cargo test --test pictures` writes new ones: look at them before they are kept.
 
 use std::fs::File;
 use std::io::{BufReader, BufWriter};
@@ -15,8 +15,8 @@ use longspan::facade::query::Snapshot;
 use longspan::facade::render::readback::Pixels;
 use longspan::facade::scene::color::Shade;
 
-/// What is drawn: the name of the picture, the capture, the slice of its time in milliseconds from its start, the size in
-/// pixels, how many of these are a point, and the theme.
+/// A view to draw: the name of the picture, the capture, the slice of its time in milliseconds from its start, the size
+/// in pixels, the number of these per point, and the theme.
 type View = (&'static str, &'static str, Option<(f64, f64)>, [u32; 2], f32, Shade);
 
 const VIEWS: [View; 11] = [
@@ -33,7 +33,7 @@ const VIEWS: [View; 11] = [
     ("stacks", "pyspy_collapsed.txt", None, [1000, 600], 1.0, Shade::Dark),
 ];
 
-/// Levels of a colour by which drivers round otherwise: blending and the edges of letters.
+/// Levels of a colour by which the rounding of drivers differs: in blending and at the edges of letters.
 const LEVELS_MAX: u8 = 12;
 
 /// Pixels of a million that may differ by more: a line of text that moved by one pixel is some thousand.
@@ -42,7 +42,7 @@ const DIFFERENT_PPM_MAX: usize = 300;
 /// Variables that choose another driver or other fonts than those of the kept pictures.
 const CHOICES: [&str; 7] = ["WGPU_", "VK_", "LIBGL_", "MESA_", "GALLIUM_", "__EGL_", "FONTCONFIG_"];
 
-/// Runs a test once more without what chooses drivers, if the environment has any of that; returns whether it did.
+/// Runs a test once more without the variables that choose drivers, if the environment has any; returns whether it did.
 fn ran_without_choices(test: &str) -> bool {
     let names = std::env::vars_os().map(|(name, _)| name);
     let choices: Vec<_> =
@@ -80,7 +80,7 @@ fn real_captures_look_as_they_did() {
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
 }
 
-/// The comparison itself: it must not let pass what a user would see.
+/// A test of the comparison: it must not let pass a difference that a user would see.
 #[test]
 fn a_picture_with_one_span_of_another_colour_is_another() {
     let same = Pixels { width: 100, height: 100, rgba: vec![40; 40_000] };
@@ -118,7 +118,7 @@ fn folder(name: &str) -> PathBuf {
     folder
 }
 
-/// Which part of the pixels differs, if it is more than drivers explain.
+/// Compares pixels with the kept picture; an error says how many differ, if they are more than drivers explain.
 fn compare(pixels: &Pixels, kept: &Path) -> Result<(), String> {
     let file = File::open(kept).map_err(|error| format!("{}: {error}", kept.display()))?;
     let mut reader = png::Decoder::new(BufReader::new(file)).read_info().map_err(|error| error.to_string())?;
@@ -138,7 +138,7 @@ fn different_ppm(different: usize, of: &Pixels) -> usize {
     different * 1_000_000 / (of.width * of.height) as usize
 }
 
-/// How many pixels differ by more than drivers do.
+/// The number of pixels that differ by more than drivers explain.
 fn difference(a: &[u8], b: &[u8]) -> usize {
     let differs = |(a, b): &(&[u8; 4], &[u8; 4])| a.iter().zip(*b).any(|(a, b)| a.abs_diff(*b) > LEVELS_MAX);
     a.as_chunks().0.iter().zip(b.as_chunks().0).filter(differs).count()

@@ -1,4 +1,4 @@
-//! What leaves the window and what comes into it by the clipboard of the desktop, and as a picture.
+//! Copy and paste by the clipboard of the desktop, and pictures of the window.
 
 use std::fs::File;
 use std::io::{BufReader, Write};
@@ -51,7 +51,7 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     window.xdotool(&["key", "--repeat", "2", "plus"]);
     window.point((5, 5));
     let screen = window.settled();
-    // As by a hand that lets go of Ctrl first: what S does alone is to zoom out as long as it is held.
+    // The keys of a hand that releases Ctrl first: S alone zooms out as long as it is held.
     window.xdotool(&["keydown", "ctrl", "keydown", "shift", "keydown", "s", "keyup", "ctrl", "keyup", "shift"]);
     window.until("the picker", |window| (window.look() != screen).then_some(()));
     window.xdotool(&["keyup", "s"]);
@@ -61,8 +61,8 @@ fn an_exported_picture_has_the_pixels_of_the_timeline_on_the_screen() {
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);
     assert!(width == 1280 && height > 600, "{width} x {height}");
-    // The line at the bottom is not in it; around the window is an edge as thick as the manager of windows likes. The edges of
-    // slanted lines round otherwise where they lie elsewhere.
+    // The line at the bottom is not in it; around the window is an edge as thick as the manager of windows likes. The
+    // edges of slanted lines round otherwise where they lie elsewhere.
     let differs = |(x, y): (usize, usize), edge: usize| {
         let shown = screen.at(x + edge, y + 776 - height + edge);
         let drawn = &bytes[4 * (y * width + x)..][..3];
@@ -102,8 +102,8 @@ fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
     until("the picture", || output.is_file().then_some(()));
     let ((width, height), bytes) = decoded(&output);
     assert_eq!((width, height), (1280, 800));
-    // All but the line at the bottom, which says that the picture is drawn; around the window is an edge as thick as the manager
-    // of windows likes.
+    // All but the line at the bottom, which says that the picture is drawn; around the window is an edge as thick as
+    // the manager of windows likes.
     let height = height - 24;
     let different = |edge: usize| {
         let places = (0..height).flat_map(|y| (0..width).map(move |x| (x, y)));

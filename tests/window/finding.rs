@@ -1,5 +1,5 @@
-//! Ways to find something out: search, totals of a slice of time, one name, the menu of the right button, the list of keys.
-//! With real input, judged by what a screen reader is told, the clipboard and the pixels.
+//! Ways to find something: search, totals of a slice of time, one name, the context menu, the list of keys. With real
+//! input, judged by the screen reader, the clipboard and the pixels.
 
 use crate::picture::span_color;
 use crate::rows::{self, span_on};
@@ -20,7 +20,7 @@ fn opened(session: &Session) -> Window<'_> {
     window
 }
 
-/// Writes into the search, in place of what is there.
+/// Types into the search, in place of its text.
 fn search(window: &Window<'_>, filter: &str) {
     window.key("ctrl+f");
     window.until_said("Search");
@@ -66,7 +66,7 @@ fn a_search_takes_letters_patterns_and_terms_dims_the_rest_and_leads_from_hit_to
         .until("all in full colour", |window| span_on(&window.look(), "request").filter(|now| now.top == request.top));
 }
 
-/// What has been copied, as another program pastes it.
+/// The clipboard, as another program pastes it.
 fn copied(window: &Window<'_>) -> String {
     window.session.tool("xclip", &["-selection", "clipboard", "-out"])
 }
@@ -120,7 +120,7 @@ fn a_bar_of_a_name_finds_the_spans_that_take_as_long_and_a_part_of_its_time_fill
     window.press("Statistics of this name");
     window.until_said("Over time");
     let over_time = window.place_of("Over time");
-    // The bars stand below the words, the first of them at the left.
+    // The bars are below the words, the first of them at the left.
     window.click((over_time.left + 4, over_time.bottom + 40));
     window.until("the first part of the time", |window| Some(view_s(window)).filter(|view| view.1 < 0.2));
     let durations = window.place_of("Durations");
@@ -155,7 +155,7 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
     window.settled();
     window.key("Escape");
     window.until_unsaid("Search");
-    // Escape closes a menu and nothing behind it; where no span is, there is none to be zoomed to.
+    // Escape closes a menu and nothing under it. Without a span under the pointer the menu offers no zoom.
     window.settled();
     open_at((700, 500));
     window.until_said("Mark this moment");
@@ -197,7 +197,7 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
         have.sort_by(|a, b| a.path.cmp(&b.path));
         have
     };
-    // What has the keys once that stays so: on the way from one control to the next, none is told to have them, or both.
+    // The focused nodes, once they stay the same: between two controls none or both may say that they have the focus.
     let focused = || {
         let mut last = Vec::new();
         window.until("something has the keys", |_| {

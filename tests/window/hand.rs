@@ -1,5 +1,5 @@
-//! The rest of what the hand and the keys do: from span to span, to marks, into a span, away with a row; and a drag that goes
-//! on when it is let go. With real input, judged by the pixels.
+//! Other moves of the hand and the keys: from span to span, to marks, into a span, away with a row; and a drag that
+//! goes on after the release. With real input, judged by the pixels.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{Color, Picture, Place, SELECTION};
@@ -12,13 +12,13 @@ const NESTED: &str = r#"[
     {"ph":"X","name":"inner","pid":1,"tid":1,"ts":100000,"dur":200000},
     {"ph":"X","name":"omega","pid":1,"tid":1,"ts":600000,"dur":400000}]"#;
 
-/// The line of the mark that was made or chosen last.
+/// The line of the last mark that was made or chosen.
 const MARK: Color = [0xf2, 0xb1, 0x4a];
 
-/// Above the place where the pointer waits: it has white pixels itself.
+/// Above the waiting pointer, which has white pixels itself.
 const TOP_ROWS: Place = Place { bottom: 200, ..ROWS };
 
-/// Where the pointer waits: on the canvas and on no span.
+/// The place of the waiting pointer: on the canvas and on no span.
 const FREE: (usize, usize) = (700, 600);
 
 #[track_caller]
@@ -125,7 +125,7 @@ fn a_hidden_track_is_gone_until_all_that_is_hidden_is_shown_again() {
     window.until("the row again", |window| span_on(&window.look(), "span 0").filter(|now| now.top == row.top));
 }
 
-/// Drags by 100 pixels to the left and lets go at speed; returns how far the span has gone in the end.
+/// Drags by 100 pixels to the left and releases at speed; returns the distance that the span has gone in the end.
 fn thrown(window: &Window<'_>) -> usize {
     window.key("Home");
     window.settled();
@@ -149,8 +149,8 @@ fn a_drag_that_is_let_go_at_speed_goes_on_unless_that_is_turned_off() {
         {"ph":"X","name":"omega","pid":1,"tid":1,"ts":1000000,"dur":20000},
         {"ph":"X","name":"last","pid":1,"tid":1,"ts":2000000,"dur":10}]"#;
     let window = opened(&session, "thrown.json", capture, "omega");
-    // With less than some twenty frames a second nobody knows how fast the hand was, and with fewer than three nobody sees
-    // more than a click: on a busy machine not every throw is one.
+    // With less than some twenty frames a second nobody knows how fast the hand was, and with fewer than three nobody
+    // sees more than a click: on a busy machine not every throw is one.
     let throws: Vec<_> = (0..20).map(|_| thrown(&window)).take_while(|&gone| gone <= 110).collect();
     assert!(throws.len() < 20, "the hand moved 100 pixels, and it went {throws:?}");
     let (status, said) = window.close();

@@ -1,5 +1,5 @@
-//! What is there again when the program is started again, and what becomes of what cannot be read or written. With real input,
-//! judged by what a screen reader is told, by the files and the pixels.
+//! State that a restart brings back, and files that cannot be read or written. With real input, judged by the screen
+//! reader, the files and the pixels.
 
 use std::fs;
 

@@ -1,11 +1,10 @@
-//! What the hand does on the timeline, judged by where the spans are afterwards.
+//! Moves of the hand on the timeline, judged by the positions of the spans afterwards.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{Place, SELECTION, span_color};
 use crate::rows;
 use crate::session::{Session, Window, text};
 
-/// Opens the two spans.
 fn opened(session: &Session) -> Window<'_> {
     rows::opened(session, "two.json", TWO_SPANS, "omega")
 }
@@ -89,7 +88,7 @@ fn a_click_shows_the_details_of_a_span_and_escape_lets_go_of_it() {
     let session = Session::new();
     let window = opened(&session);
     let before = window.settled();
-    // Above the place where the pointer waits: it has white pixels itself.
+    // Above the waiting pointer, which has white pixels itself.
     let rows = Place { bottom: 200, ..before.whole() };
     let select = |name: &str| {
         let place = place_of(&window, name);
@@ -128,7 +127,7 @@ fn a_small_window_shows_the_same_and_a_large_one_again() {
     window.until("a wider span", |window| {
         window.look().find(span_color("alpha")).filter(|now| now.width() > before.width() + 100)
     });
-    // Every pixel of the window is drawn: the root window behind it is black.
+    // Every pixel of the window is drawn: the root window under it is black.
     let picture = window.settled();
     let corners = [(2, 2), (1597, 2), (2, 897), (1597, 897), (800, 600)];
     assert!(corners.iter().all(|&(x, y)| picture.at(x, y) != [0, 0, 0]), "a part of the window stays black");
@@ -140,7 +139,7 @@ fn at_twice_and_three_times_the_scale_spans_are_as_much_higher_and_the_window_is
     let single = place_of(&opened(&session), "alpha").height();
     let capture = session.file("two.json", TWO_SPANS);
     for scale in [2, 3] {
-        // What was kept of the window before is of another screen.
+        // The kept preferences of the window before are for another screen.
         std::fs::remove_dir_all(session.folder.path().join("config")).expect("preferences");
         let window =
             session.open_by(session.command(&[text(&capture)]).env("WINIT_X11_SCALE_FACTOR", scale.to_string()));

@@ -1,4 +1,4 @@
-//! The ways to open a capture, and what happens where that is not possible.
+//! The ways to open a capture, and the failures to open one.
 
 use std::io::Write as _;
 use std::time::Duration;

@@ -1,4 +1,4 @@
-//! What is on the screen, read from the memory of the X server; colours and places on it.
+//! The pixels of the screen, read from the memory of the X server; colours and places on it.
 
 use std::fs;
 use std::path::Path;
@@ -47,19 +47,19 @@ impl Place {
     }
 }
 
-/// The whole screen, as the X server keeps it: most looks need few of its pixels.
+/// The whole screen, in the form of the X server: most looks need few of its pixels.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Picture {
     pub width: usize,
     pub height: usize,
     line_bytes: usize,
-    /// Where the pixels begin.
+    /// The offset of the first pixel.
     start: usize,
     bytes: Vec<u8>,
 }
 
 impl Picture {
-    /// Reads the file in which the X server keeps its screen: an XWD file of 32-bit pixels, blue first.
+    /// Reads the file that holds the screen of the X server: an XWD file of 32-bit pixels, blue first.
     pub(crate) fn of_screen(path: &Path) -> Option<Self> {
         let bytes = fs::read(path).ok()?;
         let word = |index: usize| {
@@ -154,7 +154,7 @@ impl Picture {
         (0..self.height).flat_map(move |y| (0..self.width).map(move |x| self.at(x, y)))
     }
 
-    /// Keeps the picture for whoever looks into a failure.
+    /// Writes the picture to a file, for a look into a failure.
     pub(crate) fn save(&self, path: &Path) {
         let file = fs::File::create(path).expect("the folder of the tests can be written");
         let mut encoder = png::Encoder::new(file, self.width as u32, self.height as u32);

@@ -1,4 +1,5 @@
-//! The file dialog of a desktop, by its real portal: the services are those that are installed, on a bus of the test's own.
+//! The file dialog of a desktop, by its real portal: the services are those that are installed, on a bus of the test's
+//! own.
 
 use std::io::{BufRead, BufReader};
 use std::process::Stdio;
@@ -51,7 +52,7 @@ fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
     window.settled();
     window.key("ctrl+o");
     let chooser = window.until("the dialog of the portal", dialog);
-    // The dialog shows its place for a path when a slash is typed, and loses keys before it is drawn.
+    // A typed slash makes the dialog show its field for a path. The dialog loses keys before it is drawn.
     window.until("the dialog is drawn", |window| {
         window.session.tool("xprop", &["-id", &chooser, "WM_NAME"]).contains('=').then_some(())
     });
@@ -59,7 +60,7 @@ fn a_file_that_is_chosen_in_the_dialog_of_the_portal_is_opened() {
     window.key("ctrl+l");
     window.settled();
     window.enter(text(&capture));
-    // The dialog takes a Return while it looks for names that begin so, and does nothing with it.
+    // While it looks up names that begin with the text, the dialog takes a Return and does nothing with it.
     window.until("the dialog has taken the path", |window| {
         let is_there = dialog(window).is_some();
         if is_there {

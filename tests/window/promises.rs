@@ -1,8 +1,8 @@
-//! What is promised of the window, and the tests that hold it with real input. Three promises cannot be held so: no X server can
-//! be told to pinch (`tests/panels/hand.rs` does it without one), every name that a screen reader is told is looked at in
-//! `tests/panels/controls.rs`, and no card of software can be lost.
+//! The promises of the window, and the tests that hold them with real input. Three promises have no such test. No X
+//! server can pinch; `tests/panels/hand.rs` does it without one. `tests/panels/controls.rs` checks every name in the
+//! accessibility tree. No software renderer can be lost.
 
-/// What is promised, and the tests by their files.
+/// Each promise, and its tests by their files.
 const PROMISES: &[(&str, &[&str])] = &[
     // Timeline.
     (

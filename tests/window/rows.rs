@@ -1,4 +1,4 @@
-//! Rows arranged by hand and by keys, commands found by name, and what is there again when a capture is opened again.
+//! Rows arranged by hand and by keys, commands found by name, and the state of a capture that is opened again.
 
 use crate::open::TWO_SPANS;
 use crate::picture::{CANVAS, Picture, Place, span_color};
@@ -27,7 +27,7 @@ pub(crate) fn opened<'a>(session: &'a Session, name: &str, json: &str, shows: &s
     reopened(session, name, shows)
 }
 
-/// The same of a file that is there.
+/// The same for a file that exists.
 pub(crate) fn reopened<'a>(session: &'a Session, name: &str, shows: &str) -> Window<'a> {
     let window = session.open(&[text(&session.folder.path().join(name))]);
     window.until_found("the spans", span_color(shows));
@@ -113,7 +113,7 @@ fn time_selected_with_shift_is_what_f_fits_and_alt_left_goes_back() {
     assert!(fitted.left > ROWS.left, "what was selected before the span is in view: {fitted:?}");
     window.key("alt+Left");
     window.until("the view before", |window| {
-        // The selected time dims what is beside it, so the span is whole again only where it is let go of.
+        // The selected time dims the rest, so the span is whole again only after the selection is cleared.
         window.key("Escape");
         span_on(&window.settled(), "omega")
             .filter(|now| now.left.abs_diff(whole.left) <= 2 && now.right.abs_diff(whole.right) <= 2)
@@ -126,7 +126,7 @@ fn a_drag_on_the_map_moves_the_view() {
     let window = opened(&session, "two.json", TWO_SPANS, "omega");
     window.xdotool(&["key", "--repeat", "4", "plus"]);
     let before = window.settled();
-    // Whatever is in the middle, at the right end of the map is the end of the last span.
+    // The end of the last span is at the right end of the map, whatever is in its middle.
     window.click((1260, 50));
     window.until("the end of the capture", |window| {
         let now = window.look();

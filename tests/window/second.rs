@@ -13,7 +13,7 @@ fn others() -> String {
     TWO_SPANS.replace("alpha", "gamma").replace("omega", "delta")
 }
 
-/// A session whose folder, which is that for sockets too, nobody else may enter: windows meet nowhere else.
+/// A session with a private folder, which is also that of sockets: no other window meets these.
 fn private_session() -> Session {
     let session = Session::new();
     fs::set_permissions(session.folder.path(), Permissions::from_mode(0o700)).expect("the folder is ours");
@@ -42,7 +42,7 @@ fn a_second_start_hands_its_file_to_the_window_as_a_tab_and_both_stay_to_be_gone
     let [one, two] = captures(&session);
     let window = session.open(&[text(&one)]);
     window.until_found("the first capture", span_color("alpha"));
-    // By a path that says nothing to the window, which runs in another folder for all that it knows.
+    // By a relative path, which means nothing to the window: it may run in another folder.
     let mut second = session.command(&["two.json"]);
     let second = second.current_dir(two.parent().expect("a folder")).spawn().expect("the program starts");
     let mut second = Process(second);
@@ -69,7 +69,7 @@ fn a_window_that_hangs_or_has_crashed_keeps_nobody_from_opening_another() {
     drop(second_window(&session, &two));
     signal(&window, "KILL");
     drop(window);
-    // The socket of the one that was killed is still there.
+    // The socket of the killed window is still there.
     let third = second_window(&session, &two);
     let (status, said) = third.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));

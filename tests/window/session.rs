@@ -14,9 +14,9 @@ use crate::told::Reader;
 
 /// Far more than anything here takes, also on a machine that is busy with something else.
 const LIMIT: Duration = Duration::from_mins(2);
-/// Between two looks: of the two processors one is for what is looked at.
+/// The pause between two looks: one of the two processors is for the program under test.
 const PAUSE: Duration = Duration::from_millis(25);
-/// A window that has had nothing to do for so long, and shows the same, is done with what it was asked.
+/// A window that was idle for this long and shows the same picture has finished its work.
 const STILL: Duration = Duration::from_millis(200);
 
 /// One session at a time: two that draw in software slow each other down, and some tests measure.
@@ -45,7 +45,7 @@ pub(crate) struct Session {
     _manager: Process,
     _server: Process,
     display: String,
-    /// Who is told what is on the window, where a test listens.
+    /// The screen reader, where a test listens.
     pub reader: Option<Reader>,
     pub folder: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
@@ -56,7 +56,7 @@ impl Session {
         Self::with_screen(1920, 1080)
     }
 
-    /// With somebody who listens to what programs tell those who do not see.
+    /// A session with a screen reader.
     pub(crate) fn with_reader() -> Self {
         let mut session = Self::new();
         session.reader = Some(Reader::new(&session));
@@ -106,7 +106,7 @@ impl Session {
     pub(crate) fn command(&self, words: &[&str]) -> Command {
         let mut command = self.program(env!("CARGO_BIN_EXE_longspan"));
         command.args(words).stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
-        // Where programs that show dialogs are installed, none of them is found.
+        // Programs that show dialogs may be installed: this `PATH` is a missing folder, so none is found.
         command.env("WINIT_X11_SCALE_FACTOR", "1").env("PATH", self.folder.path().join("no programs"));
         command.envs(self.reader.iter().map(|reader| ("DBUS_SESSION_BUS_ADDRESS", &reader.address)));
         command.current_dir(self.folder.path());
@@ -118,12 +118,12 @@ impl Session {
         self.open_by(&mut self.command(words))
     }
 
-    /// The same, by a command that was changed.
+    /// The same with a changed command.
     pub(crate) fn open_by(&self, command: &mut Command) -> Window<'_> {
         self.open_lit_by(command, CANVAS)
     }
 
-    /// The same with a canvas of another colour.
+    /// The same, with a canvas of another colour.
     pub(crate) fn open_lit_by(&self, command: &mut Command, canvas: Color) -> Window<'_> {
         let began = Instant::now();
         let mut process = started(command);
@@ -158,7 +158,6 @@ impl Session {
     }
 }
 
-/// The program's window.
 pub(crate) struct Window<'a> {
     pub session: &'a Session,
     pub process: Process,
@@ -170,13 +169,13 @@ pub(crate) struct Window<'a> {
 }
 
 impl Window<'_> {
-    /// What is on the screen.
+    /// The screen now.
     pub(crate) fn look(&self) -> Picture {
         Picture::of_screen(&self.screen).expect("the X server keeps its screen in a file")
     }
 
-    /// What is on the screen once the program has nothing more to do. On a busy machine a picture may also stay for long
-    /// because the program waits for its turn.
+    /// The screen after the program has finished its work. On a busy machine a picture may also stay for long because
+    /// the program waits for its turn.
     #[track_caller]
     pub(crate) fn settled(&self) -> Picture {
         let mut last = self.look();
@@ -200,7 +199,7 @@ impl Window<'_> {
         })
     }
 
-    /// Waits until a look at the window finds something; a failure says what was waited for, and keeps the picture.
+    /// Waits until a look at the window finds something. A failure names the condition and keeps the picture.
     #[track_caller]
     pub(crate) fn until<T>(&self, what: &str, mut find: impl FnMut(&Self) -> Option<T>) -> T {
         let began = Instant::now();
@@ -247,7 +246,7 @@ impl Window<'_> {
         self.xdotool(&["key", keys]);
     }
 
-    /// Types into what has the keyboard, in place of what is there, and confirms.
+    /// Types into the focused field, in place of its text, and confirms.
     pub(crate) fn enter(&self, text: &str) {
         self.xdotool(&["key", "ctrl+a"]);
         self.xdotool(&["type", "--delay", "4", text]);
@@ -274,9 +273,9 @@ impl Window<'_> {
         self.xdotool(&["mouseup", button]);
     }
 
-    /// A drag that has not ended.
+    /// A drag without the release.
     pub(crate) fn pull_with(&self, button: &str, from: (usize, usize), to: (usize, usize)) {
-        /// So many that the first is shorter than what could still become a click.
+        /// The first of these steps is shorter than a move that could still become a click.
         const STEPS: usize = 20;
         self.point(from);
         self.xdotool(&["mousedown", button]);
@@ -304,7 +303,7 @@ impl Window<'_> {
         &self.id
     }
 
-    /// Closes the window as its frame would, and returns how the program ended and what it said on stderr.
+    /// Closes the window with Ctrl+Q, and returns the exit status and the text on stderr.
     #[track_caller]
     pub(crate) fn close(mut self) -> (Option<i32>, String) {
         self.key("ctrl+q");
@@ -326,7 +325,7 @@ impl Window<'_> {
     }
 }
 
-/// Waits until something is there, without a window to look at.
+/// Waits until `find` returns something, without a window to look at.
 #[track_caller]
 pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -> T {
     let began = Instant::now();
@@ -339,15 +338,15 @@ pub(crate) fn until<T: Debug>(what: &str, mut find: impl FnMut() -> Option<T>) -
     }
 }
 
-/// Where the picture of a failure goes. A name that was waited for may be a path, or longer than a file name may be.
+/// The path of the picture of a failure. A condition may be a path, or longer than a file name may be.
 fn picture_of_failure(what: &str) -> PathBuf {
     let letter = |letter: char| if letter.is_alphanumeric() { letter } else { '_' };
     let name: String = what.chars().map(letter).take(60).collect();
     Path::new(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}.png"))
 }
 
-/// A program that gets nothing from the environment of the tests but where programs and libraries are. What it keeps and
-/// reads for its user is in `folder`.
+/// A program that gets nothing from the environment of the tests but the paths of programs and libraries. It keeps and
+/// reads the files of its user in `folder`.
 pub(crate) fn isolated(program: &str, folder: &Path) -> Command {
     let mut command = Command::new(program);
     command.env_clear();

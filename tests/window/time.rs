@@ -1,5 +1,5 @@
-//! Hands on time: slices of it selected and changed, the map, files moved against each other, the wheel the other way round,
-//! and how views fly. With real input, judged by what a screen reader is told and by the pixels.
+//! Hands on time: slices selected and changed, the map, files moved against each other, the wheel with swapped roles,
+//! and views that fly. With real input, judged by the screen reader and the pixels.
 
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -11,11 +11,11 @@ use crate::rows::{self, span_on};
 use crate::session::{Session, Window, text};
 use crate::told::view_s;
 
-/// The ground of the map, where nothing is.
+/// The background of the map.
 const GROUND: Color = [0x1b, 0x1e, 0x24];
-/// Where something was lost.
+/// A loss on the map.
 const LOSS: Color = [0xf2, 0xb1, 0x4a];
-/// Where something was found.
+/// A hit of the search on the map.
 const HIT: Color = [0xdd, 0xe1, 0xe8];
 
 /// The two spans, in a session with a listener.
@@ -25,7 +25,7 @@ fn opened(session: &Session) -> Window<'_> {
     window
 }
 
-/// How much time is selected, in milliseconds.
+/// The length of the selected time in milliseconds.
 fn selected_ms(window: &Window<'_>) -> f64 {
     let told = window.until_said("Statistics of the selected ");
     let words: Vec<&str> = told.split(' ').collect();

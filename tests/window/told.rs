@@ -1,5 +1,5 @@
-//! What the program tells a screen reader, over the bus of the desktop as a real one hears it: the test stands for the registry
-//! of such programs. By what a control is called a test finds where it is, and presses it with the real pointer.
+//! The accessibility tree of the program, over the bus of the desktop: the test takes the part of the registry. A test
+//! finds a control by its name, and presses it with the real pointer.
 
 use std::collections::HashMap;
 use std::io::{BufRead, BufReader};
@@ -13,7 +13,7 @@ use zbus::zvariant::{DynamicType, OwnedObjectPath, OwnedValue, Value};
 use crate::picture::Place;
 use crate::session::{Process, Session, Window, started};
 
-/// Where a desktop keeps the programs for people who do not see; that they are there is what starts the telling.
+/// The object by which a desktop offers assistive technology; its presence makes a program publish its tree.
 const BUS_PATH: &str = "/org/a11y/bus";
 const ROOT_PATH: &str = "/org/a11y/atspi/accessible/root";
 const CACHE_PATH: &str = "/org/a11y/atspi/cache";
@@ -25,24 +25,24 @@ const APPEARANCE: &str = "org.freedesktop.appearance";
 const BUS_SETTINGS: &str = r#"<busconfig><type>session</type><listen>unix:tmpdir=/tmp</listen><auth>EXTERNAL</auth>
   <policy context="default"><allow send_destination="*" eavesdrop="true"/><allow eavesdrop="true"/><allow own="*"/></policy></busconfig>"#;
 
-/// A place on the bus: who, and what of it.
+/// An address on the bus: the program, and an object of it.
 type Address = (String, OwnedObjectPath);
 
-/// As the programs of the desktop hand it on: what it is, the program, what it is in, its number there, how many it holds, what
-/// it can do, its name, what kind it is, more about it, and its states.
+/// An item of the AT-SPI cache: object, program, parent, index in the parent, number of children, interfaces, name,
+/// role, description, states.
 type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, String, Vec<u32>);
 
-/// A control, or a text.
+/// A control or a text of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Told {
     pub name: String,
-    /// What the keys go to.
+    /// Whether it has the keyboard focus.
     pub is_focused: bool,
-    /// Which it is, of those that are told.
+    /// Its object on the bus.
     pub path: OwnedObjectPath,
 }
 
-/// The bus and those who listen on it.
+/// The bus and the listener on it.
 pub(crate) struct Reader {
     _bus: Process,
     pub address: String,
@@ -50,7 +50,7 @@ pub(crate) struct Reader {
     program: Arc<Mutex<Option<String>>>,
 }
 
-/// Says that somebody listens, and where.
+/// Says that assistive technology is on. The text is the address of the bus.
 struct Status(String);
 
 #[zbus::interface(name = "org.a11y.Status")]
@@ -61,7 +61,7 @@ impl Status {
     }
 }
 
-/// Says where: on the same bus.
+/// Says the address of the accessibility bus, which is the same bus.
 struct Buses(String);
 
 #[zbus::interface(name = "org.a11y.Bus")]
@@ -71,7 +71,7 @@ impl Buses {
     }
 }
 
-/// To which programs say who they are.
+/// The registry, to which programs announce themselves.
 struct Registry(Arc<Mutex<Option<String>>>);
 
 #[zbus::interface(name = "org.a11y.atspi.Socket")]
@@ -87,7 +87,7 @@ impl Reader {
         let settings = session.file("bus.xml", BUS_SETTINGS);
         let mut command = session.program("dbus-daemon");
         command.arg("--config-file").arg(settings).args(["--nofork", "--print-address"]);
-        // It says that it may not open as many files as it likes.
+        // The bus complains on stderr that it may not open as many files as it likes.
         command.stdout(Stdio::piped()).stderr(Stdio::null());
         let mut bus = started(&mut command);
         let mut address = String::new();
@@ -123,9 +123,9 @@ impl Reader {
         pollster::block_on(asked).ok()?.body().deserialize().ok()
     }
 
-    /// All that is told now; nothing before the program knows that somebody listens.
+    /// All nodes of the tree now; none before the program knows of the listener.
     pub(crate) fn told(&self) -> Vec<Told> {
-        /// The number of the state in the first of their two words.
+        /// The bit of this state in the first of the two words of states.
         const FOCUSED: u32 = 12;
         let items: Vec<Item> = self.ask(CACHE_PATH, "org.a11y.atspi.Cache", "GetItems", &()).unwrap_or_default();
         let told = items.into_iter().map(|((_, path), _, _, _, _, _, name, _, _, states)| {
@@ -135,9 +135,9 @@ impl Reader {
         told.collect()
     }
 
-    /// Where something is on the screen, if any of it is.
+    /// The place of a node on the screen, if any of it is visible.
     pub(crate) fn place(&self, told: &Told) -> Option<Place> {
-        /// Of the window; not of the screen.
+        /// Coordinates of the window, not of the screen.
         const WINDOW: u32 = 1;
         let place: Option<((i32, i32, i32, i32),)> =
             self.ask(&told.path, "org.a11y.atspi.Component", "GetExtents", &(WINDOW,));
@@ -147,13 +147,13 @@ impl Reader {
         (width > 0 && height > 0).then(|| Place { left, top, right: left + width, bottom: top + height })
     }
 
-    /// What stands in a field.
+    /// The text of a field.
     pub(crate) fn text(&self, told: &Told) -> Option<String> {
         self.ask::<_, String>(&told.path, "org.a11y.atspi.Text", "GetText", &(0, -1))
     }
 }
 
-/// The settings of a desktop, as its portal tells them, by their names under `org.freedesktop.appearance`.
+/// The settings of a desktop, as its portal gives them, by their names under `org.freedesktop.appearance`.
 #[derive(Clone)]
 pub(crate) struct Portal {
     connection: Connection,
@@ -170,7 +170,7 @@ impl Portal {
 }
 
 impl Portal {
-    /// Changes a setting, and says so.
+    /// Changes a setting and signals the change.
     pub(crate) fn set(&self, key: &str, value: u32) {
         self.settings.lock().expect("nobody panics in it").insert(key.to_owned(), value);
         let (interface, said) = ("org.freedesktop.portal.Settings", (APPEARANCE, key, Value::U32(value)));
@@ -188,12 +188,12 @@ impl Window<'_> {
         self.reader().told()
     }
 
-    /// Whether anything is told that has these words.
+    /// Whether the name of any node holds these words.
     pub(crate) fn says(&self, words: &str) -> bool {
         self.told().iter().any(|told| told.name.contains(words))
     }
 
-    /// Waits until something is told that has these words, and returns all of it.
+    /// Waits until the name of a node holds these words, and returns the whole name.
     #[track_caller]
     pub(crate) fn until_said(&self, words: &str) -> String {
         self.until(&format!("{words} is told"), |window| {
@@ -206,7 +206,7 @@ impl Window<'_> {
         self.until(&format!("{words} is told no more"), |window| (!window.says(words)).then_some(()));
     }
 
-    /// Waits until something that is called so stays where it is.
+    /// Waits until the node with this name keeps its place.
     #[track_caller]
     pub(crate) fn place_of(&self, name: &str) -> Place {
         let mut last = None;
@@ -218,23 +218,23 @@ impl Window<'_> {
         })
     }
 
-    /// Clicks on what is called so.
+    /// Clicks on the node with this name.
     #[track_caller]
     pub(crate) fn press(&self, name: &str) {
         self.click(self.place_of(name).middle());
     }
 
-    /// What stands in the field that is called so.
+    /// The text of the field with this name.
     pub(crate) fn text_in(&self, name: &str) -> Option<String> {
         let told = self.told().into_iter().find(|told| told.name == name)?;
         self.reader().text(&told)
     }
 
-    /// Gives a command by its name, through the list of all commands.
+    /// Gives a command by its name through the palette of commands.
     #[track_caller]
     pub(crate) fn give(&self, command: &str) {
         self.key("ctrl+shift+p");
-        // The second of the list: nothing else is called so while no menu is open.
+        // This is the second entry of the palette: no other node has this name while no menu is open.
         self.until_said("Open by path...");
         self.xdotool(&["type", "--delay", "4", command]);
         self.key("Return");
@@ -251,7 +251,7 @@ impl Window<'_> {
     }
 }
 
-/// A timeline, told as a screen reader has it: the first moment in view and the end of it, in seconds.
+/// The view of the timeline as a screen reader has it: its first moment and its end, in seconds.
 pub(crate) fn view_s(window: &Window<'_>) -> (f64, f64) {
     let told = window.until_said("Timeline of ");
     let words: Vec<&str> = told.split(&[' ', ','][..]).collect();

@@ -1,4 +1,4 @@
-//! Work that the window starts or shows: exports, loads that are stopped, losses. And none at all while nothing happens.
+//! Work that the window starts or shows: exports, cancelled loads, losses. And none at all in an idle window.
 
 use std::fs;
 use std::io::Write;
@@ -12,7 +12,7 @@ use crate::open::TWO_SPANS;
 use crate::picture::{BUTTON, Picture, Place, span_color};
 use crate::session::{Session, Window, text, until};
 
-/// The button that stops a load. Those of an empty window are wider.
+/// The button that cancels a load. Those of an empty window are wider.
 fn cancel_button(picture: &Picture) -> Option<Place> {
     let canvas = Place { left: 240, top: 40, right: 1280, bottom: 770 };
     picture.find_area(canvas, BUTTON).filter(|place| place.width() < 100)
@@ -82,7 +82,7 @@ fn losses_are_a_button_in_the_status_bar_that_opens_their_list() {
     window.point(badge.middle());
     let before = window.settled();
     let rows_changed = |now: &Picture| {
-        // Not down to the status bar: a word about the button appears above that.
+        // Not down to the status bar: the tooltip of the button appears above it.
         (40..700).filter(|&y| (0..1280).any(|x| now.at(x, y) != before.at(x, y))).count()
     };
     window.click(badge.middle());
@@ -103,7 +103,7 @@ fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_o
     let capture = large_capture(&session);
     let window = session.open(&["--threads", "1", text(&capture)]);
     window.until("the way to stop", |window| cancel_button(&window.look()));
-    // The button moves when there is something to see above or behind it, so a press may miss it.
+    // The button moves when there is something to show above it or under it, so a press may miss it.
     window.until("the load has stopped", |window| {
         let Some(place) = cancel_button(&window.look()) else { return Some(()) };
         window.click(place.middle());
@@ -114,7 +114,7 @@ fn a_load_that_is_stopped_leaves_a_window_that_opens_the_next_file_and_no_half_o
         window.until("the button or the end", |window| is_there(window).then_some(()));
         None
     });
-    // Neither a store that is being built nor one that was built to its end.
+    // The cache holds neither an unfinished store nor a finished one.
     let left_over = || {
         let files = fs::read_dir(session.cache().join("longspan")).into_iter().flatten().flatten();
         files.map(|file| file.file_name().to_string_lossy().into_owned()).collect::<Vec<_>>()
@@ -151,7 +151,7 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
         let fields: Vec<_> = stat.rsplit(')').next().expect("a name").split_whitespace().collect();
         [fields[11], fields[12]].map(|ticks| ticks.parse::<u64>().expect("a number")).iter().sum::<u64>()
     };
-    // What the pointer and the load set off comes to its end, also on a busy machine; what repeats does not.
+    // Work that the pointer and the load caused ends, also on a busy machine. Work that repeats does not.
     let mut last = (ticks(), Instant::now());
     window.until("the end of all work", |_| {
         let now = ticks();
@@ -161,7 +161,7 @@ fn a_window_in_which_nothing_happens_uses_no_processor() {
         (last.1.elapsed() > Duration::from_secs(1)).then_some(())
     });
     let before = ticks();
-    // The one time that is waited for: it is what is measured.
+    // The only fixed wait: it is the time of the measurement.
     std::thread::sleep(Duration::from_secs(3));
     let used = ticks() - before;
     assert!(used <= 3, "{used} ticks in three seconds");

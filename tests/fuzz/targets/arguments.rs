@@ -6,10 +6,10 @@ use std::ffi::OsString;
 use longspan::facade::base::escape::is_control;
 use longspan::facade::cli::problem_of;
 
-/// More words than this say nothing new.
+/// Longer command lines test nothing new.
 const WORDS_MAX: usize = 40;
 
-/// Any bytes without a zero are a word where file names are bytes.
+/// Where file names are bytes, any bytes without a zero are a word.
 #[cfg(unix)]
 fn word(bytes: &[u8]) -> OsString {
     std::os::unix::ffi::OsStringExt::from_vec(bytes.to_vec())
@@ -20,7 +20,7 @@ fn word(bytes: &[u8]) -> OsString {
     String::from_utf8_lossy(bytes).into_owned().into()
 }
 
-/// Holds the command line to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let mut words = vec![OsString::from("longspan")];
     words.extend(bytes.split(|&byte| byte == b'\n').take(WORDS_MAX).map(word));

@@ -1,5 +1,5 @@
-//! Chrome JSON: beside what any reader is held to, the spans and instants of valid JSON are those that a slow reader finds,
-//! which parses the whole text with `serde_json`, and takes nothing but plain records.
+//! Chrome JSON: the checks of any reader, and a comparison. The spans and instants of valid JSON are those of a slow
+//! reader, which parses the whole text with `serde_json` and takes plain records only.
 
 use longspan::facade::model::{EventFlags, EventKind, Id, TrackKind};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::reading::{Seen, check_reading};
 
-/// What the slow reader takes of an event: enough to tell it from any other.
+/// The fields that the slow reader takes of an event: enough to tell it from any other.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 struct Plain {
     ts_ns: i64,
@@ -20,7 +20,7 @@ struct Plain {
     tid: i64,
 }
 
-/// The members of an object as they stand, also those of the same name.
+/// The members of an object as written, also those of the same name.
 #[derive(Debug)]
 struct Members(Vec<(String, Box<RawValue>)>);
 
@@ -64,11 +64,11 @@ impl Members {
     /// A member that must be a whole number of 64 bits.
     fn integer(&self, name: &str) -> Result<Option<i64>, Odd> {
         let Some(value) = self.only(name)? else { return Ok(None) };
-        // A minus before 0 is a matter of taste.
+        // Readers may differ in -0.
         value.get().parse().ok().filter(|_| value.get() != "-0").map(Some).ok_or(Odd)
     }
 
-    /// A member in microseconds, in nanoseconds: exact, halves away from zero.
+    /// A member in microseconds as nanoseconds: exact, halves away from zero.
     fn nanos(&self, name: &str) -> Result<Option<i64>, Odd> {
         let Some(value) = self.only(name)? else { return Ok(None) };
         let (sign, digits) = value.get().strip_prefix('-').map_or((1, value.get()), |digits| (-1, digits));
@@ -82,11 +82,11 @@ impl Members {
     }
 }
 
-/// A record that needs more thought than a slow reader should take: nothing is compared then.
+/// A record that is too hard for the slow reader: no comparison then.
 #[derive(Debug)]
 struct Odd;
 
-/// The spans and instants of a capture, or `Odd` if the slow reader does not know for certain.
+/// The spans and instants of a capture, or `Odd` if the slow reader is not certain.
 fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
     let text = str::from_utf8(bytes).map_err(|_| Odd)?;
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
@@ -123,7 +123,7 @@ fn slowly(bytes: &[u8]) -> Result<Vec<Plain>, Odd> {
     Ok(found)
 }
 
-/// The same of what was read.
+/// The same form of an event that the reader read.
 fn plain(event: &Seen) -> Option<Plain> {
     let phase = match event.kind {
         EventKind::Complete => 'X',
@@ -148,7 +148,7 @@ fn plain(event: &Seen) -> Option<Plain> {
     })
 }
 
-/// Holds the reader to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let reading = check_reading("Chrome JSON", bytes);
     let Ok(mut expected) = slowly(bytes) else { return };

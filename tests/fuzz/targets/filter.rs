@@ -1,9 +1,9 @@
-//! The filter language: any text is a filter or an error that says why; a text in quotes asks for itself, and a plain word
-//! for what has it somewhere.
+//! The filter language: any text is a filter or an error with a reason. A quoted text matches itself, and a plain word
+//! matches names that hold it.
 
 use longspan::facade::query::filter::{Filter, Term, Test};
 
-/// Some names to ask, whatever is asked.
+/// Names to match against every filter.
 const NAMES: [&str; 4] = ["", "read", "std::vector<int>::push_back", "\u{1d11e} É\u{301} \"quoted\" \\"];
 
 /// The condition of a text on names, if it has this one alone.
@@ -14,7 +14,7 @@ fn holds(text: &str, name: &str) -> Option<bool> {
     }
 }
 
-/// Holds the language to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let text = String::from_utf8_lossy(bytes);
     match Filter::parse(&text) {

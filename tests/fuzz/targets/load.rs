@@ -1,5 +1,5 @@
-//! A whole load, of a capture in whatever format: the same rows and losses with one thread and ample memory as with three
-//! and next to none; and the same rows once more when they were written back in the native format.
+//! A whole load of a capture in any format. One thread with ample memory gives the same rows and losses as three
+//! threads with next to none. An export in the native format gives the same rows once more.
 
 use std::path::Path;
 
@@ -11,16 +11,16 @@ use longspan::facade::query::Snapshot;
 use super::reading::file_of;
 use super::rows::{load, rows};
 
-/// Enough for anything.
+/// More memory than any input needs.
 const AMPLE_BYTES: u64 = 256 << 20;
 
-/// So little that everything that can be is put aside; profiles that need to be whole take a quarter of it.
+/// So little that the load spills all it can; profiles that need to be whole take a quarter of it.
 const TIGHT_BYTES: u64 = 256 << 10;
 
 /// Larger inputs need not fit into the little memory.
 const INPUT_BYTES_MAX: usize = 16 << 10;
 
-/// Holds the load to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     if bytes.len() > INPUT_BYTES_MAX {
         return;
@@ -30,7 +30,7 @@ pub(super) fn check(bytes: &[u8]) {
     let (ample, tight) = match (ample, tight) {
         (Ok(ample), Ok(tight)) => (ample, tight),
         (Err(ample), Err(tight)) => return assert_eq!(ample.to_string(), tight.to_string()),
-        // What unpacks to more than is there.
+        // The input unpacks to more than the tight memory.
         (Ok(_), Err(error)) if error.to_string().contains("--memory") => return,
         (ample, tight) => panic!("{:?} but {:?}", ample.err(), tight.err()),
     };
@@ -47,7 +47,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
 }
 
-/// What is read of what was written.
+/// Exports a capture in the native format and reads it back.
 fn written_back(snapshot: &Snapshot, source: &Path) -> Snapshot {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
     let output = folder.path().join("back.longspan");

@@ -1,6 +1,6 @@
-//! What any bytes are held to, one function for each part of Longspan that takes bytes or text from outside. The same
-//! functions are called by the quick test (`main.rs`) and by cargo-fuzz (`engine.rs`). Panics are findings; so is any
-//! difference between two ways to the same answer. Knows nothing of where the bytes come from.
+//! The checks that any bytes must pass, one function for each part of Longspan that takes bytes or text from outside.
+//! The quick test (`main.rs`) and cargo-fuzz (`engine.rs`) call the same functions. Panics are findings; so is any
+//! difference between two ways to the same answer. Knows nothing of the origin of the bytes.
 
 mod arguments;
 mod chrome_json;
@@ -16,12 +16,12 @@ mod store;
 #[cfg(feature = "window")]
 mod timeline;
 
-/// One part that takes bytes from outside.
+/// A part that takes bytes from outside.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Target {
     /// The name of its folder of inputs.
     pub name: &'static str,
-    /// Panics if what is made of the bytes is wrong.
+    /// Panics if the result for these bytes is wrong.
     pub check: fn(&[u8]),
 }
 
@@ -31,7 +31,6 @@ macro_rules! targets {
         of_window { $($kept:ident: $check_kept:expr;)* }
         readers { $($reader:ident: $format:literal;)* }
     ) => {
-        /// All targets.
         pub(crate) const TARGETS: &[Target] = &[
             $(Target { name: stringify!($part), check: $check },)*
             $(#[cfg(feature = "window")] Target { name: stringify!($kept), check: $check_kept },)*

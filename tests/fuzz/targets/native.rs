@@ -1,5 +1,5 @@
-//! The native format: beside what any reader is held to, what was read, written and read again is the same; any payload of
-//! a chunk decodes or is refused, and one that decodes comes back from what it is encoded as. The checksums keep damage
+//! The native format: the checks of any reader, and round trips. A capture that is read, written and read again is the
+//! same. Any payload of a chunk decodes or is refused, and a decoded one survives encoding. The checksums keep damage
 //! from the payloads, so these are also tried alone.
 
 use longspan::facade::formats::native::columns;
@@ -12,7 +12,7 @@ use longspan::facade::model::Stacks;
 
 use super::reading::{self, check_reading, file_of};
 
-/// Holds the format to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     if let Some(expected) = check_reading("Longspan capture", bytes) {
         let file = file_of(bytes);
@@ -22,7 +22,7 @@ pub(super) fn check(bytes: &[u8]) {
         let back = read::open(written.path(), &context).expect("what was written");
         assert_eq!(capture.tracks, back.tracks);
         let mut back = reading::read(Reader::Chunks(Box::new(back)), &context).expect("what was written");
-        // What was damaged is counted again only if it is there again.
+        // The export holds no damage, so the losses may differ.
         back.losses.clone_from(&expected.losses);
         reading::assert_same(&expected, &back, "written back");
     }

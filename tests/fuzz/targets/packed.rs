@@ -1,5 +1,5 @@
-//! What captures are packed in: bytes that were packed come back, and packed bytes that are damaged give what could be
-//! unpacked before the damage, in whatever pieces they are read. Against the packages' own way in one go.
+//! The wrappers of captures: packed bytes come back, and damaged ones give the bytes before the damage, in reads of any
+//! size. The reference is the package that unpacks all at once.
 
 use std::io::{Read as _, Write as _};
 
@@ -8,10 +8,10 @@ use longspan::facade::formats::{ChunkLimits, ReadContext};
 
 use super::reading::file_of;
 
-/// Beyond this a few bytes of input stand for, the rest of the check is not worth its time.
+/// The most unpacked bytes of a check. A few bytes of input can expand to more, which is not worth the time.
 const UNPACKED_BYTES_MAX: u64 = 8 << 20;
 
-/// The bytes of a file as readers get them, and where they turned out to be cut; nothing if there are none.
+/// The bytes of a file as readers get them, and the offset of a cut, if any; `None` if the file does not open.
 fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Option<u64>)> {
     let file = file_of(packed);
     let chunk_limits = ChunkLimits { block_bytes, ..ChunkLimits::default() };
@@ -23,7 +23,8 @@ fn bytes_of(packed: &[u8], block_bytes: Option<usize>) -> Option<(Vec<u8>, Optio
     Some((bytes, source.cut_at()))
 }
 
-/// The same bytes; before damage perhaps fewer, since a decoder tells nothing of the step in which it finds it.
+/// Requires the same bytes. Before damage there may be fewer, since a decoder returns nothing of the step that finds
+/// the damage.
 #[track_caller]
 fn assert_alike(one: Option<&(Vec<u8>, Option<u64>)>, other: Option<&(Vec<u8>, Option<u64>)>) {
     let empty = (Vec::new(), Some(0));
@@ -43,14 +44,14 @@ fn is_packed(bytes: &[u8]) -> bool {
         .any(|magic| bytes.starts_with(magic))
 }
 
-/// What the package unpacks at once, up to the first damage, and whether there is one.
+/// The bytes that the package unpacks at once, up to the first damage, and whether there is one.
 fn gunzip(packed: &[u8]) -> (Vec<u8>, bool) {
     let mut bytes = Vec::new();
     let read = flate2::read::MultiGzDecoder::new(packed).take(UNPACKED_BYTES_MAX).read_to_end(&mut bytes);
     (bytes, read.is_err())
 }
 
-/// Holds the wrappers to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let usual = bytes_of(bytes, None);
     for block_bytes in [1, 61] {

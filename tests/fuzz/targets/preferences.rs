@@ -1,11 +1,11 @@
-//! The file of preferences: any bytes are preferences within their limits, or set aside as they are with a sentence. What is
-//! kept is read again as it was.
+//! The file of preferences: any bytes are preferences within their limits, or are set aside as they are with a message.
+//! Saved preferences read back the same.
 
 use std::fs;
 
 use longspan::facade::app::preferences::{Folders, Preferences};
 
-/// Holds the file to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let root = tempfile::tempdir().expect("a folder for temporary files");
     let folders = Folders { config: root.path().to_owned(), state: root.path().join("state") };
@@ -23,7 +23,7 @@ pub(super) fn check(bytes: &[u8]) {
     }
     let _second_start = folders.second_start();
     folders.keep_preferences(&preferences).expect("written");
-    // The place of the window is floats, which may differ in the last digit.
+    // The place of the window is in floats, which may differ in the last digit.
     let without_window = |preferences: Preferences| Preferences { window: None, ..preferences };
     let (again, note) = folders.preferences();
     assert_eq!((without_window(again), note), (without_window(preferences), None));

@@ -1,5 +1,5 @@
-//! Readers of captures: the same events, names, places and losses however the bytes are cut and with however many threads;
-//! no more events than the bytes have room for; arguments that are JSON; or the same error with its place.
+//! Readers of captures: the same events, names, places and losses for any cuts of the bytes and any number of threads.
+//! No more events than the bytes have room for; arguments that are JSON; or the same error with its place.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io::{Read as _, Write as _};
@@ -13,10 +13,10 @@ use longspan::facade::model::{
     Batch, Chunk, Event, EventFlags, EventKind, Loss, Losses, Lost, Metadata, NameIdx, NameRow, StackIdx, TrackKey,
 };
 
-/// No format says an event in less than half a byte; beyond this, something is read again and again.
+/// No format writes an event in less than half a byte: more events mean that something is read repeatedly.
 const EVENTS_PER_BYTE_MAX: usize = 2;
 
-/// What a reader may add by itself, such as the ends of what is open at the end.
+/// Events that a reader may add, such as the ends of spans that are open at the end.
 const EVENTS_BESIDE: usize = 64;
 
 /// An event with everything that it points to.
@@ -27,25 +27,25 @@ pub(super) struct Seen {
     pub name: String,
     pub category: Option<String>,
     pub track: TrackKey,
-    /// Nothing for samples: `stack` says it.
+    /// 0 for samples, which have a `stack`.
     pub value: u64,
     pub depth: u16,
     pub flags: EventFlags,
     pub thread_ts_ns: Option<i64>,
     pub thread_dur_ns: Option<i64>,
     pub args: String,
-    /// Innermost first.
+    /// From the innermost frame outwards.
     pub stack: Vec<String>,
 }
 
-/// All that a reader hands on, in order of time and, at the same time, of the capture. An end that came with its begin is one
-/// like any other, before all else of its time.
+/// The whole output of a reader, in order of time and, at the same time, of the capture. An end inside a begin event
+/// counts as an end of its own, before all else of its time.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Reading {
     pub events: Vec<Seen>,
     pub metadata: Vec<Metadata>,
     pub losses: Losses,
-    /// Whether an end came with its begin: which ones do depends on the batches.
+    /// Whether a begin event held its end: which ones do depends on the batches.
     has_moved_ends: bool,
 }
 
@@ -81,7 +81,7 @@ impl Reading {
                 track: track(event.track.index()),
                 value: if is_sample || is_ended(&event) { 0 } else { event.value },
                 depth: event.depth,
-                // How the batches were cut is not what the capture says.
+                // The cuts of the batches are no part of the capture.
                 flags: event.flags.without(EventFlags::LATE),
                 thread_ts_ns: detail.thread_ts_ns,
                 thread_dur_ns: detail.thread_dur_ns,
@@ -92,7 +92,7 @@ impl Reading {
     }
 }
 
-/// A reading in the making, with the names that its batches go on from.
+/// An unfinished reading, with the names that carry over between batches.
 #[derive(Default)]
 struct Taker {
     reading: Reading,
@@ -117,7 +117,7 @@ impl BatchSink for Taker {
     }
 }
 
-/// Everything that a reader reads, however it does.
+/// The whole output of a reader of either kind.
 pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = match reader {
         Reader::Stream(mut stream) => {
@@ -150,7 +150,7 @@ fn format(name: &str) -> &'static Format {
     FORMATS.iter().find(|format| format.name == name).unwrap_or_else(|| panic!("no format {name}"))
 }
 
-/// A file of these bytes.
+/// A temporary file with these bytes.
 pub(super) fn file_of(bytes: &[u8]) -> tempfile::NamedTempFile {
     let mut file = tempfile::NamedTempFile::new().expect("a temporary file");
     file.write_all(bytes).expect("written");
@@ -162,19 +162,19 @@ fn context((threads, block_bytes, batch_events): (usize, Option<usize>, Option<u
     ReadContext { threads, chunk_limits: ChunkLimits { block_bytes, batch_events }, ..ReadContext::default() }
 }
 
-/// Reads a file as a capture of this format, even if it begins like another.
+/// Reads a file in this format, even if it begins like another.
 fn read_as(format: &Format, path: &Path, context: &ReadContext) -> Result<Reading, ReadError> {
     let source = Source::open(path, context)?;
     read(sniff::open_as(format, source, context)?, context)
 }
 
-/// The bytes of a file without what packs them.
+/// The length of a file without its wrappers.
 fn unpacked_bytes(path: &Path) -> usize {
     let Ok(mut source) = Source::open(path, &ReadContext::default()) else { return 0 };
     source.read_to_end(&mut Vec::new()).expect("a file in memory")
 }
 
-/// Holds a reader to what this file says. Returns what was read, if anything could be.
+/// Runs the checks of this module on a reader. Returns the output, if there is any.
 pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> {
     let format = format(format_name);
     let file = file_of(bytes);
@@ -198,7 +198,7 @@ pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> 
         reading.events.iter().map(|event| &*event.args).filter(|args| !args.is_empty()).collect();
     for args in args {
         let parsed: Result<serde_json::Value, _> = serde_json::from_str(args);
-        // Deeper than serde reads is fine.
+        // JSON may be nested deeper than serde reads.
         let is_fine =
             parsed.as_ref().map_or_else(|error| error.to_string().contains("recursion"), serde_json::Value::is_object);
         assert!(is_fine, "{parsed:?}: {args}");
@@ -206,7 +206,7 @@ pub(super) fn check_reading(format_name: &str, bytes: &[u8]) -> Option<Reading> 
     Some(reading)
 }
 
-/// What counts of what is said of processes and threads: the last of each kind.
+/// The metadata that takes effect: the last of each kind.
 fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
     let of = |said: &Metadata| match said {
         Metadata::ProcessName { pid, .. } => format!("process name {pid:?}"),
@@ -222,20 +222,20 @@ fn last_words(metadata: &[Metadata]) -> BTreeMap<String, &Metadata> {
     metadata.iter().map(|said| (of(said), said)).collect()
 }
 
-/// Losses without how often text was bad: text is looked at once in a batch, so that depends on these.
+/// Losses without the count of bad texts: a batch checks a text once, so the count depends on the batches.
 fn counted(losses: &Losses) -> Vec<Lost<'_>> {
     let once = |loss| matches!(loss, Loss::BadUtf8 | Loss::LongText | Loss::ControlCharacter);
     losses.iter().map(|lost| Lost { count: if once(lost.loss) { 1 } else { lost.count }, ..lost }).collect()
 }
 
-/// The place of an error and what was expected there: what was found is told as far as it was read.
+/// The place of an error and the expectation there. The found text depends on how far the reader was.
 fn place_of(error: &ReadError) -> String {
     let text = error.to_string();
     text.split_once(", found").map_or(text.clone(), |(place, _)| place.to_owned())
 }
 
-/// Compares two readings, telling the first difference only. Where ends have moved, the order of one time counts within each
-/// track only.
+/// Compares two readings and reports the first difference only. With moved ends, events of one time are in order within
+/// each track only.
 #[track_caller]
 pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     let have_moved_ends = usual.has_moved_ends || other.has_moved_ends;
@@ -254,7 +254,7 @@ pub(super) fn assert_same(usual: &Reading, other: &Reading, how: &str) {
     assert_eq!(counted(&usual.losses), counted(&other.losses), "{how}");
 }
 
-/// A reader that nothing else is known of.
+/// The check of a format without one of its own.
 pub(super) fn check(format_name: &str, bytes: &[u8]) {
     check_reading(format_name, bytes);
 }

@@ -14,7 +14,7 @@ use longspan::facade::query::rows::{SortedRow, SortedRows};
 use longspan::facade::store::details::DetailReader;
 use longspan::facade::store::{DetailRef, LaneKind, Store};
 
-/// A row with everything that it points to, and where it stands.
+/// A row with its indices resolved, and its position.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Row {
     pub start_ns: i64,

@@ -1,7 +1,7 @@
-//! Stores: a damaged one is refused, or shows a part of the rows that were written and says that something is missing; it
-//! never shows anything else. One that is carried by another file is refused, or its rows are in order and point to what is
-//! there, whatever its bytes. Blocks decode whatever their bytes, and rows come back from what they are encoded as.
-//! The bytes say what is damaged: stores themselves change with every version.
+//! Stores: a damaged one is refused, or shows a part of the written rows and reports a loss, and never anything else. A
+//! store in another file is refused, or its rows are in order and their references are valid, whatever its bytes.
+//! Blocks decode whatever their bytes, and encoded rows come back. The bytes choose the damage: stores themselves
+//! change with every version.
 
 use std::sync::LazyLock;
 
@@ -21,7 +21,7 @@ static WHOLE: LazyLock<(Vec<u8>, Vec<rows::Row>)> = LazyLock::new(|| {
     (rows::kept_store(capture.path(), folder.path()), written)
 });
 
-/// Holds stores to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     check_blocks(bytes);
     check_parts(bytes);
@@ -49,7 +49,7 @@ pub(super) fn check(bytes: &[u8]) {
     assert!(found.iter().all(known), "a row that was never written");
 }
 
-/// A store of which the bytes say what is altered, taken out of the parts that it is carried in.
+/// A store taken from the parts that carry it, with the damage that the bytes choose.
 fn check_parts(bytes: &[u8]) {
     let whole = Store::open(file_of(&WHOLE.0).path()).expect("a store");
     let mut parts: Vec<Vec<u8>> = whole.carried_parts().map(|part| part.expect("whole")).collect();

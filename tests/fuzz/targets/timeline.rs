@@ -1,5 +1,5 @@
-//! The kept state of a timeline: any bytes that are a state of some trace can be restored on another one, whatever tracks, times
-//! and marks they name. What is then kept is read again as it was.
+//! The saved state of a timeline: any bytes that are a state of some trace can be restored on another one, with any
+//! tracks, times and marks. The state saved then reads back the same.
 
 use std::sync::LazyLock;
 
@@ -20,7 +20,7 @@ static SNAPSHOT: LazyLock<Snapshot> = LazyLock::new(|| {
     load(file.path(), 1, 1 << 20).expect("a trace")
 });
 
-/// Holds the state to what this file says.
+/// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
     let Ok(kept) = serde_json::from_slice::<SavedTimeline>(bytes) else { return };
     let theme = Theme::new(Shade::Dark);

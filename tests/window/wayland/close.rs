@@ -64,7 +64,7 @@ fn a_window_on_wayland_closes_well_while_a_dialog_is_open_and_while_another_wind
     let client = opened(&sway);
     let other = sway.open_by(sway.command(&[]).env("XDG_RUNTIME_DIR", sway.home.path().join("none")));
     other.until_title("Longspan");
-    // Beside each other, the new one with the keyboard: both canvases are drawn anew.
+    // Both windows are beside each other, the new one with the keyboard: both canvases are drawn again.
     other.until("both windows", |client| {
         let has_both = client.tree().matches("\"app_id\": \"longspan\"").count() == 2;
         let right = Place { left: SIZE.0 / 2, top: 0, right: SIZE.0, bottom: SIZE.1 };
@@ -104,7 +104,7 @@ fn a_window_under_x_closes_with_status_0_by_its_window_manager_too() {
             const REMOVE: u32 = 0;
             let undecorated = atom(&session, "_OB_WM_STATE_UNDECORATED");
             ask_manager(&session, window.id(), "_NET_WM_STATE", [REMOVE, undecorated, 0, 0, 0]);
-            // The button stands at the right end of the bar, which is some 20 pixels high.
+            // The button is at the right end of the bar, which is some 20 pixels high.
             let button = window.until("a title bar", |window| {
                 let canvas = window.look().find(CANVAS).filter(|canvas| canvas.top > before + 10)?;
                 Some((canvas.right - 10, canvas.top - before - 11))

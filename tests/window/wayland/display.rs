@@ -1,4 +1,4 @@
-//! Which display the window opens on, and what is said where there is none or where it goes away.
+//! The display that the window opens on, and the messages where there is none or where it goes away.
 
 use std::os::unix::net::UnixListener;
 use std::process::{Command, Stdio};

@@ -1,5 +1,5 @@
-//! The window on a Wayland compositor: sway without a screen, a pointer and a keyboard of its own protocols, and the tools of
-//! its users. What is missing is a failure that names `.ci/setup`.
+//! The window on a Wayland compositor: sway without a screen, with a pointer and a keyboard of its own protocols, and
+//! the tools of its users. A missing tool is a failure that names `.ci/setup`.
 
 mod close;
 mod desktop;
@@ -47,9 +47,9 @@ pub(crate) struct Sway {
     pointer: RefCell<Pointer>,
     _keyboard: Process,
     pub process: Process,
-    /// The compositor's, which another user may own.
+    /// The runtime folder of the compositor, which another user may own.
     runtime: tempfile::TempDir,
-    /// The program's.
+    /// The home of the program.
     pub home: tempfile::TempDir,
     _turn: MutexGuard<'static, ()>,
 }
@@ -211,7 +211,7 @@ impl Client<'_> {
         stat.rsplit(") ").next().is_none_or(|rest| rest.starts_with('Z'))
     }
 
-    /// How the program ends, and what it said on stderr.
+    /// The exit status of the program, and its text on stderr.
     #[track_caller]
     pub(crate) fn end(mut self) -> (std::process::ExitStatus, String) {
         let began = Instant::now();
@@ -224,7 +224,7 @@ impl Client<'_> {
         (status, std::io::read_to_string(stderr).expect("a pipe"))
     }
 
-    /// The same, where that is as it should be.
+    /// The same, after a check that the program ended well.
     #[track_caller]
     pub(crate) fn assert_ends_well(self, how: &str) {
         let (status, said) = self.end();
@@ -232,7 +232,6 @@ impl Client<'_> {
     }
 }
 
-/// The socket for clients.
 fn socket_in(runtime: &Path) -> PathBuf {
     runtime.join("wayland-1")
 }
@@ -250,7 +249,7 @@ fn client(name: &str, runtime: &Path, home: &Path) -> Command {
     command
 }
 
-/// Fails at once, with all that is missing.
+/// Fails at once with the names of all missing tools.
 fn check_tools() {
     let path = std::env::var_os("PATH").unwrap_or_default();
     let is_there = |tool: &str| std::env::split_paths(&path).any(|folder| folder.join(tool).is_file());

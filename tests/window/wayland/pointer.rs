@@ -38,7 +38,7 @@ impl Pointer {
     /// Moves to a place and clicks the left button there.
     pub(super) fn click(&mut self, (x, y): (usize, usize)) {
         let (width, height) = self.size;
-        // From beside it: a window learns of a pointer that moves.
+        // The pointer comes from one pixel beside it: a window learns of a pointer that moves.
         for x in [x - 1, x] {
             self.time_ms += 10;
             self.mouse.motion_absolute(self.time_ms, x as u32, y as u32, width as u32, height as u32);
@@ -58,7 +58,6 @@ impl Pointer {
     }
 }
 
-/// Takes no events.
 struct Ignored;
 
 impl Dispatch<WlRegistry, GlobalListContents> for Ignored {
