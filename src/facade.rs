@@ -16,8 +16,8 @@ pub mod app {
     pub mod state {
         pub use crate::app::state::App;
     }
-    pub mod tasks {
-        pub use crate::app::tasks::TaskEvent;
+    pub mod event {
+        pub use crate::app::event::TaskEvent;
     }
 }
 pub mod base {

@@ -4,7 +4,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::tasks::{TaskError, TaskEvent, TaskId, Wake, guarded, spawn};
+use crate::app::background::{guarded, spawn};
+use crate::app::event::{TaskError, TaskEvent, TaskId, Wake};
 use crate::base::cancel::{Cancel, Cancelled};
 use crate::base::progress::Progress;
 use crate::frame::filtered::{Asked, Filtered};

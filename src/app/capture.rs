@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use super::tasks::{self, Looking, TaskId, Wake};
+use super::tasks::{self, Looking};
+use crate::app::event::{TaskId, Wake};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::tiles::trace_summary::TraceSummary;

@@ -4,20 +4,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use super::tasks::{TaskEvent, Wake};
+use crate::app::event::{Choice, TaskEvent, Wake};
 use crate::export::ExportFormat;
 use crate::ui::purpose::Purpose;
-
-/// How a dialog ended.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
-    /// With a file, or with several to be opened together.
-    Chosen(Purpose, Vec<PathBuf>),
-    /// With none.
-    Dismissed,
-    /// There was no dialog to show.
-    NoDialog(Purpose),
-}
 
 /// Sooner than this nobody closes a dialog that opens; a system without one answers in 7 to 220 ms.
 const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);

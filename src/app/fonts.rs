@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::app::background::{guarded, spawn};
+use crate::app::event::{TaskEvent, Wake};
 use egui::FontFamily;
 use egui::epaint::text::{FallbackRequest, FontInsert, FontProvider};
 use egui_system_font_provider::SystemFontProvider;
-
-use super::tasks::{TaskEvent, Wake, guarded, spawn};
 
 /// A letter in fonts of a kind.
 type Wanted = (FontFamily, char);

@@ -13,10 +13,11 @@ use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::mpsc::{SyncSender, sync_channel};
+use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
-use super::tasks::{TaskEvent, Wake, spawn};
+use crate::app::background::spawn;
+use crate::app::event::{HandedOver, TaskEvent, Wake};
 use crate::model::{SourceFile, Sources};
 
 /// How long a second start waits for an answer before it opens a window of its own.
@@ -138,34 +139,13 @@ impl Drop for Host {
     }
 }
 
-/// What a window is asked to take over. It does so only while the other side still waits.
-#[derive(Debug)]
-pub struct HandedOver {
-    sources: Sources,
-    /// Set by whoever is first: the window that takes the files, or the other side that waits no longer.
-    is_decided: Arc<AtomicBool>,
-    taken: SyncSender<()>,
-}
-
-impl HandedOver {
-    /// The files, unless whoever handed them over has opened a window of its own meanwhile.
-    #[must_use]
-    pub(crate) fn take(self) -> Option<Sources> {
-        if self.is_decided.swap(true, Ordering::SeqCst) {
-            return None;
-        }
-        self.taken.try_send(()).ok(); // its only message
-        Some(self.sources)
-    }
-}
-
 fn answer(mut stream: UnixStream, wake: &Wake) -> Result<(), HandOverError> {
     stream.set_read_timeout(Some(PATIENCE))?;
     stream.set_write_timeout(Some(PATIENCE))?;
     let sources = read_message(&mut stream)?;
     let (taken, is_taken) = sync_channel(1);
     let is_decided = Arc::new(AtomicBool::new(false));
-    wake(TaskEvent::HandedOver(HandedOver { sources, is_decided: Arc::clone(&is_decided), taken }));
+    wake(TaskEvent::HandedOver(HandedOver::new(sources, Arc::clone(&is_decided), taken)));
     is_taken.recv_timeout(ANSWER_WITHIN).ok(); // who was first tells
     if is_decided.swap(true, Ordering::SeqCst) {
         stream.write_all(&[TAKEN])?;

@@ -2,11 +2,13 @@
 //! same picture with no window. The only place that knows the system's windows.
 
 mod analysis;
+mod background;
 mod capture;
 pub(crate) mod demo;
 pub(crate) mod desktop;
 pub(crate) mod dialogs;
 mod display;
+pub(crate) mod event;
 mod fonts;
 #[cfg_attr(not(unix), path = "no_hand_over.rs")]
 pub(crate) mod hand_over;
@@ -15,7 +17,9 @@ mod keyboard;
 mod keys_tests;
 #[cfg(test)]
 mod moving_tests;
+mod offscreen;
 mod panels;
+mod pasted;
 pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;

@@ -1,6 +1,6 @@
 //! Where the system has no sockets in folders of the user's, every start opens a window of its own.
 
-use super::tasks::Wake;
+use crate::app::event::Wake;
 use crate::model::Sources;
 
 /// Why files were not handed over.
@@ -18,18 +18,6 @@ pub(crate) struct Meeting;
 /// A window that would take files over.
 #[derive(Debug)]
 pub(crate) struct Host;
-
-/// What a window would be asked to take over.
-#[derive(Debug)]
-pub(crate) struct HandedOver;
-
-impl HandedOver {
-    /// Nothing.
-    #[must_use]
-    pub(crate) fn take(self) -> Option<Sources> {
-        None
-    }
-}
 
 impl Meeting {
     /// Nowhere.

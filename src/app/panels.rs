@@ -4,7 +4,7 @@
 use egui::Ui;
 
 use super::analysis::Analysis;
-use super::tasks::{TaskError, TaskId, Wake};
+use crate::app::event::{TaskError, TaskId, Wake};
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::query::Snapshot;

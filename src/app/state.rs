@@ -8,15 +8,15 @@ mod written;
 
 use std::path::PathBuf;
 
-use copied::Chosen;
-
 use super::AppOptions;
 use super::capture::OpenCapture;
 use super::desktop::Wishes;
 use super::fonts::Fonts;
+use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowPlace};
-use super::tab::{Tab, TabId};
-use super::tasks::{self, Source, TaskId, Wake, file_name};
+use super::tab::Tab;
+use super::tasks::{self, Source, file_name};
+use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::budget::Memory;
 use crate::base::escape::escaped;
 use crate::frame::RectBudget;

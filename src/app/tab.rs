@@ -7,17 +7,14 @@ use std::sync::Arc;
 use super::capture::OpenCapture;
 use super::panels::Panels;
 use super::preferences::Folders;
-use super::tasks::{Running, TaskEvent, TaskId, Wake};
+use super::tasks::Running;
+use crate::app::event::{TabId, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
 use crate::ui::panels::sources::SourcesPanel;
 use crate::ui::questions::TimeRange;
 use crate::ui::timeline::saved::SavedTimeline;
 use crate::ui::timeline::state::Timeline;
-
-/// Tells a tab from the others, also from those that were closed.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TabId(pub u64);
 
 /// An export of the capture of a tab.
 #[derive(Debug, Clone)]

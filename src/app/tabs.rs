@@ -2,8 +2,9 @@
 //! keep what they are doing, and nothing is drawn for them.
 
 use super::state::App;
-use super::tab::{Tab, TabId};
-use super::tasks::{Source, TaskError};
+use super::tab::Tab;
+use super::tasks::Source;
+use crate::app::event::{TabId, TaskError};
 use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
 

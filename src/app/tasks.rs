@@ -2,85 +2,30 @@
 //! panic in one is an error like any other.
 
 use std::fs;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use super::demo::{demo_capture, demo_folder, demo_path};
-use super::desktop::{self, Wishes};
-use super::dialogs::Choice;
-use super::hand_over::HandedOver;
-use super::picture::{TimelinePicture, write_png};
-use super::state::copied::Pasted;
-use super::tab::TabId;
+use super::desktop;
+use crate::app::background::{guarded, spawn};
+use crate::app::event::{TaskError, TaskEvent, TaskId, Wake};
+use crate::app::offscreen::{TimelinePicture, write_png};
+use crate::app::pasted::Pasted;
 use crate::base::cancel::Cancel;
 use crate::base::escape::escaped;
 use crate::base::progress::Progress;
 use crate::export::output::OutputFile;
-use crate::export::{self, ExportError, ExportFormat, ExportOptions, ExportReport};
-use crate::ingest::{LoadError, LoadOptions, Loaded, open_with_previews};
+use crate::export::{self, ExportError, ExportFormat, ExportOptions};
+use crate::ingest::{LoadError, LoadOptions, open_with_previews};
 use crate::model::Sources;
 use crate::query::Snapshot;
-use crate::query::flow_chain::{self, FlowChain};
+use crate::query::flow_chain;
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::chrome::file_picker::{Entry, Listing};
-use crate::ui::questions::{Answer, Kind, TimeRange};
-use crate::ui::timeline::tracks::{Arranged, Arranging};
-
-/// What background work has to say.
-#[derive(Debug)]
-pub enum TaskEvent {
-    /// That of a tab.
-    OfTab(TabId, Box<TaskEvent>),
-    /// What a load has sorted so far.
-    Previewed(TaskId, Snapshot),
-    /// A load is over.
-    Loaded(TaskId, Result<Loaded, TaskError>),
-    /// An export is over.
-    Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
-    /// A table or a picture was written to a file, or why not.
-    Wrote(PathBuf, Result<(), String>),
-    /// A capture was looked at as a whole.
-    Surveyed(TaskId, Arc<TraceSummary>),
-    /// The flows of a row were followed.
-    Followed(TaskId, RowIdx, Arc<FlowChain>),
-    /// Rows were laid out.
-    Arranged(Arranged),
-    /// A question of a panel is answered.
-    Answered(TaskId, Kind, Result<Box<Option<Answer>>, TaskError>),
-    /// A folder was listed.
-    Listed(PathBuf, Listing),
-    /// Another start hands its files over.
-    HandedOver(HandedOver),
-    /// A pasted text was read.
-    Pasted(Pasted),
-    /// A dialog of the system is over.
-    Chosen(Choice),
-    /// Letters that the fonts of the window lack were looked for in those of the system.
-    FoundFonts,
-    /// The desktop says what is asked of it.
-    Wished(Wishes),
-}
-
-/// Tells the answers of a task from those of one that was given up.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct TaskId(pub u64);
-
-/// How a task ended without a result.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum TaskError {
-    /// It was asked to stop.
-    Cancelled,
-    /// The sorted store turned out to be damaged, as the sentence says.
-    Damaged(String),
-    /// A sentence for a person.
-    Failed(String),
-}
-
-/// Brings an event to the window's loop.
-pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
+use crate::ui::chrome::file_picker::Entry;
+use crate::ui::questions::TimeRange;
+use crate::ui::timeline::tracks::Arranging;
 
 /// A load or an export that runs. Dropping it asks the work to stop.
 #[derive(Debug)]
@@ -330,29 +275,9 @@ pub(crate) fn file_name(path: &Path) -> String {
     path.file_name().map_or_else(|| path.display().to_string(), |name| name.to_string_lossy().into_owned())
 }
 
-pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
-    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
-    spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
-}
-
-/// Runs work whose panic must not take the window down.
-pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
-    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
-        let said = panic.downcast_ref::<&str>().map(ToString::to_string);
-        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
-        Err(TaskError::Failed(format!("Longspan itself failed here, which is a defect: {said}")))
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_panic_in_the_work_is_a_message() {
-        let result: Result<(), _> = guarded(|| panic!("index out of bounds"));
-        assert!(matches!(result, Err(TaskError::Failed(message)) if message.contains("index out of bounds")));
-    }
 
     #[test]
     fn folders_are_listed_first_and_a_missing_folder_is_an_error() {

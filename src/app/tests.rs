@@ -10,7 +10,7 @@ use super::AppOptions;
 use super::desktop::Wishes;
 use super::preferences::Folders;
 use super::state::App;
-use super::tasks::TaskEvent;
+use crate::app::event::TaskEvent;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::ExportFormat;

@@ -16,9 +16,10 @@ use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, Wi
 use super::hand_over::{HandOverError, Meeting};
 use super::preferences::WindowPlace;
 use super::state::{App, Effect};
-use super::tasks::{self, TaskEvent, Wake};
+use super::tasks;
 use super::{AppError, AppOptions};
 use super::{dialogs, display, keyboard};
+use crate::app::event::{TaskEvent, Wake};
 use crate::model::Sources;
 use crate::render::Picture;
 use crate::render::surface::{Presented, WindowSurface};

@@ -1,8 +1,7 @@
 //! What the window exports, byte by byte beside what is exported without it.
 
-use super::dialogs::Choice;
-use super::tasks::TaskEvent;
 use super::tests::{Driven, TWO_SPANS, snapshot};
+use crate::app::event::{Choice, TaskEvent};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::{self, ExportFormat, ExportOptions};

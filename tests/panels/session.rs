@@ -9,9 +9,9 @@ use egui::{Event, Key, Modifiers, Vec2};
 use egui_kittest::Harness;
 use egui_kittest::kittest::{NodeT, Queryable};
 use longspan::facade::app::AppOptions;
+use longspan::facade::app::event::TaskEvent;
 use longspan::facade::app::preferences::Folders;
 use longspan::facade::app::state::App;
-use longspan::facade::app::tasks::TaskEvent;
 use longspan::facade::ingest::{CachePolicy, LoadOptions};
 
 /// A request with two reads within on one thread, two writes on another, a marker, a counter, and an end without a

@@ -16,6 +16,8 @@ const ROUTED: &[&str] = &[
     "Effect",
     "Question",
     "Answer",
+    "TaskEvent",
+    "Choice",
 ];
 
 /// Every arm that takes all other variants of a routed enum: its position, and the enum.

@@ -1,6 +1,7 @@
 //! Pictures of the window, drawn without one, have what they are to show where it belongs.
 
 use super::*;
+use crate::app::offscreen::TimelinePicture;
 use crate::app::tests::{Driven, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
 use crate::ui::command::{AppCommand, Command, PanelCommand, Step, TimelineCommand};

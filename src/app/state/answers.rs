@@ -1,9 +1,9 @@
 //! What background work and dialogs have to say: where it belongs, and what becomes of it.
 
 use crate::app::capture::OpenCapture;
-use crate::app::dialogs::Choice;
+use crate::app::event::{Choice, TaskError, TaskEvent};
 use crate::app::state::App;
-use crate::app::tasks::{self, TaskError, TaskEvent};
+use crate::app::tasks;
 use crate::base::time::grouped_digits;
 use crate::model::Sources;
 use crate::query::Snapshot;
@@ -46,7 +46,14 @@ impl App {
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::Wished(wishes) => self.set_wishes(wishes),
             // Work that no tab has started.
-            of_shown => self.take_in(self.shown_tab, of_shown),
+            of_shown @ (TaskEvent::Previewed(..)
+            | TaskEvent::Loaded(..)
+            | TaskEvent::Exported(..)
+            | TaskEvent::Wrote(..)
+            | TaskEvent::Surveyed(..)
+            | TaskEvent::Followed(..)
+            | TaskEvent::Arranged(_)
+            | TaskEvent::Answered(..)) => self.take_in(self.shown_tab, of_shown),
         }
     }
 
@@ -128,7 +135,15 @@ impl App {
                 tab.message = Some(("The file could not be written", message));
             }
             // Of a task that was given up.
-            _ => {}
+            TaskEvent::Previewed(..) | TaskEvent::Loaded(..) | TaskEvent::Exported(..) => {}
+            // Of the application, which `take` handles.
+            TaskEvent::OfTab(..)
+            | TaskEvent::Listed(..)
+            | TaskEvent::HandedOver(_)
+            | TaskEvent::Pasted(_)
+            | TaskEvent::Chosen(_)
+            | TaskEvent::FoundFonts
+            | TaskEvent::Wished(_) => {}
         }
     }
 

@@ -4,7 +4,7 @@
 use std::path::{Path, PathBuf};
 
 use super::App;
-use crate::app::picture::TimelinePicture;
+use crate::app::offscreen::TimelinePicture;
 use crate::app::tab::RunningExport;
 use crate::app::tasks::{self, file_name};
 use crate::base::csv::Cells;

@@ -1,0 +1,29 @@
+//! Threads for background work, whose panics are errors like any other.
+
+use crate::app::event::TaskError;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+pub(super) fn spawn(name: &str, work: impl FnOnce() + Send + 'static) -> Result<(), TaskError> {
+    let spawned = std::thread::Builder::new().name(name.to_owned()).spawn(work);
+    spawned.map(drop).map_err(|error| TaskError::Failed(format!("cannot start a thread to {name}: {error}")))
+}
+
+/// Runs work whose panic must not take the window down.
+pub(super) fn guarded<T>(work: impl FnOnce() -> Result<T, TaskError>) -> Result<T, TaskError> {
+    catch_unwind(AssertUnwindSafe(work)).unwrap_or_else(|panic| {
+        let said = panic.downcast_ref::<&str>().map(ToString::to_string);
+        let said = said.or_else(|| panic.downcast_ref::<String>().cloned()).unwrap_or_default();
+        Err(TaskError::Failed(format!("Longspan itself failed here, which is a defect: {said}")))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_panic_in_the_work_is_a_message() {
+        let result: Result<(), _> = guarded(|| panic!("index out of bounds"));
+        assert!(matches!(result, Err(TaskError::Failed(message)) if message.contains("index out of bounds")));
+    }
+}

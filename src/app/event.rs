@@ -1,0 +1,114 @@
+//! The events that background work and dialogs bring to the loop of the window, with everything that they carry.
+
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::SyncSender;
+
+use super::desktop::Wishes;
+use crate::app::pasted::Pasted;
+use crate::export::ExportReport;
+use crate::ingest::Loaded;
+use crate::model::Sources;
+use crate::query::Snapshot;
+use crate::query::flow_chain::FlowChain;
+use crate::store::RowIdx;
+use crate::tiles::trace_summary::TraceSummary;
+use crate::ui::chrome::file_picker::Listing;
+use crate::ui::purpose::Purpose;
+use crate::ui::questions::{Answer, Kind};
+use crate::ui::timeline::tracks::Arranged;
+
+/// What background work has to say.
+#[derive(Debug)]
+pub enum TaskEvent {
+    /// That of a tab.
+    OfTab(TabId, Box<TaskEvent>),
+    /// What a load has sorted so far.
+    Previewed(TaskId, Snapshot),
+    /// A load is over.
+    Loaded(TaskId, Result<Loaded, TaskError>),
+    /// An export is over.
+    Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
+    /// A table or a picture was written to a file, or why not.
+    Wrote(PathBuf, Result<(), String>),
+    /// A capture was looked at as a whole.
+    Surveyed(TaskId, Arc<TraceSummary>),
+    /// The flows of a row were followed.
+    Followed(TaskId, RowIdx, Arc<FlowChain>),
+    /// Rows were laid out.
+    Arranged(Arranged),
+    /// A question of a panel is answered.
+    Answered(TaskId, Kind, Result<Box<Option<Answer>>, TaskError>),
+    /// A folder was listed.
+    Listed(PathBuf, Listing),
+    /// Another start hands its files over.
+    HandedOver(HandedOver),
+    /// A pasted text was read.
+    Pasted(Pasted),
+    /// A dialog of the system is over.
+    Chosen(Choice),
+    /// Letters that the fonts of the window lack were looked for in those of the system.
+    FoundFonts,
+    /// The desktop says what is asked of it.
+    Wished(Wishes),
+}
+
+/// Tells the answers of a task from those of one that was given up.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TaskId(pub u64);
+
+/// How a task ended without a result.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum TaskError {
+    /// It was asked to stop.
+    Cancelled,
+    /// The sorted store turned out to be damaged, as the sentence says.
+    Damaged(String),
+    /// A sentence for a person.
+    Failed(String),
+}
+
+/// Brings an event to the window's loop.
+pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
+
+/// How a dialog ended.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Choice {
+    /// With a file, or with several to be opened together.
+    Chosen(Purpose, Vec<PathBuf>),
+    /// With none.
+    Dismissed,
+    /// There was no dialog to show.
+    NoDialog(Purpose),
+}
+
+/// Tells a tab from the others, also from those that were closed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TabId(pub u64);
+
+/// What a window is asked to take over. It does so only while the other side still waits.
+#[derive(Debug)]
+pub struct HandedOver {
+    sources: Sources,
+    /// Set by whoever is first: the window that takes the files, or the other side that waits no longer.
+    is_decided: Arc<AtomicBool>,
+    taken: SyncSender<()>,
+}
+
+impl HandedOver {
+    #[cfg(unix)]
+    pub(super) fn new(sources: Sources, is_decided: Arc<AtomicBool>, taken: SyncSender<()>) -> Self {
+        Self { sources, is_decided, taken }
+    }
+
+    /// The files, unless whoever handed them over has opened a window of its own meanwhile.
+    #[must_use]
+    pub(crate) fn take(self) -> Option<Sources> {
+        if self.is_decided.swap(true, Ordering::SeqCst) {
+            return None;
+        }
+        self.taken.try_send(()).ok(); // its only message
+        Some(self.sources)
+    }
+}
