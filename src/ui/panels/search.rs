@@ -5,9 +5,10 @@ use std::borrow::Cow;
 
 use egui::{Key, Modifiers, RichText, Ui};
 
+use super::PanelContext;
+use super::number::Number;
 use super::table::{Cell, Column, Rows, Table};
 use super::value_menu::Value;
-use super::{Number, PanelContext};
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;

@@ -1,14 +1,17 @@
 //! Tables: names on the left, numbers on the right, a head that sorts, columns as wide as the hand makes them. Only the rows
 //! in view are asked for and painted, so that a million rows scroll like ten.
 
+mod copy;
+mod marks;
+
 use std::borrow::Cow;
 
 use egui::{Align2, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::elided::{elided, tip};
+use super::number::Number;
 use super::table_keys::{RowStep, copies, hold, take_steps};
 use super::value_menu::{self, Value};
-use super::{Number, table_copy, table_marks};
 use crate::base::csv::Cells;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command};
@@ -275,7 +278,7 @@ impl Table {
             let painted = paint_text(ui.painter(), text, column.title, column.is_number, color);
             if is_sorted {
                 let middle = painted.right_center() + vec2(ARROW_POINTS * 0.7, 0.0);
-                ui.painter().add(table_marks::arrow(middle, self.layout.ascending, color));
+                ui.painter().add(marks::arrow(middle, self.layout.ascending, color));
             }
             if response.clicked() {
                 self.sort_by(number, column.is_number);
@@ -386,7 +389,7 @@ impl Table {
             let cell = painting.cell(place, number);
             let is_sorted = self.layout.sorted_by == Some(number);
             if let Some(part) = rows.bar(row, number).filter(|_| is_sorted) {
-                painter.rect_filled(table_marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
+                painter.rect_filled(marks::bar(cell, part), 1.0, theme.accent.gamma_multiply(0.22));
             }
             paint_cell(&painter, cell, &rows.cell(row, number), column.is_number, theme);
         }
@@ -419,7 +422,7 @@ impl Table {
         hold(ui, painting.slot_id(slot));
         let row = (self.top as u64 + slot).min(last);
         if copies(ui) && rows.is_loaded(row) {
-            let text = table_copy::row(rows, painting.columns, row, painting.look.cells);
+            let text = copy::row(rows, painting.columns, row, painting.look.cells);
             shown.commands.push(Command::App(AppCommand::CopyText(text)));
         }
         let steps = take_steps(ui);
@@ -500,11 +503,11 @@ fn show_menu(ui: &mut Ui, painting: &Painting<'_>, open: OpenMenu, rows: &dyn Ro
     ui.separator();
     let (columns, cells) = (painting.columns, painting.look.cells);
     if ui.button("Copy row").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(table_copy::row(rows, columns, row, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::row(rows, columns, row, cells))));
         ui.close();
     }
     if rows.copies_all() && ui.button("Copy table").clicked() {
-        commands.push(Command::App(AppCommand::CopyText(table_copy::all(rows, columns, cells))));
+        commands.push(Command::App(AppCommand::CopyText(copy::all(rows, columns, cells))));
         ui.close();
     }
     if let Some(csv) = rows.csv()

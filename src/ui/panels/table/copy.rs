@@ -1,8 +1,8 @@
 //! Rows of a table as text that pastes into a table: cells between tabs, numbers exact and without units.
 
-use super::Number;
-use super::table::{Cell, Column, Rows};
+use super::{Cell, Column, Rows};
 use crate::base::csv::Cells;
+use crate::ui::panels::number::Number;
 
 /// One row.
 #[must_use]

@@ -1,0 +1,28 @@
+//! What every panel is shown with: the theme, the form of copied cells, and the sizes that the preferences have.
+
+use std::collections::BTreeMap;
+
+use super::table::TableLook;
+
+use crate::base::csv::Cells;
+use crate::ui::settings::TableLayout;
+use crate::ui::theme::Theme;
+
+/// What every panel is shown with.
+#[derive(Clone, Copy)]
+pub(crate) struct PanelContext<'a> {
+    pub(crate) theme: &'a Theme,
+    /// How cells are copied.
+    pub(crate) cells: Cells,
+    /// The layouts of tables that the preferences have, by name.
+    pub(crate) tables: &'a BTreeMap<String, TableLayout>,
+    /// The height of the dock that the preferences have.
+    pub(crate) dock_points: u16,
+}
+
+impl<'a> PanelContext<'a> {
+    /// The look of a table of this name.
+    pub(super) fn table(&self, name: &str, absence: Option<&'a str>) -> TableLook<'a> {
+        TableLook { theme: self.theme, cells: self.cells, kept: self.tables.get(name), absence }
+    }
+}
