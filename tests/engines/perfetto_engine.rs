@@ -17,12 +17,12 @@ type Counted = BTreeMap<String, u64>;
 /// slices that begin at one time, the engine takes the innermost as the slice of a flow, and the earlier end as the
 /// source.
 #[derive(Debug, Default, PartialEq)]
-struct Told {
+struct Counts {
     slices: Counted,
     flows: Counted,
 }
 
-impl Told {
+impl Counts {
     fn slice(&mut self, ts: &str, dur: &str, name: &str) {
         *self.slices.entry(format!("{ts} {dur} {name}")).or_default() += 1;
     }
@@ -45,7 +45,7 @@ fn engine_folder() -> PathBuf {
 }
 
 /// The slices and connections that the engine finds in a file.
-fn told_by_engine(file: &Path) -> Told {
+fn counts_of_engine(file: &Path) -> Counts {
     let script = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/engines/trace_processor.mjs");
     let mut node = Command::new("node");
     node.arg(script).arg(engine_folder()).arg(file).args([
@@ -55,7 +55,7 @@ fn told_by_engine(file: &Path) -> Told {
     let answers = output_of(&mut node);
     let answers: Vec<Vec<Vec<String>>> =
         answers.lines().map(|line| serde_json::from_str(line).expect("rows")).collect();
-    let mut told = Told::default();
+    let mut told = Counts::default();
     for row in &answers[0] {
         told.slice(&row[0], &row[1], &row[2]);
     }
@@ -66,12 +66,12 @@ fn told_by_engine(file: &Path) -> Told {
 }
 
 /// The slices and connections that Longspan finds in a file.
-fn told_by_longspan(file: &Path) -> Told {
+fn counts_of_longspan(file: &Path) -> Counts {
     let dump = longspan(&["dump"], &[file]);
     let lines: Vec<Value> = dump.lines().map(|line| serde_json::from_str(line).expect("a line of JSON")).collect();
     let of = |kind: &'static str| lines.iter().filter(move |line| line["t"] == kind);
     let text = |value: &Value| value.as_str().expect("a text").to_owned();
-    let mut told = Told::default();
+    let mut told = Counts::default();
     let mut places = BTreeMap::new();
     for slice in of("slice") {
         let name = text(&slice["name"]);
@@ -97,12 +97,12 @@ fn assert_same(what: &str, found: &Counted, expected: &Counted) {
 /// Exports a capture in both of Perfetto's formats, and asks the engine.
 fn assert_opens(capture: &Path, formats: &[&str]) {
     let folder = tempfile::tempdir().expect("a folder for temporary files");
-    let expected = told_by_longspan(capture);
+    let expected = counts_of_longspan(capture);
     assert!(!expected.slices.is_empty());
     for format in formats {
         let output = folder.path().join(format!("out.{format}"));
         longspan(&["export", "-o", output.to_str().expect("text")], &[capture]);
-        let found = told_by_engine(&output);
+        let found = counts_of_engine(&output);
         let what = format!("{} as {format}", capture.display());
         assert_same(&what, &found.slices, &expected.slices);
         if *format == "json" {
@@ -134,7 +134,7 @@ fn perfetto_engine_finds_all_that_is_generated_in_its_format() {
         .arg(&output)
         .status();
     assert!(made.expect("the program starts").success());
-    assert_eq!(told_by_engine(&output), told_by_longspan(&output));
+    assert_eq!(counts_of_engine(&output), counts_of_longspan(&output));
 }
 
 #[test]
@@ -152,16 +152,16 @@ fn perfetto_engine_finds_all_that_real_captures_have() {
     // Most of its flows leave between slices. The engine takes the slice or instant that began last, Longspan not
     // always.
     let go_trace = data("go_trace.json");
-    let (expected, of_engine) = (told_by_longspan(&go_trace), told_by_engine(&go_trace));
+    let (expected, of_engine) = (counts_of_longspan(&go_trace), counts_of_engine(&go_trace));
     assert_eq!(of_engine.flow_count(), expected.flow_count());
     let folder = tempfile::tempdir().expect("a folder");
     for format in BOTH {
         let output = folder.path().join(format!("out.{format}"));
         longspan(&["export", "-o", output.to_str().expect("text")], &[&go_trace]);
-        let found = told_by_engine(&output);
+        let found = counts_of_engine(&output);
         assert_same(format, &found.slices, &expected.slices);
         assert_same(format, &found.flows, &of_engine.flows);
-        assert_same(format, &told_by_longspan(&output).flows, &expected.flows);
+        assert_same(format, &counts_of_longspan(&output).flows, &expected.flows);
     }
     // The engine reads the times of JSON as floats, which hold no nanoseconds since 1970.
     assert_opens(&data("otlp.jsonl.gz"), &["pftrace"]);

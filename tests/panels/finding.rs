@@ -51,7 +51,7 @@ fn a_hit_that_the_tabulator_leads_to_is_gone_to_with_enter() {
         }
         session.press(Modifiers::NONE, Key::Tab);
     }
-    assert!(session.harness.get_by_label(second).is_focused(), "{}", session.told().join("\n"));
+    assert!(session.harness.get_by_label(second).is_focused(), "{}", session.node_texts().join("\n"));
     session.press(Modifiers::NONE, Key::Enter);
     session.until("the second hit", |session| session.summary().contains("Selected: read, 100 µs"));
 }

@@ -17,7 +17,7 @@ fn on_track(session: &Session, track: &str, part: f32) -> Pos2 {
         let label = node.accesskit_node().label().unwrap_or_default();
         label.starts_with(track) && label.ends_with("folded")
     });
-    let name = names.next().unwrap_or_else(|| panic!("no {track}:\n{}", session.told().join("\n")));
+    let name = names.next().unwrap_or_else(|| panic!("no {track}:\n{}", session.node_texts().join("\n")));
     pos2(canvas.left() + canvas.width() * part, name.rect().top() + 12.0)
 }
 
@@ -45,12 +45,12 @@ fn with_request(button: PointerButton) -> Session {
 fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_it() {
     let mut session = with_request(PointerButton::Secondary);
     for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Mark this moment", "Hide the track"] {
-        assert!(session.says(offered), "{offered}:\n{}", session.told().join("\n"));
+        assert!(session.says(offered), "{offered}:\n{}", session.node_texts().join("\n"));
     }
     assert!(!session.says("Statistics of this time"), "no time is selected");
     session.click("Statistics of this name");
     session.until("the name chosen in the statistics", |session| session.says("Label: Over time"));
-    assert!(session.says("Label: request"), "{}", session.told().join("\n"));
+    assert!(session.says("Label: request"), "{}", session.node_texts().join("\n"));
     // Without a span there is still the moment.
     let at = on_track(&session, "main", 0.99);
     press_button(&mut session, at, PointerButton::Secondary);

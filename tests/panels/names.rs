@@ -28,7 +28,7 @@ fn trace() -> String {
 
 #[track_caller]
 fn assert_harmless(session: &Session, panel: &str) {
-    let told = session.told();
+    let told = session.node_texts();
     for text in &told {
         let control = text.chars().find(|&letter| letter != '\n' && is_control(letter));
         assert_eq!(control, None, "{panel}: {text:?}");

@@ -101,7 +101,7 @@ impl Session {
                 self.harness.state_mut().take(event);
             }
         }
-        panic!("{what} did not come:\n{}", self.told().join("\n"));
+        panic!("{what} did not come:\n{}", self.node_texts().join("\n"));
     }
 
     /// The label of the timeline in the accessibility tree.
@@ -111,11 +111,11 @@ impl Session {
 
     /// Whether the label or value of a node holds this text.
     pub(crate) fn says(&self, text: &str) -> bool {
-        self.told().iter().any(|told| told.contains(text))
+        self.node_texts().iter().any(|told| told.contains(text))
     }
 
     /// All nodes with role, label and value, in the order of the screen.
-    pub(crate) fn told(&self) -> Vec<String> {
+    pub(crate) fn node_texts(&self) -> Vec<String> {
         let nodes = self.harness.root().children_recursive();
         let texts = nodes.map(|node| {
             let node = node.accesskit_node();

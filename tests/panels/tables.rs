@@ -98,7 +98,7 @@ fn arrows_home_and_end_lead_from_row_to_row_and_enter_chooses() {
         session.press(Modifiers::NONE, key);
         session.harness.step();
         let row = session.harness.get_by_role_and_label(egui::Role::ListItem, row);
-        assert!(row.is_focused(), "{key:?}:\n{}", session.told().join("\n"));
+        assert!(row.is_focused(), "{key:?}:\n{}", session.node_texts().join("\n"));
     }
     assert_eq!(session.summary(), summary, "the keys of the table do not move the timeline");
     session.press(Modifiers::NONE, Key::Enter);
@@ -142,7 +142,7 @@ fn a_right_click_offers_what_can_be_done_with_a_value() {
 #[test]
 fn a_total_adds_up_what_is_shown() {
     let mut session = with_table();
-    assert!(session.says("3 names, Count 5, Total 2.000 ms, Share 100.0 %"), "{}", session.told().join("\n"));
+    assert!(session.says("3 names, Count 5, Total 2.000 ms, Share 100.0 %"), "{}", session.node_texts().join("\n"));
     session.click("Filter names");
     session.type_text("write");
     session.until("the total of one name", |session| session.says("1 name, Count 2, Total 700.0 µs, Share 35.0 %"));
@@ -168,9 +168,9 @@ fn a_name_of_five_hundred_letters_is_on_one_line_and_whole_in_its_tip() {
     assert!(rows.iter().all(|height| *height < 25.0), "{rows:?}");
     let name = name_of(&session, &long);
     let tips = |session: &Session| {
-        session.told().iter().filter(|told| told.starts_with("Label") && told.contains(&long)).count()
+        session.node_texts().iter().filter(|told| told.starts_with("Label") && told.contains(&long)).count()
     };
-    assert_eq!(tips(&session), 0, "{}", session.told().join("\n"));
+    assert_eq!(tips(&session), 0, "{}", session.node_texts().join("\n"));
     session.harness.event(Event::PointerMoved(name));
     session.until("the tip", |session| tips(session) > 0);
 }

@@ -84,7 +84,7 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
     window.until_said("of the selected ");
     let lines = |window: &Window<'_>| {
         let names = ["request", "read", "write"];
-        let told = window.told().into_iter().map(|told| told.name);
+        let told = window.nodes().into_iter().map(|told| told.name);
         told.filter(|name| names.contains(&name.as_str())).collect::<Vec<_>>()
     };
     let are = |expected: &[&str]| {
@@ -193,7 +193,7 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
     window.enter(crate::session::text(&capture));
     window.until_said("Timeline of 2 tracks");
     let have_keys = || {
-        let mut have: Vec<_> = window.told().into_iter().filter(|told| told.is_focused).collect();
+        let mut have: Vec<_> = window.nodes().into_iter().filter(|told| told.is_focused).collect();
         have.sort_by(|a, b| a.path.cmp(&b.path));
         have
     };

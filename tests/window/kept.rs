@@ -24,7 +24,7 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
     window.until_said("Between the last two");
     window.press("Name of Mark 2");
     window.until("the name has the keys", |window| {
-        window.told().into_iter().find(|told| told.is_focused && told.name == "Name of Mark 2")
+        window.nodes().into_iter().find(|told| told.is_focused && told.name == "Name of Mark 2")
     });
     window.xdotool(&["key", "ctrl+a"]);
     window.xdotool(&["type", "--delay", "10", "second half"]);

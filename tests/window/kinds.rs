@@ -27,7 +27,7 @@ const FLOW: Color = [0x5b, 0xa4, 0xf5];
 
 /// The rows of a track beside its name.
 fn row_of(window: &Window<'_>, track: &str) -> Place {
-    let name = window.told().into_iter().find(|told| told.name.starts_with(track) && told.name.ends_with("folded"));
+    let name = window.nodes().into_iter().find(|told| told.name.starts_with(track) && told.name.ends_with("folded"));
     let name = name.unwrap_or_else(|| window.give_up(&format!("a track {track}")));
     Place { left: ROWS.left, right: ROWS.right, ..window.place_of(&name.name) }
 }

@@ -225,7 +225,7 @@ impl Window<'_> {
         let path = picture_of_failure(what);
         self.look().save(&path);
         let told =
-            self.session.reader.iter().flat_map(Reader::told).map(|told| told.name).collect::<Vec<_>>().join("\n");
+            self.session.reader.iter().flat_map(Reader::nodes).map(|told| told.name).collect::<Vec<_>>().join("\n");
         panic!("waited in vain: {what}; the screen is in {}\n{told}", path.display());
     }
 

@@ -34,7 +34,7 @@ type Item = (Address, Address, Address, i32, i32, Vec<String>, String, u32, Stri
 
 /// A control or a text of the tree.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Told {
+pub(crate) struct Node {
     pub name: String,
     /// Whether it has the keyboard focus.
     pub is_focused: bool,
@@ -124,19 +124,19 @@ impl Reader {
     }
 
     /// All nodes of the tree now; none before the program knows of the listener.
-    pub(crate) fn told(&self) -> Vec<Told> {
+    pub(crate) fn nodes(&self) -> Vec<Node> {
         /// The bit of this state in the first of the two words of states.
         const FOCUSED: u32 = 12;
         let items: Vec<Item> = self.ask(CACHE_PATH, "org.a11y.atspi.Cache", "GetItems", &()).unwrap_or_default();
         let told = items.into_iter().map(|((_, path), _, _, _, _, _, name, _, _, states)| {
             let has = |state: u32| states.first().is_some_and(|word| word & (1 << state) != 0);
-            Told { name, is_focused: has(FOCUSED), path }
+            Node { name, is_focused: has(FOCUSED), path }
         });
         told.collect()
     }
 
     /// The place of a node on the screen, if any of it is visible.
-    pub(crate) fn place(&self, told: &Told) -> Option<Place> {
+    pub(crate) fn place(&self, told: &Node) -> Option<Place> {
         /// Coordinates of the window, not of the screen.
         const WINDOW: u32 = 1;
         let place: Option<((i32, i32, i32, i32),)> =
@@ -148,7 +148,7 @@ impl Reader {
     }
 
     /// The text of a field.
-    pub(crate) fn text(&self, told: &Told) -> Option<String> {
+    pub(crate) fn text(&self, told: &Node) -> Option<String> {
         self.ask::<_, String>(&told.path, "org.a11y.atspi.Text", "GetText", &(0, -1))
     }
 }
@@ -184,20 +184,20 @@ impl Window<'_> {
         self.session.reader.as_ref().expect("the session has a reader")
     }
 
-    pub(crate) fn told(&self) -> Vec<Told> {
-        self.reader().told()
+    pub(crate) fn nodes(&self) -> Vec<Node> {
+        self.reader().nodes()
     }
 
     /// Whether the name of any node holds these words.
     pub(crate) fn says(&self, words: &str) -> bool {
-        self.told().iter().any(|told| told.name.contains(words))
+        self.nodes().iter().any(|told| told.name.contains(words))
     }
 
     /// Waits until the name of a node holds these words, and returns the whole name.
     #[track_caller]
     pub(crate) fn until_said(&self, words: &str) -> String {
         self.until(&format!("{words} is told"), |window| {
-            window.told().into_iter().find(|told| told.name.contains(words)).map(|told| told.name)
+            window.nodes().into_iter().find(|told| told.name.contains(words)).map(|told| told.name)
         })
     }
 
@@ -211,7 +211,7 @@ impl Window<'_> {
     pub(crate) fn place_of(&self, name: &str) -> Place {
         let mut last = None;
         self.until(&format!("{name} has a place"), |window| {
-            let told = window.told().into_iter().find(|told| told.name == name)?;
+            let told = window.nodes().into_iter().find(|told| told.name == name)?;
             let place = window.reader().place(&told)?;
             // On a busy machine the next frame, with which it may move, may be on its way for long.
             (last.replace(place) == Some(place) && !window.is_working()).then_some(place)
@@ -226,7 +226,7 @@ impl Window<'_> {
 
     /// The text of the field with this name.
     pub(crate) fn text_in(&self, name: &str) -> Option<String> {
-        let told = self.told().into_iter().find(|told| told.name == name)?;
+        let told = self.nodes().into_iter().find(|told| told.name == name)?;
         self.reader().text(&told)
     }
 
@@ -243,8 +243,8 @@ impl Window<'_> {
 
     /// The names of tracks beside the canvas, from the top to the bottom.
     pub(crate) fn tracks(&self) -> Vec<String> {
-        let folded = |told: &Told| told.name.ends_with("folded");
-        let named = self.told().into_iter().filter(folded).map(|told| (self.reader().place(&told), told.name));
+        let folded = |told: &Node| told.name.ends_with("folded");
+        let named = self.nodes().into_iter().filter(folded).map(|told| (self.reader().place(&told), told.name));
         let mut named: Vec<_> = named.filter_map(|(place, name)| Some((place?.top, name))).collect();
         named.sort();
         named.into_iter().map(|(_, name)| name).collect()

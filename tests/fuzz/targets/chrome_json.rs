@@ -26,8 +26,8 @@ struct Members(Vec<(String, Box<RawValue>)>);
 
 impl<'de> Deserialize<'de> for Members {
     fn deserialize<D: serde::Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        struct Taker;
-        impl<'de> Visitor<'de> for Taker {
+        struct MembersVisitor;
+        impl<'de> Visitor<'de> for MembersVisitor {
             type Value = Members;
 
             fn expecting(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
@@ -42,7 +42,7 @@ impl<'de> Deserialize<'de> for Members {
                 Ok(Members(members))
             }
         }
-        deserializer.deserialize_map(Taker)
+        deserializer.deserialize_map(MembersVisitor)
     }
 }
 

@@ -94,12 +94,12 @@ impl Reading {
 
 /// An unfinished reading, with the names that carry over between batches.
 #[derive(Default)]
-struct Taker {
+struct ReadingSink {
     reading: Reading,
     names: Vec<NameRow<Box<str>>>,
 }
 
-impl BatchSink for Taker {
+impl BatchSink for ReadingSink {
     fn accept(&mut self, batch: Batch) -> Result<(), ReadError> {
         let Self { reading, names } = self;
         names.truncate(batch.names_before as usize);
@@ -121,9 +121,9 @@ impl BatchSink for Taker {
 pub(super) fn read(reader: Reader, context: &ReadContext) -> Result<Reading, ReadError> {
     let mut reading = match reader {
         Reader::Stream(mut stream) => {
-            let mut taker = Taker::default();
-            stream.read(&mut taker, context)?;
-            taker.reading
+            let mut sink = ReadingSink::default();
+            stream.read(&mut sink, context)?;
+            sink.reading
         }
         Reader::Chunks(capture) => read_chunks(&capture),
     };
