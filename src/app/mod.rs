@@ -49,6 +49,8 @@ pub(crate) use window::run;
 pub struct AppOptions {
     /// How captures are loaded.
     pub load: LoadOptions,
+    /// The bound on the memory of loads that the command line gives; `None`: that of the preferences holds.
+    pub memory_bytes: Option<u64>,
     /// Whether to open a generated capture when no file is given.
     pub demo: bool,
     /// Whether a window that is open already may take over what this one is to open, and this one what others are.

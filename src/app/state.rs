@@ -17,7 +17,6 @@ use super::preferences::{Preferences, WindowPlace};
 use super::tab::Tab;
 use super::tasks::{self, Source, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
-use crate::base::budget::Memory;
 use crate::base::escape::escaped;
 use crate::frame::RectBudget;
 use crate::ingest::spool::is_unseekable;
@@ -124,9 +123,7 @@ impl App {
             (Preferences { shade: Some(shade), colors, navigation, ..Preferences::default() }, None)
         };
         // What the command line says goes first.
-        if options.load.memory.limit_bytes() == Memory::DEFAULT_BYTES {
-            options.load.memory.set_limit_bytes(preferences.memory_bytes);
-        }
+        options.load.memory.set_limit_bytes(options.memory_bytes.unwrap_or(preferences.memory_bytes));
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade.unwrap_or_default());
         let kept_preferences = preferences.clone();

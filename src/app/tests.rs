@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use super::AppOptions;
 use super::desktop::Wishes;
-use super::preferences::Folders;
+use super::preferences::{Folders, Preferences};
 use super::state::App;
 use crate::app::event::TaskEvent;
+use crate::base::budget::Memory;
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
 use crate::export::ExportFormat;
@@ -515,6 +516,21 @@ fn a_capture_without_events_is_shown() {
     driven.frame(Vec::new());
     driven.press(egui::Key::W);
     assert!(driven.app.timeline_mut().unwrap().summary().contains("0 tracks"));
+}
+
+#[test]
+fn memory_that_the_command_line_gives_wins_over_the_preferences_whatever_its_size() {
+    let folder = tempfile::tempdir().unwrap();
+    let folders = Folders { config: folder.path().join("config"), state: folder.path().join("state") };
+    let preferred = 256 << 20;
+    folders.keep_preferences(&Preferences { memory_bytes: preferred, ..Preferences::default() }).unwrap();
+    for (memory_bytes, expected) in
+        [(None, preferred), (Some(Memory::DEFAULT_BYTES), Memory::DEFAULT_BYTES), (Some(64 << 20), 64 << 20)]
+    {
+        let (load, folders) = (load_options(), Some(folders.clone()));
+        let driven = Driven::with(AppOptions { load, memory_bytes, folders, ..AppOptions::default() });
+        assert_eq!(driven.app.options.load.memory.limit_bytes(), expected, "{memory_bytes:?}");
+    }
 }
 
 #[test]

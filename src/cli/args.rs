@@ -13,7 +13,6 @@ use super::low_args::{
     LowWindow,
 };
 use super::units::{SizeArg, TimeArg};
-use crate::base::budget::Memory;
 use crate::base::csv::Cells;
 use crate::export::ExportFormat;
 use crate::export::format::ends_in_gz;
@@ -50,8 +49,8 @@ pub(super) struct Load {
     /// Whether nothing was said about how to load.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
     pub(crate) is_usual: bool,
-    /// The bound on the memory of a load.
-    pub(crate) budget_bytes: u64,
+    /// The bound on the memory of a load, if `--memory` gives one.
+    pub(crate) memory_bytes: Option<u64>,
     /// How many threads may work at once.
     pub(crate) threads: usize,
     /// Where sorted captures are kept; `None`: they are not.
@@ -303,15 +302,14 @@ fn load(common: LowCommon) -> Result<Load, CliError> {
         LowProgress::Always => ShowProgress::Log,
         LowProgress::Auto => ShowProgress::Not,
     };
-    let budget_bytes = common.memory.unwrap_or(Memory::DEFAULT_BYTES);
-    if budget_bytes < MEMORY_BYTES_MIN {
+    if let Some(given) = common.memory.filter(|given| *given < MEMORY_BYTES_MIN) {
         let least = MEMORY_BYTES_MIN >> 20;
-        return Err(CliError::Usage(format!("--memory {budget_bytes}: a load needs at least {least} MiB")));
+        return Err(CliError::Usage(format!("--memory {given}: a load needs at least {least} MiB")));
     }
     let is_usual = common.memory.is_none() && common.threads.is_none() && common.cache.is_none() && !common.no_cache;
     Ok(Load {
         is_usual,
-        budget_bytes,
+        memory_bytes: common.memory,
         threads: common.threads.map_or_else(cores, usize::from),
         cache: if common.no_cache { None } else { Some(cache_folder(common.cache)?) },
         progress,

@@ -64,7 +64,8 @@ impl Load {
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);
-        LoadOptions { memory: Memory::new(self.budget_bytes), threads: self.threads, cache, ..LoadOptions::default() }
+        let memory = self.memory_bytes.map_or_else(Memory::default, Memory::new);
+        LoadOptions { memory, threads: self.threads, cache, ..LoadOptions::default() }
     }
 }
 

@@ -27,7 +27,9 @@ pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliEr
     let folders = Folders::of_user();
     // No other window can read what comes to this process.
     let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.path));
-    Ok(app::run(sources, AppOptions { load: how.options(), demo, hand_over, folders, ..AppOptions::default() })?)
+    let (load, memory_bytes) = (how.options(), how.memory_bytes);
+    let options = AppOptions { load, memory_bytes, demo, hand_over, folders, ..AppOptions::default() };
+    Ok(app::run(sources, options)?)
 }
 
 /// Makes, sorts, indexes and shows the demo capture; with no display, draws it.

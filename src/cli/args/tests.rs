@@ -81,8 +81,10 @@ fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
     }
     for (text, bytes) in [("8MiB", 8 << 20), ("8388608", 8 << 20), ("1GiB", 1 << 30)] {
         let Ok(Command::Info { load, .. }) = memory(text) else { panic!("{text} was refused") };
-        assert_eq!(load.budget_bytes, bytes);
+        assert_eq!(load.memory_bytes, Some(bytes));
     }
+    let Ok(Command::Info { load, .. }) = command("longspan info a --no-cache") else { panic!("refused") };
+    assert_eq!(load.memory_bytes, None, "not given, unlike one of the default size");
 }
 
 #[test]
