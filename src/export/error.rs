@@ -1,7 +1,7 @@
 //! Why an export failed.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use crate::base::cancel::Cancelled;
 use crate::formats::native::write::WriteError;
@@ -64,6 +64,17 @@ pub(super) enum SinkError {
     Write(#[from] WriteError),
     #[error(transparent)]
     Cancelled(#[from] Cancelled),
+}
+
+impl SinkError {
+    /// The same error, about the output at `path`.
+    pub(super) fn at(self, path: &Path) -> ExportError {
+        match self {
+            Self::Cancelled(cancelled) => ExportError::Cancelled(cancelled),
+            Self::Write(WriteError::Io(source)) => ExportError::Io { path: path.into(), source },
+            Self::Write(source) => ExportError::TooLarge { path: path.into(), source },
+        }
+    }
 }
 
 impl From<io::Error> for SinkError {

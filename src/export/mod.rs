@@ -23,18 +23,18 @@ use std::path::Path;
 
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
-use crate::formats::native::write::WriteError;
 use crate::model::Sources;
 use crate::query::Snapshot;
 
 pub use error::ExportError;
 use error::SinkError;
 pub(crate) use error::check;
+use excerpt::Excerpt;
 pub(crate) use format::ExportFormat;
 pub use options::ExportOptions;
 use output::{OutputFile, OutputFolder};
 pub use task::ExportReport;
-use task::Task;
+use task::{Out, Task};
 
 /// Writes a capture to `output`, in place of a file that may be there.
 ///
@@ -51,37 +51,56 @@ pub fn export(
     progress: &Progress,
 ) -> Result<ExportReport, ExportError> {
     let task = Task { snapshot, cancel, progress };
-    let failed = |error| match error {
-        SinkError::Cancelled(cancelled) => ExportError::Cancelled(cancelled),
-        SinkError::Write(WriteError::Io(source)) => ExportError::Io { path: output.into(), source },
-        SinkError::Write(source) => ExportError::TooLarge { path: output.into(), source },
-    };
-    if let ExportFormat::Parquet { by_process } = options.format {
-        let mut folder = OutputFolder::create(output)?;
-        let excerpt = task.begin(options)?;
-        let report = parquet::write(&task, &excerpt, &mut folder, by_process).map_err(failed)?;
-        cancel.check()?;
-        check(snapshot.store())?;
-        folder.publish()?;
-        return Ok(report);
-    }
-    let mut file = OutputFile::create(output, sources)?;
-    file.guard(snapshot);
-    let excerpt = task.begin(options)?;
-    let out = file.writer();
-    let written = match options.format {
-        ExportFormat::ChromeJson { gzip } => chrome_json::write(&task, &excerpt, out, gzip),
-        ExportFormat::Perfetto => perfetto::write(&task, &excerpt, out),
-        ExportFormat::Csv { cells } => csv::write(&task, &excerpt, out, cells),
-        ExportFormat::Native { compact: false } => native::write(&task, &excerpt, out, options.are_whole()),
-        ExportFormat::Native { compact: true } | ExportFormat::Parquet { .. } => {
-            native::write(&task, &excerpt, out, false)
+    let file = || OutputFile::create(output, sources);
+    match options.format {
+        ExportFormat::Native { compact } => {
+            let with_store = !compact && options.are_whole();
+            write_file(&task, options, output, file()?, |excerpt, out| native::write(&task, excerpt, out, with_store))
         }
-    };
-    cancel.check()?;
-    if let Err(damaged) = check(snapshot.store()) {
+        ExportFormat::ChromeJson { gzip } => {
+            write_file(&task, options, output, file()?, |excerpt, out| chrome_json::write(&task, excerpt, out, gzip))
+        }
+        ExportFormat::Perfetto => {
+            write_file(&task, options, output, file()?, |excerpt, out| perfetto::write(&task, excerpt, out))
+        }
+        ExportFormat::Csv { cells } => {
+            write_file(&task, options, output, file()?, |excerpt, out| csv::write(&task, excerpt, out, cells))
+        }
+        ExportFormat::Parquet { by_process } => write_tables(&task, options, output, by_process),
+    }
+}
+
+/// Writes `file` with `write`. The file takes its name only if all of it was written and the store was found whole.
+fn write_file(
+    task: &Task<'_>,
+    options: &ExportOptions,
+    output: &Path,
+    mut file: OutputFile,
+    write: impl FnOnce(&Excerpt, Out<'_>) -> Result<ExportReport, SinkError>,
+) -> Result<ExportReport, ExportError> {
+    file.guard(task.snapshot);
+    let excerpt = task.begin(options)?;
+    let written = write(&excerpt, file.writer());
+    task.cancel.check()?;
+    if let Err(damaged) = check(task.snapshot.store()) {
         return Err(damaged.streamed(file.discard()));
     }
-    let report = written.map_err(failed)?;
+    let report = written.map_err(|error| error.at(output))?;
     Ok(ExportReport { bytes: file.publish()?, ..report })
+}
+
+/// Writes a folder of Parquet files, which takes its name as [`write_file`] gives one to a file.
+fn write_tables(
+    task: &Task<'_>,
+    options: &ExportOptions,
+    output: &Path,
+    by_process: bool,
+) -> Result<ExportReport, ExportError> {
+    let mut folder = OutputFolder::create(output)?;
+    let excerpt = task.begin(options)?;
+    let report = parquet::write(task, &excerpt, &mut folder, by_process).map_err(|error| error.at(output))?;
+    task.cancel.check()?;
+    check(task.snapshot.store())?;
+    folder.publish()?;
+    Ok(report)
 }

@@ -8,7 +8,8 @@ use std::sync::mpsc;
 
 use rayon::prelude::*;
 
-use super::{Synth, SynthOptions, event};
+use super::event::event;
+use super::{Synth, SynthOptions};
 use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::formats::native::write::{EncodedChunk, NativeWriter, WriteError};
 use crate::formats::perfetto::write::PerfettoWriter;
