@@ -24,7 +24,7 @@ use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
 use crate::store::cache::Cache;
 
-/// What to do.
+/// A command with its arguments, checked.
 #[derive(Debug)]
 pub(super) enum Command {
     Window { sources: Sources, demo: bool, load: Load },
@@ -43,21 +43,20 @@ pub(super) enum Command {
     Bench { sources: Sources, frames: u32, size: SizeArg, load: Load },
 }
 
-/// How captures are loaded.
+/// The options that every load takes.
 #[derive(Debug, Clone)]
 pub(super) struct Load {
-    /// Whether nothing was said about how to load.
+    /// Whether the command line gives no option of a load.
     #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "only windows take over from each other"))]
     pub(crate) is_usual: bool,
     /// The bound on the memory of a load, if `--memory` gives one.
     pub(crate) memory_bytes: Option<u64>,
     /// How many threads may work at once.
     pub(crate) threads: usize,
-    /// Where sorted captures are kept; `None`: they are not.
+    /// The folder of the cache of sorted captures; `None`: no cache.
     pub(crate) cache: Option<PathBuf>,
-    /// How to show progress.
     pub(crate) progress: ShowProgress,
-    /// Whether the same was loaded before: its losses are known.
+    /// Whether the sources were loaded before in this process: their losses are printed once.
     pub(crate) is_again: bool,
 }
 
@@ -68,18 +67,17 @@ pub(super) enum ShowProgress {
     Line,
     /// A line each second, for a file or a pipe.
     Log,
-    /// Not at all.
     Not,
 }
 
-/// A part of a capture's time, open where nothing was said.
+/// A range of a capture's time; `None` leaves that side open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct TimeRange {
     pub(crate) from: Option<TimeArg>,
     pub(crate) to: Option<TimeArg>,
 }
 
-/// Which spans to print, and how.
+/// The arguments of `longspan spans`.
 #[derive(Debug)]
 pub(super) struct Spans {
     pub(crate) sources: Sources,
@@ -89,7 +87,7 @@ pub(super) struct Spans {
     pub(crate) format: RowFormat,
 }
 
-/// Which spans to add up, and how to print that.
+/// The arguments of `longspan stats`.
 #[derive(Debug)]
 pub(super) struct Stats {
     pub(crate) sources: Sources,
@@ -98,7 +96,7 @@ pub(super) struct Stats {
     pub(crate) format: RowFormat,
 }
 
-/// What to export, and how.
+/// The arguments of `longspan export`.
 #[derive(Debug)]
 pub(super) struct Export {
     pub(crate) sources: Sources,
@@ -108,14 +106,14 @@ pub(super) struct Export {
     pub(crate) track: Option<Regex>,
 }
 
-/// What to draw, and how.
+/// The arguments of `longspan render`.
 #[derive(Debug)]
 #[cfg_attr(not(feature = "window"), expect(dead_code, reason = "this build draws nothing"))]
 pub(super) struct Render {
     pub(crate) sources: Sources,
     pub(crate) output: PathBuf,
     pub(crate) size: SizeArg,
-    /// Pixels for each point.
+    /// Pixels per point of the window.
     pub(crate) scale: f32,
     /// Dark or light; `None`: as the desktop is set.
     pub(crate) shade: Option<Shade>,
@@ -123,7 +121,7 @@ pub(super) struct Render {
     pub(crate) range: TimeRange,
 }
 
-/// What to generate.
+/// The arguments of `longspan synth`.
 #[derive(Debug)]
 pub(super) struct Synth {
     pub(crate) output: PathBuf,
@@ -136,10 +134,10 @@ pub(super) struct Synth {
 }
 
 impl Command {
-    /// What the words on the command line ask for.
+    /// Checks the words of a command line and fills in defaults.
     ///
     /// # Errors
-    /// [`CliError::Usage`] for what cannot be meant.
+    /// [`CliError::Usage`] for a value out of bounds, a bad expression, or words that contradict each other.
     pub(super) fn from_low(low: LowArgs) -> Result<Self, CliError> {
         Ok(match low.command {
             None if low.window.install_desktop => Self::InstallDesktop,
@@ -214,7 +212,7 @@ impl TimeRange {
     }
 }
 
-/// Which rows of a capture, and how to load it.
+/// The arguments of a command that reads rows, and those of its load.
 fn stats(low: LowRows) -> Result<(Stats, Load), CliError> {
     let LowRows { capture: files, range, filter, format, cells, common } = low;
     let format = row_format(format, cells)?;
@@ -262,7 +260,7 @@ fn to_write(output: PathBuf) -> PathBuf {
     if output == Path::new("-") { STDOUT.into() } else { output }
 }
 
-/// Files with what each is moved by.
+/// The files with the offset of each.
 fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<Sources, CliError> {
     let named = |path: PathBuf| if path == Path::new("-") { Sources::INPUT.into() } else { path };
     let mut files: Vec<SourceFile> =
@@ -290,8 +288,8 @@ fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<So
     Ok(Sources::new(files))
 }
 
-/// The least memory of a load. Readers keep tables of names and stack frames in fixed shares of the budget, and hold a block
-/// of each format beside it: with less, those of small captures do not fit.
+/// The least memory of a load. Readers keep tables of names and stack frames in fixed shares of the budget, and hold a
+/// block of each format beside it: with less, those of small captures do not fit.
 const MEMORY_BYTES_MIN: u64 = 8 << 20;
 
 fn load(common: LowCommon) -> Result<Load, CliError> {
@@ -359,7 +357,8 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
     text.map(compile).transpose()
 }
 
-/// The format of an export: the one of the option, else the one that the name of the output asks for, else the native one.
+/// The format of an export: the one of the option, else the one that the name of the output asks for, else the native
+/// one.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;

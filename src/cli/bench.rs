@@ -1,11 +1,11 @@
-//! `longspan bench`: a scripted zoom from everything to one span and back, frame by frame as the window builds them, and
-//! what each frame took. Measures the work of the processor: nothing is drawn.
+//! `longspan bench`: a scripted zoom from everything to one span and back, frame by frame as the window builds them,
+//! and what each frame took. Measures the work of the processor: nothing is drawn.
 //!
-//! The zoom runs three times. *Cold*: the system is asked to drop the pages of the store first, so that they come from the
-//! disk; only for a store that is kept, as one without a name cannot be closed and opened again. *Warm*: with all pages in
-//! memory. Both as in the window: 60 frames a second, each waiting a few milliseconds for its answers and drawn coarser
-//! where these are late. *Whole*: warm, with every frame waiting for all of its answers, which is what they cost. Each time
-//! the tiles of a new window are empty at first, and serve the later frames as they do there.
+//! The zoom runs three times. *Cold*: the system is asked to drop the pages of the store first, so that they come from
+//! the disk; only for a store that is kept, as one without a name cannot be closed and opened again. *Warm*: with all
+//! pages in memory. Both as in the window: 60 frames a second, each waiting a few milliseconds for its answers and
+//! drawn coarser where these are late. *Whole*: warm, with every frame waiting for all of its answers, which is what
+//! they cost. Each time the tiles of a new window are empty at first, and serve the later frames as they do there.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -90,7 +90,7 @@ struct Percentiles {
     max: f64,
 }
 
-/// One frame.
+/// The measurements of one frame.
 #[derive(Debug, Clone, Copy, Serialize)]
 struct Step {
     pass: Pass,
@@ -168,7 +168,7 @@ fn print_once(sources: &Sources, frames: u32, size: SizeArg, how: &Load) -> Resu
     })
 }
 
-/// What is measured.
+/// The length of the zoom in frames, the size of the view, and the budget of rectangles.
 #[derive(Debug, Clone, Copy)]
 struct Script {
     frames: u32,
@@ -228,7 +228,7 @@ impl Script {
     }
 }
 
-/// What one frame shows.
+/// The view of one frame.
 struct Look<'a> {
     snapshot: &'a Snapshot,
     layout: &'a RowLayout,

@@ -1,4 +1,4 @@
-//! `longspan cache`: lists and clears the kept stores. Touches nothing else in the folder.
+//! `longspan cache`: lists and clears the stores in the cache. Touches nothing else in the folder.
 
 use std::path::Path;
 
@@ -7,7 +7,7 @@ use super::stdout::to_stdout;
 use crate::base::escape::escaped;
 use crate::store::cache::Cache;
 
-/// Prints the size and path of each kept store, the one used last first.
+/// Prints the size and path of each store in the cache, the most recently used first.
 pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     let entries =
         if folder.exists() { open(folder)?.entries().map_err(|source| failed(folder, source))? } else { vec![] };
@@ -20,7 +20,7 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
     })
 }
 
-/// Deletes every kept store.
+/// Deletes every store in the cache.
 pub(super) fn clear(folder: &Path) -> Result<(), CliError> {
     let freed_bytes =
         if folder.exists() { open(folder)?.clear().map_err(|source| failed(folder, source))? } else { 0 };

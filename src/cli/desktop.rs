@@ -1,5 +1,5 @@
-//! `longspan --install-desktop`: has the desktop of this user open captures with a double click, and undoes it again. Writes
-//! only below the user's own data folder, as freedesktop.org lays it out; needs no rights.
+//! `longspan --install-desktop`: has the desktop of this user open captures with a double click, and undoes it again.
+//! Writes only below the user's own data folder, as freedesktop.org lays it out; needs no rights.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -23,16 +23,16 @@ const ENTRY: &str = include_str!("../../assets/longspan.desktop");
 /// The line of [`ENTRY`] that says how the program is started.
 const START: &str = "Exec=longspan %F";
 
-/// What belongs to nobody else is known by these names, and the native format by how it begins.
+/// File types that no other program owns: by the endings of their names, and the native format by its first bytes.
 const KINDS: &str = include_str!("../../assets/longspan.xml");
 
-/// Where everything goes.
+/// The folders and files that an installation writes.
 struct Places {
     desktop: PathBuf,
     mime: PathBuf,
     icon: PathBuf,
     file_icon: PathBuf,
-    /// What the desktop has made of all programs.
+    /// The list that the desktop builds from the entries of all programs.
     cache: PathBuf,
     data: PathBuf,
 }
@@ -80,7 +80,7 @@ pub(super) fn install() -> Result<(), CliError> {
     })
 }
 
-/// Undoes [`install`].
+/// Removes the files that [`install`] writes.
 pub(super) fn uninstall() -> Result<(), CliError> {
     let places = Places::of_user()?;
     for path in [&places.desktop, &places.mime, &places.icon, &places.file_icon] {
@@ -95,7 +95,7 @@ pub(super) fn uninstall() -> Result<(), CliError> {
     to_stdout(|out| Ok(writeln!(out, "The desktop no longer knows of Longspan")?))
 }
 
-/// Has the desktop look at what has changed; returns the tools that it lacks.
+/// Runs the tools of the desktop that read the changed files; returns the tools that are not installed.
 fn refresh(places: &Places, installed: bool) -> Result<Vec<&'static str>, CliError> {
     let mut without = Vec::new();
     let ran =
@@ -123,11 +123,11 @@ fn desktop_entry(program: &Path) -> String {
     ENTRY.replace(START, &format!("Exec={} %F", quoted(&program.to_string_lossy())))
 }
 
-/// The desktop entry, as desktops call it.
+/// The file name of the desktop entry.
 const PROGRAM: &str = "longspan.desktop";
 
-/// The kinds of files that the program opens and that are not its own: it is offered for them, and what opens them by default
-/// goes on to do so.
+/// The kinds of files that the program opens and that are not its own: it is offered for them, and what opens them by
+/// default goes on to do so.
 fn offered_kinds() -> impl Iterator<Item = &'static str> {
     kinds().filter(|kind| !kind.starts_with("application/vnd."))
 }

@@ -8,10 +8,10 @@ use crate::export::output::is_stdout;
 use crate::formats::native::write::WriteError;
 use crate::ingest::LoadError;
 
-/// Why a command did not do what it was asked to.
+/// The failure of a command.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum CliError {
-    /// It was asked for what cannot be meant.
+    /// The words of the command line have a bad value, or contradict each other.
     #[error("{0}")]
     Usage(String),
     /// A capture could not be loaded.
@@ -37,14 +37,13 @@ pub(super) enum CliError {
     #[cfg(feature = "window")]
     #[error("{0}")]
     Demo(String),
-    /// This build draws nothing.
     #[cfg(not(feature = "window"))]
     #[error("this build has no window (it was made without the feature `window`); see `longspan --help` for the rest")]
     NoWindow,
 }
 
 impl CliError {
-    /// The store that turned out to be damaged, and whether some of the result is out already.
+    /// The store that is damaged, and whether stdout or a device has taken a part of the result.
     pub(super) fn damaged_store(&self) -> Option<(&Path, bool)> {
         match self {
             #[cfg(feature = "window")]
@@ -56,7 +55,7 @@ impl CliError {
         }
     }
 
-    /// Whether it is only that the reader of stdout has closed it.
+    /// Whether the reader of stdout has closed it, which is no failure.
     pub(super) fn is_of_a_reader_that_has_seen_enough(&self) -> bool {
         let error = match self {
             Self::Output(error) => error,

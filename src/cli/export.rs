@@ -10,7 +10,7 @@ use crate::base::progress::Progress;
 use crate::export::{self, ExportOptions};
 use crate::query::Snapshot;
 
-/// Writes what `wanted` asks for, and says on stderr what was written.
+/// Writes the export, and prints the spans and bytes written to stderr.
 pub(super) fn write(wanted: &Export, how: &Load) -> Result<(), CliError> {
     starting_over(&wanted.sources, how, |how| write_once(wanted, how))
 }

@@ -27,7 +27,7 @@ struct Info {
     lanes: u32,
     start_ns: i64,
     end_ns: i64,
-    /// What is to be added to times for UTC, where the capture tells.
+    /// Nanoseconds to add to a time of the capture for UTC; absent where the capture has no time of day.
     utc_offset_ns: Option<i64>,
     source_bytes: u64,
     store_bytes: u64,

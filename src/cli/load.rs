@@ -12,7 +12,7 @@ use crate::ingest::{self, CachePolicy, LoadOptions, Loaded};
 use crate::model::{Losses, Sources};
 use crate::store::cache::Cache;
 
-/// Loads a capture, or takes its kept store, and says on stderr what was lost.
+/// Loads a capture, or opens its store in the cache, and prints its losses to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
     let pipes = sources.files().iter().filter(|file| is_read_once(&file.path));
@@ -30,8 +30,8 @@ pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     Ok(loaded)
 }
 
-/// Has `work` load `sources` and write a result. Where the store turns out to be damaged before anything of the result is out,
-/// it is removed, the sources are sorted again, and the work starts over: once.
+/// Runs `work`, which loads `sources` and writes a result. If the store is damaged and no part of the result is out,
+/// removes the store and runs `work` once more, so that the sources are sorted again.
 ///
 /// # Errors
 /// Those of `work`.
@@ -60,7 +60,7 @@ pub(super) fn starting_over(
 }
 
 impl Load {
-    /// The same for the loader.
+    /// These options for the loader.
     #[must_use]
     pub(super) fn options(&self) -> LoadOptions {
         let cache = self.cache.clone().map_or(CachePolicy::None, CachePolicy::Folder);

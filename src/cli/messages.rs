@@ -1,6 +1,6 @@
-//! Messages for a person, on stderr: the one place that writes them. Names in them come from traces and file names, so control
-//! characters are escapes. A message that cannot be written is dropped: a full or closed stderr must not end a command that
-//! does its work.
+//! Messages for a person, on stderr: the one place that writes them. Names in them come from traces and file names, so
+//! control characters are escapes. A message that cannot be written is dropped: a full or closed stderr must not end a
+//! command that does its work.
 
 use std::ffi::OsString;
 use std::fmt::Display;

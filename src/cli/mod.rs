@@ -1,7 +1,8 @@
 //! The command line: words in, an exit status out. Each command is one file; none of them parses, sorts or draws.
 //!
-//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout, everything about
-//! them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and closes it is no failure.
+//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout, everything
+//! about them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and closes it is no
+//! failure.
 
 mod args;
 mod bench;
@@ -37,13 +38,13 @@ use crate::base::signals;
 use crate::formats::ReadError;
 use crate::ingest::LoadError;
 
-/// The input or the output failed.
+/// The exit status of a failed input or output.
 const FAILED: u8 = 1;
 
-/// The words make no sense.
+/// The exit status of a usage error.
 const WRONG_USAGE: u8 = 2;
 
-/// Does what the words of a command line ask for, the program's name first.
+/// Runs a command line. The first word is the name of the program.
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     let words: Vec<OsString> = words.into_iter().collect();
     let low = match LowArgs::try_parse_from(&words) {
@@ -68,7 +69,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     ExitCode::from(FAILED)
 }
 
-/// Prints a help text, or why the words make no sense.
+/// Prints the parser's answer: a help text, the version or a usage error.
 fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     match messages::answer(answer, words) {
         // A usage error has nowhere else to go than the stderr that has just failed.
@@ -81,7 +82,7 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
     }
 }
 
-/// Why words are no command, as the user reads it; `None`: they are one. Does nothing.
+/// The usage error of a command line as the user reads it; `None`: the words are a command. Runs nothing.
 #[must_use]
 pub fn problem_of(words: &[OsString]) -> Option<String> {
     match LowArgs::try_parse_from(words) {

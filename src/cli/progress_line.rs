@@ -15,7 +15,7 @@ const LINE_EVERY: Duration = Duration::from_millis(100);
 /// A log is read later.
 const LOG_EVERY: Duration = Duration::from_secs(1);
 
-/// How long a pipe may bring nothing before that is said: less than somebody waits without an idea why.
+/// The silence of a pipe after which a message says so: shorter than a person waits before wondering why.
 const PATIENCE: Duration = Duration::from_millis(500);
 
 /// Return to the first column and erase to the end of the line.
@@ -28,13 +28,13 @@ pub(super) struct ProgressLine {
 }
 
 impl ProgressLine {
-    /// Starts to show `progress` in the way asked for.
+    /// Starts a thread that shows `progress` as `show` says.
     pub(super) fn start(progress: &Progress, show: ShowProgress) -> Self {
         Self::with_pipes(progress, show, String::new())
     }
 
-    /// The same for a load that reads `pipes`, unless that is empty. Where nothing comes through them for a while, a sentence
-    /// says so, whether progress is asked for or not.
+    /// Like [`ProgressLine::start`], for a load that reads `pipes` (empty: none). If nothing comes through them for
+    /// [`PATIENCE`], a message says so, whatever `show` is.
     pub(super) fn with_pipes(progress: &Progress, show: ShowProgress, pipes: String) -> Self {
         let every = match show {
             ShowProgress::Not if pipes.is_empty() => return Self { stop: None, watcher: None },
@@ -67,7 +67,7 @@ impl ProgressLine {
                 ShowProgress::Log => show_text(&format!("{}\n", text_of(&progress.view()))),
             }
         };
-        // Where no thread can be had, nothing is shown.
+        // Without a thread, nothing is shown.
         let watcher = std::thread::Builder::new().name("progress".to_owned()).spawn(watch).ok();
         Self { stop: Some(stop), watcher }
     }

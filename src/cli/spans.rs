@@ -1,4 +1,5 @@
-//! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of each lane at a time.
+//! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of each lane at a
+//! time.
 
 use super::args::{Load, Spans};
 use super::error::CliError;

@@ -17,7 +17,7 @@ use crate::query::scope::Scope;
 /// The columns that are numbers, in order: a contract with scripts. All but `count` are nanoseconds.
 const NUMBERS: [&str; 8] = ["count", "total", "self", "mean", "p50", "p99", "min", "max"];
 
-/// Prints the totals that `stats` asks for.
+/// Prints the totals by name.
 pub(super) fn print(stats: &Stats, how: &Load) -> Result<(), CliError> {
     starting_over(&stats.sources, how, |how| print_once(stats, how))
 }

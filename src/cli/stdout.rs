@@ -9,14 +9,15 @@ use crate::store::Store;
 /// As much as a pipe takes at once.
 const STDOUT_BYTES: usize = 1 << 16;
 
-/// Hands `write` a buffered stdout, and flushes it: a full disk is an error even in the last bytes.
+/// Runs `write` with a buffered stdout and flushes it: a full disk is an error even in the last bytes.
 pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>) -> Result<(), CliError> {
     let mut out = BufWriter::with_capacity(STDOUT_BYTES, io::stdout().lock());
     write(&mut out)?;
     Ok(out.flush()?)
 }
 
-/// The same for rows of a store. One that turns out to be damaged is an error; what is still in the buffer then stays there.
+/// Runs `write`, which writes rows of `store`, with a buffered stdout. A damaged store is an error; the bytes in the
+/// buffer are then dropped.
 pub(super) fn rows_to_stdout(
     store: &Store,
     write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,
@@ -31,7 +32,7 @@ pub(super) fn rows_to_stdout(
     Ok(out.flush()?)
 }
 
-/// Counts what it has taken, and takes nothing more once the store is found damaged: what was taken before is right.
+/// Counts bytes, and refuses more of them once the store is found damaged. Bytes written before that are right.
 struct Guarded<'a, W> {
     out: W,
     store: &'a Store,

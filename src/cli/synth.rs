@@ -13,7 +13,7 @@ use crate::formats::native::write::WriteError;
 use crate::model::Sources;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
 
-/// Generates what is wanted, and writes it.
+/// Generates a capture and writes it.
 pub(super) fn write(wanted: &Wanted) -> Result<(), CliError> {
     let synth = Synth::new(SynthOptions {
         spans: wanted.spans,

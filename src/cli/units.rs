@@ -14,9 +14,7 @@ pub(super) enum TimeArg {
 /// A picture's size in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct SizeArg {
-    /// Pixels across.
     pub(crate) width_px: u32,
-    /// Pixels down.
     pub(crate) height_px: u32,
 }
 

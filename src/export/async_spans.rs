@@ -1,13 +1,13 @@
 //! The asynchronous spans of one track that are open, in order of begin. Writes nothing.
 //!
-//! The slow answer: a list, scanned for each question. More than `FEW` spans are also indexed by end and by name, so that a
-//! question takes O(log n) for n open spans.
+//! The slow answer: a list, scanned for each question. More than `FEW` spans are also indexed by end and by name, so
+//! that a question takes O(log n) for n open spans.
 
 use std::collections::{BTreeSet, VecDeque};
 
 use crate::model::NameIdx;
 
-/// An open span.
+/// A span that has begun and not ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct AsyncSpan {
     pub(super) start_ns: i64,
@@ -35,7 +35,6 @@ impl AsyncSpan {
 /// The open spans of a track.
 #[derive(Debug, Default)]
 pub(super) struct AsyncSpans<const FEW: usize = 32> {
-    /// By number.
     open: VecDeque<AsyncSpan>,
     index: Option<Box<Index>>,
 }

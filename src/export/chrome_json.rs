@@ -1,5 +1,5 @@
-//! Chrome JSON in order of time, parents before their children. Asynchronous spans, which this format has only as begins
-//! and ends, get an id for each tree; memory goes with how many of them, and of flows, are open.
+//! Chrome JSON in order of time, parents before their children. Asynchronous spans, which this format has only as
+//! begins and ends, get an id for each tree; memory goes with how many of them, and of flows, are open.
 
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
@@ -17,9 +17,10 @@ use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};
 
-/// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many again.
+/// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many
+/// again.
 const GZIP_LEVEL: u32 = 3;
-/// What the compressor is handed at once.
+/// The size of a write to the compressor.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;
 
 /// Writes an excerpt to `out`.
@@ -63,8 +64,8 @@ struct Flows {
 
 impl Flows {
     /// The same event; but what passes through a span before it left any leaves there. Captures whose flows are told by
-    /// their spans do not tell a start from a step, and others that read this format know no flow without a start. And a
-    /// point that is bound by its time keeps no place: it is found again.
+    /// their spans do not tell a start from a step, and others that read this format know no flow without a start. And
+    /// a point that is bound by its time keeps no place: it is found again.
     fn begun(&mut self, event: Event) -> Event {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return event;
@@ -125,7 +126,7 @@ impl Asyncs {
     /// Notes a span, and makes the begin of it.
     fn open<W: Write>(&mut self, span: Event, writer: &mut ChromeJsonWriter<'_, W>) -> io::Result<Event> {
         let open = self.open.entry(span.track).or_default();
-        // What it follows at this very time, and is without length.
+        // Spans of no length at this very time, which the new span follows.
         for before in open.take_ending(span.ts_ns, span.depth) {
             if let Some(end) = self.ends.remove(&key_of(&before)) {
                 writer.event(&end, &[])?;

@@ -1,5 +1,5 @@
-//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see [`super::parquet`] for
-//! all the rest.
+//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see [`super::parquet`]
+//! for all the rest.
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;

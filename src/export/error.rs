@@ -1,4 +1,4 @@
-//! Why an export failed.
+//! Errors of exports.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -7,11 +7,11 @@ use crate::base::cancel::Cancelled;
 use crate::formats::native::write::WriteError;
 use crate::store::Store;
 
-/// Why nothing was written: the file at the path is as it was before.
+/// The failure of an export. The file at the path is as it was before.
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum ExportError {
-    /// The system refuses.
+    /// The file cannot be written.
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file to write is the capture itself, perhaps under another name.
@@ -26,8 +26,8 @@ pub enum ExportError {
     /// An event has more arguments than a chunk may hold.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
-    /// The sorted store turned out to be damaged, so the result would lack something. `is_streamed`: some of it is
-    /// already with whoever reads the output.
+    /// The sorted store is damaged, so the result would lack rows. `is_streamed`: a device or a pipe has taken a part
+    /// of the output.
     #[error("{}: the sorted store is damaged in {parts} places{}", store.display(), if *is_streamed { ": what was written lacks something; run this again" } else { "" })]
     Damaged { store: PathBuf, parts: u64, is_streamed: bool },
     /// The work was asked to stop.
@@ -35,10 +35,10 @@ pub enum ExportError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Whether a store was as it was written wherever it has been read so far. Asked before a result replaces anything.
+/// Checks that no part of the store that was read so far is damaged. Call it before a result replaces a file.
 ///
 /// # Errors
-/// [`ExportError::Damaged`] if it was not.
+/// [`ExportError::Damaged`] if a part is.
 pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
     match store.damaged() {
         0 => Ok(()),
@@ -47,7 +47,7 @@ pub(crate) fn check(store: &Store) -> Result<(), ExportError> {
 }
 
 impl ExportError {
-    /// The same about a result of which some cannot be taken back, if `is_streamed`.
+    /// This error with `is_streamed` set for a damaged store.
     #[must_use]
     pub(crate) fn streamed(mut self, streamed: bool) -> Self {
         if let Self::Damaged { is_streamed, .. } = &mut self {
@@ -57,7 +57,7 @@ impl ExportError {
     }
 }
 
-/// Why a format could not be written.
+/// The failure of the writer of a format.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum SinkError {
     #[error(transparent)]

@@ -1,8 +1,8 @@
-//! What a part of a capture needs from outside of it to stand by itself: the value that each counter had, and the other
-//! ends of its flows with the spans that these connect. Spans that reach into the part are in it anyway.
+//! The rows from outside of a part of a capture that make the part complete: the value that each counter had, and the
+//! other ends of its flows with the spans that they connect. Spans that reach into the part belong to it already.
 //!
-//! A flow has few points, and they may be anywhere, so they are looked for among all flows of the capture. Memory goes with
-//! the flows of the part, not with its rows.
+//! A flow has few points, and they may be anywhere, so they are looked for among all flows of the capture. Memory goes
+//! with the flows of the part, not with its rows.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -56,7 +56,7 @@ impl Excerpt {
         Ok(excerpt)
     }
 
-    /// The same, each process by itself; of those that have something in it.
+    /// This excerpt split by process; processes without rows are left out.
     #[must_use]
     pub(crate) fn by_process(&self, snapshot: &Snapshot) -> BTreeMap<ProcessIdx, Self> {
         let mut parts: BTreeMap<ProcessIdx, Self> = BTreeMap::new();
@@ -71,7 +71,7 @@ impl Excerpt {
         parts
     }
 
-    /// The same without anything but spans.
+    /// This excerpt with its spans only.
     #[must_use]
     pub(crate) fn of_spans(&self, snapshot: &Snapshot) -> Self {
         let is_spans = |lane: LaneIdx| snapshot.lane(lane).kind == LaneKind::Spans;
@@ -170,8 +170,8 @@ impl<'a> ConnectedSpans<'a> {
         self.sweep.seek(ts_ns);
         needed.extend(self.sweep.take_around(inside, ts_ns));
         if point.role == FlowRole::End && !point.binds_enclosing {
-            // It arrives at the next span: one that starts with the point and stood after it, or else the first to start
-            // later.
+            // It arrives at the next span: one that starts with the point and stood after it, or else the first to
+            // start later.
             self.next.extend(self.sweep.next_from(inside));
         }
     }

@@ -10,13 +10,13 @@ use crate::base::csv::Cells;
 pub enum ExportFormat {
     /// A sorted capture of our own, which loses nothing.
     Native {
-        /// Whether the whole of a capture is written without its store: in less than half the bytes, but whoever opens it
-        /// first waits until it is nested and indexed again.
+        /// Whether the whole of a capture is written without its store: in less than half the bytes, but the first
+        /// program that opens it nests and indexes it again.
         compact: bool,
     },
     /// Chrome JSON, which most viewers read; losses are not in it.
     ChromeJson {
-        /// Whether it is compressed.
+        /// Whether the text is compressed with gzip.
         gzip: bool,
     },
     /// Perfetto's own protobuf; losses and arguments of samples are not in it.
@@ -47,14 +47,13 @@ const ENDINGS: &[(&str, ExportFormat)] = &[
 /// The endings of compressed files. Only Chrome JSON is written compressed.
 const PACKED: &[&str] = &["gz", "zst"];
 
-/// All endings, for messages.
+/// All endings of [`ENDINGS`], for messages.
 pub(crate) const ENDINGS_TEXT: &str = ".longspan, .json, .json.gz, .pftrace, .perfetto-trace, .csv or .parquet";
 
 /// The name of a compressed file of a format that is not written compressed.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{}: only .json can be written compressed: give a name that ends in {ENDINGS_TEXT}", path.display())]
 pub(crate) struct PackedName {
-    /// The name.
     pub(crate) path: PathBuf,
 }
 
@@ -67,8 +66,8 @@ impl ExportFormat {
     /// The format that the name of a file asks for; `None` if the name has no ending of [`ENDINGS_TEXT`].
     ///
     /// # Errors
-    /// [`PackedName`] if the name asks for a compressed file that cannot be written: what opened it would find another
-    /// format than its name says.
+    /// [`PackedName`] if the name asks for a compressed file that cannot be written: a program that opens it would find
+    /// another format than its name says.
     pub(crate) fn of_name(path: &Path) -> Result<Option<Self>, PackedName> {
         let name = path.file_name().unwrap_or_default().to_string_lossy().to_lowercase();
         let ends_in = |ending: &str| {
@@ -84,15 +83,15 @@ impl ExportFormat {
         Ok(None)
     }
 
-    /// The file and the format of an export that was chosen as `self` and given a name: an ending of the name decides, and
-    /// a name without one gets that of `self`.
+    /// The file and the format of an export that was chosen as `self` and given a name: an ending of the name decides,
+    /// and a name without one gets that of `self`.
     ///
     /// # Errors
     /// As [`ExportFormat::of_name`].
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),
-            // The name knows nothing of variants.
+            // A name has no variant, so that of `self` stays.
             Some(Self::Native { .. }) if matches!(self, Self::Native { .. }) => (path, self),
             Some(Self::Parquet { .. }) if matches!(self, Self::Parquet { .. }) => (path, self),
             Some(Self::Csv { .. }) if matches!(self, Self::Csv { .. }) => (path, self),
@@ -100,7 +99,7 @@ impl ExportFormat {
         })
     }
 
-    /// The same with cells that are written like `cells`, where it has cells.
+    /// This format with `cells`, if it is CSV.
     #[must_use]
     pub(crate) fn with_cells(self, cells: Cells) -> Self {
         if let Self::Csv { .. } = self { Self::Csv { cells } } else { self }

@@ -1,7 +1,7 @@
-//! Writes what is sorted back as a capture, whole or a part of it: chunk by chunk, in memory that does not grow with it.
+//! Writes a sorted capture to a file, whole or in part: chunk by chunk, in memory that does not grow with it.
 //!
-//! [`excerpt`] picks the rows, [`rows`] makes events of them, one module for each format writes these, and [`output`] lets
-//! the file appear only once it is whole. A part of a capture stands by itself: spans that began before it are in it,
+//! [`excerpt`] picks the rows, [`rows`] makes events of them, one module for each format writes these, and [`output`]
+//! lets the file appear only once it is whole. A part of a capture is complete: spans that began before it are in it,
 //! counters begin with the value that they had, and flows have both of their ends.
 
 mod async_spans;

@@ -1,6 +1,6 @@
 //! A sorted capture of our own: spans with their depths, so that it opens without being sorted or nested again, samples
-//! with their stacks, and the losses of the capture that it is made of. The whole of a capture carries its store as well, so
-//! that it opens without being indexed again either.
+//! with their stacks, and the losses of the capture that it is made of. The whole of a capture carries its store as
+//! well, so that it opens without being indexed again either.
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
@@ -37,7 +37,7 @@ pub(super) fn write(
     })?;
     writer.write_chunk(&chunk)?;
     if with_store {
-        // What is damaged in the store is not in the events either: whoever opens them will know no less.
+        // Damaged parts of the store are missing from the events as well, so a reader of the file loses nothing more.
         for part in snapshot.store().carried_parts().map_while(|part| part) {
             task.cancel.check()?;
             writer.write_store_part(&part)?;

@@ -1,13 +1,13 @@
-//! What to export: a format, a range of time, some of the tracks.
+//! The options of an export: a format, a range of time, some of the tracks.
 
 use regex::Regex;
 
 use super::format::ExportFormat;
 
-/// What to export, and how.
+/// The options of an export.
 #[derive(Debug, Clone)]
 pub struct ExportOptions {
-    /// The format.
+    /// The format of the output.
     pub format: ExportFormat,
     /// Only what reaches beyond this time.
     pub from_ns: Option<i64>,
@@ -18,7 +18,7 @@ pub struct ExportOptions {
 }
 
 impl ExportOptions {
-    /// The whole capture.
+    /// An export of the whole capture.
     #[must_use]
     pub fn whole(format: ExportFormat) -> Self {
         Self { format, from_ns: None, to_ns: None, track: None }

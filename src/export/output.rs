@@ -34,7 +34,7 @@ pub(crate) struct OutputFile {
 struct Counted {
     file: File,
     bytes: u64,
-    /// The store that is being written, where it may turn out to be damaged.
+    /// The store that is exported: a write fails once it is found damaged.
     guarded: Option<Snapshot>,
 }
 
@@ -42,8 +42,8 @@ impl OutputFile {
     /// Begins a file that is to be at `path`, in the folder where it will be.
     ///
     /// # Errors
-    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name, [`ExportError::IsFolder`], or what the
-    /// system says.
+    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name, [`ExportError::IsFolder`],
+    /// or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, &source.path));
@@ -55,7 +55,7 @@ impl OutputFile {
             return Err(ExportError::IsFolder { path: path.into() });
         }
         if is_stdout(path) {
-            // Not by its path: a file that the shell has opened keeps what it holds, and what comes next stands behind.
+            // Not by its path: a file that the shell has opened keeps its content, and later output follows it.
             let stdout = files::standard_output().map_err(failed)?;
             return Ok(Self { path: path.into(), writer: buffered(stdout), replacement: None });
         }
@@ -74,12 +74,12 @@ impl OutputFile {
         Ok(Self { path: path.into(), writer: buffered(file), replacement: Some(replacement) })
     }
 
-    /// Takes nothing more once the store of `snapshot` is found damaged: what was taken before is right.
+    /// Refuses more bytes once the store of `snapshot` is found damaged. Bytes written before that are right.
     pub(crate) fn guard(&mut self, snapshot: &Snapshot) {
         self.writer.get_mut().guarded = Some(snapshot.clone());
     }
 
-    /// Takes the bytes of the file.
+    /// The writer for the bytes of the file.
     pub(crate) fn writer(&mut self) -> &mut dyn Write {
         &mut self.writer
     }
@@ -87,7 +87,7 @@ impl OutputFile {
     /// Makes the file durable and gives it its name. Returns its length.
     ///
     /// # Errors
-    /// What the system says; then there is no new file.
+    /// I/O errors; then there is no new file.
     pub(crate) fn publish(self) -> Result<u64, ExportError> {
         let Self { path, writer, replacement } = self;
         let failed = |source| ExportError::Io { path: path.clone(), source };
@@ -99,10 +99,10 @@ impl OutputFile {
         Ok(bytes)
     }
 
-    /// Gives the file up. Returns whether some of it is already with whoever reads a device or a pipe.
+    /// Drops the file. Returns whether a device or a pipe has taken a part of it.
     #[must_use]
     pub(crate) fn discard(self) -> bool {
-        // Not dropped as it is: that would write what the buffer holds.
+        // Taken apart first: a drop would write the content of the buffer.
         let (counted, _) = self.writer.into_parts();
         self.replacement.is_none() && counted.bytes > 0
     }
@@ -121,7 +121,7 @@ impl OutputFolder {
     /// Begins a folder that is to be at `path`, in the folder where it will be.
     ///
     /// # Errors
-    /// [`ExportError::IsThere`] unless nothing or an empty folder is there, or what the system says.
+    /// [`ExportError::IsThere`] unless nothing or an empty folder is there, or an I/O error.
     pub(crate) fn create(path: &Path) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_free = match fs::read_dir(path) {
@@ -140,7 +140,7 @@ impl OutputFolder {
     /// Begins a file in it, and the folders on the way to that.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(crate) fn file(&mut self, path_from_root: &str) -> io::Result<File> {
         let path_from_root = Path::new(path_from_root);
         for folder in path_from_root.ancestors().skip(1) {
@@ -161,7 +161,7 @@ impl OutputFolder {
     /// Makes the folder durable and gives it its name. Its files are durable already.
     ///
     /// # Errors
-    /// What the system says; then there is no new folder.
+    /// I/O errors; then there is no new folder.
     pub(crate) fn publish(self) -> Result<(), ExportError> {
         let failed = |source| ExportError::Io { path: self.path.clone(), source };
         for folder in &self.folders {
@@ -174,13 +174,14 @@ impl OutputFolder {
     }
 }
 
-/// Whether what is written to a path is a result of this process, for whoever reads those.
+/// Whether a path is the standard output of this process.
 #[must_use]
 pub(crate) fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// The folder that a path is in, if it is there: the system would speak of a name within it that nobody has given.
+/// The folder of a path, if it exists. An error of the system would name a temporary file in it, which no user has
+/// given.
 fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     let folder = folder_of(path);
     let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));

@@ -1,7 +1,7 @@
-//! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that overlaps
-//! another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the events of one
-//! time, since a flow stands within the event that it belongs to. A flow that leaves where nothing is open is told with the
-//! time of what it leaves, so later than that.
+//! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that
+//! overlaps another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the
+//! events of one time, since a flow stands within the event that it belongs to. A flow that leaves where nothing is
+//! open is told with the time of what it leaves, so later than that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -77,14 +77,14 @@ struct Open {
 /// Time, how far out, number, and whose.
 type End = (i64, Reverse<u16>, u64, TrackIdx, Overlap);
 
-/// What puts begins and ends in order.
+/// Writes begins and ends in order of time.
 struct Ordered<'a, W> {
     writer: PerfettoWriter<'a, W>,
     /// By track and row beside it, outermost first.
     open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
     /// Rows in `open` from which those without open spans are dropped.
     open_rows_max: usize,
-    /// Ends to come.
+    /// Ends not written yet.
     ends: BinaryHeap<Reverse<End>>,
     held: Vec<Held>,
     /// By track and depth, or none for an instant: the last event of the time in `held`.
@@ -145,8 +145,8 @@ impl<W: Write> Ordered<'_, W> {
         }
     }
 
-    /// Writes a flow that only its time binds. One that leaves or passes through where nothing is open is of what began last
-    /// on its track, and stands in that: elsewhere Perfetto would drop it.
+    /// Writes a flow that only its time binds. One that leaves or passes through where nothing is open is of what began
+    /// last on its track, and stands in that: elsewhere Perfetto would drop it.
     fn flow(&mut self, held: &Held) -> std::io::Result<()> {
         let event = &held.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
@@ -245,7 +245,7 @@ impl<W: Write> Ordered<'_, W> {
         let end_ns = if is_unfinished { i64::MAX } else { start_ns.saturating_add_unsigned(span.value) };
         let mut overlap = 0;
         loop {
-            // What it follows at this very time, and is without length.
+            // Spans of no length at this very time, which the new span follows.
             self.end_from(span.track, overlap, |open| open.end_ns == start_ns && open.depth >= depth)?;
             let row = self.open.entry((span.track, overlap)).or_default();
             let nests = row.last().is_none_or(|outer| outer.end_ns >= end_ns);

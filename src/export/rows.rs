@@ -1,4 +1,5 @@
-//! The rows of an excerpt as events of a sorted capture, in order of time, parents before their children. Writes nothing.
+//! The rows of an excerpt as events of a sorted capture, in order of time, parents before their children. Writes
+//! nothing.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -26,7 +27,7 @@ type Marked = (SortedRow, bool);
 pub(crate) struct ExportRows<'a> {
     snapshot: &'a Snapshot,
     excerpt: &'a Excerpt,
-    /// What is needed from outside of the excerpt, in order of time.
+    /// Rows from outside of the excerpt that it needs, in order of time.
     outside: Peekable<std::slice::Iter<'a, SortedRow>>,
     rows: Peekable<SortedRows<'a>>,
     readers: Vec<DetailReader>,

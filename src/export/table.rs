@@ -12,7 +12,7 @@ const COLUMNS: [&str; 10] = ["ts", "dur", "depth", "name", "category", "pid", "t
 /// The columns after these in an export.
 const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 
-/// How rows are written.
+/// The format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line.
@@ -30,7 +30,6 @@ pub(crate) struct TableRow<'a> {
     pub(crate) dur_ns: Option<u64>,
     /// The lane of its track, from 0.
     pub(crate) depth: u16,
-    /// Its name.
     pub(crate) name: &'a str,
     /// Its category, if it has one.
     pub(crate) category: Option<&'a str>,
@@ -46,10 +45,10 @@ pub(crate) struct TableRow<'a> {
     pub(crate) track: &'a str,
 }
 
-/// What an export says of a span beside its row.
+/// The columns that an export adds to a row.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct ExportColumns<'a> {
-    /// Whether it stands outside of the part that was asked for, and is there for what it is to that part.
+    /// Whether the span lies outside of the exported part, and is there because a row of the part needs it.
     pub(crate) outside: bool,
     /// Its arguments: one JSON object, or empty.
     pub(crate) args_json: &'a str,
@@ -65,7 +64,7 @@ impl<'a> Table<'a> {
     /// Begins a table: with its header line, if the format has one.
     ///
     /// # Errors
-    /// What `out` says.
+    /// I/O errors of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
         if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
@@ -76,7 +75,7 @@ impl<'a> Table<'a> {
     /// Writes one row.
     ///
     /// # Errors
-    /// What `out` says.
+    /// I/O errors of `out`.
     pub(crate) fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
             RowFormat::Csv(cells) => {
@@ -90,7 +89,7 @@ impl<'a> Table<'a> {
     /// Begins a comma-separated table with the columns of an export, whose rows are all [`Table::export_row`].
     ///
     /// # Errors
-    /// What `out` says.
+    /// I/O errors of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
         Ok(Self { out, format: RowFormat::Csv(cells) })
@@ -99,7 +98,7 @@ impl<'a> Table<'a> {
     /// Writes one row of an export.
     ///
     /// # Errors
-    /// What `out` says.
+    /// I/O errors of `out`.
     pub(crate) fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
         let RowFormat::Csv(cells) = self.format else { return self.json(row) };
         self.csv(row, cells)?;
@@ -157,7 +156,7 @@ impl<'a> Table<'a> {
 /// An id as JSON: a number, a text or null.
 ///
 /// # Errors
-/// What `out` says.
+/// I/O errors of `out`.
 pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     match id {
         Id::None => out.write_all(b"null"),
@@ -166,10 +165,10 @@ pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     }
 }
 
-/// A text as JSON.
+/// Writes a text as JSON.
 ///
 /// # Errors
-/// What `out` says.
+/// I/O errors of `out`.
 pub(crate) fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     write_json(out, text)
 }

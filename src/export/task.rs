@@ -1,4 +1,4 @@
-//! What every format does: it goes through the rows of an excerpt, counts them, and stops when it is asked to.
+//! The loop that all formats share: it visits the rows of an excerpt, counts them, and stops when it is cancelled.
 
 use std::io::Write;
 
@@ -12,18 +12,18 @@ use crate::base::progress::{Progress, Stage};
 use crate::model::{Event, EventKind};
 use crate::query::Snapshot;
 
-/// What was written.
+/// The counts of an export.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ExportReport {
-    /// Spans.
+    /// Spans that were written, unfinished ones too.
     pub spans: u64,
-    /// Instants.
+    /// Instants that were written.
     pub instants: u64,
-    /// Values of counters.
+    /// Values of counters that were written.
     pub counters: u64,
-    /// Points of flows.
+    /// Points of flows that were written.
     pub flows: u64,
-    /// Samples.
+    /// Samples of call stacks that were written.
     pub samples: u64,
     /// Length of what was written, all files together.
     pub bytes: u64,
@@ -45,7 +45,6 @@ impl ExportReport {
         self.spans + self.instants + self.counters + self.flows + self.samples
     }
 
-    /// The counts of both.
     pub(super) fn plus(self, other: Self) -> Self {
         Self {
             spans: self.spans + other.spans,
@@ -58,18 +57,18 @@ impl ExportReport {
     }
 }
 
-/// What is exported, who is told of the work, and who may stop it.
+/// An export in progress: its snapshot, its counters of progress, and the request to stop it.
 pub(super) struct Task<'a> {
     pub(super) snapshot: &'a Snapshot,
     pub(super) cancel: &'a Cancel,
     pub(super) progress: &'a Progress,
 }
 
-/// Rows between two looks at the request to stop: some milliseconds.
+/// Rows between two checks of the request to stop: some milliseconds.
 const ROWS_BETWEEN_CHECKS: u64 = 16 * 1024;
 
 impl Task<'_> {
-    /// Picks the rows.
+    /// Picks the rows and starts the stage in the progress.
     pub(super) fn begin(&self, options: &ExportOptions) -> Result<Excerpt, Cancelled> {
         let mut excerpt = Excerpt::new(self.snapshot, options, self.cancel)?;
         if matches!(options.format, ExportFormat::Csv { .. }) {
@@ -79,7 +78,7 @@ impl Task<'_> {
         Ok(excerpt)
     }
 
-    /// Hands each row to `take` in order of time, as an event with the blob of its details. Returns how many there were.
+    /// Calls `take` for each row in order of time, with an event and the blob of its details. Returns the counts.
     pub(super) fn each_event(
         &self,
         excerpt: &Excerpt,

@@ -1,5 +1,5 @@
-//! What the demo has beside spans: counters, instants, flows from the main thread to its workers, and asynchronous
-//! requests. Each frame plans its events; they are held until their time comes.
+//! The events of the demo that are not spans: counters, instants, flows from the main thread to its workers, and
+//! asynchronous requests. Each frame plans its events; they are held until their time comes.
 
 use std::collections::BTreeMap;
 
@@ -94,7 +94,7 @@ impl Extras {
         }
     }
 
-    /// Adds what happens before `until_ns`.
+    /// Adds the events before `until_ns`.
     pub(super) fn trace(&mut self, until_ns: i64, round: &mut Chunk) {
         loop {
             let start_ns = frame_start_ns(self.seed, 0, self.frame);
@@ -111,7 +111,7 @@ impl Extras {
         }
     }
 
-    /// Adds what is planned already, so that nothing that has begun is left without an end.
+    /// Adds all planned events, so that no asynchronous span or flow is left without its end.
     pub(super) fn finish(&mut self, round: &mut Chunk) {
         std::mem::take(&mut self.planned).into_values().for_each(|planned| push(round, planned));
     }

@@ -24,7 +24,7 @@ use thread::{MadeSpan, Thread};
 use crate::model::args::Detail;
 use crate::model::{Chunk, Event, EventKind, NameIdx, Names, TrackIdx, TrackTables};
 
-/// What is generated beside the spans.
+/// The events that are generated beside the spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Flavour {
     /// Nothing: complete spans alone, exactly as many as were asked for.
@@ -34,21 +34,21 @@ pub enum Flavour {
     Demo,
 }
 
-/// What to generate.
+/// The parameters of a generated capture.
 #[derive(Debug, Clone, PartialEq)]
 pub struct SynthOptions {
-    /// How many spans.
+    /// The number of spans to generate.
     pub spans: u64,
     /// On how many threads, at least 1. Where there are no fewer spans, each thread has one.
     pub threads: u32,
     /// How deep spans nest at most, at least 1.
     pub depth: u16,
-    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all events stand
-    /// in random order.
+    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all events
+    /// stand in random order.
     pub disorder: f64,
-    /// What everything follows from.
+    /// The seed of all random numbers.
     pub seed: u64,
-    /// What there is beside the spans.
+    /// The events beside the spans.
     pub flavour: Flavour,
 }
 
@@ -88,22 +88,23 @@ impl Synth {
         Self { options, program, extras }
     }
 
-    /// What [`Event::name`] points into.
+    /// The names that [`Event::name`] indexes.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.program.names
     }
 
-    /// What [`Event::track`] points into.
+    /// The tracks that [`Event::track`] indexes.
     #[must_use]
     pub fn tracks(&self) -> &TrackTables {
         self.program.tracks()
     }
 
-    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays, until `sink` wants no more.
+    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays, until `sink` wants
+    /// no more.
     ///
     /// # Errors
-    /// Only in random order: what the system says of the temporary file that holds all events meanwhile.
+    /// Only in random order: I/O errors of the temporary file that holds all events meanwhile.
     pub fn produce(&self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         /// Ends the generation without being an error.
         struct Enough;
@@ -140,7 +141,8 @@ impl Synth {
         let mut round = Chunk::default();
         let (mut until_ns, mut round_ns) = (0i64, FIRST_ROUND_NS);
         let mut made = 0;
-        // Threads without a span yet, for each of which one is left; where there is more than spans, it need not be exact.
+        // Threads without a span yet, for each of which one is left; where there is more than spans, it need not be
+        // exact.
         let mut idle: FxHashSet<TrackIdx> = FxHashSet::default();
         if extras.is_none() {
             idle.extend(threads.iter().map(|tracer| tracer.thread.plan().track));
@@ -188,8 +190,8 @@ impl Synth {
     }
 }
 
-/// Removes as many of the last events as are too many while so many threads are idle, but of no thread the first; returns
-/// how many.
+/// Removes as many of the last events as are too many while so many threads are idle, but of no thread the first;
+/// returns how many.
 fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl Fn(u64) -> u64) -> u64 {
     let is_first: Vec<bool> = events.iter().map(|event| idle.remove(&event.track)).collect();
     let over = too_many(idle.len() as u64);

@@ -1,5 +1,5 @@
-//! The program that is being traced, so to speak: its processes and threads, its functions and which of them call which.
-//! The same for the same seed; knows nothing of time but how a thread spends it.
+//! The model of a traced program: its processes and threads, its functions and which of them call which. The same for
+//! the same seed; knows nothing of time but how a thread spends it.
 
 use std::sync::Arc;
 
@@ -27,24 +27,20 @@ pub(super) enum Role {
 /// A thread of the program.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct ThreadPlan {
-    /// Its track.
     pub(crate) track: TrackIdx,
-    /// How it spends its time.
     pub(crate) role: Role,
     /// Its place within its process.
     pub(crate) place: u32,
-    /// Its process, from 0.
+    /// The index of its process.
     pub(crate) process: u32,
 }
 
-/// A function.
 #[derive(Debug, Clone, Copy)]
 struct Function {
     name: NameIdx,
     callees: [u16; CALLEES],
 }
 
-/// The program.
 #[derive(Debug)]
 pub(super) struct Program {
     functions: Vec<Function>,
@@ -67,7 +63,6 @@ impl Program {
         Self { functions, threads, names, registry }
     }
 
-    /// Its threads.
     #[must_use]
     pub(super) fn threads(&self) -> &[ThreadPlan] {
         &self.threads

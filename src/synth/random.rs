@@ -1,8 +1,8 @@
 //! Random numbers that are the same on every machine and in every version: whole numbers alone, no library whose stream
 //! may change, no logarithm that one system rounds otherwise than another. Not for secrets.
 
-/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the usual
-/// tests of randomness.
+/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the
+/// usual tests of randomness.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -34,7 +34,6 @@ impl Random {
         Self(random.next().wrapping_add(stream.wrapping_mul(0xd1b5_4a32_d192_ed03)))
     }
 
-    /// The next 64 bits.
     #[must_use]
     pub(super) fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);

@@ -45,7 +45,7 @@ impl Shuffle {
     /// Takes the events of a chunk.
     ///
     /// # Errors
-    /// What the system says to a write.
+    /// I/O errors of a write.
     pub(super) fn push(&mut self, chunk: &Chunk) -> io::Result<()> {
         for event in &chunk.events {
             let partition = &mut self.partitions[self.random.below(PARTITIONS as u64) as usize];
@@ -66,7 +66,7 @@ impl Shuffle {
     /// Hands on all events, chunk by chunk, until `sink` wants no more.
     ///
     /// # Errors
-    /// What the system says to a read.
+    /// I/O errors of a read.
     pub(super) fn finish(mut self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         let mut chunk = Chunk::default();
         for Partition { buffer, blocks } in std::mem::take(&mut self.partitions) {

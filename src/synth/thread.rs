@@ -10,14 +10,11 @@ const PARENT_NS_MIN: u64 = 400;
 /// Most children of a span.
 const CHILDREN_MAX: u64 = 12;
 
-/// A span as the generator makes it.
+/// A generated span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MadeSpan {
-    /// Start.
     pub(crate) start_ns: i64,
-    /// Duration.
     pub(crate) dur_ns: u64,
-    /// What is called.
     pub(crate) function: u16,
     /// How deep: 0 for a root.
     pub(crate) depth: u16,
@@ -51,8 +48,8 @@ pub(super) struct Thread {
     next: Option<MadeSpan>,
 }
 
-/// Processes begin a third of a frame after each other, and the next after so many with the first again: of thousands, the
-/// last does not begin when the capture is over.
+/// Processes begin a third of a frame after each other, and the next after so many with the first again: of thousands,
+/// the last does not begin when the capture is over.
 const PROCESS_PHASES: u32 = 48;
 
 /// When a frame of a process begins: every part of the program computes this for itself.
@@ -78,7 +75,6 @@ impl Thread {
         Self { plan, random, seed, depth_max, frame: 0, cursor_ns: 0, jobs_left: 0, open: Vec::new(), next: None }
     }
 
-    /// The thread's plan.
     #[must_use]
     pub(super) fn plan(&self) -> &ThreadPlan {
         &self.plan

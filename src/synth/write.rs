@@ -1,5 +1,5 @@
-//! Writes generated captures, chunk by chunk, so that memory does not grow with them. Generation and compression run at the
-//! same time; the bytes do not depend on how.
+//! Writes generated captures, chunk by chunk, so that memory does not grow with them. Generation and compression run at
+//! the same time; the bytes do not depend on how.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -21,7 +21,7 @@ const CHUNKS_AT_ONCE: usize = 16;
 /// Writes the capture in the native format and returns what it was written to.
 ///
 /// # Errors
-/// What the system says.
+/// I/O errors.
 pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     let mut writer = NativeWriter::new(out, false)?;
     writer.write_tables(synth.names(), synth.tracks())?;
@@ -49,19 +49,19 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
 /// Writes the capture as Chrome JSON and returns what it was written to.
 ///
 /// # Errors
-/// What the system says.
+/// I/O errors.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
     each_event(synth, |event, blob| writer.event(event, blob))?;
     writer.finish()
 }
 
-/// Writes the capture as Perfetto's protobuf and returns what it was written to. A span is a begin and an end there, which
-/// pair up by time, and at one time by their order. So begins stray, and every end stands where it belongs, before what
-/// begins at its time.
+/// Writes the capture as Perfetto's protobuf and returns what it was written to. A span is a begin and an end there,
+/// which pair up by time, and at one time by their order. So begins stray, and every end stands where it belongs,
+/// before what begins at its time.
 ///
 /// # Errors
-/// What the system says; and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted for it.
+/// I/O errors, and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted for it.
 pub fn write_perfetto<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let stacks = Stacks::default();
     let mut writer = PerfettoWriter::new(out, synth.names(), &stacks, synth.tracks(), 0)?;

@@ -4,7 +4,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-/// What arguments are called before their own names.
+/// The prefix of every path.
 const ROOT: &str = "args";
 
 /// The pairs of one JSON object, in its order; text that is no object gives one pair with the text itself.

@@ -1,5 +1,6 @@
-//! Which spans a flow connects: it leaves the span around its start, or else the last one before it; passes through those
-//! around its steps; and arrives at the span around its end or at the next one of that track. Sees everything in order of time, keeps what is under way.
+//! The spans that a flow connects. A flow leaves the span around its start, or else the last span before it. It passes
+//! through the spans around its steps. It arrives at the span around its end, or at the next span of that track. Rows
+//! come in order of time; memory goes with the flows that have not ended.
 
 use rustc_hash::FxHashMap;
 
@@ -7,7 +8,7 @@ use super::latest::Latest;
 use crate::model::TrackIdx;
 use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
-/// The flows under way.
+/// Flows that have started and not ended.
 #[derive(Debug, Default)]
 pub(super) struct Flows {
     /// By flow: the span that it was in last.
@@ -52,9 +53,9 @@ impl Flows {
         let begun_at_depth = || point.depth.and_then(|depth| latest.at(track, depth));
         let at_depth = || begun_at_depth().map(|span| span.id);
         let around = match point.bound {
-            // By time and not by the place in the capture: tracers write a span when it ends, after the points within it.
-            // The place decides only between spans that begin at the point's very time, and for a point at the very end of
-            // a span. One that nothing is around was written right after what it belongs to.
+            // By time and not by the place in the capture: tracers write a span when it ends, after the points within
+            // it. The place decides only between spans that begin at the point's very time, and for a point at the very
+            // end of a span. One that nothing is around was written right after what it belongs to.
             FlowBound::Time => {
                 let between = begun_at_depth().filter(|span| span.start_ns == ts_ns);
                 let around = between.or_else(|| latest.around(track, ts_ns)).map(|span| span.id);

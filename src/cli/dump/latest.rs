@@ -5,7 +5,7 @@ use rustc_hash::FxHashMap;
 use crate::model::TrackIdx;
 use crate::query::last_spans::{LastSpan, LastSpans};
 
-/// The latest span of each depth of each track, and the latest instant. Spans have the numbers that they have in the dump.
+/// The latest span of each depth of each track, and the latest instant. Spans are numbered as in the dump.
 #[derive(Debug, Default)]
 pub(super) struct Latest {
     spans: LastSpans,

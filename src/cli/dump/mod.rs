@@ -1,7 +1,7 @@
-//! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`: process,
-//! thread, track, then slices (instants are slices without duration), what ran on CPUs, states of threads, samples, counter values and
-//! flows in order of time, then
-//! losses. Times are in nanoseconds; numbers of things are made up here and mean nothing elsewhere.
+//! `longspan dump`: everything that is known of a capture, as JSON lines. One object a line, its kind under `t`:
+//! process, thread, track, then slices (instants are slices without duration), what ran on CPUs, states of threads,
+//! samples, counter values and flows in order of time, then losses. Times are in nanoseconds; numbers of things are
+//! made up here and mean nothing elsewhere.
 
 mod flat_args;
 mod flows;
@@ -90,7 +90,7 @@ fn tables(snapshot: &Snapshot, out: &mut dyn Write) -> io::Result<()> {
     Ok(())
 }
 
-/// What Perfetto calls a track of this kind, so that scripts made for it go on working.
+/// The name that Perfetto has for a track of this kind: scripts made for Perfetto rely on it.
 fn track_type(track: &Track) -> &'static str {
     match (track.key.kind, &track.key.pid) {
         (TrackKind::Thread, _) => "thread_execution",

@@ -1,8 +1,8 @@
-//! The tables of events.
+//! The tables of events, one for each kind of row with a `ts`.
 
 use crate::model::{Event, EventKind};
 
-/// The tables of events, as they are told apart.
+/// A table of events.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     Spans,

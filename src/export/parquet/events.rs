@@ -1,4 +1,4 @@
-//! Events as rows of the tables: their columns, and what stands in them. Writes nothing.
+//! Events as rows of the tables: columns and cells. Writes nothing.
 
 use parquet::data_type::ByteArray;
 use std::hash::Hash;
@@ -49,12 +49,11 @@ pub(super) fn columns(table: Table) -> Vec<Column> {
     }
 }
 
-/// Makes rows of events that come in order of time, and knows which span each belongs to.
+/// Makes rows of events in order of time, with the span that each belongs to.
 pub(super) struct EventCells<'a> {
     snapshot: &'a Snapshot,
     /// The text and category of names, made once, so that a row costs a reference.
     names: Recent<NameIdx, (ByteArray, Cell)>,
-    /// The cells of tracks.
     tracks: Recent<TrackIdx, TrackCells>,
     /// The last span that began at each depth.
     latest: LastSpans,
@@ -62,7 +61,7 @@ pub(super) struct EventCells<'a> {
     spans: i64,
 }
 
-/// Values that are made when they are first asked for, and again after [`Recent::MAX`] others.
+/// A cache of values by key, cleared when it holds [`Recent::MAX`].
 struct Recent<K, V>(FxHashMap<K, V>);
 
 impl<K: Hash + Eq, V> Recent<K, V> {

@@ -18,24 +18,19 @@ const GROUP_ROWS: usize = 122_880;
 /// Bytes of text after which a group is written, however few its rows: arguments may be long.
 const GROUP_TEXT_BYTES: usize = 64 << 20;
 
-/// What a column holds.
+/// The type of a column.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     /// Integers of 64 bits, each near the one before: kept as differences.
     Rising,
-    /// Integers of 64 bits.
     Int64,
-    /// Integers of 32 bits.
     Int32,
-    /// Floating-point numbers.
     Double,
-    /// Yes or no.
     Bool,
-    /// Text.
     Text,
 }
 
-/// A column: its name, what it holds, and whether it may hold nothing.
+/// A column: its name, its type, and whether it may be null.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Column(pub &'static str, pub Kind, pub bool);
 
@@ -46,16 +41,12 @@ pub(super) enum Cell {
     Null,
     /// For [`Kind::Rising`], [`Kind::Int64`] and [`Kind::Int32`].
     Int(i64),
-    /// For [`Kind::Double`].
     Number(f64),
-    /// For [`Kind::Bool`].
     Flag(bool),
-    /// For [`Kind::Text`].
     Text(ByteArray),
 }
 
 impl Cell {
-    /// A number, or nothing.
     pub(super) fn int_or_null(number: Option<i64>) -> Self {
         number.map_or(Self::Null, Self::Int)
     }
@@ -94,7 +85,7 @@ impl TableFile {
     /// Begins a file whose rows are in order of the column `sorted_by`, if any.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn create(file: File, columns: &[Column], sorted_by: Option<&str>) -> io::Result<Self> {
         let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_, _>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
@@ -115,7 +106,7 @@ impl TableFile {
     /// Adds a row: a cell for each column, and leaves `cells` empty.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn push(&mut self, cells: &mut Vec<Cell>) -> io::Result<()> {
         if cells.len() != self.columns.len() {
             return Err(io::Error::other(format!("{} cells for {} columns", cells.len(), self.columns.len())));
@@ -136,7 +127,7 @@ impl TableFile {
     /// Writes what waits and the tables at the end of the file, makes it durable, and returns its length in bytes.
     ///
     /// # Errors
-    /// What the system says.
+    /// I/O errors.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         self.write_group()?;
         let file = self.writer.into_inner().map_err(io_error)?.into_inner()?;

@@ -1,5 +1,5 @@
-//! A folder of Parquet files, which databases read as tables: spans, instants, counters, flows, samples, stacks, tracks,
-//! losses.
+//! A folder of Parquet files, which databases read as tables: spans, instants, counters, flows, samples, stacks,
+//! tracks, losses.
 //!
 //! | file | a row is | in order of |
 //! |---|---|---|
@@ -12,11 +12,11 @@
 //! | `tracks.parquet` | a track, by the `track_id` that the others have | `track_id` |
 //! | `losses.parquet` | a kind of loss | |
 //!
-//! By process, the tables with a `ts` are folders: `spans/process_id=3/spans.parquet`, and so on where there is such a row, which
-//! readers know as Hive partitions. One process is written after the other, so that few files are open.
+//! By process, the tables with a `ts` are folders: `spans/process_id=3/spans.parquet`, and so on where there is such a
+//! row, which readers know as Hive partitions. One process is written after the other, so that few files are open.
 //!
-//! Times are nanoseconds of the capture's clock in 64-bit integers: their zero is rarely an epoch. Rows that stand outside
-//! of the part that was asked for are marked `outside`.
+//! Times are nanoseconds of the capture's clock in 64-bit integers: their zero is rarely an epoch. Rows outside of the
+//! exported part are marked `outside`.
 
 mod event_table;
 mod events;
@@ -85,7 +85,7 @@ impl EventFiles {
         Ok(report)
     }
 
-    /// The file of a table, which is made when it is first asked for.
+    /// The file of a table, created by the first call.
     fn of(&mut self, table: Table, folder: &mut OutputFolder, process: Option<u32>) -> io::Result<&mut TableFile> {
         let slot = &mut self.0[table as usize];
         if slot.is_none() {
