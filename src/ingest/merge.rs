@@ -64,7 +64,6 @@ pub enum MergeError<E> {
     /// again with the true heads, which [`true_heads`] finds.
     #[error("chunk {chunk} holds events earlier than its header says")]
     HeaderLied {
-        /// The chunk.
         chunk: usize,
     },
 }

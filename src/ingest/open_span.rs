@@ -19,7 +19,6 @@ pub(super) enum Until<T> {
 /// The place of a span.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Placed {
-    /// The lane.
     pub(crate) lane: u16,
     /// Whether it overlaps an open span without nesting in it.
     pub(crate) overlaps: bool,

@@ -12,7 +12,6 @@ use crate::model::StrIdx;
 /// The most entries from the top that a scan looks at.
 const SCANNED: usize = 16;
 
-/// A stack of texts.
 #[derive(Debug, Default)]
 pub(super) struct TextStack {
     texts: Vec<StrIdx>,

@@ -25,11 +25,8 @@ pub struct Cell {
     pub bucket_count: u32,
     /// The row of the lane.
     pub row: u64,
-    /// Its start.
     pub(crate) start_ns: i64,
-    /// Its end.
     pub(crate) end_ns: i64,
-    /// Its name.
     pub(crate) name: NameIdx,
     /// Whether its end is not in the capture.
     pub(crate) unfinished: bool,

@@ -162,7 +162,6 @@ impl<'a> LaneCursor<'a> {
         }
     }
 
-    /// The lane.
     #[must_use]
     pub(crate) fn lane(&self) -> Lane<'a> {
         self.lane
@@ -267,7 +266,6 @@ impl<'a> LaneCursor<'a> {
         Some(BlockRows { packed: &decoded.packed, slot, first_row: row, starts, values, end })
     }
 
-    /// A row as a span.
     pub(crate) fn span(&mut self, row: u64) -> Option<Span> {
         self.row(row).map(|kept| self.span_of(kept, row))
     }

@@ -10,7 +10,6 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// What is known of a row.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
-    /// The name.
     pub(crate) name: String,
     /// The category, if it has one.
     pub(crate) category: Option<String>,
@@ -26,11 +25,9 @@ pub struct Description {
     pub(crate) process_name: String,
     /// The id of its process.
     pub(crate) pid: Id,
-    /// The name of its track.
     pub(crate) track_name: String,
     /// The id of its thread.
     pub(crate) tid: Id,
-    /// Its track.
     pub(crate) track: TrackIdx,
     /// Its nesting depth.
     pub(crate) depth: u16,

@@ -20,7 +20,6 @@ pub(crate) struct LaneScan<'a> {
     matcher: &'a Matcher,
     lane: Lane<'a>,
     kind: LaneKind,
-    /// The lane.
     pub(crate) index: LaneIdx,
     /// The rows in scope.
     pub(crate) rows: Range<u64>,
@@ -29,7 +28,6 @@ pub(crate) struct LaneScan<'a> {
 /// Rows of one block that match.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct BlockHits<'a> {
-    /// The block.
     pub(crate) block: Block<'a>,
     /// Its first row, counted from the start of the lane.
     pub(crate) first_row: u64,

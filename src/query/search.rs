@@ -36,11 +36,9 @@ const EXTENTS_AT_ONCE: usize = 1024;
 pub struct Hit {
     /// When it starts.
     pub(crate) start_ns: i64,
-    /// Which row it is.
     pub(crate) row: RowIdx,
     /// How long it takes; 0 for what is no span.
     pub(crate) dur_ns: u64,
-    /// Its name.
     pub(crate) name: NameIdx,
 }
 
@@ -70,7 +68,6 @@ pub struct Hits(Arc<HitTable>);
 struct HitTable {
     snapshot: Snapshot,
     matcher: Matcher,
-    /// Lanes with a hit.
     lanes: Vec<LaneHits>,
     total: u64,
     ticks: Ticks,

@@ -76,7 +76,6 @@ impl<'a> SpanSweep<'a> {
         }
     }
 
-    /// The track.
     #[must_use]
     pub(crate) fn track(&self) -> TrackIdx {
         self.track

@@ -118,7 +118,6 @@ impl<'a> Block<'a> {
         values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
     }
 
-    /// The name of one row.
     #[must_use]
     pub(crate) fn name(&self, row: usize) -> u32 {
         // A value of up to 64 bits from a damaged block must not panic.

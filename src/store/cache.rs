@@ -110,7 +110,6 @@ impl Cache {
         Self { disk, ..self }
     }
 
-    /// The folder.
     #[must_use]
     pub(crate) fn folder(&self) -> &Path {
         &self.folder

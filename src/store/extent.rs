@@ -64,7 +64,6 @@ pub struct ExtentRecord {
     pub first_start_ns: i64,
     /// Its first row, counted from the start of the lane.
     pub first_row: u64,
-    /// How many rows it has.
     pub(crate) rows: u32,
     /// How long it is.
     pub(crate) bytes: u32,
@@ -231,7 +230,6 @@ impl<'a> Extent<'a> {
         self.directory.len()
     }
 
-    /// How many rows it has.
     #[must_use]
     pub(crate) fn rows(&self) -> u32 {
         self.rows

@@ -125,7 +125,6 @@ pub(crate) struct LaneRecord {
     pub(crate) kind: u8,
     /// 1 if the last row has no end in the capture.
     pub(crate) unfinished: u8,
-    /// How many rows it has.
     pub(crate) rows: u64,
     /// The first start.
     pub(crate) start_ns: i64,
@@ -141,7 +140,6 @@ pub(crate) struct LaneRecord {
     pub(crate) overview_first: u64,
     /// Its pyramid; no bucket if it has none.
     pub(crate) overview: OverviewShape,
-    /// How many extents it has.
     pub(crate) extent_count: u64,
 }
 

@@ -98,7 +98,6 @@ pub struct LaneInfo {
     pub kind: LaneKind,
     /// The nesting depth, for spans.
     pub depth: u16,
-    /// How many rows it has.
     pub(crate) rows: u64,
     /// The first start.
     pub(crate) start_ns: i64,

@@ -84,7 +84,6 @@ pub(super) struct Pushed {
     pub(crate) buckets: isize,
     /// Whether nothing waited before.
     pub(crate) is_first: bool,
-    /// Whether a block is full.
     pub(crate) is_block_full: bool,
 }
 

@@ -32,7 +32,6 @@ pub(crate) struct OverviewBucket {
     pub(crate) dur_ns: u64,
     /// Its row in the lane; `u64::MAX` if no span touches the bucket.
     pub(crate) row: u64,
-    /// Its name.
     pub(crate) name: NameIdx,
     /// How many spans start in the bucket; stays at the largest number once there.
     pub(crate) rows: u32,
@@ -160,7 +159,6 @@ pub(crate) struct OverviewLevel<'a> {
     pub(crate) first: i64,
     /// The binary logarithm of the bucket width in nanoseconds.
     pub(crate) width_log2: u32,
-    /// The buckets.
     pub(crate) buckets: &'a [OverviewBucket],
 }
 

@@ -133,7 +133,6 @@ impl Store {
         u32::try_from(self.tables.lanes.len()).unwrap_or(u32::MAX)
     }
 
-    /// The lanes of a track.
     #[must_use]
     pub(crate) fn lanes_of(&self, track: TrackIdx) -> Range<u32> {
         self.track_lanes.get(track.index()).cloned().unwrap_or(0..0)
@@ -210,7 +209,6 @@ impl<'a> Lane<'a> {
         }
     }
 
-    /// How many rows it has.
     #[must_use]
     pub(crate) fn rows(&self) -> u64 {
         self.record.rows

@@ -29,7 +29,6 @@ impl<T: Pod> Table<T> {
         }
     }
 
-    /// All rows.
     pub(super) fn rows<'a>(&'a self, map: &'a [u8]) -> &'a [T] {
         self.slice(map, 0, self.len() as u64)
     }

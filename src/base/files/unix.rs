@@ -130,7 +130,6 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// The number of this user.
 #[must_use]
 pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
