@@ -63,9 +63,11 @@ impl Screen {
         let (theme, tables) = (Theme::new(Shade::Dark), BTreeMap::new());
         let context = PanelContext { theme: &theme, cells: Cells::default(), tables: &tables, dock_points: 260 };
         let (table, rows) = (&mut self.table, &mut self.rows);
-        let _ = self.ctx.run_ui(input, |ui| {
+        let mut output = self.ctx.run_ui(input, |ui| {
             table.show(ui, &COLUMNS, rows, &context.table("test", None));
         });
+        // Nothing paints here; egui demands that textures are taken or let go.
+        output.textures_delta.clear();
         self.rows.asked.get()
     }
 
