@@ -16,12 +16,12 @@ use crate::synth::{Synth, SynthOptions};
 /// # Errors
 /// A sentence that names the file.
 pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
-    let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo capture: {error}"))?;
+    let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo trace: {error}"))?;
     let path = demo_path(&folder);
     if path.is_file() {
         return Ok(path);
     }
-    let failed = |error: &dyn std::fmt::Display| format!("{}: cannot write the demo capture: {error}", path.display());
+    let failed = |error: &dyn std::fmt::Display| format!("{}: cannot write the demo trace: {error}", path.display());
     // Renamed when it is whole: a demo that was stopped half way leaves nothing.
     let replacement = Replacement::begin(&path).map_err(|error| failed(&error))?;
     let file = replacement.file().map_err(|error| failed(&error))?;

@@ -146,12 +146,12 @@ impl App {
         }
         if let Some(capture) = &tab.capture {
             let snapshot = capture.timeline.snapshot();
-            in_the_middle("Losses", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
+            in_the_middle("Import issues", &ctx).open(&mut self.shown.losses).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(losses::list(ui, snapshot.losses(), snapshot.start_ns(), theme));
             });
         }
         if let Some(capture) = &tab.capture {
-            in_the_middle("Marks", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
+            in_the_middle("Markers", &ctx).open(&mut self.shown.bookmarks).default_width(460.0).show(&ctx, |ui| {
                 commands.extend(bookmarks::show(ui, &capture.timeline, theme));
             });
         }

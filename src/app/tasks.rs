@@ -68,7 +68,7 @@ pub(crate) enum Source {
 pub(crate) fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
     let (title, sources) = match &source {
         Source::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
-        Source::Demo => ("Making a demo capture".to_owned(), Sources::from(&demo_path(&demo_folder()))),
+        Source::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
     };
     let running = Running { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));

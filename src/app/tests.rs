@@ -280,7 +280,7 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
         driven.texts.iter().filter(is_name).take(3).cloned().collect::<Vec<_>>()
     };
     driven.until("the table", |driven| order(driven) == ["work", "idle", "read"]);
-    assert!(driven.shows("of the whole capture"));
+    assert!(driven.shows("of the whole trace"));
     driven.frame(Vec::new());
     assert!(driven.click_text("Name"), "the head of the column");
     assert_eq!(order(&driven), ["idle", "read", "work"]);

@@ -16,7 +16,7 @@ pub(super) fn list(folder: &Path) -> Result<(), CliError> {
             writeln!(out, "{:>15} bytes  {}", entry.bytes, shown(&entry.path))?;
         }
         let total: u64 = entries.iter().map(|entry| entry.bytes).sum();
-        Ok(writeln!(out, "{total:>15} bytes in {} kept captures in {}", entries.len(), shown(folder))?)
+        Ok(writeln!(out, "{total:>15} bytes in {} kept traces in {}", entries.len(), shown(folder))?)
     })
 }
 

@@ -21,7 +21,7 @@ use crate::formats::sniff::names;
 )]
 #[command(
     after_help = format!(
-        "Captures are recognised by their content: {}; also inside gzip, zstd, zip and tar.\n\n\
+        "Traces are recognised by their content: {}; also inside gzip, zstd, zip and tar.\n\n\
          Exit status: 0 done (losses, if any, are on stderr), 1 the input or output failed, 2 wrong usage.",
         names()
     )
@@ -38,15 +38,15 @@ pub(super) struct LowArgs {
 /// The window.
 #[derive(Debug, Args)]
 pub(super) struct LowWindow {
-    /// Captures to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
+    /// Traces to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
     #[arg(value_name = "FILE")]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) offsets: LowOffsets,
-    /// Open a generated capture
+    /// Open a generated trace
     #[arg(long, conflicts_with = "files")]
     pub(crate) demo: bool,
-    /// Have the desktop of this user open captures with a double click, and open nothing
+    /// Have the desktop of this user open traces with a double click, and open nothing
     #[arg(long, conflicts_with_all = ["files", "demo"])]
     pub(crate) install_desktop: bool,
     /// Undo that
@@ -67,14 +67,14 @@ pub(super) struct LowOffsets {
 /// What to load.
 #[derive(Debug, Args)]
 pub(super) struct LowCapture {
-    /// The capture; several files are shown on one timeline; - is stdin, and a pipe will do
+    /// The trace; several files are shown on one timeline; - is stdin, and a pipe will do
     #[arg(value_name = "FILE", required = true)]
     pub(crate) files: Vec<PathBuf>,
     #[command(flatten)]
     pub(crate) offsets: LowOffsets,
 }
 
-/// What every command that loads a capture takes.
+/// What every command that loads a trace takes.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
 pub(super) struct LowCommon {
@@ -84,10 +84,10 @@ pub(super) struct LowCommon {
     /// How many threads may work at once [default: one for each core]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u16).range(1..))]
     pub(crate) threads: Option<u16>,
-    /// Where sorted captures are kept [default: longspan in the user's cache folder]
+    /// Where sorted traces are kept [default: longspan in the user's cache folder]
     #[arg(long, value_name = "DIR")]
     pub(crate) cache: Option<PathBuf>,
-    /// Neither use nor keep a sorted capture
+    /// Neither use nor keep a sorted trace
     #[arg(long, conflicts_with = "cache")]
     pub(crate) no_cache: bool,
     /// When to show progress on stderr; auto: when it is a terminal
@@ -103,7 +103,7 @@ pub(super) enum LowProgress {
     Never,
 }
 
-/// A part of a capture's time.
+/// A part of a trace's time.
 #[derive(Debug, Args)]
 pub(super) struct LowRange {
     /// The first time: nanoseconds, or with a unit such as 1.5ms; with a plus: after the first event
@@ -117,23 +117,23 @@ pub(super) struct LowRange {
 /// What to do.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCommand {
-    /// Make, sort, index and show a demo capture; with no display, draw it into a PNG file
+    /// Make, sort, index and show a demo trace; with no display, draw it into a PNG file
     Demo(LowDemo),
-    /// Print what a capture holds and how it was loaded
+    /// Print what a trace holds and how it was loaded
     Info(LowInfo),
-    /// Print the spans of a capture, sorted by time, then depth
+    /// Print the spans of a trace, sorted by time, then depth
     Spans(LowSpans),
-    /// Print the spans of a capture added up by name, those with the most time first
+    /// Print the spans of a trace added up by name, those with the most time first
     Stats(LowRows),
-    /// Write a capture back, sorted
+    /// Write a trace back, sorted
     Export(LowExport),
-    /// Draw a capture into a PNG file, the same picture as the window's
+    /// Draw a trace into a PNG file, the same picture as the window's
     Render(LowRender),
-    /// Write a generated capture
+    /// Write a generated trace
     Synth(LowSynth),
-    /// Print everything that is known of a capture as JSON lines
+    /// Print everything that is known of a trace as JSON lines
     Dump(LowDump),
-    /// List or clear the sorted captures that are kept
+    /// List or clear the sorted traces that are kept
     Cache(LowCache),
     /// Measure a scripted zoom from everything to one span and back
     Bench(LowBench),
@@ -167,7 +167,7 @@ pub(super) struct LowFilter {
     pub(crate) filter: Option<String>,
 }
 
-/// Rows of a capture, and how they are written.
+/// Rows of a trace, and how they are written.
 #[derive(Debug, Args)]
 pub(super) struct LowRows {
     #[command(flatten)]
@@ -289,7 +289,7 @@ pub(super) struct LowSynth {
     /// How many spans
     #[arg(long, value_name = "N")]
     pub(crate) spans: u64,
-    /// How many threads the capture has
+    /// How many threads the trace has
     #[arg(long, value_name = "N", default_value = "16", value_parser = clap::value_parser!(u32).range(1..=1_000_000))]
     pub(crate) threads: u32,
     /// How deep spans nest at most
@@ -298,7 +298,7 @@ pub(super) struct LowSynth {
     /// The part of the events that stands late in the file, 0 to 1; at 1, all stand in random order
     #[arg(long, value_name = "F", default_value = "0.01", value_parser = part)]
     pub(crate) disorder: f64,
-    /// The same number gives the same capture
+    /// The same number gives the same trace
     #[arg(long, value_name = "N", default_value = "1")]
     pub(crate) seed: u64,
     /// The format [default: chrome for .json and .json.gz, perfetto for .pftrace, else native]
@@ -323,9 +323,9 @@ pub(super) struct LowCache {
 /// What to do with the cache.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCacheAction {
-    /// Print each kept capture with its size
+    /// Print each kept trace with its size
     List(LowCacheFolder),
-    /// Delete every kept capture
+    /// Delete every kept trace
     Clear(LowCacheFolder),
 }
 
@@ -351,7 +351,7 @@ pub(super) struct LowBench {
     pub(crate) common: LowCommon,
 }
 
-/// The formats of `synth`: the others cannot hold a whole capture in one file.
+/// The formats of `synth`: the others cannot hold a whole trace in one file.
 fn generated_format() -> impl TypedValueParser<Value = LowFormat> {
     let formats = [LowFormat::Native, LowFormat::Chrome, LowFormat::Perfetto];
     let names = PossibleValuesParser::new(formats.iter().filter_map(ValueEnum::to_possible_value));
@@ -367,7 +367,7 @@ fn offset(text: &str) -> Result<(String, i64), String> {
 fn part(text: &str) -> Result<f64, String> {
     match text.parse() {
         Ok(part) if (0.0..=1.0).contains(&part) => Ok(part),
-        _ => Err("expected a part of one, 0 to 1".to_owned()),
+        _ => Err("expected a fraction between 0 and 1".to_owned()),
     }
 }
 

@@ -15,7 +15,7 @@ pub enum ExportError {
     #[error("{}: cannot write: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file to write is the capture itself, perhaps under another name.
-    #[error("{}: is a capture that is open; choose another file", path.display())]
+    #[error("{}: is a trace that is open; choose another file", path.display())]
     IsSource { path: PathBuf },
     /// The path is a folder.
     #[error("{}: is a folder", path.display())]

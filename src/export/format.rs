@@ -126,10 +126,10 @@ impl ExportFormat {
     #[must_use]
     pub(crate) fn label(self) -> &'static str {
         match self {
-            Self::Native { .. } => "a Longspan capture",
+            Self::Native { .. } => "a Longspan trace",
             Self::ChromeJson { gzip: false } => "Chrome JSON",
             Self::ChromeJson { gzip: true } => "compressed Chrome JSON",
-            Self::Perfetto => "a Perfetto capture",
+            Self::Perfetto => "a Perfetto trace",
             Self::Csv { .. } => "comma-separated text",
             Self::Parquet { .. } => "Parquet tables",
         }

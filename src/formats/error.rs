@@ -21,7 +21,7 @@ pub enum ReadError {
     NotAFile { path: PathBuf, kind: FileKind },
     /// No known format begins like this.
     #[error(
-        "{}: byte 0: expected a capture in a known format, found {found}; known are {supported}", path.display()
+        "{}: byte 0: unrecognised file format, found {found}. Supported: {supported}", path.display()
     )]
     Unrecognised { path: PathBuf, found: String, supported: String },
     /// The bytes contradict the format.

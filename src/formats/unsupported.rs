@@ -8,7 +8,7 @@ use super::{ReadError, Reader};
 
 /// All captures that are recognised and refused.
 pub(super) const FORMAT: Format = Format {
-    name: "capture to convert",
+    name: "trace to convert",
     sniff: is_unsupported,
     shows: &[],
     opener: Opener::Capture(|source, _| refuse(&source)),
@@ -28,12 +28,12 @@ const UNSUPPORTED: [UnsupportedFormat; 5] = [
     UnsupportedFormat {
         // Of this and of earlier versions; the layout changes with each.
         sniff: |head| [&b"tr\xfdP"[..], b"tlZ\x04", b"tZst"].iter().any(|magic| head.starts_with(magic)),
-        found: "a capture of Tracy",
+        found: "a trace of Tracy",
         advice: "convert it with `tracy-csvexport -u CAPTURE > zones.csv` and open zones.csv",
     },
     UnsupportedFormat {
         sniff: |head| head.starts_with(b"\x17\x08\x44tracing"),
-        found: "a capture of trace-cmd",
+        found: "a trace of trace-cmd",
         advice: "convert it with `trace-cmd report CAPTURE > trace.txt` and open trace.txt",
     },
     UnsupportedFormat {
@@ -65,7 +65,7 @@ fn is_unsupported(head: &[u8]) -> bool {
 fn refuse(source: &Source) -> Result<Reader, ReadError> {
     let kind = UNSUPPORTED.iter().find(|kind| (kind.sniff)(source.head()));
     let found = kind.map_or_else(|| "another".to_owned(), |kind| format!("{}: {}", kind.found, kind.advice));
-    let expected = "a capture in a format that Longspan reads".to_owned();
+    let expected = "a trace in a format that Longspan reads".to_owned();
     Err(ReadError::Malformed { path: source.path().to_owned(), offset: 0, expected, found })
 }
 

@@ -63,9 +63,7 @@ pub enum MergeError<E> {
     /// A chunk holds events earlier than its header promised and than what was already emitted. The merge must be done
     /// again with the true heads, which [`true_heads`] finds.
     #[error("chunk {chunk} holds events earlier than its header says")]
-    HeaderLied {
-        chunk: usize,
-    },
+    HeaderLied { chunk: usize },
 }
 
 /// Merges all chunks of `source`, whose smallest times are in `heads`, and hands runs of sorted events to `sink`.

@@ -54,9 +54,9 @@ macro_rules! losses {
 
 losses! {
     /// A begin that no end closes.
-    UnmatchedBegin = "unmatched_begin", "A span has no end in the capture; it is shown unfinished, up to the end of its track.";
+    UnmatchedBegin = "unmatched_begin", "A span has no end in the trace; it is shown unfinished, up to the end of its track.";
     /// An end that closes nothing.
-    UnmatchedEnd = "unmatched_end", "An end has no begin in the capture, usually because recording began inside the span; it is not shown.";
+    UnmatchedEnd = "unmatched_end", "An end has no begin in the trace, usually because recording began inside the span; it is not shown.";
     /// An end whose name is not that of the innermost open span.
     MismatchedEnd = "mismatched_end", "An end names another span than the innermost open one; the named one was closed, or else the innermost.";
     /// A span that an end of an outer span cut short.
@@ -80,7 +80,7 @@ losses! {
     /// A missing separator between records.
     MissingComma = "missing_comma", "A separator between records is missing; both records are shown.";
     /// The capture ends inside a record or a container.
-    Truncated = "truncated", "The capture ends early, usually because recording was interrupted; what came before is shown.";
+    Truncated = "truncated", "The trace ends early, usually because recording was interrupted; what came before is shown.";
     /// An event of a kind that is not known.
     UnknownPhase = "unknown_phase", "An event has a phase that Longspan does not know; it is not shown.";
     /// An event of a kind that is known and not shown.
@@ -96,29 +96,29 @@ losses! {
     /// Nesting beyond the limit.
     DeepNesting = "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
     /// A chunk of a native capture that is damaged.
-    BadChunk = "bad_chunk", "A chunk of the capture is damaged; its events are lost, all others are shown.";
+    BadChunk = "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
     /// An event before the minimum that its chunk promised.
     LyingHeader = "lying_header", "A chunk holds events earlier than its header says; they are shown at their own times.";
     /// Events that the recorder itself lost.
     RecorderLost = "recorder_lost", "The recorder reports that it lost events here; enlarge its buffer to keep them.";
     /// There is nothing to show.
-    NoEvents = "no_events", "The capture is in a known format and holds no event.";
+    NoEvents = "no_events", "The trace is in a known format and holds no event.";
     /// The capture was larger than a limit allows.
     OverLimit = "over_limit", "A record, a table or decompressed data exceed a limit that guards memory; what is beyond it is not shown.";
     /// A packet or an event of a kind that is not shown.
     IgnoredPacket = "ignored_packet", "A packet or kernel event is of a kind that Longspan does not show; it is counted only.";
     /// Arguments of a kind that is not shown.
-    IgnoredArguments = "ignored_arguments", "No descriptor in the capture tells what these typed arguments are; the event is shown without them.";
+    IgnoredArguments = "ignored_arguments", "No descriptor in the trace tells what these typed arguments are; the event is shown without them.";
     /// A packet that builds on packets which are not there.
     MissingState = "missing_state", "A packet builds on earlier ones that the recorder lost; it cannot be read and is not shown.";
     /// A reference to a text that is not there.
-    MissingText = "missing_text", "A name or an argument refers to a text that the capture does not hold; it is shown without.";
+    MissingText = "missing_text", "A name or an argument refers to a text that the trace does not hold; it is shown without.";
     /// A clock without a way to the capture's clock.
-    UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the capture's; it is shown at its own clock's time.";
+    UnknownClock = "unknown_clock", "No clock snapshot relates an event's clock to the trace's; it is shown at its own clock's time.";
     /// Events that say how long they took and not when.
     NoTimes = "no_times", "The function graph has no times: functions are shown one behind the other by their durations on each CPU. Record with the trace option funcgraph-abstime to see when they ran.";
     /// Samples that do not say when they were taken or how much they weigh.
-    MissingWeight = "missing_weight", "The weight or time of a sample is not in the capture; it is shown as long as the one before, or for 1 ms.";
+    MissingWeight = "missing_weight", "The weight or time of a sample is not in the trace; it is shown as long as the one before, or for 1 ms.";
     /// A file of an archive that is no capture.
     UnknownMember = "unknown_member", "A file in the archive is in no known format; it is not shown.";
     /// A file of an archive that cannot be read.

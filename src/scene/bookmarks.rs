@@ -55,7 +55,7 @@ impl Bookmarks {
         self.made += 1;
         let id = BookmarkId(self.made);
         let place = self.all.partition_point(|mark| mark.ts_ns <= ts_ns);
-        self.all.insert(place, Bookmark { id, ts_ns, name: format!("Mark {}", self.made) });
+        self.all.insert(place, Bookmark { id, ts_ns, name: format!("Marker {}", self.made) });
         self.choose(id);
     }
 
@@ -129,6 +129,6 @@ mod tests {
         assert_eq!(marks.chosen(), None);
         // A new one has a name of its own.
         marks.add(7);
-        assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Mark 4"));
+        assert_eq!(marks.chosen().map(|mark| mark.name.as_str()), Some("Marker 4"));
     }
 }

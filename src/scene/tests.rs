@@ -1,4 +1,4 @@
-//! Captures as text, for tests of what looks at a whole capture.
+//! Captures as text, for tests of what looks at a whole trace.
 
 use std::io::Write;
 

@@ -11,7 +11,7 @@ pub(crate) fn process_title(process: &Process) -> String {
         (false, false) => format!("{} {pid}", process.name),
         (false, true) => process.name.to_string(),
         (true, false) => format!("Process {pid}"),
-        (true, true) => "Whole capture".to_owned(),
+        (true, true) => "Global tracks".to_owned(),
     };
     shown(&text).into_owned()
 }

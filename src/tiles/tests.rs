@@ -1,5 +1,5 @@
 //! Counts of the work of a frame: no more for more threads or spans, in any order of rows. The same holds for the
-//! summary of a process and for that of the whole capture.
+//! summary of a process and for that of the whole trace.
 
 use super::process_summary::ProcessSummaries;
 use super::source::{TileOwner, TileSource};
@@ -80,7 +80,7 @@ fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> Read
 fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
     /// As many lanes as are asked one by one, times a few questions for each: with more, all were asked ahead.
     const LANES: u64 = 512;
-    // From the whole capture to a few microseconds, where something is, and where nothing is.
+    // From the whole trace to a few microseconds, where something is, and where nothing is.
     for (threads, spans) in [(20, 4), (500, 4), (520, 4), (4000, 4), (20, 400), (20, 2000), (600, 100)] {
         let snapshot = busy_threads(threads, spans);
         for width_log2 in [14, 12, 10, 8, 6] {

@@ -94,7 +94,7 @@ impl Menu {
             Self::View => "View",
             Self::Go => "Go",
             Self::Rows => "Rows",
-            Self::Marks => "Marks",
+            Self::Marks => "Markers",
             Self::Settings => "Settings",
             Self::Help => "Help",
         }
@@ -226,7 +226,7 @@ pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
-    entry(Menu::File, "Open the copied path", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
+    entry(Menu::File, "Open path from clipboard", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
     entry(Menu::File, "Open a demo", &[], When::Always, |_| Command::App(AppCommand::OpenDemo)),
     entry(Menu::File, "Close the tab", &[ctrl(Key::W)], When::Closable, |_| Command::Tab(TabCommand::Close)),
     entry(Menu::File, "Export sorted trace...", &[ctrl(Key::S)], When::Export, |_| {
@@ -250,23 +250,23 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::File, "Export tables as Parquet...", &[], When::Export, |_| {
         Command::App(AppCommand::Choose(Purpose::Export(ExportFormat::Parquet { by_process: false })))
     }),
-    entry(Menu::File, "Export the selected time...", &[], When::ExportRange, |_| {
+    entry(Menu::File, "Export selection...", &[], When::ExportRange, |_| {
         Command::App(AppCommand::Choose(Purpose::ExportSelected))
     }),
-    entry(Menu::File, "Export picture...", &[ctrl_shift(Key::S)], When::Capture, |_| {
+    entry(Menu::File, "Export image...", &[ctrl_shift(Key::S)], When::Capture, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::AsShown)))
     })
     .section(),
-    entry(Menu::File, "Export picture of twice the size...", &[], When::Capture, |_| {
+    entry(Menu::File, "Export image @2x...", &[], When::Capture, |_| {
         Command::App(AppCommand::Choose(Purpose::Picture(PictureSize::Doubled)))
     }),
-    entry(Menu::File, "Export picture of the window...", &[], When::Always, |_| {
+    entry(Menu::File, "Export image of the window...", &[], When::Always, |_| {
         Command::App(AppCommand::Choose(Purpose::WindowPicture))
     }),
     entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
     entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
-    entry(Menu::View, "Whole capture", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
+    entry(Menu::View, "Global tracks", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(Step::Whole))
     }),
     entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {
@@ -278,7 +278,8 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(Step::ZoomOut))
     }),
-    entry(Menu::View, "Losses", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses))).section(),
+    entry(Menu::View, "Import issues", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses)))
+        .section(),
     entry(Menu::View, "Files and their clocks", &[], When::Files, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Sources))
     }),
@@ -314,7 +315,7 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::App(AppCommand::SetColors(Colors { by: ColorBy::Duration, ..state.colors }))
     })
     .checked(|state| state.colors.by == ColorBy::Duration),
-    entry(Menu::View, "Colours for colour-blind eyes", &[], When::Always, |state| {
+    entry(Menu::View, "Colour-blind-safe palette", &[], When::Always, |state| {
         let hues = if state.colors.hues == Hues::ColorBlind { Hues::Usual } else { Hues::ColorBlind };
         Command::App(AppCommand::SetColors(Colors { hues, ..state.colors }))
     })
@@ -342,13 +343,13 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
         Command::Timeline(TimelineCommand::Step(Step::Next))
     }),
-    entry(Menu::Go, "Span around", &[plain(Key::ArrowUp)], When::Capture, |_| {
+    entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(Step::Parent))
     }),
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(Step::Child))
     }),
-    entry(Menu::Go, "Let go of the selection", &[plain(Key::Escape)], When::Selection, |_| {
+    entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Selection, |_| {
         Command::Timeline(TimelineCommand::Step(Step::LetGo))
     }),
     entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
@@ -382,7 +383,7 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::Go, "Previous tab", &[ctrl_shift(Key::Tab), ctrl(Key::PageUp)], When::Tabs, |_| {
         Command::Tab(TabCommand::Previous)
     }),
-    entry(Menu::Rows, "Filter rows", &[ctrl_shift(Key::F)], When::Capture, |_| {
+    entry(Menu::Rows, "Filter tracks", &[ctrl_shift(Key::F)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FocusFilter))
     }),
     entry(Menu::Rows, "Fold or unfold the track", &[plain(Key::Space)], When::Span, |_| {
@@ -398,10 +399,10 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::Rows, "Unfold all", &[ctrl(Key::CloseBracket)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::FoldAll(false)))
     }),
-    entry(Menu::Rows, "Show hidden rows", &[], When::Hidden, |_| {
+    entry(Menu::Rows, "Show hidden tracks", &[], When::Hidden, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
-    entry(Menu::Rows, "Order as captured", &[], When::Capture, |_| {
+    entry(Menu::Rows, "Trace order", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Captured)))
     })
     .section()
@@ -418,38 +419,38 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Activity)))
     })
     .checked(|state| state.order == Order::Activity),
-    entry(Menu::Rows, "Compact rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Compact)))
+    entry(Menu::Rows, "Compact tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Compact)))
         .section()
         .checked(|state| state.density == Density::Compact),
-    entry(Menu::Rows, "Normal rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Normal)))
+    entry(Menu::Rows, "Normal tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Normal)))
         .checked(|state| state.density == Density::Normal),
-    entry(Menu::Rows, "Tall rows", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Tall)))
+    entry(Menu::Rows, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Tall)))
         .checked(|state| state.density == Density::Tall),
-    entry(Menu::Marks, "Mark this moment", &[plain(Key::M)], When::Capture, |_| {
+    entry(Menu::Marks, "Add marker", &[plain(Key::M)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     }),
-    entry(Menu::Marks, "Next mark", &[plain(Key::N)], When::Marks(1), |_| {
+    entry(Menu::Marks, "Next marker", &[plain(Key::N)], When::Marks(1), |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(true)))
     }),
-    entry(Menu::Marks, "Previous mark", &[shift(Key::N)], When::Marks(1), |_| {
+    entry(Menu::Marks, "Previous marker", &[shift(Key::N)], When::Marks(1), |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Next(false)))
     }),
     entry(Menu::Marks, "Measure between the last two", &[shift(Key::M)], When::Marks(2), |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Measure))
     }),
-    entry(Menu::Marks, "List of marks", &[ctrl(Key::M)], When::Capture, |_| {
+    entry(Menu::Marks, "Markers", &[ctrl(Key::M)], When::Capture, |_| {
         Command::App(AppCommand::Toggle(ToolWindow::Bookmarks))
     }),
-    entry(Menu::Marks, "Ruler from the start of the capture", &[], When::Capture, |_| {
+    entry(Menu::Marks, "Ruler from the start of the trace", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Start)))
     })
     .section()
     .checked(|state| state.ruler_origin == RulerOrigin::Start),
-    entry(Menu::Marks, "Ruler from the chosen mark", &[], When::Marks(1), |_| {
+    entry(Menu::Marks, "Ruler from the chosen marker", &[], When::Marks(1), |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Mark)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Mark),
-    entry(Menu::Marks, "Ruler by the capture's clock", &[], When::Capture, |_| {
+    entry(Menu::Marks, "Ruler by the trace's clock", &[], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Origin(RulerOrigin::Clock)))
     })
     .checked(|state| state.ruler_origin == RulerOrigin::Clock),
@@ -472,7 +473,7 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::App(AppCommand::SetNavigation(Navigation { wheel: Wheel::Zooms, ..state.navigation }))
     })
     .checked(|state| state.navigation.wheel == Wheel::Zooms),
-    entry(Menu::Settings, "Drags go on when let go", &[], When::Always, |state| {
+    entry(Menu::Settings, "Kinetic panning", &[], When::Always, |state| {
         Command::App(AppCommand::SetNavigation(Navigation { inertia: !state.navigation.inertia, ..state.navigation }))
     })
     .section()
@@ -496,10 +497,10 @@ pub(crate) const TABLE: &[Entry] = &[
 
 /// What hands and held keys do: no commands, but listed with them.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
-    ("Drag", "Move in time and through the rows"),
+    ("Drag", "Move in time and through the tracks"),
     ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
-    ("Ctrl + drag", "Move the rows of a file in time, where several are open"),
-    ("Wheel", "Scroll the rows, or zoom: see Settings"),
+    ("Ctrl + drag", "Move the tracks of a file in time, where several are open"),
+    ("Wheel", "Scroll the tracks, or zoom: see Settings"),
     ("Ctrl + wheel, pinch", "Zoom at the pointer"),
     ("Shift + wheel", "Move in time"),
     ("Click, double click", "Select a span, fill the view with it"),

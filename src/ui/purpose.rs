@@ -25,7 +25,7 @@ impl Purpose {
             Self::Open => "Open a trace, or several on one timeline",
             Self::Export(ExportFormat::Native { compact: true }) => "Export the sorted trace, compact",
             Self::Export(_) => "Export the sorted trace",
-            Self::ExportSelected => "Export the selected time",
+            Self::ExportSelected => "Export selection",
             Self::Table => "Save the statistics",
             Self::Picture(_) => "Save a picture of the timeline",
             Self::WindowPicture => "Save a picture of the window",

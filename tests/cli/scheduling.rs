@@ -1,4 +1,4 @@
-//! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto capture to the
+//! Scheduling as scripts see it: the thread on each CPU and the state of each thread, from a Perfetto trace to the
 //! dump, and the same from a native export.
 
 use std::fs;

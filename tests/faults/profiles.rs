@@ -13,7 +13,7 @@ const MEMORY: &str = "16MiB";
 
 /// ...and the most that the program may hold. Its code and libraries, and the least that each thread and buffer takes,
 /// are 40 to 46 MiB. They were once 52 MiB on a busy machine, where threads wait for each other with what they hold. A
-/// whole capture would be more.
+/// whole trace would be more.
 const RESIDENT_KIB_MAX: u64 = 60 << 10;
 
 /// Four times the memory of the load, in bytes of each capture.

@@ -13,8 +13,8 @@ const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
 /// The commands that open panels, and a text that each shows.
 const PANELS: [(&str, &str); 8] = [
     ("Preferences", "Memory"),
-    ("Losses", "end"),
-    ("List of marks", "mark"),
+    ("Import issues", "end"),
+    ("Markers", "marker"),
     ("Keys", "Mouse and held keys"),
     ("Statistics", "ListItem: request"),
     ("Flame graph", "Image: Flame graph of"),

@@ -152,7 +152,7 @@ fn escape_closes_the_windows_before_it_lets_go_of_the_selection() {
     session.until("the request", |session| session.summary().contains("Selected: request"));
     session.press(Modifiers::NONE, Key::Escape);
     session.harness.step();
-    session.give("Losses");
+    session.give("Import issues");
     session.give("Keys");
     let (losses, keys) =
         (|session: &Session| session.says("no begin"), |session: &Session| session.says("Ctrl + wheel"));

@@ -64,7 +64,7 @@ fn no_panel_says_a_control_character_of_a_name() {
     session.press(Modifiers::COMMAND, Key::G);
     session.until("the flame graph", |session| session.says("Flame graph of"));
     assert_harmless(&session, "the flame graph");
-    for list in ["Losses", "Files and their clocks"] {
+    for list in ["Import issues", "Files and their clocks"] {
         session.give(list);
         assert_harmless(&session, list);
     }

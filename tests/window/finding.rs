@@ -107,7 +107,7 @@ fn totals_of_a_slice_of_time_are_sorted_narrowed_copied_and_lead_to_the_longest(
     window.until_said("Selected: read, 100 ms");
     window.point((700, 350));
     window.key("Escape");
-    window.until_said("of the whole capture");
+    window.until_said("of the whole trace");
 }
 
 #[test]
@@ -158,10 +158,10 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
     // Escape closes a menu and nothing under it. Without a span under the pointer the menu offers no zoom.
     window.settled();
     open_at((700, 500));
-    window.until_said("Mark this moment");
+    window.until_said("Add marker");
     assert!(!window.says("Zoom to the span"));
     window.key("Escape");
-    window.until_unsaid("Mark this moment");
+    window.until_unsaid("Add marker");
     window.until_said("Selected: write");
     open_at((write.right - 20, span_on(&window.settled(), "write").expect("a span").middle().1));
     window.press("Hide the track");
@@ -226,7 +226,7 @@ fn the_keyboard_alone_opens_a_capture_folds_its_tracks_and_goes_through_its_menu
     window.until_said("Statistics Ctrl+T");
     go_to("Statistics");
     window.key("Return");
-    window.until_said("of the whole capture");
+    window.until_said("of the whole trace");
     until("no capture is changed", || std::fs::read_to_string(&capture).ok().filter(|now| now == SERVER));
     assert!(window.look().find(span_color("write")).is_some());
 }

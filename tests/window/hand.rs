@@ -72,7 +72,7 @@ fn a_double_click_fills_the_view_with_a_span_and_the_keys_lead_out_back_and_forw
     window.point(FREE);
     width("the span fills the view", &|width| width > 800);
     window.key("0");
-    width("the whole capture", &|width| width.abs_diff(whole.width()) <= 2);
+    width("the whole trace", &|width| width.abs_diff(whole.width()) <= 2);
     window.key("alt+Left");
     width("the span again", &|width| width > 800);
     window.key("alt+Right");

@@ -34,7 +34,7 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
     let ruler = window.place_of("Ruler: drag to select time");
     window.point((5, 5));
     let before = window.settled();
-    window.give("Ruler from the chosen mark");
+    window.give("Ruler from the chosen marker");
     window.until("other times on the ruler", |window| window.look().differs(&before, ruler).then_some(()));
     let counted = window.settled();
     let (status, said) = window.close();
@@ -97,7 +97,7 @@ fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence(
     let cut = &TWO_SPANS[..TWO_SPANS.len() - 20];
     let window = rows::opened(&session, "cut.json", cut, "alpha");
     window.until_said("Timeline of 1 tracks");
-    window.give("Losses");
+    window.give("Import issues");
     window.until_said("The capture ends early");
     window.key("Escape");
     window.key("ctrl+s");

@@ -60,12 +60,12 @@ fn instants_counters_asynchronous_spans_and_flows_are_shown_and_answer_the_hand(
     // The flow leaves the selected span and leads to the other, on the canvas and in the details.
     window.click((send.left + 20, send.bottom - 4));
     window.until_said("Selected: send");
-    window.until_said("Flows leaving to");
+    window.until_said("Outgoing flows");
     let between = Place { left: send.right + 4, right: receive.left - 12, top: send.top, bottom: receive.bottom };
     window.until("the curve", |window| window.look().find_within(between, FLOW).filter(|curve| curve.width() > 100));
     window.press("receive  ·  Thread 2");
     window.until_said("Selected: receive");
-    window.until_said("Flows arriving from");
+    window.until_said("Incoming flows");
 }
 
 #[test]
@@ -116,17 +116,17 @@ fn rows_are_ordered_and_sized_as_chosen_and_stay_so() {
     is_ordered(&window, ["bravo", "alpha", "charlie", "delta"]);
     window.give("Order by activity");
     is_ordered(&window, ["charlie", "delta", "alpha", "bravo"]);
-    window.give("Order as captured");
+    window.give("Trace order");
     is_ordered(&window, ["delta", "alpha", "bravo", "charlie"]);
     // By the menu with the hand.
-    window.press("Arrange rows");
+    window.press("Arrange tracks");
     window.press("By name");
     is_ordered(&window, ["alpha", "bravo", "charlie", "delta"]);
     let height = |window: &Window<'_>| span_on(&window.settled(), "other").expect("the span").height();
     let normal = height(&window);
-    window.give("Tall rows");
+    window.give("Tall tracks");
     window.until("higher spans", |window| (height(window) > normal + 2).then_some(()));
-    window.press("Arrange rows");
+    window.press("Arrange tracks");
     window.press("Compact");
     window.until("lower spans", |window| (height(window) + 2 < normal).then_some(()));
     let compact = height(&window);
@@ -172,6 +172,6 @@ fn spans_are_coloured_by_what_is_chosen_also_for_colour_blind_eyes() {
     assert!(first_now == second_now && first_now != other_now, "the longer one has the same colour");
     window.give("Colour by name");
     is([name("work"), name("work"), name("other")]);
-    window.give("Colours for colour-blind eyes");
+    window.give("Colour-blind-safe palette");
     is([blind("work"), blind("work"), blind("other")]);
 }

@@ -41,7 +41,7 @@ fn the_wheel_zooms_with_ctrl_and_the_time_under_the_pointer_stays() {
     assert!(after.left.abs_diff(before.left) <= 1, "{before:?} {after:?}");
     turn(&window, 6, "5");
     let out = place_of(&window, "omega");
-    assert!(out.width().abs_diff(before.width()) <= 2, "zooming out ends at the whole capture: {before:?} {out:?}");
+    assert!(out.width().abs_diff(before.width()) <= 2, "zooming out ends at the whole trace: {before:?} {out:?}");
 }
 
 #[test]
@@ -79,7 +79,7 @@ fn keys_zoom_and_move_and_come_back() {
         window.xdotool(&["key", "--repeat", "2", left]);
         wait("earlier times come into view", &|now| now.left > zoomed.left + 10);
         window.key("Home");
-        wait("the whole capture", &|now| now.left.abs_diff(whole.left) <= 2);
+        wait("the whole trace", &|now| now.left.abs_diff(whole.left) <= 2);
     }
 }
 

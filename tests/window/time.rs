@@ -58,7 +58,7 @@ fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
     let session = Session::with_reader();
     let lossy = TWO_SPANS.replace(']', r#",{"ph":"E","pid":1,"tid":1,"ts":500000}]"#);
     let window = rows::opened(&session, "lossy.json", &lossy, "omega");
-    let map = window.place_of("Map of the whole capture");
+    let map = window.place_of("Map of the whole trace");
     let x_of = |part: f64| map.left + (map.width() as f64 * part) as usize;
     let around = |part: f64| Place { left: x_of(part) - 3, right: x_of(part) + 4, ..map };
     let picture = window.settled();
@@ -74,7 +74,7 @@ fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
     window.until_said("1 hit");
     // The field and the list have moved the map.
     let (map, hit) = window.until("the hit", |window| {
-        let map = window.place_of("Map of the whole capture");
+        let map = window.place_of("Map of the whole trace");
         window.look().find_within(Place { top: map.top + 2, bottom: map.top + 7, ..map }, HIT).map(|hit| (map, hit))
     });
     let expected = map.left + map.width() * 6 / 10;
@@ -85,7 +85,7 @@ fn the_map_shows_where_spans_are_what_was_found_and_what_was_lost() {
 fn the_window_on_the_map_is_dragged_through_time_and_made_wider_at_its_edge() {
     let session = Session::with_reader();
     let window = opened(&session);
-    let map = window.place_of("Map of the whole capture");
+    let map = window.place_of("Map of the whole trace");
     let x_of = |part_s: f64| map.left + (map.width() as f64 * part_s).round() as usize;
     let y = map.middle().1;
     window.xdotool(&["key", "--repeat", "3", "plus"]);

@@ -33,8 +33,7 @@ impl App {
         if let Err(error) = forgotten {
             self.tab_mut().message = Some(("The sorted store is damaged", format!("{sources}: {error}")));
         }
-        "The sorted store of this capture was damaged; the capture is sorted again."
-            .clone_into(&mut self.tab_mut().note);
+        "The sorted store of this trace was damaged; the trace is sorted again.".clone_into(&mut self.tab_mut().note);
         if let Some(capture) = &mut self.tab_mut().capture {
             (capture.grows, capture.is_mended) = (true, true);
         }

@@ -56,7 +56,7 @@ struct Prefix {
 
 const PREFIX_BYTES: usize = size_of::<Prefix>();
 const _: () = assert!(PREFIX_BYTES == 64, "the table above says so, and no field is padded");
-const _: () = assert!(cfg!(target_endian = "little"), "captures are little-endian and cast in place");
+const _: () = assert!(cfg!(target_endian = "little"), "traces are little-endian and cast in place");
 
 /// Why bytes are not a payload, or a chunk cannot become one.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

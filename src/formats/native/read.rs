@@ -19,7 +19,7 @@ use crate::formats::{ChunkHead, ChunkSource, ChunkedCapture, ReadContext, ReadEr
 use crate::model::{Chunk, Event, EventFlags, EventKind, Loss, Losses, SourcePos, StackIdx, Stacks};
 
 pub(crate) const FORMAT: Format = Format {
-    name: "Longspan capture",
+    name: "Longspan trace",
     sniff: |head| head.starts_with(&MAGIC),
     shows: &Shown::ALL,
     opener: Opener::Capture(open_source),
@@ -199,7 +199,7 @@ fn read_file_header(file: &CaptureFile, losses: &mut Losses) -> Result<(), ReadE
     };
     if header.magic != MAGIC {
         let found = header.magic.escape_ascii().to_string();
-        return Err(file.malformed(0, "the first bytes of a native capture".into(), found));
+        return Err(file.malformed(0, "the first bytes of a native trace".into(), found));
     }
     if !header.is_whole() {
         losses.add(Loss::BadRecord, SourcePos::Offset(0));

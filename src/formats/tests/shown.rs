@@ -51,7 +51,7 @@ fn each_format_shows_what_the_table_says_and_no_more() {
         let Ok(source) = Source::open(&path, &crate::formats::ReadContext::default()) else { continue };
         let Some(format) = crate::formats::sniff::format_of(source.head()) else { continue };
         // Native captures hold whatever the model does; archives hold captures.
-        if format.name == "Longspan capture" || format.shows.is_empty() {
+        if format.name == "Longspan trace" || format.shows.is_empty() {
             continue;
         }
         // Damaged ones are among them.
@@ -64,7 +64,7 @@ fn each_format_shows_what_the_table_says_and_no_more() {
         assert!(is_new, "{format}: a kept capture has {} now", made.label());
     }
     let mut expected = BTreeMap::new();
-    for format in FORMATS.iter().filter(|format| !format.shows.is_empty() && format.name != "Longspan capture") {
+    for format in FORMATS.iter().filter(|format| !format.shows.is_empty() && format.name != "Longspan trace") {
         expected.insert(format.name, format.shows.iter().map(|shown| shown.label()).collect::<BTreeSet<_>>());
     }
     assert_eq!(shown, expected);

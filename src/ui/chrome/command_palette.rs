@@ -151,7 +151,7 @@ mod tests {
     #[test]
     fn words_in_any_order_find_a_command_and_a_name_that_begins_so_stands_first() {
         let titles = |words: &str| found(words, &state(true)).iter().map(|entry| entry.title).collect::<Vec<_>>();
-        assert_eq!(titles("ROWS compact"), ["Compact rows"]);
+        assert_eq!(titles("ROWS compact"), ["Compact tracks"]);
         assert_eq!(titles("zoom")[0], "Zoom in");
         assert!(titles("zoom").contains(&"Animated zoom"));
         assert!(titles("no such thing").is_empty());
@@ -161,6 +161,6 @@ mod tests {
     #[test]
     fn what_cannot_be_done_now_is_not_offered() {
         assert!(found("whole capture", &state(false)).is_empty());
-        assert_eq!(found("whole capture", &state(true)).len(), 1);
+        assert_eq!(found("whole trace", &state(true)).len(), 1);
     }
 }

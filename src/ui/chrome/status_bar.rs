@@ -48,7 +48,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>,
                 command = losses::badge(ui, snapshot.losses(), theme);
             }
             None => {
-                ui.label(weak("No capture".to_owned()));
+                ui.label(weak("No trace".to_owned()));
             }
         }
         if !status.note.is_empty() {

@@ -39,7 +39,7 @@ pub(crate) fn show(ui: &mut Ui, recent: &[Sources], takes_drops: bool, theme: &T
         }
         if !recent.is_empty() {
             ui.add_space(14.0);
-            ui.label(RichText::new("Opened last").small().color(theme.weak_text));
+            ui.label(RichText::new("Recent").small().color(theme.weak_text));
             for sources in recent.iter().take(RECENT_MAX) {
                 let (title, paths) = (sources.title(), sources.to_string());
                 if ui.link(shown(&title).into_owned()).on_hover_text(shown(&paths).into_owned()).clicked() {

@@ -17,12 +17,12 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
     let mut commands = Vec::new();
     let marks = timeline.marks().all();
     if marks.is_empty() {
-        ui.label(RichText::new("None yet: M marks the moment under the pointer.").color(theme.weak_text));
+        ui.label(RichText::new("No markers yet: M adds one at the pointer.").color(theme.weak_text));
         return commands;
     }
     let mut ask = |command| commands.push(Command::Timeline(TimelineCommand::Bookmark(command)));
     egui::ScrollArea::vertical().max_height(320.0).show(ui, |ui| {
-        egui::Grid::new("marks").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
+        egui::Grid::new("markers").num_columns(5).spacing([12.0, 4.0]).show(ui, |ui| {
             for heading in ["Name", "Time", "After the one before", "", ""] {
                 ui.label(RichText::new(heading).small().color(theme.weak_text));
             }
@@ -32,7 +32,7 @@ pub(crate) fn show(ui: &mut Ui, timeline: &Timeline, theme: &Theme) -> Vec<Comma
                 let mut name = mark.name.clone();
                 let size = vec2(NAME_POINTS, ui.spacing().interact_size.y);
                 let response = field::add_sized(ui, size, &mut name, |field| {
-                    field.id_salt(("mark", mark.id)).background_color(theme.canvas)
+                    field.id_salt(("marker", mark.id)).background_color(theme.canvas)
                 });
                 response.widget_info(|| {
                     WidgetInfo::labeled(Role::TextInput, true, format!("Name of {}", shown(&mark.name)))

@@ -130,7 +130,7 @@ impl Details {
                 if ui.button("Copy").on_hover_text("Name, times and arguments as text: Ctrl + C").clicked() {
                     commands.push(Command::App(AppCommand::CopySpan));
                 }
-                if ui.button("Zoom to it").on_hover_text("F").clicked() {
+                if ui.button("Zoom to selection").on_hover_text("F").clicked() {
                     commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
                 }
             });
@@ -242,7 +242,7 @@ impl Details {
             }
         };
         if let Some(flows) = &self.flows {
-            for (title, ends) in [("Flows arriving from", &flows.arriving), ("Flows leaving to", &flows.leaving)] {
+            for (title, ends) in [("Incoming flows", &flows.arriving), ("Outgoing flows", &flows.leaving)] {
                 if !ends.is_empty() {
                     heading(ui, theme, title);
                     ends.iter().for_each(|(text, row)| link(ui, text, *row));
@@ -252,13 +252,13 @@ impl Details {
                 ui.label(RichText::new("Not all of the chain is shown: it is very long").color(theme.weak_text));
             }
         }
-        heading(ui, theme, "Within");
+        heading(ui, theme, "Ancestors");
         if self.ancestors.is_empty() {
-            ui.label(RichText::new("Nothing: it is outermost").color(theme.weak_text));
+            ui.label(RichText::new("Top level").color(theme.weak_text));
         }
         self.ancestors.iter().rev().for_each(|(name, row)| link(ui, name, *row));
         if !self.children.is_empty() {
-            heading(ui, theme, "Longest inside");
+            heading(ui, theme, "Longest children");
             for (name, row, dur_ns) in &self.children {
                 let share = share_text(*dur_ns, self.description.dur_ns);
                 link(ui, &format!("{name}  {}{share}", duration_text(*dur_ns)), *row);

@@ -100,7 +100,7 @@ impl FlamePanel {
             ui.label(RichText::new("Flame graph").strong());
             let of = match range {
                 Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
-                None => "of the whole capture".to_owned(),
+                None => "of the whole trace".to_owned(),
             };
             ui.label(RichText::new(of).color(theme.weak_text));
             if has_samples {

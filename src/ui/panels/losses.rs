@@ -15,7 +15,7 @@ pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Comma
     }
     let text = match losses.total() {
         1 => "1 loss".to_owned(),
-        total => format!("{} losses", grouped_digits(total)),
+        total => format!("{} import issues", grouped_digits(total)),
     };
     let text = RichText::new(text).color(theme.warning);
     let clicked =
@@ -27,7 +27,7 @@ pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Comma
 pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     if losses.is_empty() {
-        ui.label("Nothing was lost: every event of the capture is shown as it stands.");
+        ui.label("No import issues: every event of the trace is shown.");
     }
     let page = page(ui, losses.iter().count());
     egui::ScrollArea::vertical().max_height(360.0).show(ui, |ui| {

@@ -31,7 +31,7 @@ pub(crate) fn show(
             show_look(lines, state);
             lines.begin("Movement");
             show_movement(lines, state.navigation);
-            lines.begin("Captures");
+            lines.begin("Traces");
             show_captures(lines, sizes, second_start);
             lines.begin("Tables");
             show_tables(lines, csv_safe);
@@ -89,10 +89,10 @@ impl Lines<'_> {
 }
 
 fn show_look(lines: &mut Lines, state: &UiState) {
-    let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "As the desktop")];
+    let shades = [(Some(Shade::Dark), "Dark"), (Some(Shade::Light), "Light"), (None, "Follow system")];
     lines.choose(("Theme", ""), state.shade, &shades, |chosen| Command::App(AppCommand::SetShade(chosen)));
     let percent = state.text_percent;
-    lines.add("Size of text", "", |ui| {
+    lines.add("Font size", "", |ui| {
         let smaller = ui.add_enabled(percent > TEXT_PERCENT_MIN, Button::new("-")).on_hover_text("Smaller text");
         smaller.widget_info(|| WidgetInfo::labeled(Role::Button, percent > TEXT_PERCENT_MIN, "Smaller text"));
         ui.label(format!("{percent} %"));
@@ -102,9 +102,8 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         (changed != percent).then_some(Command::App(AppCommand::SetTextPercent(changed)))
     });
     let heights = [Density::Compact, Density::Normal, Density::Tall].map(|density| (density, density_title(density)));
-    lines.choose(("Height of rows", ""), state.density, &heights, |density| {
-        Command::App(AppCommand::SetDensity(density))
-    });
+    lines
+        .choose(("Track height", ""), state.density, &heights, |density| Command::App(AppCommand::SetDensity(density)));
     let colors = state.colors;
     let by = [
         (ColorBy::Name, "Name"),
@@ -112,19 +111,19 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         (ColorBy::Track, "Thread"),
         (ColorBy::Duration, "Duration"),
     ];
-    let why = "Of this capture and of those opened from now on";
+    let why = "Of this trace and of those opened from now on";
     lines.choose(("Colour of spans", why), colors.by, &by, |by| {
         Command::App(AppCommand::SetColors(Colors { by, ..colors }))
     });
-    let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "For colour-blind eyes")];
-    let why = "Those for colour-blind eyes are fewer and farther apart";
+    let hues = [(Hues::Usual, "Usual"), (Hues::ColorBlind, "Colour-blind-safe")];
+    let why = "The colour-blind-safe palette has fewer colours, farther apart";
     lines.choose(("Colours", why), colors.hues, &hues, |hues| {
         Command::App(AppCommand::SetColors(Colors { hues, ..colors }))
     });
 }
 
 fn show_movement(lines: &mut Lines, navigation: Navigation) {
-    let wheels = [(Wheel::Scrolls, "Scrolls the rows"), (Wheel::Zooms, "Zooms")];
+    let wheels = [(Wheel::Scrolls, "Scrolls the tracks"), (Wheel::Zooms, "Zooms")];
     lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
         Command::App(AppCommand::SetNavigation(Navigation { wheel, ..navigation }))
     });
@@ -143,20 +142,20 @@ fn show_captures(lines: &mut Lines, sizes: Sizes, second_start: SecondStart) {
     const GIB: u64 = 1 << 30;
     let starts = [(SecondStart::Tab, "In a tab here"), (SecondStart::Window, "In a window of its own")];
     let why = "With a double click, or from the command line";
-    let title = "A capture that is opened elsewhere";
+    let title = "A trace that is opened elsewhere";
     lines.choose((title, why), second_start, &starts, |chosen| Command::App(AppCommand::SetSecondStart(chosen)));
     let size = |ui: &mut Ui, bytes: u64, unit: u64, suffix: &str| {
         let mut units = bytes / unit;
         let value = DragValue::new(&mut units).suffix(suffix).range(least(unit)..=1 << 20).speed(1.0);
         ui.add(value).on_hover_text("Drag, or click to type").changed().then_some(units * unit)
     };
-    let why = "Of each that runs; more makes loads of disordered captures faster";
-    lines.add("Memory of a load", why, |ui| {
+    let why = "Of each that runs; more makes loads of disordered traces faster";
+    lines.add("Import memory limit", why, |ui| {
         let memory_bytes = size(ui, sizes.memory_bytes, MIB, " MiB")?;
         Some(Command::App(AppCommand::SetSizes(Sizes { memory_bytes, ..sizes })))
     });
-    let why = "Sorted captures that open at once; those used longest ago go first";
-    lines.add("Kept captures", why, |ui| {
+    let why = "Sorted traces that open at once (least recently used go first)";
+    lines.add("Cache size", why, |ui| {
         let cache_bytes = size(ui, sizes.cache_bytes, GIB, " GiB")?;
         Some(Command::App(AppCommand::SetSizes(Sizes { cache_bytes, ..sizes })))
     });

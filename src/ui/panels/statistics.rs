@@ -137,7 +137,7 @@ impl StatisticsPanel {
         ui.horizontal(|ui| {
             let of = match range {
                 Some((from_ns, to_ns)) => format!("of the selected {}", duration_text(to_ns.abs_diff(from_ns))),
-                None => "of the whole capture".to_owned(),
+                None => "of the whole trace".to_owned(),
             };
             let is_narrow = ui.available_width() < NARROW_POINTS;
             let title = ui.label(RichText::new("Statistics").strong());

@@ -151,9 +151,10 @@ pub(super) fn show(
         let font = FontId::proportional(TEXT_POINTS);
         painter.text(place.left_center() + vec2(4.0, 0.0), Align2::LEFT_CENTER, on_screen(name), font, theme.canvas);
         let response =
-            ui.interact(place.intersect(layout.ruler), ui.scope_id().with(("mark", mark.id)), Sense::click());
-        response
-            .widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Mark {}", shown(&mark.name))));
+            ui.interact(place.intersect(layout.ruler), ui.scope_id().with(("marker", mark.id)), Sense::click());
+        response.widget_info(|| {
+            egui::WidgetInfo::labeled(egui::Role::Button, true, format!("Marker {}", shown(&mark.name)))
+        });
         if response.clicked() {
             commands.push(Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Choose(mark.id))));
         }

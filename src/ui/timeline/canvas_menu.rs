@@ -79,7 +79,7 @@ fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command>
 
 fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<Section> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
-    let moment = Section { title: String::new(), choices: vec![same("Mark this moment", mark)] };
+    let moment = Section { title: String::new(), choices: vec![same("Add marker", mark)] };
     let of_group = clicked.group.map(|kind| {
         let choices = gutter::choices(timeline, kind).into_iter();
         let choices =
@@ -116,7 +116,7 @@ fn of_range((from_ns, to_ns): (i64, i64)) -> Section {
         choice("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
         choice("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
         choice("Export this time...", "", export),
-        choice("Let go of this time", "Let go of the selection", Command::Timeline(TimelineCommand::Step(Step::LetGo))),
+        choice("Clear time selection", "Clear selection", Command::Timeline(TimelineCommand::Step(Step::LetGo))),
     ];
     Section { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), choices }
 }

@@ -44,10 +44,10 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
             // Escape is for the words first, and only then for the selection.
             let filter = egui::EventFilter { escape: true, horizontal_arrows: true, ..egui::EventFilter::default() };
             let response = field::add_sized(ui, vec2(width, inside.height()), &mut words, |field| {
-                let field = field.hint_text("Filter rows").background_color(theme.canvas).event_filter(filter);
+                let field = field.hint_text("Filter tracks").background_color(theme.canvas).event_filter(filter);
                 field.align(egui::Align2::LEFT_CENTER)
             });
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter rows"));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::TextInput, true, "Filter tracks"));
             if timeline.tracks.take_filter_focus() {
                 response.request_focus();
             }
@@ -68,7 +68,7 @@ pub(crate) fn show(timeline: &mut Timeline, ui: &mut Ui, place: Rect, theme: &Th
                 let stroke = egui::Stroke::new(1.5, theme.text);
                 ui.painter().hline(at.x - half_width..=at.x + half_width, at.y, stroke);
             }
-            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Arrange rows"));
+            response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Button, true, "Arrange tracks"));
         });
     });
 }

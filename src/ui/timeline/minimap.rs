@@ -45,7 +45,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
         None => {}
     }
     paint(timeline, ui, place, theme, &map);
-    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Map of the whole capture"));
+    response.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Map of the whole trace"));
 }
 
 fn paint(timeline: &Timeline, ui: &Ui, place: Rect, theme: &Theme, map: &Minimap) {

@@ -44,7 +44,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     painter.rect_filled(length.place, 4.0, if response.hovered() { theme.text } else { theme.accent });
     let at = Align2::CENTER_CENTER.anchor_size(length.place.center(), length.galley.size());
     painter.galley(at.min, length.galley, theme.canvas);
-    let keys = ["Statistics", "Fit selection", "Let go of the selection"].map(|title| key_of(ui.ctx(), title));
+    let keys = ["Statistics", "Fit selection", "Clear selection"].map(|title| key_of(ui.ctx(), title));
     let [statistics, fit, let_go] = keys;
     let tip =
         format!("Click, {statistics}: statistics of this time\n{fit}: fill the view with it\n{let_go}: let go of it");

@@ -35,5 +35,5 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     let handle = Rect::from_min_max(pos2(track.left(), top), pos2(track.left() + WIDTH, top + handle_points));
     let opacity = if response.hovered() || response.dragged() { 0.9 } else { 0.45 };
     ui.painter_at(layout.canvas).rect_filled(handle, WIDTH / 2.0, theme.weak_text.gamma_multiply(opacity));
-    response.widget_info(|| egui::WidgetInfo::slider(true, f64::from(part), "Scroll rows"));
+    response.widget_info(|| egui::WidgetInfo::slider(true, f64::from(part), "Scroll tracks"));
 }

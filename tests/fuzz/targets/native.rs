@@ -14,7 +14,7 @@ use super::reading::{self, check_reading, file_of};
 
 /// Runs the checks of this module.
 pub(super) fn check(bytes: &[u8]) {
-    if let Some(expected) = check_reading("Longspan capture", bytes) {
+    if let Some(expected) = check_reading("Longspan trace", bytes) {
         let file = file_of(bytes);
         let context = ReadContext::default();
         let capture = read::open(file.path(), &context).expect("as before");

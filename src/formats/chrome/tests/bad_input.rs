@@ -21,8 +21,8 @@ fn what_is_no_capture_is_refused_with_what_was_found() {
     assert_eq!(error_of(b""), "FILE: the file is empty");
     for (bytes, found) in [(&b"\x7fELF\x02"[..], "7f 45 4c 46 02"), (b"hello", "\"hello\"")] {
         let error = error_of(bytes);
-        let (before, known) = error.split_once("; known are ").expect("what would have been taken");
-        assert_eq!(before, format!("FILE: byte 0: expected a capture in a known format, found {found}"));
+        let (before, known) = error.split_once(". Supported: ").expect("what would have been taken");
+        assert_eq!(before, format!("FILE: byte 0: unrecognised file format, found {found}"));
         assert!(known.contains("Perfetto, ") && known.contains(", Chrome JSON"), "{known}");
     }
     assert_eq!(error_of(b"[1,2,3]"), "FILE: byte 1: expected an object for each event, found \"1,2,3]\"");

@@ -38,7 +38,7 @@ fn looks_like_perf_data(head: &[u8]) -> bool {
 /// [`ReadError::Malformed`] for captures of big-endian machines.
 fn open(source: Source) -> Result<Reader, ReadError> {
     if is_big_endian(source.head()) {
-        let (path, expected) = (source.path().to_owned(), "a capture of a little-endian machine".to_owned());
+        let (path, expected) = (source.path().to_owned(), "a trace of a little-endian machine".to_owned());
         return Err(ReadError::Malformed {
             path,
             offset: 0,

@@ -252,7 +252,7 @@ impl ArchiveReader<'_> {
                 return Err(error);
             }
             if losses.count(Loss::UnknownMember) > 0 {
-                let (expected, found) = ("a capture in the archive", "files in no known format");
+                let (expected, found) = ("a trace in the archive", "files in no known format");
                 return Err(ReadError::Malformed { path, offset: 0, expected: expected.into(), found: found.into() });
             }
         }

@@ -168,7 +168,7 @@ fn what_holds_no_capture_and_archives_in_archives_are_refused() {
     let inner = zip_of(&[("ninja", &bytes_of("ninja_log.txt"))]);
     for archive in [zip_of(&[("inner.zip", &inner)]), tar_of(&[("text", b"plain\n")])] {
         let error = read_bytes(&archive).expect_err("refused").to_string();
-        assert!(error.contains("expected a capture in the archive"), "{error}");
+        assert!(error.contains("expected a trace in the archive"), "{error}");
     }
     let cut = &inner[..inner.len() / 2];
     let error = read_bytes(cut).expect_err("refused").to_string();
