@@ -1,5 +1,5 @@
-//! Questions of the panels, answered in the background: one of each kind at a time, the last one that was asked. A question
-//! that is not asked any more is stopped.
+//! Questions of the panels, answered in the background: one of each kind at a time, the last one that was asked. A
+//! question that is not asked any more is stopped.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

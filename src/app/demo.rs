@@ -31,8 +31,8 @@ pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, St
     Ok(path)
 }
 
-/// The folder if only this user can write to it, or else one of that kind among the temporary files: what lies in a folder of
-/// others is not what was generated.
+/// The folder if only this user can write to it, or else one of that kind among the temporary files: what lies in a
+/// folder of others is not what was generated.
 fn private_folder(folder: &Path) -> io::Result<PathBuf> {
     let made = folder.parent().map_or(Ok(()), fs::create_dir_all).and_then(|()| files::make_private_folder(folder));
     if made.is_ok() {

@@ -1,6 +1,6 @@
-//! What the user asks of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of Linux
-//! desktops, again whenever that says that one of them has changed, and when it is started anew; elsewhere, and where no
-//! desktop answers, nothing is asked for.
+//! What the user asks of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of
+//! Linux desktops, again whenever that says that one of them has changed, and when it is started anew; elsewhere, and
+//! where no desktop answers, nothing is asked for.
 
 use crate::scene::color::Shade;
 
@@ -22,8 +22,8 @@ pub(crate) fn wishes() -> Wishes {
     Wishes::default()
 }
 
-/// Tells `tell` what is asked of the desktop, and again when that changes; does not return while the desktop is there, so the
-/// window has a thread for it.
+/// Tells `tell` what is asked of the desktop, and again when that changes; does not return while the desktop is there,
+/// so the window has a thread for it.
 pub(crate) fn watch(tell: impl FnMut(Wishes)) {
     #[cfg(target_os = "linux")]
     portal::watch(zbus::connection::Builder::session(), tell);
@@ -97,8 +97,8 @@ mod portal {
         bus?.method_timeout(PATIENCE).build().await
     }
 
-    /// What the portal says of changes from now on, and what the bus says of portals that come and go: one that is started
-    /// anew may have other settings, and says nothing of them.
+    /// What the portal says of changes from now on, and what the bus says of portals that come and go: one that is
+    /// started anew may have other settings, and says nothing of them.
     async fn changes(connection: &Connection) -> zbus::Result<Join<MessageStream, MessageStream>> {
         let rule = || MatchRule::builder().msg_type(Type::Signal);
         let setting = rule().sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?.member("SettingChanged")?.build();

@@ -86,8 +86,8 @@ mod linux {
         matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut)
     }
 
-    /// Starts the program over in this process, without the name of a compositor. Returns if that fails; the window then
-    /// opens as far as it can.
+    /// Starts the program over in this process, without the name of a compositor. Returns if that fails; the window
+    /// then opens as far as it can.
     fn start_without_compositor() {
         if let Ok(program) = env::current_exe() {
             let mut command = Command::new(program);

@@ -1,6 +1,6 @@
-//! Fonts of the system, for letters that the fonts of the window lack: other scripts, symbols, emoji. No font of the system
-//! is looked at before the first such letter is to be shown; then one is looked for in the background, and the letters are
-//! drawn again. A font is mapped, not read, by the library that finds it.
+//! Fonts of the system, for letters that the fonts of the window lack: other scripts, symbols, emoji. No font of the
+//! system is looked at before the first such letter is to be shown; then one is looked for in the background, and the
+//! letters are drawn again. A font is mapped, not read, by the library that finds it.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

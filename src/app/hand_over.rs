@@ -1,9 +1,10 @@
-//! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder, which
-//! nobody else can enter. There is no other way in: nothing listens on a network.
+//! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder,
+//! which nobody else can enter. There is no other way in: nothing listens on a network.
 //!
-//! Whoever holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive. A
-//! message is `LSP1`, the length of what follows, and for each file its offset, the length of its path and its path; numbers
-//! are little-endian. The answer is one byte, and comes from the loop of the window: a window that hangs takes nothing over.
+//! Whoever holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive.
+//! A message is `LSP1`, the length of what follows, and for each file its offset, the length of its path and its path;
+//! numbers are little-endian. The answer is one byte, and comes from the loop of the window: a window that hangs takes
+//! nothing over.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -105,7 +106,8 @@ impl Meeting {
         }
     }
 
-    /// Takes over from now on what is handed to it, and brings it to the loop of the window; `None` if another window does.
+    /// Takes over from now on what is handed to it, and brings it to the loop of the window; `None` if another window
+    /// does.
     ///
     /// # Errors
     /// What the system says to a socket, a lock or a thread.

@@ -1,5 +1,5 @@
-//! The keyboard of a window that no window manager looks after. Under X, a window gets keys once someone gives it the input
-//! focus; without a window manager that is the window itself, after a click.
+//! The keyboard of a window that no window manager looks after. Under X, a window gets keys once someone gives it the
+//! input focus; without a window manager that is the window itself, after a click.
 
 use winit::window::Window;
 

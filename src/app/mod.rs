@@ -1,5 +1,5 @@
-//! The window: a state machine that does not know what draws it, the loop that feeds it, background work, dialogs, and the
-//! same picture with no window. The only place that knows the system's windows.
+//! The window: a state machine that does not know what draws it, the loop that feeds it, background work, dialogs, and
+//! the same picture with no window. The only place that knows the system's windows.
 
 mod analysis;
 mod background;

@@ -45,8 +45,8 @@ impl Panels {
         }
     }
 
-    /// Shows the bar of the search and the dock around what is shown next. `details` are those of the selected span, where
-    /// they are wanted.
+    /// Shows the bar of the search and the dock around what is shown next. `details` are those of the selected span,
+    /// where they are wanted.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,

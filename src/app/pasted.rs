@@ -48,8 +48,8 @@ impl Chosen {
     }
 }
 
-/// The file that a line names: by its whole path, also in quotes, or by its address. A path from a folder could be meant
-/// from any folder, and is none.
+/// The file that a line names: by its whole path, also in quotes, or by its address. A path from a folder could be
+/// meant from any folder, and is none.
 fn path_of(line: &str) -> Option<PathBuf> {
     let quoted = |mark: char| line.strip_prefix(mark)?.strip_suffix(mark);
     let line = quoted('"').or_else(|| quoted('\'')).unwrap_or(line);

@@ -1,5 +1,5 @@
-//! What the user has chosen, kept in one JSON file between sessions, and what is kept of each capture in a file of its own.
-//! A file that cannot be read is set aside and told of, never written over.
+//! What the user has chosen, kept in one JSON file between sessions, and what is kept of each capture in a file of its
+//! own. A file that cannot be read is set aside and told of, never written over.
 
 use std::collections::BTreeMap;
 use std::fs;

@@ -1,4 +1,5 @@
-//! The captures that were opened last, to be offered again: each with all of its files, and with what these are moved by.
+//! The captures that were opened last, to be offered again: each with all of its files, and with what these are moved
+//! by.
 
 use std::path::PathBuf;
 
@@ -24,7 +25,8 @@ impl Recent {
         &self.0
     }
 
-    /// Takes note of a capture that is opened. A path that is no text cannot be kept in JSON: such a capture is left out.
+    /// Takes note of a capture that is opened. A path that is no text cannot be kept in JSON: such a capture is left
+    /// out.
     pub(crate) fn note(&mut self, sources: &Sources) {
         if sources.files().len() > FILES_MAX {
             return;

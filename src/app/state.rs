@@ -1,5 +1,5 @@
-//! What the window shows and how it answers: which capture is open, what runs, which dialog is up. Knows no graphics card and
-//! no system window, so that it outlives both and a test can drive it.
+//! What the window shows and how it answers: which capture is open, what runs, which dialog is up. Knows no graphics
+//! card and no system window, so that it outlives both and a test can drive it.
 
 mod answers;
 pub(crate) mod copied;

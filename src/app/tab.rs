@@ -1,5 +1,5 @@
-//! A tab: one capture with all that belongs to it, and the way in which the answers of its background work come back to it
-//! and to no other.
+//! A tab: one capture with all that belongs to it, and the way in which the answers of its background work come back to
+//! it and to no other.
 
 use std::path::PathBuf;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Several captures in one window: tabs are opened beside each other, gone through, and closed. Those that are not shown
-//! keep what they are doing, and nothing is drawn for them.
+//! Several captures in one window: tabs are opened beside each other, gone through, and closed. Those that are not
+//! shown keep what they are doing, and nothing is drawn for them.
 
 use super::state::App;
 use super::tab::Tab;

@@ -1,5 +1,5 @@
-//! Work in the background: loading, exporting, listing folders. Each answers through the window's loop; none blocks it, and a
-//! panic in one is an error like any other.
+//! Work in the background: loading, exporting, listing folders. Each answers through the window's loop; none blocks it,
+//! and a panic in one is an error like any other.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -94,7 +94,8 @@ pub(crate) fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake
     running
 }
 
-/// Starts to write a capture, or only `range` of it, sorted, to `path`; the files that it was loaded from are never written over.
+/// Starts to write a capture, or only `range` of it, sorted, to `path`; the files that it was loaded from are never
+/// written over.
 #[must_use]
 pub(crate) fn export(
     id: TaskId,

@@ -293,7 +293,8 @@ fn statistics_of_all_spans_sort_by_a_column_and_tell_more_of_a_chosen_name() {
     let text = std::fs::read_to_string(&table).unwrap();
     assert!(text.starts_with("name,category,count,total,"), "{text}");
     assert_eq!(text.lines().nth(2), Some("read,,2,300000,300000,150000,100000,200000,100000,200000"));
-    // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span starts.
+    // One of the two bars is clicked, wherever it is: the view is then the 120th part of the time in which its span
+    // starts.
     let title = driven.texts.iter().position(|text| text == "Over time").expect("the bars");
     let bottom = driven.places[title].y + 46.0;
     let width_ns = |driven: &mut Driven| driven.app.timeline_mut().unwrap().view().width_ns();

@@ -95,8 +95,8 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
     if shell.demo || !shell.sources.files().is_empty() {
         shell.app.await_capture();
     }
-    // Not `run_app`, which drops the display when it returns: a thread of the window's clipboard still uses it. Declared
-    // before the shell, the display is dropped after it, also while a panic unwinds.
+    // Not `run_app`, which drops the display when it returns: a thread of the window's clipboard still uses it.
+    // Declared before the shell, the display is dropped after it, also while a panic unwinds.
     event_loop.run_app_on_demand(&mut shell).map_err(|error| match error {
         EventLoopError::ExitFailure(_) => AppError::DisplayLost,
         error => AppError::NoWindow { reason: display::reason_of(&error) },

@@ -1,5 +1,6 @@
-//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it; it allocates
-//! nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no load can hold up another.
+//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it; it
+//! allocates nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no load can hold
+//! up another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -16,8 +17,9 @@ struct Pool {
     loads: AtomicU64,
 }
 
-/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge what they keep and
-/// release what they drop. The load counts among those that share until the last clone and the last charge are dropped.
+/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge what they keep
+/// and release what they drop. The load counts among those that share until the last clone and the last charge are
+/// dropped.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -74,8 +76,8 @@ impl Memory {
         self.0.use_bytes.peak.load(Ordering::Relaxed)
     }
 
-    /// The budget of one more load. The parts of the others shrink from now on: what they hold beyond theirs is not taken
-    /// from them, but they get no more before they have spilled it.
+    /// The budget of one more load. The parts of the others shrink from now on: what they hold beyond theirs is not
+    /// taken from them, but they get no more before they have spilled it.
     #[must_use]
     pub fn budget(&self) -> Budget {
         self.0.loads.fetch_add(1, Ordering::Relaxed);

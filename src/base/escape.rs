@@ -1,6 +1,6 @@
 //! Text from a trace or a file name in a form that is safe to show: control characters and characters that change the
-//! direction of writing become escapes. Data files do not use this, except for JSON, whose escapes read back as the same
-//! text.
+//! direction of writing become escapes. Data files do not use this, except for JSON, whose escapes read back as the
+//! same text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;
@@ -9,9 +9,9 @@ use std::io;
 use serde::Serialize;
 use serde_json::ser::{Formatter, Serializer};
 
-/// Whether a terminal or a text layout obeys `letter` instead of showing it: C0, DEL, C1, line and paragraph separators,
-/// bidirectional controls and other invisible formatting characters. The joiners U+200C and U+200D are letters to Persian,
-/// to scripts of India and to emoji, and move nothing.
+/// Whether a terminal or a text layout obeys `letter` instead of showing it: C0, DEL, C1, line and paragraph
+/// separators, bidirectional controls and other invisible formatting characters. The joiners U+200C and U+200D are
+/// letters to Persian, to scripts of India and to emoji, and move nothing.
 #[must_use]
 pub fn is_control(letter: char) -> bool {
     letter.is_control()

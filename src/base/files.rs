@@ -1,6 +1,6 @@
-//! What Longspan asks of files that systems do each in their own way: reading and writing by position, telling files apart,
-//! who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system
-//! it runs on for the sake of a file.
+//! What Longspan asks of files that systems do each in their own way: reading and writing by position, telling files
+//! apart, who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks
+//! which system it runs on for the sake of a file.
 
 use std::fs::{self, Metadata};
 use std::io;

@@ -1,5 +1,5 @@
-//! Read-only maps of published files, hints to the processor about them, and the answer to a page that is lost: the one place
-//! with `unsafe`. Never maps a capture, never writes through a map.
+//! Read-only maps of published files, hints to the processor about them, and the answer to a page that is lost: the one
+//! place with `unsafe`. Never maps a capture, never writes through a map.
 
 #![expect(
     unsafe_code,
@@ -68,15 +68,17 @@ impl Deref for Mapped {
     }
 }
 
-/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV on Linux, and
-/// gives every other signal back to the system, so that a second thread would end the program before it has said why.
+/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV on
+/// Linux, and gives every other signal back to the system, so that a second thread would end the program before it has
+/// said why.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_runtime_handler() {
     // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
-/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter by now, or else all.
+/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter by now, or else
+/// all.
 #[must_use]
 pub(crate) fn describe_lost_page() -> String {
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);
@@ -91,8 +93,8 @@ pub(crate) fn describe_lost_page() -> String {
     format!("a mapped file cannot be read: its disk may fail; mapped are: {}", paths.join(", "))
 }
 
-/// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is of and
-/// end the program. Only for a program that has such a watcher: the thread waits for ever.
+/// Has a thread that reads a lost page of a map (SIGBUS) wait, so that the watcher of signals can say which file it is
+/// of and end the program. Only for a program that has such a watcher: the thread waits for ever.
 #[cfg(target_os = "linux")]
 pub(crate) fn hold_faulting_threads() {
     let wait = || {
@@ -104,8 +106,8 @@ pub(crate) fn hold_faulting_threads() {
     unsafe { signal_hook::low_level::register(signal_hook::consts::SIGBUS, wait) }.ok();
 }
 
-/// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to read
-/// them then: some hundred nanoseconds for each place in a map that was not read lately.
+/// Has the processor bring `bytes` near while it goes on with something else. Changes nothing but how long it takes to
+/// read them then: some hundred nanoseconds for each place in a map that was not read lately.
 pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {

@@ -1,5 +1,5 @@
-//! A file that appears under its name only once it is whole. A file that was there before stays as it is until then; its
-//! rights, its owner where that is allowed, and a link to it stay for good. Its hard links keep the old content.
+//! A file that appears under its name only once it is whole. A file that was there before stays as it is until then;
+//! its rights, its owner where that is allowed, and a link to it stay for good. Its hard links keep the old content.
 
 use std::fs::{self, File};
 use std::io;

@@ -22,8 +22,8 @@ pub(crate) fn watch(say: fn(String)) {
     flag::register(SIGXFSZ, Arc::<AtomicBool>::default()).ok();
     let is_ignored = ignored();
     let ending = [SIGINT, SIGTERM, SIGHUP].into_iter().filter(|&signal| !is_ignored(signal));
-    // Where the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it might see
-    // what that has already made of the same signal.
+    // Where the removal hangs, the second signal ends the program at once. Registered first: after the watcher, it
+    // might see what that has already made of the same signal.
     let is_ending = Arc::<AtomicBool>::default();
     ending.clone().for_each(|signal| drop(flag::register_conditional_default(signal, Arc::clone(&is_ending))));
     let watched = ending;

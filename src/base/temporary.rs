@@ -1,8 +1,9 @@
 //! Files and folders that exist for a while only: outputs until they are whole, and copies of what can be read once.
 //!
-//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill by the next
-//! start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that process lives. A leftover is
-//! a file of such a name without a lock: the number may belong to another process by then. Never follows a link.
+//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill by the
+//! next start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that process lives. A
+//! leftover is a file of such a name without a lock: the number may belong to another process by then. Never follows a
+//! link.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -202,8 +203,8 @@ fn remove(path: &Path, is_folder: bool) -> io::Result<()> {
     removed.or_else(|error| if error.kind() == io::ErrorKind::NotFound { Ok(()) } else { Err(error) })
 }
 
-/// A file to keep bytes in that are read again by a path. Has no name where the system opens such a file by another path,
-/// so that nothing of it is left however the program ends.
+/// A file to keep bytes in that are read again by a path. Has no name where the system opens such a file by another
+/// path, so that nothing of it is left however the program ends.
 #[derive(Debug)]
 pub(crate) struct Scratch {
     file: File,

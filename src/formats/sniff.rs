@@ -37,12 +37,11 @@ pub const FORMATS: &[Format] = &[
 /// When it cannot be opened, or begins like no known format.
 pub fn open(path: &Path, context: &ReadContext) -> Result<Reader, ReadError> {
     let source = Source::open(path, context)?;
-    match format_of(source.head()) {
-        Some(format) => open_as(format, source, context),
-        None => {
-            let (found, supported) = (excerpt(source.head()), names());
-            Err(ReadError::Unrecognised { path: path.to_owned(), found, supported })
-        }
+    if let Some(format) = format_of(source.head()) {
+        open_as(format, source, context)
+    } else {
+        let (found, supported) = (excerpt(source.head()), names());
+        Err(ReadError::Unrecognised { path: path.to_owned(), found, supported })
     }
 }
 

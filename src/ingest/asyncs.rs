@@ -1,6 +1,6 @@
-//! Which track the tree of an async id is drawn on, or of a track that is one of many siblings. Trees of one name in one
-//! process share tracks, one at a time on each: a million short requests then take as many tracks as ever ran at once, and
-//! not a million.
+//! Which track the tree of an async id is drawn on, or of a track that is one of many siblings. Trees of one name in
+//! one process share tracks, one at a time on each: a million short requests then take as many tracks as ever ran at
+//! once, and not a million.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

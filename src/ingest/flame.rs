@@ -1,9 +1,10 @@
 //! Samples in order of time in, a flame chart out: for each depth the spans in which consecutive samples share the path
 //! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
 //!
-//! The slow answer: take all samples of the thread, of several at one time the last. Each stands until the next one; but
-//! where that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual gap, since the
-//! thread was not sampled from there on. A frame runs while samples that touch in time have the same path down to it.
+//! The slow answer: take all samples of the thread, of several at one time the last. Each stands until the next one;
+//! but where that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual gap, since
+//! the thread was not sampled from there on. A frame runs while samples that touch in time have the same path down to
+//! it.
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps (the lower of two in the middle): of those up to the one
 //! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
@@ -14,11 +15,11 @@ use crate::model::{NameIdx, StackIdx, Stacks};
 
 /// Gaps in the median: a second of a usual sampler, and little to sort for each sample.
 const WINDOW: usize = 64;
-/// A sampler that is late skips a beat or two, also on a busy machine; a gap of more beats means that the thread did not
-/// run, or was not looked at.
+/// A sampler that is late skips a beat or two, also on a busy machine; a gap of more beats means that the thread did
+/// not run, or was not looked at.
 const IDLE_GAPS: u64 = 5;
-/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless recursion would
-/// hide all others.
+/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless recursion
+/// would hide all others.
 pub(crate) const DEPTH_MAX: usize = 1024;
 
 /// A frame that ran for a while.

@@ -1,9 +1,10 @@
 //! The head table of the deferred merge: which open chunk goes on next, and how far it may run.
 //!
-//! Entries are kept sorted, so the first is known at once, and one that has moved on usually swaps with its neighbour or
-//! stays: captures are nearly sorted. A loser tree would cost its logarithm for each of a billion events; the array costs a
-//! comparison for each *run* of events. After "Efficiently sorting gigabytes" by Jelle van der Beek (Superluminal), with
-//! the chunks that are not open yet left out of the table: their heads never move, so a sorted list with a cursor is enough.
+//! Entries are kept sorted, so the first is known at once, and one that has moved on usually swaps with its neighbour
+//! or stays: captures are nearly sorted. A loser tree would cost its logarithm for each of a billion events; the array
+//! costs a comparison for each *run* of events. After "Efficiently sorting gigabytes" by Jelle van der Beek
+//! (Superluminal), with the chunks that are not open yet left out of the table: their heads never move, so a sorted
+//! list with a cursor is enough.
 //!
 //! With more than some hundred open runs a move across the array costs more than a heap: those far behind wait in one.
 //!
@@ -95,8 +96,8 @@ fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> us
     start
 }
 
-/// The open runs in order of their heads: the first in an array, and in a heap those beyond them, which only captures of
-/// thousands of small chunks have.
+/// The open runs in order of their heads: the first in an array, and in a heap those beyond them, which only captures
+/// of thousands of small chunks have.
 #[derive(Debug, Default)]
 pub struct HeadTable {
     /// Last to first, so that the first is dropped without moving the others. Empty only if `far` is.
@@ -199,7 +200,8 @@ impl HeadTable {
         let limit = second.into_iter().chain(limit).min();
         let run = self.runs[slot].as_mut()?;
         let end = limit.map_or(run.chunk.events.len(), |limit| run.end_below(limit));
-        // The first head may equal the limit only if both are one event; it is emitted, so that there is always progress.
+        // The first head may equal the limit only if both are one event; it is emitted, so that there is always
+        // progress.
         let end = end.max(run.next + 1);
         let start = run.next;
         let result = emit(SortedRun { events: &run.chunk.events[start..end], details: &run.chunk.details, run, start });

@@ -1,6 +1,6 @@
-//! A sorted capture that carries its store: that is taken out, which is packing its rows again on all threads, instead of
-//! made from the events, which is decoding, merging and nesting them one after the other. What is damaged, of another
-//! version or no store of that capture is left, and the caller sorts the events.
+//! A sorted capture that carries its store: that is taken out, which is packing its rows again on all threads, instead
+//! of made from the events, which is decoding, merging and nesting them one after the other. What is damaged, of
+//! another version or no store of that capture is left, and the caller sorts the events.
 
 use std::io;
 use std::time::Instant;
@@ -35,8 +35,8 @@ pub(super) enum ImportError {
     Cancelled(#[from] Cancelled),
 }
 
-/// Takes the store in `parts` out, into the empty `target`. `meta` is what the capture itself says, with a summary whose
-/// counts are 0 and whose end is the last time that the capture tells of.
+/// Takes the store in `parts` out, into the empty `target`. `meta` is what the capture itself says, with a summary
+/// whose counts are 0 and whose end is the last time that the capture tells of.
 ///
 /// # Errors
 /// See [`ImportError`]; what `target` holds is of no use then.
@@ -102,7 +102,8 @@ fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     })
 }
 
-/// The summary with what the lanes tell so far. The chart of a thread's samples is made for the eye, and counted nowhere.
+/// The summary with what the lanes tell so far. The chart of a thread's samples is made for the eye, and counted
+/// nowhere.
 fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
     let mut summary = meta.summary.clone();
     let is_counted = |lane: &LaneInfo| !meta.tracks.tracks[lane.track.index()].key.kind.is_derived();

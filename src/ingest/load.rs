@@ -37,7 +37,8 @@ pub struct LoadOptions {
 }
 
 impl LoadOptions {
-    /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual ones.
+    /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual
+    /// ones.
     pub(crate) const CACHE_BYTES_MAX: u64 = 32 << 30;
 }
 

@@ -1,9 +1,10 @@
 //! The deferred merge sort: chunks in, one stream of events in order of time out. Never nests, never parses.
 //!
-//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when the merge
-//! reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass through with a few
-//! chunks in memory. When the open ones outgrow the budget, what is left of them is merged into one run in the spill file
-//! and read back block by block, as an external merge sort does: in the worst case each event is spilled once.
+//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when the
+//! merge reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass through with a
+//! few chunks in memory. When the open ones outgrow the budget, what is left of them is merged into one run in the
+//! spill file and read back block by block, as an external merge sort does: in the worst case each event is spilled
+//! once.
 
 use std::io;
 use std::thread;
@@ -209,8 +210,8 @@ fn open_block(block: SpilledBlock, rest: SpilledRun, context: &MergeContext<'_>)
 }
 
 /// Merges what is left of the loaded chunks into one run in the spill file, and opens its first block. Runs that are
-/// already spilled stay as they are, since each holds one block only, until those blocks outweigh the loaded chunks: then
-/// they are merged too, so that their number stays bounded (the further passes of an external merge sort).
+/// already spilled stay as they are, since each holds one block only, until those blocks outweigh the loaded chunks:
+/// then they are merged too, so that their number stays bounded (the further passes of an external merge sort).
 fn spill_all(table: &mut HeadTable, context: &MergeContext<'_>) -> io::Result<OpenRun> {
     let mut loaded = HeadTable::default();
     let (chunks, runs): (Vec<_>, Vec<_>) = table.drain().into_iter().partition(|run| run.rest.is_none());

@@ -1,8 +1,8 @@
-//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their own,
-//! and samples a chart.
+//! Sorted events in, rows of lanes out: pairs begins with ends, nests spans, gives asynchronous trees tracks of their
+//! own, and samples a chart.
 //!
-//! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot be
-//! paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
+//! Begins and ends pair up per track with a stack, and each depth becomes a lane ([`lanes`](super::lanes)). What cannot
+//! be paired is kept where it can be shown, and counted. Never sorts: events at one time are put in order by
 //! [`ties`], all others come in order.
 
 mod asynchronous;
@@ -179,8 +179,8 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it. It reaches to
-    /// the last time of the whole capture, as far as that is known, so that what is to come has its place.
+    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it. It reaches
+    /// to the last time of the whole capture, as far as that is known, so that what is to come has its place.
     ///
     /// # Errors
     /// As [`RowSink::preview`].

@@ -1,4 +1,5 @@
-//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from the start for every question.
+//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from the start for every
+//! question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -568,7 +569,8 @@ fn a_preview_has_all_that_ended_and_all_that_waited_before_its_time() {
         }
         registry
     };
-    // The end of the span comes with its begin, and nothing of its track comes after; the instant waits for others of its time.
+    // The end of the span comes with its begin, and nothing of its track comes after; the instant waits for others of
+    // its time.
     for (sorted_to_ns, expected) in [(15, (0, 0)), (16, (1, 0)), (20, (1, 0)), (21, (1, 1))] {
         let mut writer = StoreWriter::new(tempfile::tempfile().unwrap(), 1 << 20).unwrap();
         let (names, stacks) = (Arc::new(Names::default()), Arc::new(Stacks::default()));

@@ -1,5 +1,5 @@
-//! When what is sorted so far is handed on to be looked at. A preview that cannot be made is no reason to stop the sort: it
-//! is left out, and why is kept.
+//! When what is sorted so far is handed on to be looked at. A preview that cannot be made is no reason to stop the
+//! sort: it is left out, and why is kept.
 
 use std::io;
 use std::sync::Arc;

@@ -1,5 +1,5 @@
-//! Rows on their way from the nesting to the store, which is packed and written on a thread of its own: it takes as long as
-//! the nesting does. Never nests; the store is the same either way.
+//! Rows on their way from the nesting to the store, which is packed and written on a thread of its own: it takes as
+//! long as the nesting does. Never nests; the store is the same either way.
 
 use std::io;
 use std::thread;
@@ -63,7 +63,8 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
 }
 
 /// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns once all
-/// that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the system said to a write.
+/// that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the system said to a
+/// write.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
@@ -106,8 +107,8 @@ fn write(writer: &mut StoreWriter, waiting: &Receiver<WriterMessage>, spare: &Se
 impl Parcel {
     fn write(&mut self, writer: &mut StoreWriter) -> io::Result<()> {
         let mut blobs = &self.blobs[..];
-        // By reference: a step that is moved out is copied in parts that do not match those of its row, and the processor
-        // waits for each row then.
+        // By reference: a step that is moved out is copied in parts that do not match those of its row, and the
+        // processor waits for each row then.
         for step in &self.steps {
             match *step {
                 RowStep::Row { lane, row } => writer.push(lane, row)?,
@@ -199,7 +200,8 @@ impl RowSink<'_> {
     /// As [`StoreWriter::preview`], of all rows pushed so far.
     ///
     /// # Errors
-    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and the store goes on growing.
+    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and the store goes on
+    /// growing.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
             Way::Here(writer) => {

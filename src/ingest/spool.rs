@@ -1,5 +1,5 @@
-//! Captures that come through a pipe: captures are read by position, and some of them twice, so what a pipe brings is kept
-//! in a temporary file first. Keeps no more than the disk has room for, and nothing any longer than it is read.
+//! Captures that come through a pipe: captures are read by position, and some of them twice, so what a pipe brings is
+//! kept in a temporary file first. Keeps no more than the disk has room for, and nothing any longer than it is read.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
@@ -31,8 +31,8 @@ const FREE_BYTES_MIN: u64 = 256 << 20;
 /// Bytes between two looks at how much room there is.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system says
-/// of it.
+/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system
+/// says of it.
 #[must_use]
 pub(crate) fn is_unseekable(path: &Path) -> bool {
     is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
@@ -49,7 +49,8 @@ pub(super) struct SpooledInput {
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl SpooledInput {
-    /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of receiving.
+    /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of
+    /// receiving.
     pub(super) fn spool(
         sources: &Sources,
         folder: &Path,
@@ -81,8 +82,8 @@ fn is_input(path: &Path) -> bool {
     [Sources::INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
 }
 
-/// Whether a path is read from front to back into a file first: a pipe, or a file whose length the system does not know, as
-/// those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
+/// Whether a path is read from front to back into a file first: a pipe, or a file whose length the system does not
+/// know, as those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
 #[must_use]
 pub(crate) fn is_read_once(path: &Path) -> bool {
     let metadata = fs::metadata(path);
@@ -97,8 +98,8 @@ pub(crate) fn is_read_once(path: &Path) -> bool {
     }
 }
 
-/// What comes through a pipe, read on a thread of its own: nothing can stop a wait for the other end. A thread whose blocks
-/// nobody takes any more ends with the next one, or with the program.
+/// What comes through a pipe, read on a thread of its own: nothing can stop a wait for the other end. A thread whose
+/// blocks nobody takes any more ends with the next one, or with the program.
 fn blocks_of(path: &Path) -> Blocks {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     let path: PathBuf = path.into();
@@ -206,7 +207,8 @@ mod tests {
         assert_eq!(received.sources.files()[1].path, pipe, "it is called what it was called");
         let view = progress.view();
         assert_eq!((view.stage, view.done), (Stage::Receiving, 3_000_000));
-        // What has no name is gone with what holds it; no path is asked, since its number may be another file's by then.
+        // What has no name is gone with what holds it; no path is asked, since its number may be another file's by
+        // then.
         let names = || fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(names(), if cfg!(target_os = "linux") { 2 } else { 3 });
         drop(received);

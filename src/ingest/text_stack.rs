@@ -1,8 +1,8 @@
-//! A stack of texts that is cut at the last entry of a text, as ends do that name their begins. Each call takes constant
-//! time, spread over all calls.
+//! A stack of texts that is cut at the last entry of a text, as ends do that name their begins. Each call takes
+//! constant time, spread over all calls.
 //!
-//! The slow answer: scan the stack from its top. A short scan is the fastest for the few entries that most stacks have, so
-//! only the entries below the top `SCANNED` are indexed.
+//! The slow answer: scan the stack from its top. A short scan is the fastest for the few entries that most stacks have,
+//! so only the entries below the top `SCANNED` are indexed.
 
 use rustc_hash::FxHashMap;
 

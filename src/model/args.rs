@@ -1,7 +1,7 @@
 //! The arguments of events: JSON text as the capture had it, kept whole and parsed only when shown.
 //!
-//! Text and not a tree, because a capture has a billion of them and a person looks at one: keeping the text costs a copy,
-//! building a tree costs an allocation for each value. It is also exact for numbers that no `f64` can hold.
+//! Text and not a tree, because a capture has a billion of them and a person looks at one: keeping the text costs a
+//! copy, building a tree costs an allocation for each value. It is also exact for numbers that no `f64` can hold.
 
 use serde::{Deserialize, Serialize};
 
@@ -23,7 +23,8 @@ pub struct Details {
     pub(crate) ends: Vec<u32>,
     /// The blobs, in the encoding of [`Detail::encode_into`].
     pub(crate) bytes: Vec<u8>,
-    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer than [`Detail::ARGS_BYTES_MAX`] and left out.
+    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer than [`Detail::ARGS_BYTES_MAX`] and
+    /// left out.
     #[serde(skip)]
     pub(crate) too_long: Vec<u32>,
 }
@@ -36,7 +37,8 @@ impl<'a> Detail<'a> {
     /// reader of captures and of spilled chunks refuses to exceed.
     pub(crate) const ARGS_BYTES_MAX: usize = 16 << 20;
 
-    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the end.
+    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the
+    /// end.
     pub fn encode_into(&self, bytes: &mut Vec<u8>) {
         let mut flags = 0;
         if self.thread_ts_ns.is_some() {

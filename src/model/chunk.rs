@@ -16,13 +16,14 @@ pub struct Chunk {
 /// What a reader hands on: a chunk whose names, tracks and stacks are rows of the batch's own tables.
 ///
 /// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever the
-/// number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may go on from
-/// batch to batch.
+/// number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may go on
+/// from batch to batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The events.
     pub chunk: Chunk,
-    /// What [`Event::name`] points into, from row [`Self::names_before`] on; row 0 is the empty name without a category.
+    /// What [`Event::name`] points into, from row [`Self::names_before`] on; row 0 is the empty name without a
+    /// category.
     pub names: Vec<NameRow<Box<str>>>,
     /// How many rows of names the batches before have told that still hold: a reader that goes through a capture on one
     /// thread tells each name once. 0 for a batch that can be taken alone.
@@ -40,8 +41,8 @@ pub struct Batch {
 impl Chunk {
     /// Sorts by time, keeping the capture's order at equal times.
     ///
-    /// Events of real captures are nearly sorted, so those that stand after a later one are taken out, sorted, and merged
-    /// back: of equal times the others go first, since all of them stand before it. Events taken out are flagged
+    /// Events of real captures are nearly sorted, so those that stand after a later one are taken out, sorted, and
+    /// merged back: of equal times the others go first, since all of them stand before it. Events taken out are flagged
     /// [`EventFlags::LATE`], so that disorder can still be told, also after a chunk is sorted again.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };

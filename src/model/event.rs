@@ -10,9 +10,9 @@ use super::{NameIdx, TrackIdx};
 pub enum EventKind {
     /// A span with its duration in `value`, in nanoseconds.
     Complete,
-    /// A span opens on its thread; an [`EventKind::End`] closes it. With a `value` that is not 0, so many nanoseconds later
-    /// the innermost open span of the thread closes, before anything else that happens then: as by an end of that time
-    /// which says nothing more, told together with a begin.
+    /// A span opens on its thread; an [`EventKind::End`] closes it. With a `value` that is not 0, so many nanoseconds
+    /// later the innermost open span of the thread closes, before anything else that happens then: as by an end of that
+    /// time which says nothing more, told together with a begin.
     Begin,
     /// The innermost open span of the thread closes; with a name, the innermost of that name.
     End,
@@ -36,12 +36,13 @@ pub enum EventKind {
     FlowStep,
     /// A flow with the id in `value` arrives at this place.
     FlowEnd,
-    /// The call stack in `value` (a [`super::StackIdx`]) was seen on the thread. In a [`super::Batch`]: a row of its own
-    /// table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted until
-    /// the sample was taken (a period, bytes) is an argument.
+    /// The call stack in `value` (a [`super::StackIdx`]) was seen on the thread. In a [`super::Batch`]: a row of its
+    /// own table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted
+    /// until the sample was taken (a period, bytes) is an argument.
     Sample,
-    /// From here on the thread of the track is in the state of that name, up to the next such event: the names of states are
-    /// shown as spans. The empty name: it is in none. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
+    /// From here on the thread of the track is in the state of that name, up to the next such event: the names of
+    /// states are shown as spans. The empty name: it is in none. See [`EventFlags::AWAKE`] and
+    /// [`EventFlags::FROM_REST`].
     State,
 }
 

@@ -1,7 +1,7 @@
 //! The capture's table of names: text interned once, and (text, category) pairs that events point to.
 //!
-//! Name and category are one index because they go together in nearly every capture: a billion spans have a few thousand
-//! pairs, and the category then costs no byte a span.
+//! Name and category are one index because they go together in nearly every capture: a billion spans have a few
+//! thousand pairs, and the category then costs no byte a span.
 
 use std::hash::{BuildHasher, Hash};
 use std::ops::Range;
@@ -106,7 +106,8 @@ impl Names {
         names
     }
 
-    /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes after it.
+    /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes
+    /// after it.
     ///
     /// # Errors
     /// If it was cut or is something else.

@@ -64,8 +64,8 @@ impl Sources {
         &self.files
     }
 
-    /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses are those
-    /// of the capture.
+    /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses are
+    /// those of the capture.
     #[must_use]
     pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {
@@ -74,8 +74,8 @@ impl Sources {
         }
     }
 
-    /// What each file is called, as no other: by its name, by its path where two names are the same, and by a number where
-    /// one file is there twice.
+    /// What each file is called, as no other: by its name, by its path where two names are the same, and by a number
+    /// where one file is there twice.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();

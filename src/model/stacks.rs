@@ -1,5 +1,5 @@
-//! The capture's table of call stacks: each row is a frame below another, so that stacks which begin alike share all rows
-//! up to where they part. Knows names as rows only.
+//! The capture's table of call stacks: each row is a frame below another, so that stacks which begin alike share all
+//! rows up to where they part. Knows names as rows only.
 
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;

@@ -105,8 +105,8 @@ pub enum TrackKind {
 }
 
 impl TrackKind {
-    /// Whether the rows are made from those of another track, for the eye: they are no events of the capture, so they are
-    /// neither counted nor listed nor written.
+    /// Whether the rows are made from those of another track, for the eye: they are no events of the capture, so they
+    /// are neither counted nor listed nor written.
     #[must_use]
     pub(crate) fn is_derived(self) -> bool {
         self == Self::Samples
@@ -204,8 +204,8 @@ const OF_THREAD: [TrackKind; 2] = [TrackKind::Thread, TrackKind::State];
 
 /// Collects processes and tracks while a capture is read, and gives each an index that stays.
 ///
-/// A capture may have millions of either, so the look-ups hold indices only and hash the rows of the tables: some 6 bytes
-/// for each, where a map that owns its keys takes 100.
+/// A capture may have millions of either, so the look-ups hold indices only and hash the rows of the tables: some 6
+/// bytes for each, where a map that owns its keys takes 100.
 #[derive(Debug, Clone, Default)]
 pub struct Registry {
     tables: TrackTables,
@@ -260,8 +260,8 @@ impl Registry {
         self.tables
     }
 
-    /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made again
-    /// if a track is asked for: most captures are sorted without.
+    /// Drops the metadata of threads, once all of it is applied and no more comes, and the look-ups, which are made
+    /// again if a track is asked for: most captures are sorted without.
     pub(crate) fn drop_metadata(&mut self) {
         let tables = std::mem::take(&mut self.tables);
         *self = Self { tables, ..Self::default() };

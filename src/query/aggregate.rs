@@ -1,8 +1,8 @@
 //! Spans added up by name: how many, how long, how long by themselves, and how their durations are spread.
 //!
-//! Spans that reach into the range count whole in number, mean, quantiles, smallest and largest; their time in total and by
-//! themselves is that within the range, so that the times of a selection add up to no more than it has. The time that a
-//! span has by itself is without the spans one lane below that start in it.
+//! Spans that reach into the range count whole in number, mean, quantiles, smallest and largest; their time in total
+//! and by themselves is that within the range, so that the times of a selection add up to no more than it has. The time
+//! that a span has by itself is without the spans one lane below that start in it.
 //!
 //! The slow answer: a loop over all spans of the scope that match, and for each a loop over the lane below.
 
@@ -24,8 +24,8 @@ use crate::store::LaneIdx;
 use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
-/// Extents that one thread takes at once: two million rows, some 80 ms. With fewer, most names of a program have so few spans
-/// in each part that their durations are kept one by one, and counted only when parts are put together.
+/// Extents that one thread takes at once: two million rows, some 80 ms. With fewer, most names of a program have so few
+/// spans in each part that their durations are kept one by one, and counted only when parts are put together.
 const EXTENTS_AT_ONCE: usize = 512;
 
 /// What is known of the spans of one name.
@@ -77,8 +77,8 @@ impl NameTotals {
         u64::try_from(self.whole_ns.checked_div(self.count.into()).unwrap_or(0)).unwrap_or(u64::MAX)
     }
 
-    /// The duration that a part of the spans, 0 to 1, does not exceed. Exact for up to 128 spans, and else off by at most
-    /// one part in 32; see [`Sketch`].
+    /// The duration that a part of the spans, 0 to 1, does not exceed. Exact for up to 128 spans, and else off by at
+    /// most one part in 32; see [`Sketch`].
     #[must_use]
     pub(crate) fn quantile_ns(&self, part: f64) -> u64 {
         self.sketch.quantile(part).unwrap_or(0).clamp(self.min_ns, self.max_ns)
@@ -243,8 +243,8 @@ impl<'a> Below<'a> {
         Some(Self { cursor, rows, extent: 0, block: 0, starts, durs, count: 0, next: 0 })
     }
 
-    /// The time within `[from_ns, to_ns)` of the spans that start in `[start_ns, to_ns)`, where `start_ns` is no earlier
-    /// than the last time.
+    /// The time within `[from_ns, to_ns)` of the spans that start in `[start_ns, to_ns)`, where `start_ns` is no
+    /// earlier than the last time.
     fn time(&mut self, start_ns: i64, from_ns: i64, to_ns: i64) -> u64 {
         if self.count == 0 || self.starts[self.count - 1] < start_ns {
             self.seek(start_ns);

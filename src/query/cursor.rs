@@ -1,5 +1,5 @@
-//! Reads the rows of one lane, keeping the few blocks that were decoded last: questions of a frame come in order of time,
-//! and the end of one bucket is the start of the next. Counts what it reads, so that tests can bound it.
+//! Reads the rows of one lane, keeping the few blocks that were decoded last: questions of a frame come in order of
+//! time, and the end of one bucket is the start of the next. Counts what it reads, so that tests can bound it.
 
 mod whole_blocks;
 
@@ -52,8 +52,8 @@ impl LanePosition {
     }
 }
 
-/// Blocks that stay decoded: a bucket reads the blocks at its two edges and that of its longest span, and the next bucket
-/// begins where this one ends.
+/// Blocks that stay decoded: a bucket reads the blocks at its two edges and that of its longest span, and the next
+/// bucket begins where this one ends.
 const DECODED_BLOCKS: usize = 4;
 
 /// A block with its times and values told.

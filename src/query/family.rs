@@ -1,5 +1,5 @@
-//! The spans around a span on its track: the one that holds it, and the longest that it holds. Each step asks the forests of
-//! a few lanes, however many spans they hold.
+//! The spans around a span on its track: the one that holds it, and the longest that it holds. Each step asks the
+//! forests of a few lanes, however many spans they hold.
 
 use super::cursor::LaneCursor;
 use super::describe::ancestors;

@@ -1,10 +1,11 @@
 //! The longest span that matches a filter, for each bucket of a view: what is drawn over the dimmed rest.
 //!
-//! The slow answer: as for [`super::pixels::longest`], among the spans that match. No pyramid knows it, so it is made by
-//! passing over the rows in view, outside of frames. What bounds the work: extents whose names or durations cannot match are
-//! not read, and neither are extents and blocks that lie within one bucket and hold nothing longer than what that bucket
-//! has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the signatures leave
-//! out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a thread and may stop it.
+//! The slow answer: as for [`super::pixels::longest`], among the spans that match. No pyramid knows it, so it is made
+//! by passing over the rows in view, outside of frames. What bounds the work: extents whose names or durations cannot
+//! match are not read, and neither are extents and blocks that lie within one bucket and hold nothing longer than what
+//! that bucket has already; so where most rows match, a bucket reads some ln(n) of its n blocks, and where few do, the
+//! signatures leave out nearly all. In between, up to a nanosecond or two for each row in view: a caller gives it a
+//! thread and may stop it.
 
 use super::buckets::{Buckets, Cell, RowCount};
 use super::matcher::Matcher;
@@ -27,8 +28,9 @@ struct LongestHit {
     name: NameIdx,
 }
 
-/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and neighbouring buckets
-/// with the same answer share one. Of lanes without spans: the first match of each bucket. Cells do not say how many match.
+/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and neighbouring
+/// buckets with the same answer share one. Of lanes without spans: the first match of each bucket. Cells do not say how
+/// many match.
 ///
 /// # Errors
 /// If it was asked to stop.
@@ -75,8 +77,8 @@ struct Best {
 }
 
 impl Best {
-    /// Whether rows that start from `first_ns` on, and end before the next starts at `next_ns`, lie in one bucket that has
-    /// an answer no shorter than the longest of them.
+    /// Whether rows that start from `first_ns` on, and end before the next starts at `next_ns`, lie in one bucket that
+    /// has an answer no shorter than the longest of them.
     fn has_longer(&self, first_ns: i64, next_ns: Option<i64>, longest: Option<&LongestNs>) -> bool {
         let (Some(next_ns), Some(longest)) = (next_ns, longest) else { return false };
         let bucket = self.buckets.bucket_at(first_ns);

@@ -1,6 +1,6 @@
-//! Which spans flows connect with a span: the whole chain of each flow that touches it, from where it starts to where it
-//! ends. A flow is known by its id alone, so all points of all flows are looked at: work for the background, bounded by
-//! their number, and what is kept of them by [`LINKS_MAX`].
+//! Which spans flows connect with a span: the whole chain of each flow that touches it, from where it starts to where
+//! it ends. A flow is known by its id alone, so all points of all flows are looked at: work for the background, bounded
+//! by their number, and what is kept of them by [`LINKS_MAX`].
 //!
 //! A flow leaves the span around its start, or else the last one before it; passes through those around its steps; and
 //! arrives at the span around its end or, where the capture says so, at the next one of that track.
@@ -167,8 +167,8 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
         return FxHashSet::default();
     };
     let span = snapshot.row(row);
-    // What arrives at the next span stands between the one before and this; what leaves the last one, between this and the
-    // next.
+    // What arrives at the next span stands between the one before and this; what leaves the last one, between this and
+    // the next.
     let mut around = LaneCursor::new(snapshot.store(), row.lane);
     let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
     let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
@@ -222,8 +222,8 @@ fn span_of(snapshot: &Snapshot, sweep: &mut SpanSweep<'_>, at: &PlacedPoint) -> 
     let at_depth = begun_at_depth.map(|(row, _)| row);
     match at.point.bound {
         FlowBound::Time => {
-            // Between spans that begin at its very time, the place in the capture decides. Otherwise, it does only for a
-            // point at the very end of a span. One that nothing is around was written right after what it belongs to.
+            // Between spans that begin at its very time, the place in the capture decides. Otherwise, it does only for
+            // a point at the very end of a span. One that nothing is around was written right after what it belongs to.
             let between = begun_at_depth.filter(|&(_, start_ns)| start_ns == at.ts_ns).map(|(row, _)| row);
             between.or_else(|| sweep.innermost()).or(at_depth).or_else(|| sweep.last_begun())
         }

@@ -1,6 +1,7 @@
 //! The last span at each depth of each track, while rows pass in order of time, then depth: enough to find parents.
 //!
-//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of a list, and allocates nothing.
+//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of a list, and allocates
+//! nothing.
 
 use crate::base::ends::EndTree;
 use crate::model::TrackIdx;

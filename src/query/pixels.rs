@@ -1,9 +1,9 @@
 //! The longest span, or the range of a counter, for each bucket of a view: what a frame draws.
 //!
 //! The slow answer for spans: for each bucket, among the spans that touch it, the longest, the first of equals. A span
-//! touches a bucket if it shares time with it or starts in it. Zoomed out this is read from the lane's pyramid, nearer it
-//! is asked of the forest, and where a bucket has but a few rows these are passed over in order; all three give the same
-//! answer. Work is bounded by the buckets, whatever the lane holds.
+//! touches a bucket if it shares time with it or starts in it. Zoomed out this is read from the lane's pyramid, nearer
+//! it is asked of the forest, and where a bucket has but a few rows these are passed over in order; all three give the
+//! same answer. Work is bounded by the buckets, whatever the lane holds.
 
 mod forest;
 mod in_order;
@@ -17,8 +17,8 @@ use crate::store::{LaneIdx, Span};
 /// Up to this many rows a bucket, a pass over them is faster than a question a bucket: `benches/pixels` shows both.
 const IN_ORDER_ROWS: u64 = 48;
 
-/// Appends the longest span of each bucket, in order of time; buckets without a span have no cell, and neighbouring buckets
-/// with the same answer share one. For lanes of instants: the first instant of each bucket.
+/// Appends the longest span of each bucket, in order of time; buckets without a span have no cell, and neighbouring
+/// buckets with the same answer share one. For lanes of instants: the first instant of each bucket.
 ///
 /// Returns the work it took.
 pub fn longest(snapshot: &Snapshot, lane: LaneIdx, buckets: Buckets, cells: &mut Vec<Cell>) -> ReadCount {

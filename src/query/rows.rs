@@ -1,8 +1,9 @@
 //! All rows of some lanes in one order of time: what scripts list and exports write.
 //!
-//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at a time,
-//! for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be gigabytes. Lanes that are
-//! busy keep their block; where more are busy than there is room for, a block is decoded again for its next row.
+//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at a
+//! time, for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be gigabytes.
+//! Lanes that are busy keep their block; where more are busy than there is room for, a block is decoded again for its
+//! next row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -169,7 +170,8 @@ impl Iterator for SortedRows<'_> {
 }
 
 impl LaneRows {
-    /// Goes on to the next block and returns its first start, `None` at the end of the lane. Passes over damaged extents.
+    /// Goes on to the next block and returns its first start, `None` at the end of the lane. Passes over damaged
+    /// extents.
     fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
         let lane = snapshot.store().lane(self.index);
         (self.block, self.slot) = (self.block + 1, 0);

@@ -1,5 +1,5 @@
-//! Passes over the rows of lanes that match a filter, a block of 64 at a time as one word of bits. Leaves out extents that
-//! can hold none by the signature of their names and by their longest duration, without reading them.
+//! Passes over the rows of lanes that match a filter, a block of 64 at a time as one word of bits. Leaves out extents
+//! that can hold none by the signature of their names and by their longest duration, without reading them.
 
 use std::ops::Range;
 
@@ -96,8 +96,8 @@ impl<'a> LaneScan<'a> {
         })
     }
 
-    /// The blocks of an extent with the rows that match, from block `from` on; blocks without any are left out. Nothing of
-    /// an extent that is damaged.
+    /// The blocks of an extent with the rows that match, from block `from` on; blocks without any are left out. Nothing
+    /// of an extent that is damaged.
     pub(crate) fn blocks<'r>(
         &'r self,
         extent: usize,

@@ -1,8 +1,8 @@
 //! All rows that match a filter: counted exactly, and listed in order of time without an end, a page at a time.
 //!
-//! Counting passes once over the extents that may hold a match, on all threads, and keeps how many each has: 16 bytes for an
-//! extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few extents around
-//! the time that is asked for; no list of hits is ever made.
+//! Counting passes once over the extents that may hold a match, on all threads, and keeps how many each has: 16 bytes
+//! for an extent of up to 4,096 rows. Pages, ranks and neighbours are answered from these counts and from the few
+//! extents around the time that is asked for; no list of hits is ever made.
 //!
 //! The slow answer: all rows of the capture that pass every term, sorted by start, lane and row.
 
@@ -83,8 +83,8 @@ struct LaneHits {
     total: u64,
 }
 
-/// Finds and counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for them.
-/// `progress` counts rows, and as events the hits so far.
+/// Finds and counts the spans, instants and samples in `scope` that match, and the bars of samples where it asks for
+/// them. `progress` counts rows, and as events the hits so far.
 ///
 /// # Errors
 /// If it was asked to stop.

@@ -1,4 +1,5 @@
-//! How durations are spread, in little memory: exact while they are few, else counted in buckets of a logarithmic scale.
+//! How durations are spread, in little memory: exact while they are few, else counted in buckets of a logarithmic
+//! scale.
 //!
 //! An octave has 32 buckets, so a quantile from buckets is off by at most one part in 32 of its value, whatever the
 //! durations; smallest and largest are exact. Sketches of parts add up to that of the whole, in any order.
@@ -120,8 +121,8 @@ impl Sketch {
         }
     }
 
-    /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the first
-    /// bar that has any to the last, with the empty ones between.
+    /// The durations as bars of a logarithmic scale, with so many bars an octave, a power of two up to 32. From the
+    /// first bar that has any to the last, with the empty ones between.
     #[must_use]
     pub(crate) fn bars(&self, bars_per_octave_log2: u32) -> Vec<SketchBar> {
         let mut counted = self.clone();

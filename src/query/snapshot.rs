@@ -124,8 +124,8 @@ impl Snapshot {
         (info.kind == LaneKind::Spans && above.depth.checked_add(1) == Some(info.depth)).then_some(below)
     }
 
-    /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered anew as
-    /// tracks get more of them.
+    /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered
+    /// anew as tracks get more of them.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
         let was = earlier.lane(lane);
@@ -136,8 +136,8 @@ impl Snapshot {
         })
     }
 
-    /// The row that was `row` in an earlier look at the same capture. The end of a span may have come since; `None` if what
-    /// was sorted since has moved it to where it is not found.
+    /// The row that was `row` in an earlier look at the same capture. The end of a span may have come since; `None` if
+    /// what was sorted since has moved it to where it is not found.
     #[must_use]
     pub(crate) fn row_since(&self, earlier: &Self, row: RowIdx) -> Option<RowIdx> {
         let was = earlier.row(row);

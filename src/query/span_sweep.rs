@@ -196,8 +196,8 @@ impl<'a> SpanSweep<'a> {
         self.last_of(pos).map(|(row, _)| row)
     }
 
-    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that it has
-    /// handed out already.
+    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that it
+    /// has handed out already.
     pub(crate) fn take_around(&mut self, depth: u16, end_ns: i64) -> Vec<RowIdx> {
         let to = self.pos_from(depth);
         let contains = |&pos: &LanePos| self.lanes[pos].last.is_some_and(|last| last.end_ns >= end_ns);

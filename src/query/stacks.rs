@@ -1,5 +1,5 @@
-//! Call paths of a part of a capture as one tree with weights: of spans by their time within the range, of samples by how
-//! many there are. What a flame graph draws.
+//! Call paths of a part of a capture as one tree with weights: of spans by their time within the range, of samples by
+//! how many there are. What a flame graph draws.
 //!
 //! The slow answer: for each span, the names of the spans of its track that hold all of it, outermost first.
 

@@ -1,7 +1,8 @@
 //! The folder of finished stores: one file per capture, named by what its files are on disk, made by rename only.
 //!
-//! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without a
-//! lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
+//! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without
+//! a lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or
+//! another's.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -192,8 +193,8 @@ impl Cache {
         Ok(entries)
     }
 
-    /// Removes all kept stores and the leftovers of killed loads, and returns what the stores took. Stores that are open
-    /// stay readable until they are closed.
+    /// Removes all kept stores and the leftovers of killed loads, and returns what the stores took. Stores that are
+    /// open stay readable until they are closed.
     ///
     /// # Errors
     /// If the folder or a store cannot be removed.
@@ -202,8 +203,8 @@ impl Cache {
         self.shrink_to(0, None)
     }
 
-    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns what they took.
-    /// The store of `spared` is never removed, and takes its part first.
+    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns what they
+    /// took. The store of `spared` is never removed, and takes its part first.
     ///
     /// # Errors
     /// If the folder or a store cannot be removed.

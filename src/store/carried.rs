@@ -6,9 +6,9 @@
 //! | 16 an entry | whose rows, how long |
 //! | rest | the extents and blocks, each padded to 8 bytes |
 //!
-//! Whoever takes it out packs the rows again, on all threads, lane by lane. Of what is derived from rows nothing is carried
-//! further or believed, whoever made the file: no forest, no pyramid, no order that was not looked at. What remains
-//! to be done is reading and packing; sorting, pairing and nesting, which wait for each other, are not.
+//! Whoever takes it out packs the rows again, on all threads, lane by lane. Of what is derived from rows nothing is
+//! carried further or believed, whoever made the file: no forest, no pyramid, no order that was not looked at. What
+//! remains to be done is reading and packing; sorting, pairing and nesting, which wait for each other, are not.
 
 use std::io;
 use std::mem;
@@ -28,7 +28,8 @@ use super::read::Store;
 use super::writer::StoreWriter;
 use crate::model::{StackIdx, TrackIdx};
 
-/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough that headers do not matter.
+/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough that headers do not
+/// matter.
 const PART_BYTES: usize = 1 << 20;
 
 /// What a part begins with.
@@ -63,8 +64,8 @@ struct PartEntry {
 const DETAILS: u8 = u8::MAX;
 
 impl Store {
-    /// The parts that are carried, in order. `None` in place of one that is damaged here, and nothing after it: without the
-    /// last, the others are of no use.
+    /// The parts that are carried, in order. `None` in place of one that is damaged here, and nothing after it: without
+    /// the last, the others are of no use.
     #[must_use]
     pub fn carried_parts(&self) -> CarriedParts<'_> {
         let lanes = (0..self.lane_count()).map(LaneIdx);

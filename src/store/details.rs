@@ -1,7 +1,7 @@
 //! Arguments in compressed side blocks: out of the way of the spans, which are read a thousand times more often.
 //!
-//! A [`DetailRef`] is one more than the position of a blob in the endless stream of all blobs, so that the references of
-//! neighbouring spans are close together and pack into few bits.
+//! A [`DetailRef`] is one more than the position of a blob in the endless stream of all blobs, so that the references
+//! of neighbouring spans are close together and pack into few bits.
 
 use std::io;
 
@@ -15,8 +15,8 @@ use super::verified::Verified;
 /// Raw bytes in a block: enough for zstd to find repeats, little enough to decompress in some 100 µs for one tooltip.
 const BLOCK_BYTES: usize = 64 * 1024;
 
-/// The most raw bytes of a block: four times what a record of a capture may hold, as nested arguments are spelled out when
-/// they are kept. A larger claim is damage.
+/// The most raw bytes of a block: four times what a record of a capture may hold, as nested arguments are spelled out
+/// when they are kept. A larger claim is damage.
 const BLOCK_BYTES_MAX: usize = 256 << 20;
 
 /// What stands before each blob: its length.

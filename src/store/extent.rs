@@ -7,8 +7,8 @@
 //! | forest | 8 or 16 a node | the lower levels of the lane's [`iforest`]: one leaf a block |
 //! | blocks | varying | packed rows, [`block`] |
 //!
-//! A lane grows by whole extents, each twice as large as the one before up to the limit, so that a lane of ten spans takes
-//! hundreds of bytes, one of a hundred million has few extents, and neither is moved when it grows.
+//! A lane grows by whole extents, each twice as large as the one before up to the limit, so that a lane of ten spans
+//! takes hundreds of bytes, one of a hundred million has few extents, and neither is moved when it grows.
 
 use bytemuck::{Pod, Zeroable};
 
@@ -17,7 +17,8 @@ use super::iforest::{self, Aggregate};
 use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
 
-/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above them.
+/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above
+/// them.
 pub(crate) const EXTENT_BLOCKS: usize = 64;
 
 const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
@@ -45,8 +46,8 @@ pub(crate) struct BlockEntry {
     pub(crate) offset: u32,
     /// Its first row, counted from the start of the extent.
     pub(crate) first_row: u32,
-    /// The start of its longest row, the first of equals. With it, most questions of a view from afar are answered without
-    /// unpacking the block.
+    /// The start of its longest row, the first of equals. With it, most questions of a view from afar are answered
+    /// without unpacking the block.
     pub(crate) longest_start_ns: i64,
     /// The name of its longest row.
     pub(crate) longest_name: NameIdx,

@@ -1,8 +1,8 @@
-//! The extents of all lanes of a store that is being built, in the order in which they were written. Each lane holds its last
-//! entry, and each entry the one before it in its lane. Never reads the extents themselves.
+//! The extents of all lanes of a store that is being built, in the order in which they were written. Each lane holds
+//! its last entry, and each entry the one before it in its lane. Never reads the extents themselves.
 //!
-//! A capture may have millions of lanes with one small extent each: an entry of 56 bytes takes the place of four lists for
-//! each lane, which took some 300.
+//! A capture may have millions of lanes with one small extent each: an entry of 56 bytes takes the place of four lists
+//! for each lane, which took some 300.
 
 use super::extent::ExtentRecord;
 use super::iforest::{self, Aggregate, LongestNs, MinMax};

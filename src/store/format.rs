@@ -7,8 +7,9 @@
 //! | sections | overview, signatures, lanes, extents, forests, details, meta: tables that describe the body, in this order |
 //! | [`Trailer`] | where the sections stand, their checksums, the length of the file |
 //!
-//! All numbers are little-endian. The file is written front to back and has no trailer until everything else is durable,
-//! so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are made again.
+//! All numbers are little-endian. The file is written front to back and has no trailer until everything else is
+//! durable, so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are
+//! made again.
 
 use std::ops::Range;
 use std::sync::Arc;

@@ -1,10 +1,10 @@
 //! One lane on its way into a store: rows come in order of time, and leave as packed extents.
 //!
-//! Given the same rows and the same cuts between blocks and extents, it makes the same bytes, so a store that is taken out
-//! of another file ([`carried`](super::carried)) is the one that was put in.
+//! Given the same rows and the same cuts between blocks and extents, it makes the same bytes, so a store that is taken
+//! out of another file ([`carried`](super::carried)) is the one that was put in.
 //!
-//! A capture may have millions of lanes with a few rows each, so a lane whose rows are written keeps 64 bytes: rows and blocks
-//! that wait are in a box, and a pyramid begins only where a lane has enough rows for one.
+//! A capture may have millions of lanes with a few rows each, so a lane whose rows are written keeps 64 bytes: rows and
+//! blocks that wait are in a box, and a pyramid begins only where a lane has enough rows for one.
 
 use std::fs::File;
 use std::io;
@@ -19,8 +19,8 @@ use super::overview::{OverviewBuilder, ROWS_MIN};
 use crate::base::files;
 use crate::model::{NameIdx, TrackIdx};
 
-/// Rows from which a lane of spans begins its pyramid: those of its extents of 1, 2, 4, ... 64 blocks, the last of which ends
-/// one block before [`ROWS_MIN`].
+/// Rows from which a lane of spans begins its pyramid: those of its extents of 1, 2, 4, ... 64 blocks, the last of
+/// which ends one block before [`ROWS_MIN`].
 const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
 /// A lane that grows.
@@ -137,8 +137,8 @@ impl LaneBuilder {
         }
     }
 
-    /// Takes a row that starts no earlier than the one before, and for spans no earlier than that one's end. Its pyramid
-    /// has at most `buckets_max` buckets afterwards.
+    /// Takes a row that starts no earlier than the one before, and for spans no earlier than that one's end. Its
+    /// pyramid has at most `buckets_max` buckets afterwards.
     #[inline]
     pub(super) fn push(&mut self, row: Row, buckets_max: usize) -> Pushed {
         self.rows += 1;
@@ -168,8 +168,8 @@ impl LaneBuilder {
         waiting.extent.blocks()
     }
 
-    /// Whether this number of blocks makes an extent. Each extent is twice the one before: small lanes show early, and large ones
-    /// soon write full extents.
+    /// Whether this number of blocks makes an extent. Each extent is twice the one before: small lanes show early, and
+    /// large ones soon write full extents.
     pub(super) fn is_extent_full(&self, blocks: usize) -> bool {
         let doubled = 1usize.checked_shl(self.extents.count() as u32).unwrap_or(EXTENT_BLOCKS);
         blocks >= doubled.min(EXTENT_BLOCKS)
@@ -232,8 +232,8 @@ impl LaneBuilder {
         self.kind == LaneKind::Spans && self.overview.is_none() && self.rows >= OVERVIEW_BEGINS_AT
     }
 
-    /// Begins the pyramid: with the rows that are written, which are read back from `file`, and those that wait. No block may
-    /// wait.
+    /// Begins the pyramid: with the rows that are written, which are read back from `file`, and those that wait. No
+    /// block may wait.
     ///
     /// # Errors
     /// I/O errors of a read.

@@ -1,9 +1,9 @@
 //! The sorted result on disk: per-lane blocks of rows with their indexes, one file, mapped read-only.
 //!
-//! From small to large: a [`block`] packs 64 rows, an [`extent`] holds 64 blocks with the lower levels of the [`iforest`],
-//! a lane has its extents with the upper levels, and an [`overview`] pyramid for views from far away. The [`writer`]
-//! appends extents as they fill up; [`format`](mod@format) says where everything stands; [`read`] maps the finished file.
-//! A store may be [`carried`] by a file of another kind.
+//! From small to large: a [`block`] packs 64 rows, an [`extent`] holds 64 blocks with the lower levels of the
+//! [`iforest`], a lane has its extents with the upper levels, and an [`overview`] pyramid for views from far away. The
+//! [`writer`] appends extents as they fill up; [`format`](mod@format) says where everything stands; [`read`] maps the
+//! finished file. A store may be [`carried`] by a file of another kind.
 //!
 //! Knows nothing of captures, chunks or pixels.
 

@@ -1,8 +1,8 @@
 //! A small pyramid of time buckets per lane: the longest span that touches each, for views from far away.
 //!
-//! Zoomed fully out, an exact query per pixel touches a few cold cache lines of the forest each; the pyramid answers the
-//! same question from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the buckets of a
-//! level are unions of those of the level below and line up with a view's buckets.
+//! Zoomed fully out, an exact query per pixel touches a few cold cache lines of the forest each; the pyramid answers
+//! the same question from a few contiguous kilobytes. Bucket widths are powers of two in absolute time, so the buckets
+//! of a level are unions of those of the level below and line up with a view's buckets.
 //!
 //! The slow answer: for each bucket, the longest of the spans that touch it, the first of equally long ones.
 
@@ -11,12 +11,12 @@ use bytemuck::{Pod, Zeroable};
 use super::lane::Span;
 use crate::model::NameIdx;
 
-/// Buckets at the finest level of a large lane: eight for each pixel column of a 1920 pixel view of the whole capture, so
-/// that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
+/// Buckets at the finest level of a large lane: eight for each pixel column of a 1920 pixel view of the whole capture,
+/// so that the pyramid serves the first three doublings of zoom, in which the forest would touch the most blocks.
 pub(crate) const BUCKETS_MAX: usize = 16 * 1024;
 
-/// Rows for each bucket of a small lane: half a block, because a bucket that begins and ends within blocks has both of them
-/// unpacked. With all its levels the pyramid then takes at most two bytes a row.
+/// Rows for each bucket of a small lane: half a block, because a bucket that begins and ends within blocks has both of
+/// them unpacked. With all its levels the pyramid then takes at most two bytes a row.
 const ROWS_PER_BUCKET: u64 = 32;
 
 /// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
@@ -79,7 +79,8 @@ impl OverviewBuilder {
         self.buckets.shrink_to_fit();
     }
 
-    /// Takes the next span of the lane, which starts no earlier than the one before, into at most `buckets_max` buckets.
+    /// Takes the next span of the lane, which starts no earlier than the one before, into at most `buckets_max`
+    /// buckets.
     pub(crate) fn push(&mut self, span: &Span, buckets_max: usize) {
         let row = self.rows;
         self.rows += 1;

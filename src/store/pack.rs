@@ -59,7 +59,8 @@ pub(crate) fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
 /// Values in the column of a full block. The last may be padding: 63 values take as many words as 64.
 pub(crate) const FULL: usize = 64;
 
-/// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column is not one of those.
+/// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column is not one of
+/// those.
 ///
 /// The same as [`unpack`] at a third of the time: each width has code of its own, without a branch for each value.
 pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {

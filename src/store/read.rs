@@ -160,8 +160,8 @@ impl Store {
         Some((*record, is_intact.then(|| record.packed(&self.tables.map)).flatten()))
     }
 
-    /// How many parts of the file were found damaged by what was asked so far. They answer as if they were not there, so
-    /// any answer may lack something: the store should be made again.
+    /// How many parts of the file were found damaged by what was asked so far. They answer as if they were not there,
+    /// so any answer may lack something: the store should be made again.
     #[must_use]
     pub fn damaged(&self) -> u64 {
         self.extents.damaged() + self.details.damaged()

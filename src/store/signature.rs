@@ -1,8 +1,8 @@
 //! Which names an extent may hold, in few bits: so that a search passes over extents without reading them.
 //!
-//! Bit `name % bits` is set for each name in the extent, so for a capture of up to 1,024 names a full extent's signature is
-//! exact. Extents of fewer rows have fewer bits, a quarter of a bit a row, and small ones have none: reading them is as fast.
-//! In all 0.03 bytes a row.
+//! Bit `name % bits` is set for each name in the extent, so for a capture of up to 1,024 names a full extent's
+//! signature is exact. Extents of fewer rows have fewer bits, a quarter of a bit a row, and small ones have none:
+//! reading them is as fast. In all 0.03 bytes a row.
 
 use crate::model::NameIdx;
 

@@ -1,5 +1,5 @@
-//! A table of a store: in the map of a published one, so that it takes no memory of the program's own, or in memory while
-//! the store is being built.
+//! A table of a store: in the map of a published one, so that it takes no memory of the program's own, or in memory
+//! while the store is being built.
 
 use std::ops::Range;
 

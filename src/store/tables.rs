@@ -1,5 +1,5 @@
-//! The sections of a store: written lane by lane at its end, or put together in memory for a preview. Never holds a second
-//! copy of a table that it writes: with millions of lanes that would be hundreds of megabytes.
+//! The sections of a store: written lane by lane at its end, or put together in memory for a preview. Never holds a
+//! second copy of a table that it writes: with millions of lanes that would be hundreds of megabytes.
 
 use std::fs::File;
 use std::io::{self, Write};

@@ -1,5 +1,5 @@
-//! Which parts of a mapped store were held against their checksums. Each is once, when it is first read: checking all of a
-//! store when it is opened would read all of it, and checking at every use would cost more than the use.
+//! Which parts of a mapped store were held against their checksums. Each is once, when it is first read: checking all
+//! of a store when it is opened would read all of it, and checking at every use would cost more than the use.
 //!
 //! Never locks: two threads may check the same part at once, and come to the same answer.
 

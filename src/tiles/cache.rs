@@ -181,8 +181,8 @@ impl Tiles {
                 spans.extend(keys.filter(|&key| !self.spans.find(key, self.frame)).map(|key| (info, key)));
             }
         }
-        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(|key| TileQuery::Spans(key)));
-        missing.extend(self.counters.derive(counters, self.frame).into_iter().map(|key| TileQuery::Counter(key)));
+        missing.extend(self.spans.derive(spans, self.frame).into_iter().map(TileQuery::Spans));
+        missing.extend(self.counters.derive(counters, self.frame).into_iter().map(TileQuery::Counter));
         missing.retain(|query| !self.failed.contains(query));
         missing
     }

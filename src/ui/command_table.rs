@@ -1,5 +1,5 @@
-//! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are made
-//! from it, so that none of them can say something else.
+//! Every command with its name and its keys, in one table: the menus, the palette, the keys and the list of keys are
+//! made from it, so that none of them can say something else.
 
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 

@@ -1,5 +1,5 @@
-//! What keys mean: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone what is for
-//! a field for text, a menu or a dialog.
+//! What keys mean: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone
+//! what is for a field for text, a menu or a dialog.
 
 use std::cmp::Reverse;
 
@@ -17,8 +17,8 @@ pub(crate) fn is_behind_another(ui: &Ui) -> bool {
     ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
 }
 
-/// Keeps what was typed behind a key that leads to a field for text, until that field has the keyboard. To be called before
-/// anything else of a frame looks at its keys.
+/// Keeps what was typed behind a key that leads to a field for text, until that field has the keyboard. To be called
+/// before anything else of a frame looks at its keys.
 pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
         return;
@@ -64,7 +64,7 @@ struct Keys {
     /// Whether a row of a table has the keyboard.
     is_in_table: bool,
     /// Shift and Alt do not keep a plain key from being recognised, so those with more modifiers stand first.
-    keys: Vec<(&'static KeyboardShortcut, &'static Entry)>,
+    shortcuts: Vec<(&'static KeyboardShortcut, &'static Entry)>,
 }
 
 impl Keys {
@@ -72,13 +72,13 @@ impl Keys {
         let is_typing = ui.ctx().text_edit_focused();
         let is_in_table = table_keys::has_keyboard(ui.ctx());
         let all = TABLE.iter().flat_map(|entry| entry.keys.iter().map(move |key| (key, entry)));
-        let mut keys: Vec<_> = all
+        let mut shortcuts: Vec<_> = all
             .filter(|(key, _)| !(is_typing && is_of_text(**key)))
             .filter(|(key, _)| !(is_in_table && is_of_table(key.logical_key, key.modifiers)))
             .filter(|(_, entry)| entry.is_enabled(state))
             .collect();
-        keys.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));
-        Self { is_typing, is_in_table, keys }
+        shortcuts.sort_by_key(|(key, _)| Reverse(modifier_count(key.modifiers)));
+        Self { is_typing, is_in_table, shortcuts }
     }
 
     fn meant(&self, event: &Event) -> Option<&'static Entry> {
@@ -86,11 +86,11 @@ impl Keys {
         let is_pressed = |shortcut: &KeyboardShortcut| {
             shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)
         };
-        self.keys.iter().find(|(shortcut, _)| is_pressed(shortcut)).map(|(_, entry)| *entry)
+        self.shortcuts.iter().find(|(shortcut, _)| is_pressed(shortcut)).map(|(_, entry)| *entry)
     }
 
-    /// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the selected
-    /// span and open the paths that were copied elsewhere.
+    /// The keys of the clipboard, which the system hands on as what they do: unless they are for a text, they copy the
+    /// selected span and open the paths that were copied elsewhere.
     fn of_clipboard(&self, event: &Event, state: &UiState, copies_words: bool) -> Option<Command> {
         match event {
             _ if self.is_typing => None,
@@ -102,8 +102,8 @@ impl Keys {
     }
 }
 
-/// Whether a field for text has a use for a key. It has none for some: F3 goes from hit to hit while one still types what is
-/// looked for.
+/// Whether a field for text has a use for a key. It has none for some: F3 goes from hit to hit while one still types
+/// what is looked for.
 fn is_of_text(key: KeyboardShortcut) -> bool {
     let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3 | Key::F6);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);

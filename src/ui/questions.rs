@@ -1,5 +1,5 @@
-//! What panels ask of a capture that takes longer than a frame, and the answers. Asks nothing itself: the application does,
-//! in the background, and hands the answer to the panel.
+//! What panels ask of a capture that takes longer than a frame, and the answers. Asks nothing itself: the application
+//! does, in the background, and hands the answer to the panel.
 
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
-//! What is typed right after the key that opens a field for text: handed on once the field has the keyboard. The field is there
-//! two frames later; where these take long, letters would be lost or taken for commands, and Escape would let go of the
-//! selection behind the field. Knows no commands: who does says where the field was asked for.
+//! What is typed right after the key that opens a field for text: handed on once the field has the keyboard. The field
+//! is there two frames later; where these take long, letters would be lost or taken for commands, and Escape would let
+//! go of the selection behind the field. Knows no commands: who does says where the field was asked for.
 
 use egui::{Context, Event, Id, Key, Modifiers, RawInput};
 
@@ -29,7 +29,8 @@ impl egui::Plugin for TypedAhead {
         }
         self.passes_left -= 1;
         input.events.extract_if(.., |event| is_of_keyboard(event)).for_each(|event| self.keep(event));
-        // For a whole pass, so that the field has said which keys are its own: Escape takes the keyboard from those that have not.
+        // For a whole pass, so that the field has said which keys are its own: Escape takes the keyboard from those
+        // that have not.
         let focused = ctx.memory(egui::Memory::focused).filter(|_| ctx.text_edit_focused());
         if self.passes_left == 0 || (focused.is_some() && focused == self.focused) {
             self.passes_left = 0;

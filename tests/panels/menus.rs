@@ -44,7 +44,7 @@ fn with_request(button: PointerButton) -> Session {
 #[test]
 fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_it() {
     let mut session = with_request(PointerButton::Secondary);
-    for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Mark this moment", "Hide the track"] {
+    for offered in ["Zoom to the span", "Copy the span", "Search for this name", "Add marker", "Hide the track"] {
         assert!(session.says(offered), "{offered}:\n{}", session.node_texts().join("\n"));
     }
     assert!(!session.says("Statistics of this time"), "no time is selected");
@@ -55,7 +55,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     let at = on_track(&session, "main", 0.99);
     press_button(&mut session, at, PointerButton::Secondary);
     assert!(!session.says("Zoom to the span"));
-    session.harness.get_by_label_contains("Mark this moment").click();
+    session.harness.get_by_label_contains("Add marker").click();
     session.harness.step();
     session.until("a mark where the menu was opened", |session| session.says("Button: Mark Mark 1"));
 }
@@ -100,9 +100,9 @@ fn selected_time_says_how_long_it_is_and_a_click_there_adds_up_what_is_in_it() {
 fn escape_closes_an_open_menu_and_nothing_behind_it() {
     let mut session = with_request(PointerButton::Primary);
     session.click("View");
-    session.until("the menu", |session| session.says("Button: Whole capture"));
+    session.until("the menu", |session| session.says("Button: Global tracks"));
     session.press(Modifiers::NONE, Key::Escape);
-    session.until("no menu", |session| !session.says("Button: Whole capture"));
+    session.until("no menu", |session| !session.says("Button: Global tracks"));
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
     session.press(Modifiers::NONE, Key::Escape);
     session.until("nothing selected", |session| session.summary().contains("Nothing selected."));
@@ -112,7 +112,7 @@ fn escape_closes_an_open_menu_and_nothing_behind_it() {
 fn the_preferences_hold_what_the_menus_choose_and_change_it() {
     let mut session = Session::with_capture(SCREEN, 1.0);
     session.give("Preferences");
-    session.until("the preferences", |session| session.says("Size of text"));
+    session.until("the preferences", |session| session.says("Font size"));
     session.harness.run_steps(2);
     let theme = |session: &Session| session.harness.state().theme().shade;
     assert_eq!(theme(&session), longspan::facade::scene::color::Shade::Dark);
@@ -135,13 +135,13 @@ fn in_a_small_window_the_keys_and_the_names_of_marks_can_be_read() {
     session.until("the keys", |session| session.says("Mouse and held keys"));
     session.harness.run_steps(3);
     let screen = egui::Rect::from_min_size(Pos2::ZERO, SMALL);
-    for text in ["Drag", "Move in time and through the rows"] {
+    for text in ["Drag", "Move in time and through the tracks"] {
         let place = session.harness.get_by_label(text).rect();
         assert!(screen.contains_rect(place), "{text} at {place}");
     }
     session.press(Modifiers::NONE, Key::Escape);
     session.press(Modifiers::NONE, Key::M);
-    session.give("List of marks");
+    session.give("Markers");
     session.until("the marks", |session| session.says("TextInput: Name of Mark 1"));
     session.harness.run_steps(3);
     let field = session.harness.query_all_by_role(egui::Role::TextInput);

@@ -4,6 +4,7 @@
 mod code;
 mod imports;
 mod numbers;
+mod rings;
 mod routing;
 
 use std::collections::BTreeSet;
@@ -68,6 +69,12 @@ fn the_repository_keeps_its_own_rules() {
     assert!(files.len() > 10, "only {} source files were found", files.len());
     let problems: Vec<String> = files.iter().flat_map(|(path, text)| problems_of(path, text)).collect();
     assert!(problems.is_empty(), "\n{}\n", problems.join("\n"));
+}
+
+#[test]
+fn no_files_import_each_other_in_a_ring() {
+    let rings = rings::rings(&source_files());
+    assert!(rings.is_empty(), "\n{}\n", rings.join("\n"));
 }
 
 #[test]

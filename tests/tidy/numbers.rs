@@ -46,12 +46,17 @@ fn patterns(code: &str) -> impl Iterator<Item = (usize, &str)> {
 fn arm_start(before: &str) -> usize {
     let mut depth = 0;
     for (at, c) in before.char_indices().rev() {
+        // The end of a pattern of fields closes a brace too; that of the arm before is on a line of its own.
+        let ends_arm = match c {
+            '>' => before[..at].ends_with('='),
+            '}' => before[..at].trim_end_matches(' ').ends_with('\n'),
+            _ => false,
+        };
+        if depth == 0 && ends_arm {
+            return at + 1;
+        }
         match c {
-            ')' | ']' => depth += 1,
-            '>' if depth == 0 && before[..at].ends_with('=') => return at + 1,
-            // The end of a pattern of fields closes a brace too; that of the arm before is on a line of its own.
-            '}' if depth == 0 && before[..at].trim_end_matches(' ').ends_with('\n') => return at + 1,
-            '}' => depth += 1,
+            ')' | ']' | '}' => depth += 1,
             '(' | '[' | '{' if depth > 0 => depth -= 1,
             '(' | '[' | '{' | ',' | ';' if depth == 0 => return at + 1,
             _ => {}

@@ -134,10 +134,11 @@ impl App {
                 tab.note.clear();
                 tab.message = Some(("The file could not be written", message));
             }
-            // Of a task that was given up.
-            TaskEvent::Previewed(..) | TaskEvent::Loaded(..) | TaskEvent::Exported(..) => {}
-            // Of the application, which `take` handles.
-            TaskEvent::OfTab(..)
+            // The first three come from a task that was given up; `take` handles the others, which are the application's.
+            TaskEvent::Previewed(..)
+            | TaskEvent::Loaded(..)
+            | TaskEvent::Exported(..)
+            | TaskEvent::OfTab(..)
             | TaskEvent::Listed(..)
             | TaskEvent::HandedOver(_)
             | TaskEvent::Pasted(_)

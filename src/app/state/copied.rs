@@ -15,8 +15,8 @@ impl App {
         self.tab().panels.statistics_csv(self.cells())
     }
 
-    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text may
-    /// be long and its files far away: it is read in the background.
+    /// Opens the files whose paths a text holds, a path or the address of a file on each line, as one capture. The text
+    /// may be long and its files far away: it is read in the background.
     pub(crate) fn paste(&mut self, text: String) {
         tasks::read_pasted(text, &self.wake);
     }

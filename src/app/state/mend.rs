@@ -1,4 +1,5 @@
-//! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture sorted anew.
+//! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture
+//! sorted anew.
 
 use super::{App, Source};
 use crate::ingest::CachePolicy;

@@ -1,5 +1,5 @@
-//! What is written at the user's request: exports, tables, pictures. Each in the background, and none over a capture that is
-//! open.
+//! What is written at the user's request: exports, tables, pictures. Each in the background, and none over a capture
+//! that is open.
 
 use std::path::{Path, PathBuf};
 

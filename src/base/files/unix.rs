@@ -86,8 +86,8 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
     options.mode(0o600)
 }
 
-/// Gives a new file the owner, group and rights of the one that it replaces, as far as this user may. Where the group cannot
-/// be kept, what it was allowed is left to nobody who was not.
+/// Gives a new file the owner, group and rights of the one that it replaces, as far as this user may. Where the group
+/// cannot be kept, what it was allowed is left to nobody who was not.
 pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     let (uid, gid) = (replaced.uid(), replaced.gid());
     let has_owner = |file: &File| file.metadata().is_ok_and(|own| (own.uid(), own.gid()) == (uid, gid));

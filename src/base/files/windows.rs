@@ -1,5 +1,5 @@
-//! Files as Windows has them: checked by the compiler, never tried on a machine. Rights come with the folder there, so what
-//! is private stands below the user's own folder, which the callers see to.
+//! Files as Windows has them: checked by the compiler, never tried on a machine. Rights come with the folder there, so
+//! what is private stands below the user's own folder, which the callers see to.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;

@@ -1,5 +1,5 @@
 //! The text of Linux's `ftrace`, `trace-cmd report` and Android's `systrace`, also inside the HTML page that the last
-//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. LineReader of
+//! writes: `TASK-PID (TGID) [CPU] FLAGS TIME: event`, where the group id and the flags may be left out. `LineReader` of
 //! a function graph as the kernel draws it are in `function_graph`.
 
 use super::event_text::{KernelText, TextEvent, number};

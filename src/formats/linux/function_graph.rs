@@ -108,7 +108,7 @@ impl<'a> GraphLine<'a> {
     }
 }
 
-/// GraphEvent stands before the next bar, and what behind it.
+/// `GraphEvent` stands before the next bar, and what behind it.
 fn cell(text: &[u8]) -> Option<(&[u8], &[u8])> {
     let bar = memchr::memchr(b'|', text)?;
     Some((text[..bar].trim_ascii(), text[bar + 1..].trim_ascii()))
@@ -147,7 +147,7 @@ struct OpenFunction {
     start_ns: i64,
 }
 
-/// GraphEvent is known of the graph so far.
+/// `GraphEvent` is known of the graph so far.
 #[derive(Debug, Default)]
 pub(crate) struct FunctionGraph {
     /// Where each CPU is, if there are no times.
@@ -243,7 +243,7 @@ impl FunctionGraph {
         start_ns.saturating_add_unsigned(dur_ns.unwrap_or(0))
     }
 
-    /// GraphEvent the kernel or an event says between the functions.
+    /// `GraphEvent` the kernel or an event says between the functions.
     fn comment(
         &mut self,
         owner: GraphOwner,

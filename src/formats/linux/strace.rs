@@ -1,4 +1,4 @@
-//! StraceEvent `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`.
+//! `StraceEvent` `strace -f -ttt` and `-tt` print: one line per system call, `PID time name(args) = result <seconds>`.
 //! With `-T` a call is a span; without it only a call that another thread interrupted has two times, and all others
 //! are instants. Times without a date (`-tt`) begin at midnight and go on past the next one. The table of sums that
 //! `-C` prints behind the calls has no times: it is stepped over.

@@ -1,6 +1,6 @@
-//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, and some exporters
-//! write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names or numbers, and
-//! `null` is as good as nothing.
+//! Requests as JSON: one a line as collectors write files, or one document. Ids should be hexadecimal, and some
+//! exporters write base64: they are compared as they stand. Whole numbers may be in quotes, enumerations may be names
+//! or numbers, and `null` is as good as nothing.
 
 use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;

@@ -1,8 +1,8 @@
-//! Spans with parents -> rows on which they nest. All spans of a part of the capture are held: a quarter of the memory budget
-//! at most, and then laid out, so that a larger capture may take more rows than it must.
+//! Spans with parents -> rows on which they nest. All spans of a part of the capture are held: a quarter of the memory
+//! budget at most, and then laid out, so that a larger capture may take more rows than it must.
 //!
-//! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open innermost
-//! there and does not end before it; else to the first row of its service on which nothing is open.
+//! The slow answer: in order of start, longer first, a span goes to the row of its parent if that is what is open
+//! innermost there and does not end before it; else to the first row of its service on which nothing is open.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeSet, BinaryHeap};

@@ -1,5 +1,5 @@
-//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. A resource with its spans is held at a
-//! time, of at most 64 MiB.
+//! Requests as protobuf: `ExportTraceServiceRequest`, or any number of them end to end. A resource with its spans is
+//! held at a time, of at most 64 MiB.
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
 use super::fields::{
@@ -35,8 +35,8 @@ pub(crate) const FORMAT: Format = Format {
     opener: Opener::Capture(|source, _| Ok(open(source))),
 };
 
-/// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same byte,
-/// and with numbers where these have text.
+/// Whether a capture begins with a resource that has attributes with names. Perfetto's and pprof's begin with the same
+/// byte, and with numbers where these have text.
 fn looks_like_otlp(head: &[u8]) -> bool {
     let inside = |bytes: &[u8], field: FieldNumber| -> Option<Vec<u8>> {
         let mut rest = bytes.strip_prefix(&[bytes_tag(field) as u8])?;

@@ -18,8 +18,8 @@ const PREFIX: &str = "debug.";
 pub(super) struct Keys(FxHashMap<Box<str>, u64>);
 
 impl Keys {
-    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is no object
-    /// is one annotation.
+    /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is no
+    /// object is one annotation.
     pub(super) fn annotate(&mut self, args_json: &str, event: &mut Vec<u8>, interned: &mut Vec<u8>) {
         if args_json.is_empty() {
             return;

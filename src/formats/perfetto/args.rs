@@ -263,7 +263,7 @@ impl ValueWriter<'_, '_> {
                         (nested_value::INT_VALUE, value) => self.display(value.signed()),
                         (nested_value::DOUBLE_VALUE, value) => self.double(value.double()),
                         (nested_value::BOOL_VALUE, value) => {
-                            self.json.push_str(if value.number() == 0 { "false" } else { "true" })
+                            self.json.push_str(if value.number() == 0 { "false" } else { "true" });
                         }
                         (nested_value::STRING_VALUE, Value::Bytes(text)) => {
                             push_quoted(self.json, &String::from_utf8_lossy(text));

@@ -1,5 +1,5 @@
-//! Brings times of every clock to the one clock of the capture, by the snapshots that the capture holds of several clocks
-//! at once. A time with no way to that clock is kept as it stands and counted.
+//! Brings times of every clock to the one clock of the capture, by the snapshots that the capture holds of several
+//! clocks at once. A time with no way to that clock is kept as it stands and counted.
 
 use rustc_hash::FxHashMap;
 

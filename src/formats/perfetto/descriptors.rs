@@ -1,5 +1,5 @@
-//! Which tracks, processes, threads and types of arguments a capture describes: as its packets come, or all of them at once
-//! where an event needs what is described only later. Reads no events.
+//! Which tracks, processes, threads and types of arguments a capture describes: as its packets come, or all of them at
+//! once where an event needs what is described only later. Reads no events.
 
 use rustc_hash::FxHashMap;
 

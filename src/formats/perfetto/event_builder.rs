@@ -257,8 +257,8 @@ impl Maker<'_> {
         by_counter.or_else(|| us?.checked_mul(1000))
     }
 
-    /// Flows that pass through the event. Which end of a flow it is, only the order of times tells: the first is where it
-    /// begins.
+    /// Flows that pass through the event. Which end of a flow it is, only the order of times tells: the first is where
+    /// it begins.
     pub(super) fn flows(&mut self, event: &TrackEvent<'_>, made: &Event) {
         if !event.has_flows {
             return;

@@ -68,7 +68,7 @@ impl Taker<'_> {
             match field.number {
                 ftrace_event_bundle::CPU => cpu = field.value.number(),
                 ftrace_event_bundle::LOST_EVENTS if field.value.number() != 0 => {
-                    self.batch.lose(Loss::RecorderLost, self.place)
+                    self.batch.lose(Loss::RecorderLost, self.place);
                 }
                 ftrace_event_bundle::FTRACE_CLOCK => clock = field.value.number(),
                 ftrace_event_bundle::FTRACE_TIMESTAMP => ftrace_ns = Some(field.value.signed()),

@@ -1,5 +1,5 @@
-//! Where a capture wants its tracks among those of their process: the ranks and names of siblings, on every level -> one
-//! number for each track. Says nothing of a process whose tracks stand as they appear.
+//! Where a capture wants its tracks among those of their process: the ranks and names of siblings, on every level ->
+//! one number for each track. Says nothing of a process whose tracks stand as they appear.
 
 use rustc_hash::{FxHashMap, FxHashSet};
 

@@ -14,7 +14,8 @@ use crate::model::{Loss, Losses, SourcePos};
 /// The tag of a packet, the only field at the top level.
 pub(super) const PACKET_TAG: u8 = bytes_tag(trace::PACKET) as u8;
 
-/// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a screenshot may have some MiB.
+/// The most bytes of a packet, packed or unpacked: a longer one is taken for damage. Writers keep them below 512 KiB; a
+/// screenshot may have some MiB.
 pub(super) const PACKET_BYTES_MAX: usize = 64 << 20;
 
 /// Bytes read at once: what is parsed of them stays in the cache of a core until it is taken.
@@ -289,7 +290,8 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     let is_cut = len > rest.len();
     let body = &rest[..len.min(rest.len())];
     let mut fields = Fields::of(body);
-    // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small numbers.
+    // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small
+    // numbers.
     let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
         (number, Value::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
         (number, _) => NUMBERS.contains(&number),

@@ -6,8 +6,8 @@ use super::packets::{Block, Bundle, Part};
 use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
-/// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond is
-/// unpacked when its turn comes.
+/// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond
+/// is unpacked when its turn comes.
 const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 
 /// A block, and what its packets say.
@@ -34,8 +34,8 @@ pub(super) struct Said {
     more: Vec<More>,
 }
 
-/// The fields of a packet that say how to read it, and what it is. Small, since each goes from the core that parses to the
-/// one that understands: what few packets have is a row of [`More`].
+/// The fields of a packet that say how to read it, and what it is. Small, since each goes from the core that parses to
+/// the one that understands: what few packets have is a row of [`More`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
@@ -222,16 +222,16 @@ impl Reading<'_> {
             (trace_packet::TIMESTAMP, value) => packet.timestamp = Some(value.number()),
             (trace_packet::TRUSTED_PACKET_SEQUENCE_ID, value) => packet.sequence = value.number() as u32,
             (trace_packet::INTERNED_DATA, Value::Bytes(bytes)) => {
-                self.more().interned = Some(Part::of(bytes, self.block))
+                self.more().interned = Some(Part::of(bytes, self.block));
             }
             (trace_packet::SEQUENCE_FLAGS, value) => self.take_flags(value.number()),
             (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
             (trace_packet::PREVIOUS_PACKET_DROPPED, value) => packet.was_dropped = value.number() != 0,
             (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
-                packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX))
+                packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX));
             }
             (trace_packet::TRACE_PACKET_DEFAULTS, Value::Bytes(bytes)) => {
-                self.more().defaults = Some(Part::of(bytes, self.block))
+                self.more().defaults = Some(Part::of(bytes, self.block));
             }
             (number, Value::Bytes(bytes)) => {
                 packet.kind = number;
@@ -301,7 +301,7 @@ impl Reading<'_> {
             track_event::EXTRA_COUNTER_VALUES | track_event::EXTRA_DOUBLE_COUNTER_VALUES => event.has_counters = true,
             track_event::TIMESTAMP_ABSOLUTE_US => self.more().own_time = Some(OwnTime::Absolute(value.signed())),
             track_event::THREAD_TIME_ABSOLUTE_US => {
-                self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()))
+                self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()));
             }
             track_event::CATEGORIES => event.has_inline_category = true,
             track_event::NAME => self.more().name = Some(Part::of(value.bytes(), self.block)),

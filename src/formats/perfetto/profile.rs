@@ -1,5 +1,6 @@
-//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its own threads. Their
-//! stacks, frames and functions are interned tables of their writer. Heap profiles, which have no times, are not for here.
+//! Samples of call stacks: those that the kernel's counters trigger, and those that Chromium takes of its own threads.
+//! Their stacks, frames and functions are interned tables of their writer. Heap profiles, which have no times, are not
+//! for here.
 
 use std::borrow::Cow;
 
@@ -96,8 +97,8 @@ impl StackTables {
         Some(stack)
     }
 
-    /// What the frames of an interned stack are called, outermost first, each `None` that the writer did not tell of; `None`
-    /// if it told of no such stack.
+    /// What the frames of an interned stack are called, outermost first, each `None` that the writer did not tell of;
+    /// `None` if it told of no such stack.
     pub(super) fn names(&self, iid: u64) -> Option<impl Iterator<Item = Option<Cow<'_, [u8]>>>> {
         Some(self.callstacks.get(iid)?.iter().map(|&frame| self.frame_text(frame)))
     }

@@ -1,5 +1,6 @@
-//! Packets in the order of the capture -> batches of events. Blocks of packets are parsed on several threads; what they say
-//! is understood on one, since each packet builds on those before it; the thread that takes the batches sorts them meanwhile.
+//! Packets in the order of the capture -> batches of events. Blocks of packets are parsed on several threads; what they
+//! say is understood on one, since each packet builds on those before it; the thread that takes the batches sorts them
+//! meanwhile.
 
 use std::thread;
 
@@ -354,8 +355,8 @@ impl Decoder {
         self.batch.push_sample(ts_ns, track, stack, detail);
     }
 
-    /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it was
-    /// written.
+    /// Samples of the writer's thread, each told by the time from the one before; the packet's own time says when it
+    /// was written.
     fn streamed_samples(&mut self, bytes: &[u8], (id, row): (u32, usize), place: SourcePos) {
         let sequence = &mut self.sequences.all[row];
         let Some((pid, tid)) = sequence.thread else { return self.batch.lose(Loss::MissingState, place) };
@@ -392,7 +393,8 @@ impl Decoder {
     }
 }
 
-/// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a timeline.
+/// Packets that say how the capture was recorded, or that the first pass has taken: nothing of them belongs on a
+/// timeline.
 fn is_about_the_recording(kind: FieldNumber) -> bool {
     use trace_packet as packet;
     const SERVICE: [FieldNumber; 6] = [

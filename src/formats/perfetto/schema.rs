@@ -1,6 +1,7 @@
-//! Message types by name -> typed arguments as JSON, nested as the messages are. The types come from the descriptor files
-//! that a capture holds; of those that Perfetto itself defines and captures leave out, the table here has the usual ones.
-//! Fields of track events that have no known type are counted and not shown; those of annotations are shown by their numbers.
+//! Message types by name -> typed arguments as JSON, nested as the messages are. The types come from the descriptor
+//! files that a capture holds; of those that Perfetto itself defines and captures leave out, the table here has the
+//! usual ones. Fields of track events that have no known type are counted and not shown; those of annotations are shown
+//! by their numbers.
 
 use std::fmt::Write as _;
 
@@ -266,7 +267,8 @@ impl TypedWriter<'_> {
         self.json.push('}');
     }
 
-    /// Writes fields by their numbers: what is repeated stands together then. Of a field that is not, the last word counts.
+    /// Writes fields by their numbers: what is repeated stands together then. Of a field that is not, the last word
+    /// counts.
     fn members(&mut self, mut fields: Vec<(FieldNumber, Value<'_>)>, of: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = self.schema;
@@ -323,7 +325,8 @@ impl TypedWriter<'_> {
         self.json.push(']');
     }
 
-    /// Writes a value of which only the width is known. Bytes are text if they are some, else a message if they can be one.
+    /// Writes a value of which only the width is known. Bytes are text if they are some, else a message if they can be
+    /// one.
     fn unknown(&mut self, value: Value<'_>, depth: u32) {
         let Value::Bytes(bytes) = value else {
             let _ = write!(self.json, "{}", value.number()); // to memory

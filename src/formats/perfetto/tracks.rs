@@ -231,8 +231,8 @@ impl Tracks {
         TrackKey { slot, ..key }
     }
 
-    /// The name of a track of spans. Tracks of one name are drawn together: those that shall be, by a key, are called as the
-    /// first of them, and those of another key not so.
+    /// The name of a track of spans. Tracks of one name are drawn together: those that shall be, by a key, are called
+    /// as the first of them, and those of another key not so.
     fn merged_name(&mut self, descriptor: &Descriptor) -> Box<str> {
         let name = self.name_below(descriptor);
         if descriptor.merge_key.is_empty() {
@@ -248,8 +248,8 @@ impl Tracks {
         name
     }
 
-    /// The name of a track of spans behind those of the tracks that it is below, up to its thread or process: spans of one name
-    /// share rows, and the queues of two devices are not one.
+    /// The name of a track of spans behind those of the tracks that it is below, up to its thread or process: spans of
+    /// one name share rows, and the queues of two devices are not one.
     fn name_below(&self, descriptor: &Descriptor) -> Box<str> {
         let mut path = descriptor.name.clone();
         let mut last = &descriptor.name;

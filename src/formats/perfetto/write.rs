@@ -1,5 +1,6 @@
-//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for all, with names,
-//! categories, keys of arguments, stacks and frames interned when they are first used. Never sorts, pairs or nests.
+//! Writes events as a Perfetto capture, one packet each, in the order in which they come: one writer for all, with
+//! names, categories, keys of arguments, stacks and frames interned when they are first used. Never sorts, pairs or
+//! nests.
 //!
 //! | event | written as |
 //! |---|---|
@@ -10,8 +11,8 @@
 //! | sample | a sample of the kernel's counters, whose stack is interned |
 //! | process, thread | descriptors, before all events; ids that are no numbers get numbers that no system gives |
 //!
-//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's own times
-//! are whole microseconds.
+//! Times cannot be negative in this format: a capture that begins before 0 is moved to begin there. The thread's own
+//! times are whole microseconds.
 
 use std::io::{self, Write};
 
@@ -113,7 +114,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         };
         let is_nothing = tracks.processes.is_empty() && tracks.tracks.is_empty();
         if writer.is_ordered || is_nothing {
-            // Tracks of no process are below that of the whole capture; a capture of nothing is one, and not an empty file.
+            // Tracks of no process are below that of the whole capture; a capture of nothing is one, and not an empty
+            // file.
             push_number(&mut writer.message, track_descriptor::UUID, 0);
             writer.order_children();
             writer.end_packet(None, trace_packet::TRACK_DESCRIPTOR)?;
@@ -381,7 +383,8 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         self.end_packet(None, trace_packet::TRACK_DESCRIPTOR)
     }
 
-    /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its own.
+    /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its
+    /// own.
     fn uuid_of(&self, event: &Event) -> u64 {
         match self.tracks.tracks.get(event.track.index()) {
             Some(track) if track.key.kind == TrackKind::Global => 0,

@@ -41,8 +41,8 @@ impl<'a> Fields<'a> {
         self.broken
     }
 
-    /// The next tag, for readers with little time: which field, and how it is written, in one number to tell apart. Then
-    /// take its value by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
+    /// The next tag, for readers with little time: which field, and how it is written, in one number to tell apart.
+    /// Then take its value by [`Self::varint`], [`Self::bytes`] or [`Self::value`]. `None` at the end.
     #[expect(clippy::inline_always, reason = "the innermost loop of a reader: a call costs as much as a field")]
     #[inline(always)]
     pub(crate) fn tag(&mut self) -> Option<u64> {
@@ -55,8 +55,8 @@ impl<'a> Fields<'a> {
     pub(crate) fn small(&mut self) -> Option<(u8, u8)> {
         let (&[tag, value], rest) = self.bytes.split_first_chunk()?;
         let pair = u16::from_le_bytes([tag, value]);
-        // Neither goes on in a next byte, and the tag is that of a varint; to take 8 from it tells that the field's number
-        // is not 0. All at one step.
+        // Neither goes on in a next byte, and the tag is that of a varint; to take 8 from it tells that the field's
+        // number is not 0. All at one step.
         if (pair | pair.wrapping_sub(8)) & 0x8087 != 0 {
             return None;
         }
@@ -216,8 +216,8 @@ impl Iterator for Numbers<'_> {
     }
 }
 
-/// Takes a varint of at most ten bytes from the front. Most have one byte or two: only these are worth a copy of the code
-/// in each place.
+/// Takes a varint of at most ten bytes from the front. Most have one byte or two: only these are worth a copy of the
+/// code in each place.
 #[inline]
 pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     match **bytes {
@@ -237,8 +237,8 @@ pub(crate) fn take_varint(bytes: &mut &[u8]) -> Option<u64> {
     }
 }
 
-/// The varint that bytes begin with, and its length; 0 if it is not whole. By value, so that who steps over fields keeps
-/// its place in registers.
+/// The varint that bytes begin with, and its length; 0 if it is not whole. By value, so that who steps over fields
+/// keeps its place in registers.
 #[inline(never)]
 fn long_varint(bytes: &[u8]) -> (u64, usize) {
     if let Some(word) = bytes.first_chunk()

@@ -169,7 +169,7 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Version 3: buffers to the end. SpallEventKind is damaged costs the rest of its buffer.
+    /// Version 3: buffers to the end. `SpallEventKind` is damaged costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
         while !self.input.is_at_end()? {
             let place = SourcePos::Offset(self.input.offset());

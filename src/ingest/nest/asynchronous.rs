@@ -1,5 +1,5 @@
-//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the row that their
-//! tree has.
+//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the row that
+//! their tree has.
 
 use std::io;
 

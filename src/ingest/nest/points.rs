@@ -1,4 +1,5 @@
-//! What has no place among the nested spans of its track: instants, values, points of flows, samples, states of threads.
+//! What has no place among the nested spans of its track: instants, values, points of flows, samples, states of
+//! threads.
 
 use std::io;
 

@@ -1,5 +1,5 @@
-//! What directories and the forest tell of whole blocks, so that these need not be unpacked. Reads no row but the longest of
-//! each block, which stands in the directory.
+//! What directories and the forest tell of whole blocks, so that these need not be unpacked. Reads no row but the
+//! longest of each block, which stands in the directory.
 
 use std::ops::Range;
 
@@ -34,8 +34,8 @@ pub(crate) enum BlockSummary {
     /// All. At least two spans start in the range.
     Longest(LongestRow),
     /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known: the
-    /// longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two spans start
-    /// in the range.
+    /// longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two spans
+    /// start in the range.
     ButEdges {
         /// The block at the left edge.
         left: Option<BlockIdx>,
@@ -49,8 +49,8 @@ pub(crate) enum BlockSummary {
 }
 
 impl LaneCursor<'_> {
-    /// What the directory tells of the row that follows a place, if that is the longest of its block and the block is not
-    /// unpacked yet.
+    /// What the directory tells of the row that follows a place, if that is the longest of its block and the block is
+    /// not unpacked yet.
     pub(super) fn summary_at(&mut self, position: LanePosition) -> Option<LongestRow> {
         let LanePosition { extent, block, slot, .. } = position;
         if self.kind != LaneKind::Spans || self.is_decoded(extent, block) {
@@ -63,12 +63,13 @@ impl LaneCursor<'_> {
         self.longest_of(BlockIdx { extent, block })
     }
 
-    /// What directories and the forest tell of the longest of the spans that touch `[from_ns, to_ns)`, the first of equals.
-    /// `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
+    /// What directories and the forest tell of the longest of the spans that touch `[from_ns, to_ns)`, the first of
+    /// equals. `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
     ///
-    /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the right. Of
-    /// a block at an edge the longest row is known: if it touches the range, it stands for the block; if not, its duration
-    /// still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth of the cost.
+    /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the
+    /// right. Of a block at an edge the longest row is known: if it touches the range, it stands for the block; if not,
+    /// its duration still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth
+    /// of the cost.
     pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
         let left_place = *edge;
         *edge = self.block_before(to_ns);

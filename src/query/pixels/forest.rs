@@ -60,8 +60,8 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
     }
 }
 
-/// What is told of the next buckets, told before the first of them is answered: so that the blocks that must be unpacked
-/// for them are on their way from memory together, and not one after the other.
+/// What is told of the next buckets, told before the first of them is answered: so that the blocks that must be
+/// unpacked for them are on their way from memory together, and not one after the other.
 struct Ahead {
     told: [BlockSummary; Self::BUCKETS],
     /// The first bucket that `told` is of.

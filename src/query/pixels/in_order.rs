@@ -1,5 +1,5 @@
-//! The longest span of each bucket by one pass over the rows: for buckets of so few rows that nearly every block must be
-//! unpacked anyway. A question for each bucket would search the same blocks again and again.
+//! The longest span of each bucket by one pass over the rows: for buckets of so few rows that nearly every block must
+//! be unpacked anyway. A question for each bucket would search the same blocks again and again.
 
 use super::push;
 use crate::model::NameIdx;
@@ -79,7 +79,8 @@ struct BucketPass<'a> {
     unfinished_row: Option<u64>,
     /// The first bucket that has no cell yet.
     bucket: i64,
-    /// The last row that was passed: as the spans of a lane do not overlap, the only one that may reach into later buckets.
+    /// The last row that was passed: as the spans of a lane do not overlap, the only one that may reach into later
+    /// buckets.
     before: Option<Passed>,
     /// The longest that touches `bucket`, if a row starts in it.
     longest: Option<Passed>,

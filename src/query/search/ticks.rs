@@ -1,6 +1,6 @@
 //! Where in a capture the hits of a search start, as marks on a map of all of its time. Follows from the counts of the
-//! search: of an extent that lies in one part of the map no row is read, nor of one whose parts are marked already. So at
-//! most as many extents of a lane are read as the map has parts, and few of them where there are many hits.
+//! search: of an extent that lies in one part of the map no row is read, nor of one whose parts are marked already. So
+//! at most as many extents of a lane are read as the map has parts, and few of them where there are many hits.
 //!
 //! The slow answer: the part of each hit.
 

@@ -202,8 +202,8 @@ impl Picker {
 const WIDTH: f32 = 560.0;
 const LIST_HEIGHT: f32 = 280.0;
 
-/// What stands around the list where the dialog fills the window: its frame, the title and the folder above, the field and
-/// the buttons below.
+/// What stands around the list where the dialog fills the window: its frame, the title and the folder above, the field
+/// and the buttons below.
 const AROUND: egui::Vec2 = egui::vec2(40.0, 190.0);
 
 /// How wide the dialog and how high its list can be in this window, so that the buttons can be reached.

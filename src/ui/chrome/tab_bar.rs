@@ -22,7 +22,8 @@ pub(crate) struct TabTitle {
 /// The height of the bar, in points.
 pub(crate) const HEIGHT: f32 = 28.0;
 
-/// Shows the tabs, narrower the more there are. A click shows one, a click of the middle button or on its cross closes it.
+/// Shows the tabs, narrower the more there are. A click shows one, a click of the middle button or on its cross closes
+/// it.
 pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
     const WIDTH_MIN: f32 = 60.0;

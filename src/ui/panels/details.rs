@@ -114,7 +114,8 @@ impl Details {
         self.row
     }
 
-    /// Shows everything side by side: the facts, the arguments, the spans around; below each other where there is no room.
+    /// Shows everything side by side: the facts, the arguments, the spans around; below each other where there is no
+    /// room.
     pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
@@ -287,8 +288,8 @@ impl Details {
     }
 }
 
-/// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a frame
-/// must stay a frame.
+/// One argument with the path of its filter; objects and arrays unfold. Shows at most some hundred members of each: a
+/// frame must stay a frame.
 fn show_value(
     ui: &mut Ui,
     theme: &Theme,
@@ -339,7 +340,8 @@ fn member_path(path: Option<&str>, key: &str) -> Option<String> {
     path.filter(|_| is_word).map(|path| format!("{path}.{key}"))
 }
 
-/// The width of the names of plain values that stand below each other: that of the longest, while values have more room.
+/// The width of the names of plain values that stand below each other: that of the longest, while values have more
+/// room.
 fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
     /// The part of the width that names take at most.
     const PART_MAX: f32 = 0.45;
@@ -395,8 +397,8 @@ fn joined(name: &str, id: &str) -> String {
     }
 }
 
-/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up, and `< 0.1 %` where that would leave
-/// nothing of some. Empty where there is no other.
+/// The part that a duration is of another, such as `  12.5 %`; cut, never rounded up, and `< 0.1 %` where that would
+/// leave nothing of some. Empty where there is no other.
 fn share_text(part_ns: u64, whole_ns: u64) -> String {
     if whole_ns == 0 {
         return String::new();

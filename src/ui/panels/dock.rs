@@ -1,5 +1,5 @@
-//! The dock below the timeline: a tab for each panel that is open, one of them shown. Its height is the user's, and leaves
-//! the timeline two fifths of the window, unless the panel is given all of the room.
+//! The dock below the timeline: a tab for each panel that is open, one of them shown. Its height is the user's, and
+//! leaves the timeline two fifths of the window, unless the panel is given all of the room.
 
 use egui::{Button, Frame, Rect, RichText, Role, Sense, Ui, WidgetInfo};
 
@@ -54,7 +54,8 @@ pub(crate) struct Dock {
 }
 
 impl Dock {
-    /// The height of a dock that nobody has changed, in points: rows for a look, and most of the window for the timeline.
+    /// The height of a dock that nobody has changed, in points: rows for a look, and most of the window for the
+    /// timeline.
     pub(crate) const POINTS: u16 = 260;
 
     /// Shows a tab once its panel is open.
@@ -93,8 +94,8 @@ impl Dock {
         self.is_full
     }
 
-    /// Shows the tabs, and in the room below them what `content` shows of the active one. `points` is the height that is
-    /// kept.
+    /// Shows the tabs, and in the room below them what `content` shows of the active one. `points` is the height that
+    /// is kept.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,

@@ -1,5 +1,5 @@
-//! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the time. A
-//! click on a bar fills the width with it; the line above leads back.
+//! The flame graph of the selected time, or of all: call paths as bars on each other, as wide as their part of the
+//! time. A click on a bar fills the width with it; the line above leads back.
 
 use std::borrow::Cow;
 use std::sync::Arc;

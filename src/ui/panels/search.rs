@@ -1,5 +1,5 @@
-//! Search: a field with the number of hits, a list of them in order of time, and the ways to the next and the one before.
-//! The list has no end and is never made: what is in view is asked for, a page at a time.
+//! Search: a field with the number of hits, a list of them in order of time, and the ways to the next and the one
+//! before. The list has no end and is never made: what is in view is asked for, a page at a time.
 
 use std::borrow::Cow;
 
@@ -36,7 +36,8 @@ const COLUMNS: [Column; 4] = [
     Column { title: "Track", width: 140.0, is_number: false, is_sortable: false },
 ];
 
-/// How many hits are asked for at once: more than a list on the largest screen shows, so that a notch of the wheel is there.
+/// How many hits are asked for at once: more than a list on the largest screen shows, so that a notch of the wheel is
+/// there.
 const PAGE_HITS: usize = 200;
 
 /// The panel.
@@ -161,8 +162,8 @@ impl SearchPanel {
         }
     }
 
-    /// The field, the number of hits and the buttons, on one line. `from` is where the next hit is looked for: the selected
-    /// row, or else the start of the view.
+    /// The field, the number of hits and the buttons, on one line. `from` is where the next hit is looked for: the
+    /// selected row, or else the start of the view.
     pub(crate) fn show_bar(
         &mut self,
         ui: &mut Ui,

@@ -1,6 +1,6 @@
-//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed, as the
-//! clocks of two machines may be decades apart and are to meet to the nanosecond, or dragged as far as the hand on the
-//! timeline would, which shows it meanwhile; the files are loaded anew once the hand lets go.
+//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed, as
+//! the clocks of two machines may be decades apart and are to meet to the nanosecond, or dragged as far as the hand on
+//! the timeline would, which shows it meanwhile; the files are loaded anew once the hand lets go.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and beside
-//! it the spans of the chosen name: how long they take, when they are, and the longest.
+//! Spans added up by name, of the selected time or of all: a table that sorts by any column and can be narrowed, and
+//! beside it the spans of the chosen name: how long they take, when they are, and the longest.
 
 use std::sync::Arc;
 

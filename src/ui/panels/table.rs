@@ -1,5 +1,5 @@
-//! Tables: names on the left, numbers on the right, a head that sorts, columns as wide as the hand makes them. Only the rows
-//! in view are asked for and painted, so that a million rows scroll like ten.
+//! Tables: names on the left, numbers on the right, a head that sorts, columns as wide as the hand makes them. Only the
+//! rows in view are asked for and painted, so that a million rows scroll like ten.
 
 mod copy;
 mod marks;
@@ -258,8 +258,8 @@ impl Table {
         edges.collect()
     }
 
-    /// The heads of the columns: a click sorts, a drag of the edge changes the width. Returns whether a hand has let go of
-    /// an edge.
+    /// The heads of the columns: a click sorts, a drag of the edge changes the width. Returns whether a hand has let go
+    /// of an edge.
     fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
@@ -571,9 +571,10 @@ fn paint_text(painter: &Painter, cell: Rect, text: &str, is_right: bool, color: 
     let font = FontId::proportional(12.0);
     let text = elided(painter, text, inside.width(), &font);
     let painter = painter.with_clip_rect(inside.intersect(painter.clip_rect()));
-    let (at, align) = match is_right {
-        false => (inside.left_center(), Align2::LEFT_CENTER),
-        true => (inside.right_center(), Align2::RIGHT_CENTER),
+    let (at, align) = if is_right {
+        (inside.right_center(), Align2::RIGHT_CENTER)
+    } else {
+        (inside.left_center(), Align2::LEFT_CENTER)
     };
     painter.text(at, align, on_screen(&text), font, color)
 }

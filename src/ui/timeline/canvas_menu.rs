@@ -1,5 +1,5 @@
-//! What the right button offers on the canvas: of the span under the pointer, of the selected time, of the track. The click
-//! selects the span, so that what is chosen is about what is seen.
+//! What the right button offers on the canvas: of the span under the pointer, of the selected time, of the track. The
+//! click selects the span, so that what is chosen is about what is seen.
 
 use egui::{Button, Response, RichText, Ui};
 

@@ -1,5 +1,5 @@
-//! A file of several under the hand: its rows follow it through time, and the files are loaded anew once it is let go. What
-//! comes into view meanwhile stays empty: it is asked for when the file is where it belongs.
+//! A file of several under the hand: its rows follow it through time, and the files are loaded anew once it is let go.
+//! What comes into view meanwhile stays empty: it is asked for when the file is where it belongs.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span whose row is folded
-//! ends at the row that stands for it; one to a span that is hidden is not drawn.
+//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span whose row is
+//! folded ends at the row that stands for it; one to a span that is hidden is not drawn.
 
 use egui::epaint::CubicBezierShape;
 use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};

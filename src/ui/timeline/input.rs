@@ -136,7 +136,8 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }
 
-/// The edge of the selected time that stays while the one at a point of the window is dragged; `None` where none is near.
+/// The edge of the selected time that stays while the one at a point of the window is dragged; `None` where none is
+/// near.
 fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
     /// The reach of a hand on a mouse.
     const REACH_POINTS: f64 = 4.0;
@@ -199,8 +200,8 @@ fn released_at(ui: &Ui) -> Option<Pos2> {
     })
 }
 
-/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed with
-/// another key are for a command, also while that other key is let go of first.
+/// W, S, A and D act as long as they are held, at a speed that does not depend on the frames. Those that are pressed
+/// with another key are for a command, also while that other key is let go of first.
 pub(super) fn held_keys(timeline: &mut Timeline, ui: &Ui) {
     /// A held key doubles the zoom about four times a second.
     const ZOOM_E_PER_SECOND: f64 = 3.0;

@@ -1,5 +1,5 @@
-//! The map of the whole capture above the ruler: how densely its time is filled, where something was found or lost, and the
-//! view as a window that can be dragged.
+//! The map of the whole capture above the ruler: how densely its time is filled, where something was found or lost, and
+//! the view as a window that can be dragged.
 
 use egui::{CursorIcon, Rect, Sense, Stroke, StrokeKind, Ui, pos2};
 
@@ -39,7 +39,7 @@ pub(super) fn show(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, th
     match timeline.interaction.map_grip.or(hovered) {
         Some(Grip::Left | Grip::Right) => ui.ctx().set_cursor_icon(CursorIcon::ResizeHorizontal),
         Some(Grip::Window(_)) if timeline.interaction.map_grip.is_some() => {
-            ui.ctx().set_cursor_icon(CursorIcon::Grabbing)
+            ui.ctx().set_cursor_icon(CursorIcon::Grabbing);
         }
         Some(Grip::Window(_)) => ui.ctx().set_cursor_icon(CursorIcon::Grab),
         None => {}

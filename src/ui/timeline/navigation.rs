@@ -1,4 +1,5 @@
-//! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after it.
+//! How a timeline moves: by jumps, which fly there and can be gone back from, by the hand, and by what goes on after
+//! it.
 
 use super::layout::TimelineLayout;
 use egui::Pos2;
@@ -208,7 +209,8 @@ impl Timeline {
         }
     }
 
-    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the bottom.
+    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the
+    /// bottom.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selection.span() else { return };
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };

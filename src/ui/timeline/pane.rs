@@ -233,8 +233,8 @@ impl ShownPane<'_> {
         self.pane.layout.groups_within(top_px, bottom_px)
     }
 
-    /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas it is
-    /// cut.
+    /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas
+    /// it is cut.
     pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
         /// So far outside nothing of an outline is seen.
         const REACH_PX: f64 = 10.0;

@@ -1,4 +1,5 @@
-//! What is kept of a timeline for the next time its capture is opened: what was in view, how rows were arranged, the marks.
+//! What is kept of a timeline for the next time its capture is opened: what was in view, how rows were arranged, the
+//! marks.
 
 use serde::{Deserialize, Serialize};
 

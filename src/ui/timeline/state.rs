@@ -1,5 +1,5 @@
-//! The canvas with its ruler and its gutter: holds what is in view, what is folded and what is selected. Asks the capture
-//! only through frames and picks, whose work is bounded by pixels.
+//! The canvas with its ruler and its gutter: holds what is in view, what is folded and what is selected. Asks the
+//! capture only through frames and picks, whose work is bounded by pixels.
 
 use std::sync::Arc;
 
@@ -114,8 +114,8 @@ impl Timeline {
         }
     }
 
-    /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is drawn
-    /// anew, and what was selected stays selected.
+    /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is
+    /// drawn anew, and what was selected stays selected.
     #[must_use]
     pub(crate) fn with_more(mut self, snapshot: Snapshot) -> Self {
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
@@ -144,7 +144,8 @@ impl Timeline {
         self.pinned.load_with(&self.snapshot, None);
     }
 
-    /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows everything.
+    /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows
+    /// everything.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
         self.overlays.hits = hits.cloned();
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));

@@ -1,5 +1,5 @@
-//! A copy of a timeline that stands still, to be drawn elsewhere: the same slice of time, the same rows, selection, marks and
-//! filter. What the pointer does is not in it.
+//! A copy of a timeline that stands still, to be drawn elsewhere: the same slice of time, the same rows, selection,
+//! marks and filter. What the pointer does is not in it.
 
 use std::sync::Arc;
 

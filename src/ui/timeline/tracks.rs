@@ -6,7 +6,8 @@ use crate::scene::arrange::{self, Arrangement, Order};
 use crate::scene::rows::{Density, GroupKind, RowHeights, RowLayout};
 use crate::store::lane::RowIdx;
 
-/// Up to this many tracks are laid out within a frame, more in the background. A thousand take about half a millisecond.
+/// Up to this many tracks are laid out within a frame, more in the background. A thousand take about half a
+/// millisecond.
 const TRACKS_AT_ONCE: usize = 2000;
 
 /// The arrangement of the tracks, and the layouts that the background still computes.

@@ -1,5 +1,5 @@
-//! Fields for text of a bounded length. Text beyond the bound is left out, and the window says so: a field lays out all of
-//! its text on one line, and a million letters take seconds and gigabytes.
+//! Fields for text of a bounded length. Text beyond the bound is left out, and the window says so: a field lays out all
+//! of its text on one line, and a million letters take seconds and gigabytes.
 
 use std::any::TypeId;
 use std::ops::Range;

@@ -1,7 +1,7 @@
-//! Texts in which scripts of both directions are mixed, in the order in which their parts stand on the screen. What lays out
-//! text turns the letters of a word that is written from right to left by itself, but sets words, numbers and marks from left
-//! to right one after another; so the words are put in order before. Not for what is copied or read out: that stays as it is
-//! written.
+//! Texts in which scripts of both directions are mixed, in the order in which their parts stand on the screen. What
+//! lays out text turns the letters of a word that is written from right to left by itself, but sets words, numbers and
+//! marks from left to right one after another; so the words are put in order before. Not for what is copied or read
+//! out: that stays as it is written.
 
 use std::borrow::Cow;
 
@@ -30,7 +30,8 @@ pub(crate) fn on_screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(ordered)
 }
 
-/// Adds the words of a part from its last to its first. A word stays as it is: its letters are turned where it is laid out.
+/// Adds the words of a part from its last to its first. A word stays as it is: its letters are turned where it is laid
+/// out.
 fn push_from_right(part: &str, ordered: &mut String) {
     let mut rest = part;
     while let Some(last) = rest.chars().next_back() {
@@ -86,7 +87,8 @@ mod tests {
         shown
     }
 
-    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter, and mirrors what is turned.
+    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter, and mirrors what is
+    /// turned.
     fn expected(text: &str) -> String {
         let bidi = BidiInfo::new(text, None);
         let lines = bidi.paragraphs.iter().flat_map(|paragraph| {

@@ -72,8 +72,8 @@ fn chromium_typed_arguments_are_those_of_the_protobuf_library() {
     assert_eq!(found.len(), expected.len());
 }
 
-/// Flows as Perfetto joins them: all events of one id in the order of time, up to one that ends the flow. A flow without a
-/// name stands at the end of a span, which is the one that is open there.
+/// Flows as Perfetto joins them: all events of one id in the order of time, up to one that ends the flow. A flow
+/// without a name stands at the end of a span, which is the one that is open there.
 #[test]
 fn chromium_flows_join_the_events_that_perfetto_joins() {
     let reading = read_path(&data("chromium.pftrace.gz")).expect("a capture");

@@ -1,4 +1,5 @@
-//! The batches are the same for any number of threads and however the capture is cut: a batch ends where the events say so.
+//! The batches are the same for any number of threads and however the capture is cut: a batch ends where the events say
+//! so.
 
 use std::io::{Read as _, Write as _};
 
@@ -107,7 +108,8 @@ fn a_request_to_stop_ends_the_reading_on_any_threads() {
 
 #[test]
 fn a_span_within_a_batch_is_one_event_and_not_two() {
-    // On two threads by turns, each span with one inside of it; thread 3 has the times of thread 2 once more, backwards.
+    // On two threads by turns, each span with one inside of it; thread 3 has the times of thread 2 once more,
+    // backwards.
     let thread = |uuid: u64| {
         let thread = message().number(1, 10).number(2, uuid);
         message().message(60, message().number(1, uuid).message(4, thread))

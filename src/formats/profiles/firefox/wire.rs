@@ -1,4 +1,4 @@
-//! The JSON of profiles, as far as it is shown. StackTables are read row by row where they stand: as columns side by
+//! The JSON of profiles, as far as it is shown. `StackTables` are read row by row where they stand: as columns side by
 //! side, or as rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
