@@ -39,7 +39,7 @@ impl DockTab {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct DockHead {
     pub(crate) tab: DockTab,
-    /// A count behind the title; empty where there is none.
+    /// A count after the title; empty where there is none.
     pub(crate) count: String,
 }
 
@@ -54,9 +54,9 @@ pub(crate) struct Dock {
 }
 
 impl Dock {
-    /// The height of a dock that nobody has changed, in points: rows for a look, and most of the window for the
-    /// timeline.
-    pub(crate) const POINTS: u16 = 260;
+    /// The height of a dock that nobody has changed, in points: the two histograms and the longest spans of a name fit
+    /// below the tabs.
+    pub(crate) const POINTS: u16 = 310;
 
     /// Shows a tab once its panel is open.
     pub(crate) fn activate(&mut self, tab: DockTab) {
