@@ -266,7 +266,7 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::File, "Copy the span", &[COPY], When::Span, |_| Command::App(AppCommand::CopySpan)).section(),
     entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
-    entry(Menu::View, "Global tracks", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
+    entry(Menu::View, "Whole trace", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Step(Step::Whole))
     }),
     entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {

@@ -100,9 +100,9 @@ fn selected_time_says_how_long_it_is_and_a_click_there_adds_up_what_is_in_it() {
 fn escape_closes_an_open_menu_and_nothing_behind_it() {
     let mut session = with_request(PointerButton::Primary);
     session.click("View");
-    session.until("the menu", |session| session.says("Button: Global tracks"));
+    session.until("the menu", |session| session.says("Button: Whole trace"));
     session.press(Modifiers::NONE, Key::Escape);
-    session.until("no menu", |session| !session.says("Button: Global tracks"));
+    session.until("no menu", |session| !session.says("Button: Whole trace"));
     assert!(session.summary().contains("Selected: request"), "{}", session.summary());
     session.press(Modifiers::NONE, Key::Escape);
     session.until("nothing selected", |session| session.summary().contains("Nothing selected."));

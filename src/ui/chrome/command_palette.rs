@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn what_cannot_be_done_now_is_not_offered() {
-        assert!(found("whole capture", &state(false)).is_empty());
+        assert!(found("whole trace", &state(false)).is_empty());
         assert_eq!(found("whole trace", &state(true)).len(), 1);
     }
 }

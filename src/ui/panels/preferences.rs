@@ -127,12 +127,11 @@ fn show_movement(lines: &mut Lines, navigation: Navigation) {
     lines.choose(("The wheel", "With Ctrl it does the other"), navigation.wheel, &wheels, |wheel| {
         Command::App(AppCommand::SetNavigation(Navigation { wheel, ..navigation }))
     });
-    let goes_on = [(true, "Goes on"), (false, "Stands still")];
-    lines.choose(("A drag that is let go", ""), navigation.inertia, &goes_on, |inertia| {
+    let on_off = [(true, "On"), (false, "Off")];
+    lines.choose(("Kinetic panning", ""), navigation.inertia, &on_off, |inertia| {
         Command::App(AppCommand::SetNavigation(Navigation { inertia, ..navigation }))
     });
-    let flies = [(true, "Fly"), (false, "Jump")];
-    lines.choose(("Zooms", ""), navigation.animation, &flies, |animation| {
+    lines.choose(("Animate zoom", ""), navigation.animation, &on_off, |animation| {
         Command::App(AppCommand::SetNavigation(Navigation { animation, ..navigation }))
     });
 }
