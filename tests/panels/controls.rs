@@ -12,7 +12,7 @@ const SCALES: [f32; 3] = [1.0, 2.0, 3.0];
 
 /// The commands that open panels, and a text that each shows.
 const PANELS: [(&str, &str); 8] = [
-    ("Preferences", "Memory"),
+    ("Preferences", "Import memory limit"),
     ("Import issues", "end"),
     ("Markers", "marker"),
     ("Keys", "Mouse and held keys"),
@@ -25,7 +25,7 @@ const PANELS: [(&str, &str); 8] = [
 /// The last columns of the table of statistics and the last lines of the preferences: both scroll where there is no
 /// room for all of them.
 const SCROLLED: [&str; 9] =
-    ["p99", "Min", "Max", "Fly", "Jump", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
+    ["p99", "Min", "Max", "On", "Off", "In a tab here", "In a window of its own", "Kept as it is", "Marked"];
 
 /// Requires a name for every control, and a place on the screen for every button, where a pointer can reach it.
 fn check(session: &mut Session, size: Vec2, what: &str) {
