@@ -91,7 +91,7 @@ fn a_pipe_and_a_file_are_shown_on_one_timeline() {
 #[test]
 fn what_is_wrong_with_what_came_is_said_of_the_name_that_was_given() {
     for (bytes, expected) in
-        [(&b""[..], "/dev/stdin: the file is empty"), (b"hello", "/dev/stdin: byte 0: expected a capture")]
+        [(&b""[..], "/dev/stdin: the file is empty"), (b"hello", "/dev/stdin: byte 0: unrecognised file format")]
     {
         let (status, _, errors) = fed(&["info", "--no-cache", "-"], bytes);
         assert_eq!(status, Some(1));
@@ -156,7 +156,7 @@ fn a_capture_that_is_also_stdout_is_not_written_into() {
     let same = File::options().append(true).open(&capture).expect("there");
     let answer = command(&["export", "--no-cache", text(&capture), "-o", "-"]).stdout(same).output().expect("it ends");
     assert_eq!(answer.status.code(), Some(1));
-    assert!(String::from_utf8_lossy(&answer.stderr).contains("is a capture that is open"), "{answer:?}");
+    assert!(String::from_utf8_lossy(&answer.stderr).contains("is a trace that is open"), "{answer:?}");
     assert_eq!(fs::read(&capture).expect("there"), fs::read(data("ugly.json")).expect("test data"));
 }
 
@@ -171,7 +171,7 @@ fn a_file_without_a_length_is_read_to_its_end() {
     let (rows, errors) = (String::from_utf8_lossy(&answer.stdout), String::from_utf8_lossy(&answer.stderr));
     assert!(answer.status.success() && rows.contains("alpha"), "{rows}{errors}");
     for (path, expected) in [
-        ("/proc/cpuinfo", "/proc/cpuinfo: byte 0: expected a capture"),
+        ("/proc/cpuinfo", "/proc/cpuinfo: byte 0: unrecognised file format"),
         ("/proc/self/mem", "/proc/self/mem: cannot read at byte 0: Input/output error"),
     ] {
         let message = longspan(&["info", "--no-cache", path]).failed(1);

@@ -27,7 +27,7 @@ fn spark_reads_a_folder_of_captures_with_the_command_of_the_readme() {
     let script = format!(
         "from pyspark.sql import SparkSession\nspark = SparkSession.builder.master('local[1]')\
          .config('spark.ui.enabled', 'false').config('spark.sql.shuffle.partitions', '1').getOrCreate()\n{}\n\
-         rows = spark.sql('SELECT capture, count(*) FROM spans GROUP BY capture ORDER BY capture').collect()\n\
+         rows = spark.sql('SELECT trace, count(*) FROM spans GROUP BY trace ORDER BY trace').collect()\n\
          for row in rows: print('row', *row)\n\
          print('row', *spark.sql('SELECT count(*), sum(dur) FROM spans WHERE parent_id IS NULL').collect()[0])\n",
         commands[0]

@@ -158,7 +158,7 @@ fn a_demo_that_the_disk_refuses_is_an_error_and_leaves_nothing() {
     let output = command.env_remove("DISPLAY").env_remove("WAYLAND_DISPLAY").output().expect("the program starts");
     let message = String::from_utf8_lossy(&output.stderr);
     assert_eq!(output.status.code(), Some(1), "{message}");
-    assert!(message.contains("cannot write the demo capture: File too large"), "{message}");
+    assert!(message.contains("cannot write the demo trace: File too large"), "{message}");
     assert_eq!(files(&cache), [] as [PathBuf; 0]);
 }
 

@@ -1,10 +1,10 @@
-//! The numbers of fields against the public definitions: `tests/data/proto_fields.py` makes the table of these.
+//! The numbers of fields against the public definitions: `tests/proto/proto_fields.py` makes the table of these.
 
 use std::collections::{HashMap, HashSet};
 
 use crate::formats::{otlp, perfetto};
 
-const TABLE: &str = include_str!("../../../tests/data/proto_fields.csv");
+const TABLE: &str = include_str!("../../../tests/proto/proto_fields.csv");
 
 /// The rows of the table: message, field (or enumeration, value) and number.
 fn rows() -> impl Iterator<Item = (&'static str, &'static str, u32)> {

@@ -3,7 +3,7 @@
 The definitions are the descriptors that Perfetto and OpenTelemetry publish with their Python packages:
 
     pip install --target FOLDER perfetto==0.59.1 opentelemetry-proto==1.45.2
-    python3 tests/data/proto_fields.py FOLDER > tests/data/proto_fields.csv
+    python3 tests/proto/proto_fields.py FOLDER > tests/proto/proto_fields.csv
 
 A row is a message, a field and its number, or an enumeration, a value and its number. The messages below are those that
 the readers and the writer use.
