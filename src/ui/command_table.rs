@@ -93,7 +93,7 @@ impl Menu {
             Self::File => "File",
             Self::View => "View",
             Self::Go => "Go",
-            Self::Rows => "Rows",
+            Self::Rows => "Tracks",
             Self::Marks => "Markers",
             Self::Settings => "Settings",
             Self::Help => "Help",

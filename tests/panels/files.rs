@@ -30,7 +30,7 @@ fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
     session.give("Files and their clocks");
     session.until("the files", |session| session.says("Moved by: capture.json"));
     session.press(Modifiers::NONE, Key::M);
-    session.until("a mark", |session| session.says("Mark 1"));
+    session.until("a mark", |session| session.says("Marker 1"));
     assert!(session.summary().contains("Timeline of 4 tracks"), "{}", session.summary());
     move_other(&mut session, "soon");
     session.until("what is wrong", |session| session.says("expected a number of nanoseconds"));
@@ -42,7 +42,7 @@ fn a_file_is_moved_in_time_by_what_is_typed_and_the_view_stays_where_it_was() {
         .until("the files anew", |session| session.harness.state().shown_sources().files()[1].offset_ns == 1_500_000);
     assert_eq!(end(&mut session), 1_001_500_000);
     assert_eq!(session.harness.state().tab_count(), 1);
-    session.until("the mark again", |session| session.says("Mark 1"));
+    session.until("the mark again", |session| session.says("Marker 1"));
     session.until("the fields", |session| offsets(session).len() == 2);
     assert!(!session.harness.get_by_label("Apply").is_focused());
 }

@@ -57,7 +57,7 @@ fn the_right_button_selects_the_span_under_it_and_offers_what_can_be_done_with_i
     assert!(!session.says("Zoom to the span"));
     session.harness.get_by_label_contains("Add marker").click();
     session.harness.step();
-    session.until("a mark where the menu was opened", |session| session.says("Button: Mark Mark 1"));
+    session.until("a mark where the menu was opened", |session| session.says("Button: Marker Marker 1"));
 }
 
 #[test]
@@ -142,10 +142,10 @@ fn in_a_small_window_the_keys_and_the_names_of_marks_can_be_read() {
     session.press(Modifiers::NONE, Key::Escape);
     session.press(Modifiers::NONE, Key::M);
     session.give("Markers");
-    session.until("the marks", |session| session.says("TextInput: Name of Mark 1"));
+    session.until("the marks", |session| session.says("TextInput: Name of Marker 1"));
     session.harness.run_steps(3);
     let field = session.harness.query_all_by_role(egui::Role::TextInput);
-    let field = field.into_iter().find(|node| node.accesskit_node().value().as_deref() == Some("Mark 1"));
+    let field = field.into_iter().find(|node| node.accesskit_node().value().as_deref() == Some("Marker 1"));
     assert!(field.expect("the name").rect().width() > 100.0);
 }
 

@@ -19,16 +19,16 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
         window.settled();
         window.key("m");
     }
-    window.press("Mark Mark 2");
+    window.press("Marker Marker 2");
     window.key("ctrl+m");
     window.until_said("Between the last two");
-    window.press("Name of Mark 2");
+    window.press("Name of Marker 2");
     window.until("the name has the keys", |window| {
-        window.nodes().into_iter().find(|told| told.is_focused && told.name == "Name of Mark 2")
+        window.nodes().into_iter().find(|told| told.is_focused && told.name == "Name of Marker 2")
     });
     window.xdotool(&["key", "ctrl+a"]);
     window.xdotool(&["type", "--delay", "10", "second half"]);
-    window.until_said("Mark second half");
+    window.until_said("Marker second half");
     window.key("ctrl+m");
     window.until_unsaid("Between the last two");
     let ruler = window.place_of("Ruler: drag to select time");
@@ -40,8 +40,8 @@ fn marks_keep_their_names_with_the_capture_and_the_ruler_counts_from_the_chosen_
     let (status, said) = window.close();
     assert_eq!((status, said.as_str()), (Some(0), ""));
     let window = rows::reopened(&session, "two.json", "omega");
-    let flag = window.place_of("Mark second half");
-    assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Mark Mark 1"), "{flag:?} {omega:?}");
+    let flag = window.place_of("Marker second half");
+    assert!(flag.left.abs_diff(omega.left) <= 2 && window.says("Marker Marker 1"), "{flag:?} {omega:?}");
     window.point((5, 5));
     assert!(!window.settled().differs(&counted, ruler), "the ruler counts from elsewhere");
 }
