@@ -478,7 +478,7 @@ pub(crate) const TABLE: &[Entry] = &[
     })
     .section()
     .checked(|state| state.navigation.inertia),
-    entry(Menu::Settings, "Animated zoom", &[], When::Always, |state| {
+    entry(Menu::Settings, "Animate zoom", &[], When::Always, |state| {
         Command::App(AppCommand::SetNavigation(Navigation {
             animation: !state.navigation.animation,
             ..state.navigation
