@@ -94,7 +94,7 @@ fn an_exported_picture_of_the_window_has_its_panels_and_all_of_its_pixels() {
     let screen = window.settled();
     window.key("ctrl+shift+p");
     window.until("the list of commands", |window| (window.look() != screen).then_some(()));
-    window.xdotool(&["type", "--delay", "10", "picture of the window"]);
+    window.xdotool(&["type", "--delay", "10", "image of the window"]);
     window.key("Return");
     window.settled();
     let output = session.folder.path().join("window.png");

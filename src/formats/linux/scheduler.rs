@@ -1,7 +1,7 @@
 //! The scheduler of a kernel, as any tracer of it tells of it: which thread runs on which CPU, and what the others
 //! wait for.
 //!
-//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::thread_of`] as
+//! To feed it, keep one [`Scheduler`] for a capture. Tell it the process of a thread by [`Scheduler::set_process`] as
 //! soon as that is known (a thread of which nothing is known is taken for a process of its own). For each
 //! `sched_switch` call [`Scheduler::switch`]; for each `sched_waking`, `sched_wakeup` and `sched_wakeup_new`
 //! [`Scheduler::wake`]; at the end [`Scheduler::finish`]. The switches of one CPU must come in their order; those of

@@ -13,7 +13,7 @@ use crate::model::args::Detail;
 const TYPED_MAX: usize = 256;
 
 impl Maker<'_> {
-    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`] holds for them.
+    /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`](crate::model::Event::detail) holds for them.
     #[inline]
     pub(super) fn detail(
         &mut self,
