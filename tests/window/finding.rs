@@ -157,7 +157,7 @@ fn the_right_button_offers_what_can_be_done_with_a_span_the_time_and_the_track()
     window.until_unsaid("Search");
     // Escape closes a menu and nothing under it. Without a span under the pointer the menu offers no zoom.
     window.settled();
-    open_at((700, 500));
+    open_at((700, 420));
     window.until_said("Add marker");
     assert!(!window.says("Zoom to the span"));
     window.key("Escape");
