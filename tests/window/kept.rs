@@ -98,7 +98,7 @@ fn a_capture_that_breaks_off_is_shown_up_to_there_and_a_full_disk_is_a_sentence(
     let window = rows::opened(&session, "cut.json", cut, "alpha");
     window.until_said("Timeline of 1 tracks");
     window.give("Import issues");
-    window.until_said("The capture ends early");
+    window.until_said("The trace ends early");
     window.key("Escape");
     window.key("ctrl+s");
     window.until_said("Export the sorted trace");
