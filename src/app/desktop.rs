@@ -1,4 +1,4 @@
-//! What the user asks of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of
+//! Settings of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of
 //! Linux desktops, again whenever that says that one of them has changed, and when it is started anew; elsewhere, and
 //! where no desktop answers, nothing is asked for.
 
@@ -97,7 +97,7 @@ mod portal {
         bus?.method_timeout(PATIENCE).build().await
     }
 
-    /// What the portal says of changes from now on, and what the bus says of portals that come and go: one that is
+    /// Messages of the portal about changes from now on, and of the bus about portals that come and go: one that is
     /// started anew may have other settings, and says nothing of them.
     async fn changes(connection: &Connection) -> zbus::Result<Join<MessageStream, MessageStream>> {
         let rule = || MatchRule::builder().msg_type(Type::Signal);

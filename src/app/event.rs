@@ -19,12 +19,12 @@ use crate::ui::purpose::Purpose;
 use crate::ui::questions::{Answer, Kind};
 use crate::ui::timeline::tracks::Arranged;
 
-/// What background work has to say.
+/// An event of background work.
 #[derive(Debug)]
 pub enum TaskEvent {
-    /// That of a tab.
+    /// An event for one tab.
     OfTab(TabId, Box<TaskEvent>),
-    /// What a load has sorted so far.
+    /// A preview: the part that a load has sorted so far.
     Previewed(TaskId, Snapshot),
     /// A load is over.
     Loaded(TaskId, Result<Loaded, TaskError>),
@@ -87,11 +87,11 @@ pub enum Choice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TabId(pub u64);
 
-/// What a window is asked to take over. It does so only while the other side still waits.
+/// Files that a window is asked to take over. It does so only while the other side still waits.
 #[derive(Debug)]
 pub struct HandedOver {
     sources: Sources,
-    /// Set by whoever is first: the window that takes the files, or the other side that waits no longer.
+    /// Set by the side that is first: the window that takes the files, or the other side that waits no longer.
     is_decided: Arc<AtomicBool>,
     taken: SyncSender<()>,
 }

@@ -1,7 +1,7 @@
 //! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder,
 //! which nobody else can enter. There is no other way in: nothing listens on a network.
 //!
-//! Whoever holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive.
+//! The process that holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive.
 //! A message is `LSP1`, the length of what follows, and for each file its offset, the length of its path and its path;
 //! numbers are little-endian. The answer is one byte, and comes from the loop of the window: a window that hangs takes
 //! nothing over.

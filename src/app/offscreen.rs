@@ -62,7 +62,7 @@ impl TimelinePicture {
     }
 }
 
-/// What draws without a window.
+/// The state of drawing without a window: egui's context, its input, and the passes so far.
 pub(super) struct Headless {
     context: egui::Context,
     input: egui::RawInput,

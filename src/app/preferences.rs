@@ -1,4 +1,4 @@
-//! What the user has chosen, kept in one JSON file between sessions, and what is kept of each capture in a file of its
+//! Preferences, kept in one JSON file between sessions, and the state of the view of each trace in a file of its
 //! own. A file that cannot be read is set aside and told of, never written over.
 
 use std::collections::BTreeMap;
@@ -134,7 +134,7 @@ impl Folders {
     /// Keeps the preferences.
     ///
     /// # Errors
-    /// What the system says to a write.
+    /// I/O errors of the write.
     pub fn keep_preferences(&self, preferences: &Preferences) -> io::Result<()> {
         write(&self.preferences_path(), preferences)
     }

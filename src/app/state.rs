@@ -1,4 +1,4 @@
-//! What the window shows and how it answers: which capture is open, what runs, which dialog is up. Knows no graphics
+//! The state of the window and its answers: which capture is open, what runs, which dialog is up. Knows no graphics
 //! card and no system window, so that it outlives both and a test can drive it.
 
 mod answers;

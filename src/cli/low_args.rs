@@ -74,7 +74,7 @@ pub(super) struct LowCapture {
     pub(crate) offsets: LowOffsets,
 }
 
-/// What every command that loads a trace takes.
+/// The options of every command that loads a trace.
 #[derive(Debug, Args)]
 #[command(next_help_heading = "Loading")]
 pub(super) struct LowCommon {

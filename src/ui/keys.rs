@@ -1,4 +1,4 @@
-//! What keys mean: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone
+//! Keys to commands: the commands of the table whose keys were pressed, in the order in which they were. Leaves alone
 //! what is for a field for text, a menu or a dialog.
 
 use std::cmp::Reverse;

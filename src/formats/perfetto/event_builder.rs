@@ -1,4 +1,4 @@
-//! What the events of every kind are made with: names, tracks, counters, the thread's own time, flows.
+//! The builder of events of every kind: names, tracks, counters, the thread's own time, flows.
 
 use std::ops::Deref;
 

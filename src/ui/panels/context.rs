@@ -1,4 +1,4 @@
-//! What every panel is shown with: the theme, the form of copied cells, and the sizes that the preferences have.
+//! The context of every panel: the theme, the form of copied cells, and the sizes that the preferences have.
 
 use std::collections::BTreeMap;
 
@@ -8,7 +8,7 @@ use crate::base::csv::Cells;
 use crate::ui::settings::TableLayout;
 use crate::ui::theme::Theme;
 
-/// What every panel is shown with.
+/// The theme, the form of copied cells and the kept sizes, for every panel.
 #[derive(Clone, Copy)]
 pub(crate) struct PanelContext<'a> {
     pub(crate) theme: &'a Theme,

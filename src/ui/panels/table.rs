@@ -115,7 +115,7 @@ pub(crate) struct TableLook<'a> {
     pub(crate) absence: Option<&'a str>,
 }
 
-/// What happened to a table in a frame.
+/// The response of a table to one frame: the row that was clicked, a row to load, and commands.
 #[derive(Debug, Default)]
 pub(crate) struct TableResponse {
     pub(crate) clicked: Option<u64>,
@@ -145,7 +145,7 @@ struct OpenMenu {
     column: usize,
 }
 
-/// What the parts of a table share while a frame is painted.
+/// Geometry, columns and look that the parts of a table share while a frame is painted.
 struct Painting<'a> {
     columns: &'a [Column],
     /// The left and the right end of each column.

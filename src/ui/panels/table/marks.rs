@@ -1,4 +1,4 @@
-//! What is painted beside the text of a table: the arrow of the order and the bars behind numbers.
+//! Marks beside the text of a table: the arrow of the order and the bars behind numbers.
 
 use egui::{Color32, Pos2, Rect, Shape, Stroke, vec2};
 
