@@ -97,6 +97,8 @@ fn a_wait_for_a_pipe_says_so_and_ends_by_a_signal_without_a_trace() {
     assert!(Command::new("mkfifo").arg(&pipe).status().expect("mkfifo").success());
     for (source, signal) in [text(&pipe), "-", text(&pipe)].into_iter().zip(ENDING) {
         let mut child = start(&["info", source, "--cache", text(&cache)], folder.path());
+        // `wait` closes what the child holds of its standard input, and an end of the input would race the signal.
+        let _input = child.stdin.take();
         let mut said = String::new();
         BufReader::new(child.stderr.as_mut().expect("a pipe")).read_line(&mut said).expect("text");
         let name = if source == "-" { "/dev/stdin" } else { source };
