@@ -12,7 +12,7 @@ use serde_json::value::RawValue;
 use crate::formats::ChunkLimits;
 use crate::formats::json::document::TimeUnit;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::profiles::cpuprofile::{CallNode, Calls};
+use crate::formats::profiles::cpuprofile::{Calls, V8CallNode};
 use crate::model::{Batch, Id, Loss, SourcePos, TrackKey, TrackKind};
 
 /// An event of a profile.
@@ -58,7 +58,7 @@ struct Data<'a> {
 #[serde(rename_all = "camelCase")]
 struct V8CallTree {
     #[serde(default)]
-    nodes: Vec<CallNode>,
+    nodes: Vec<V8CallNode>,
     #[serde(default)]
     samples: Vec<u64>,
 }

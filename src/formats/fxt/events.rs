@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
-use super::names::{Provider, Text, Thread, ThreadId};
+use super::names::{FxtText, FxtThread, Provider, ThreadId};
 use super::wire::{TextRef, Words, bits};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::output::args::ArgsWriter;
@@ -14,7 +14,7 @@ use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, NameIdx, So
 
 /// Makes events of records.
 #[derive(Debug, Default)]
-pub(super) struct Maker {
+pub(super) struct FxtEventBuilder {
     scheduler: Scheduler,
     args: ArgsWriter,
     /// The arguments that are numbers, for counters: name and value.
@@ -36,7 +36,7 @@ fn key(kind: TrackKind, thread: ThreadId) -> TrackKey {
 }
 
 /// A record, with what its reading needs.
-pub(super) struct Record<'a, 'b> {
+pub(super) struct FxtRecord<'a, 'b> {
     /// Who wrote it.
     pub(super) provider: &'a Provider,
     pub(super) header: u64,
@@ -47,7 +47,7 @@ pub(super) struct Record<'a, 'b> {
     pub(super) batch: &'b mut BatchBuilder,
 }
 
-impl<'a> Record<'a, '_> {
+impl<'a> FxtRecord<'a, '_> {
     /// Some bits of the header, from `first` on.
     fn bits(&self, first: u32, count: u32) -> u64 {
         bits(self.header, first, count)
@@ -59,15 +59,15 @@ impl<'a> Record<'a, '_> {
 
     /// The text that 16 bits of the header refer to.
     fn text(&mut self, first: u32) -> Option<&'a [u8]> {
-        let found = self.provider.text(TextRef::of(self.bits(first, 16)), &mut self.words)?;
+        let found = self.provider.text(TextRef::from_bits(self.bits(first, 16)), &mut self.words)?;
         Some(self.known(found))
     }
 
     /// The bytes of a text; nothing, counted, where its number stands for nothing.
-    fn known(&mut self, found: Text<'a>) -> &'a [u8] {
+    fn known(&mut self, found: FxtText<'a>) -> &'a [u8] {
         match found {
-            Text::There(bytes) => bytes,
-            Text::Missing => {
+            FxtText::Present(bytes) => bytes,
+            FxtText::Missing => {
                 self.lose(Loss::MissingText);
                 b""
             }
@@ -77,7 +77,7 @@ impl<'a> Record<'a, '_> {
     /// The thread that 8 bits of the header refer to; nobody, counted, where its number stands for nothing.
     fn thread(&mut self, first: u32) -> Option<ThreadId> {
         let found = self.provider.thread(self.bits(first, 8) as u8, &mut self.words)?;
-        if found == Thread::Missing {
+        if found == FxtThread::Missing {
             self.lose(Loss::MissingText);
         }
         Some(found.or_nobody())
@@ -93,13 +93,13 @@ impl<'a> Record<'a, '_> {
     }
 }
 
-impl Maker {
+impl FxtEventBuilder {
     /// The end of the capture.
     pub(super) fn finish(&mut self, batch: &mut BatchBuilder) {
         self.scheduler.finish(batch, SourcePos::Offset(0));
     }
 
-    pub(super) fn event(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+    pub(super) fn event(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let ticks = record.words.word()?;
         let thread = record.thread(24)?;
         let (category, name_text) = (record.text(32)?, record.text(48)?);
@@ -161,7 +161,7 @@ impl Maker {
     }
 
     /// Each argument that is a number is a series.
-    fn counters(&mut self, ts_ns: i64, thread: ThreadId, name: &[u8], counter: u64, record: &mut Record<'_, '_>) {
+    fn counters(&mut self, ts_ns: i64, thread: ThreadId, name: &[u8], counter: u64, record: &mut FxtRecord<'_, '_>) {
         if self.numbers.is_empty() {
             record.lose(Loss::BadCounter);
         }
@@ -175,7 +175,7 @@ impl Maker {
     }
 
     /// Reads arguments: as JSON, and those that are numbers or a process also as such.
-    fn arguments(&mut self, count: u64, record: &mut Record<'_, '_>) -> Option<()> {
+    fn arguments(&mut self, count: u64, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         self.args.clear();
         self.numbers.clear();
         self.process = None;
@@ -184,7 +184,7 @@ impl Maker {
             let header = rest.word()?;
             let words = &mut record.words.take_words(bits(header, 4, 12).max(1) as usize)?;
             words.word()?;
-            let name = record.provider.text(TextRef::of(bits(header, 16, 16)), words)?;
+            let name = record.provider.text(TextRef::from_bits(bits(header, 16, 16)), words)?;
             let name = record.known(name);
             let upper = bits(header, 32, 32);
             let number = match bits(header, 0, 4) {
@@ -193,13 +193,13 @@ impl Maker {
                     self.args.json.push_str("null");
                     None
                 }
-                1 => Some(Number::Signed(i64::from(upper as i32))),
-                2 => Some(Number::Unsigned(upper)),
-                3 => Some(Number::Signed(words.word()?.cast_signed())),
-                4 => Some(Number::Unsigned(words.word()?)),
-                5 => Some(Number::Float(f64::from_bits(words.word()?))),
+                1 => Some(FxtNumber::Signed(i64::from(upper as i32))),
+                2 => Some(FxtNumber::Unsigned(upper)),
+                3 => Some(FxtNumber::Signed(words.word()?.cast_signed())),
+                4 => Some(FxtNumber::Unsigned(words.word()?)),
+                5 => Some(FxtNumber::Float(f64::from_bits(words.word()?))),
                 6 => {
-                    let value = record.provider.text(TextRef::of(bits(header, 32, 16)), words)?;
+                    let value = record.provider.text(TextRef::from_bits(bits(header, 32, 16)), words)?;
                     let value = record.known(value);
                     self.args.key("", name);
                     crate::formats::output::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
@@ -240,7 +240,7 @@ impl Maker {
     }
 
     /// The name of a process or a thread.
-    pub(super) fn kernel_object(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+    pub(super) fn kernel_object(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let koid = record.words.word()?;
         let name = record.text(24)?;
         self.arguments(record.bits(40, 4), record)?;
@@ -258,7 +258,7 @@ impl Maker {
     }
 
     /// A switch from one thread to another, or the waking of one.
-    pub(super) fn scheduling(&mut self, record: &mut Record<'_, '_>) -> Option<()> {
+    pub(super) fn scheduling(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let kind = record.bits(60, 4);
         if kind > 2 {
             record.lose(Loss::IgnoredPacket);
@@ -305,7 +305,7 @@ impl Maker {
     }
 
     /// A message is an instant.
-    pub(super) fn log(record: &mut Record<'_, '_>) -> Option<()> {
+    pub(super) fn log(record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let ticks = record.words.word()?;
         let thread = record.thread(32)?;
         let message = record.words.text(record.bits(16, 15) as usize)?;
@@ -319,13 +319,13 @@ impl Maker {
 
 /// A number as an argument has it.
 #[derive(Debug, Clone, Copy)]
-enum Number {
+enum FxtNumber {
     Signed(i64),
     Unsigned(u64),
     Float(f64),
 }
 
-impl Number {
+impl FxtNumber {
     fn value(self) -> f64 {
         match self {
             Self::Signed(number) => number as f64,

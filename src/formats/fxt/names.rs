@@ -13,17 +13,17 @@ pub(super) struct ThreadId {
 
 /// A thread that was referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Thread {
-    There(ThreadId),
+pub(super) enum FxtThread {
+    Present(ThreadId),
     /// A number that stands for nothing.
     Missing,
 }
 
-impl Thread {
+impl FxtThread {
     /// The thread, or thread 0 of process 0 for one that is missing.
     pub(super) fn or_nobody(self) -> ThreadId {
         match self {
-            Self::There(thread) => thread,
+            Self::Present(thread) => thread,
             Self::Missing => ThreadId::default(),
         }
     }
@@ -46,8 +46,8 @@ impl Default for Provider {
 
 /// A text that was referred to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Text<'a> {
-    There(&'a [u8]),
+pub(super) enum FxtText<'a> {
+    Present(&'a [u8]),
     /// A number that stands for nothing.
     Missing,
 }
@@ -59,20 +59,20 @@ impl Provider {
     }
 
     /// A text that stands in the record, or was given a number before. `None` if the record ends inside of it.
-    pub(super) fn text<'a>(&'a self, reference: TextRef, words: &mut Words<'a>) -> Option<Text<'a>> {
+    pub(super) fn text<'a>(&'a self, reference: TextRef, words: &mut Words<'a>) -> Option<FxtText<'a>> {
         Some(match reference {
-            TextRef::Empty => Text::There(b""),
-            TextRef::Known(number) => self.texts.get(&number).map_or(Text::Missing, |text| Text::There(text)),
-            TextRef::Inline(len) => Text::There(words.text(len)?),
+            TextRef::Empty => FxtText::Present(b""),
+            TextRef::Indexed(number) => self.texts.get(&number).map_or(FxtText::Missing, |text| FxtText::Present(text)),
+            TextRef::Inline(len) => FxtText::Present(words.text(len)?),
         })
     }
 
     /// A thread that stands in the record, or was given a number before. `None` if the record ends inside of it.
-    pub(super) fn thread(&self, reference: u8, words: &mut Words<'_>) -> Option<Thread> {
+    pub(super) fn thread(&self, reference: u8, words: &mut Words<'_>) -> Option<FxtThread> {
         if reference == 0 {
-            return Some(Thread::There(ThreadId { process: words.word()?, thread: words.word()? }));
+            return Some(FxtThread::Present(ThreadId { process: words.word()?, thread: words.word()? }));
         }
-        Some(self.threads.get(&reference).map_or(Thread::Missing, |&thread| Thread::There(thread)))
+        Some(self.threads.get(&reference).map_or(FxtThread::Missing, |&thread| FxtThread::Present(thread)))
     }
 
     /// A time in nanoseconds, rounded; `None` beyond 64 bits.

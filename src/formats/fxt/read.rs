@@ -2,7 +2,7 @@
 
 use rustc_hash::FxHashMap;
 
-use super::events::{Maker, Record};
+use super::events::{FxtEventBuilder, FxtRecord};
 use super::names::{Provider, ThreadId};
 use super::wire::{MAGIC, WORD, Words, bits};
 use crate::formats::format::{Format, Opener, Shown};
@@ -44,9 +44,9 @@ struct Fxt {
 }
 
 /// What lasts from one record to the next.
-struct Walk {
+struct FxtParser {
     batch: BatchBuilder,
-    maker: Maker,
+    events: FxtEventBuilder,
     providers: FxHashMap<u32, Provider>,
     provider: u32,
     nowhere: Provider,
@@ -56,9 +56,9 @@ impl StreamReader for Fxt {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut input = ByteReader::new(source);
-        let mut walk = Walk {
+        let mut parser = FxtParser {
             batch: BatchBuilder::new(context.chunk_limits),
-            maker: Maker::default(),
+            events: FxtEventBuilder::default(),
             providers: FxHashMap::default(),
             provider: 0,
             nowhere: Provider::default(),
@@ -75,13 +75,13 @@ impl StreamReader for Fxt {
                 word => word.first_chunk().map(|word| u64::from_le_bytes(*word)),
             };
             let Some(header) = header else {
-                walk.batch.lose(Loss::Truncated, place);
+                parser.batch.lose(Loss::Truncated, place);
                 break;
             };
             let Some(words) = size(header) else {
                 // Its length is damaged: what follows is searched word by word, and counted once.
                 if !in_damage {
-                    walk.batch.lose(Loss::BadRecord, place);
+                    parser.batch.lose(Loss::BadRecord, place);
                 }
                 in_damage = true;
                 input.skip(WORD as u64)?;
@@ -89,29 +89,29 @@ impl StreamReader for Fxt {
             };
             in_damage = false;
             if bits(header, 0, 4) == 15 {
-                walk.batch.lose(Loss::IgnoredPacket, place);
+                parser.batch.lose(Loss::IgnoredPacket, place);
                 if !input.skip(words * WORD as u64)? {
-                    walk.batch.lose(Loss::Truncated, place);
+                    parser.batch.lose(Loss::Truncated, place);
                 }
                 continue;
             }
             let len = words as usize * WORD;
             let record = input.peek(len)?;
             if record.len() < len {
-                walk.batch.lose(Loss::Truncated, place);
+                parser.batch.lose(Loss::Truncated, place);
                 break;
             }
-            walk.record(header, &record[WORD..], place);
+            parser.record(header, &record[WORD..], place);
             input.skip(len as u64)?;
-            walk.batch.flush_if_full(sink, context)?;
+            parser.batch.flush_if_full(sink, context)?;
         }
         if let Some(offset) = input.source().cut_at()
-            && walk.batch.batch.losses.count(Loss::Truncated) == 0
+            && parser.batch.batch.losses.count(Loss::Truncated) == 0
         {
-            walk.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
+            parser.batch.lose(Loss::Truncated, SourcePos::Offset(offset));
         }
-        walk.maker.finish(&mut walk.batch);
-        walk.batch.flush(sink)
+        parser.events.finish(&mut parser.batch);
+        parser.batch.flush(sink)
     }
 }
 
@@ -124,10 +124,10 @@ fn size(header: u64) -> Option<u64> {
     }
 }
 
-impl Walk {
+impl FxtParser {
     /// Takes the words behind a header.
     fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
-        let mut words = Words::of(bytes);
+        let mut words = Words::new(bytes);
         let taken = match bits(header, 0, 4) {
             0 => self.metadata(header, &mut words, place),
             1 => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
@@ -144,12 +144,12 @@ impl Walk {
             }),
             kind => {
                 let provider = self.providers.get(&self.provider).unwrap_or(&self.nowhere);
-                let mut record = Record { provider, header, words, place, batch: &mut self.batch };
+                let mut record = FxtRecord { provider, header, words, place, batch: &mut self.batch };
                 let taken = match kind {
-                    4 => self.maker.event(&mut record),
-                    7 => self.maker.kernel_object(&mut record),
-                    8 => self.maker.scheduling(&mut record),
-                    9 => Maker::log(&mut record),
+                    4 => self.events.event(&mut record),
+                    7 => self.events.kernel_object(&mut record),
+                    8 => self.events.scheduling(&mut record),
+                    9 => FxtEventBuilder::log(&mut record),
                     // Blobs, and objects of programs.
                     _ => {
                         record.lose(Loss::IgnoredPacket);
@@ -179,7 +179,7 @@ impl Walk {
             4 => {}
             _ => {
                 self.batch.lose(Loss::IgnoredMetadata, place);
-                *words = Words::of(&[]);
+                *words = Words::new(&[]);
             }
         }
         Some(())

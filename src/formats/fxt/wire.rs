@@ -19,7 +19,7 @@ pub(super) struct Words<'a> {
 
 impl<'a> Words<'a> {
     /// Words behind a header.
-    pub(super) fn of(bytes: &'a [u8]) -> Self {
+    pub(super) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes }
     }
 
@@ -54,16 +54,16 @@ impl<'a> Words<'a> {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum TextRef {
     Empty,
-    Known(u16),
+    Indexed(u16),
     Inline(usize),
 }
 
 impl TextRef {
-    pub(super) fn of(raw: u64) -> Self {
+    pub(super) fn from_bits(raw: u64) -> Self {
         match raw as u16 {
             0 => Self::Empty,
             inline if inline & 0x8000 != 0 => Self::Inline(usize::from(inline & 0x7fff)),
-            known => Self::Known(known),
+            index => Self::Indexed(index),
         }
     }
 }

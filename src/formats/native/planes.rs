@@ -89,7 +89,7 @@ impl PlaneLayout {
     pub(super) fn encode(&self, events: &[Event]) -> Vec<u8> {
         let mut planes = vec![0; self.stored.count_ones() as usize * events.len()];
         let mut before = Before { ts_ns: self.first_ts_ns, detail: 0 };
-        let mut words: Box<Block> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
+        let mut words: Box<PlaneBlock> = Box::new([[0; BLOCK_EVENTS]; COLUMNS]);
         // The time's high half is passed over even if it is not stored: there the last time is remembered.
         let mut wanted = [false; COLUMNS];
         wanted[TS_HIGH] = true;
@@ -123,7 +123,7 @@ impl PlaneLayout {
                 constants[column] |= u32::from(self.constants[plane]) << shift;
             }
         });
-        let mut words: Box<Block> = Box::new(constants.map(|constant| [constant; BLOCK_EVENTS]));
+        let mut words: Box<PlaneBlock> = Box::new(constants.map(|constant| [constant; BLOCK_EVENTS]));
         for first in (0..count).step_by(BLOCK_EVENTS) {
             let rows = BLOCK_EVENTS.min(count - first);
             let mut start = first;
@@ -149,7 +149,7 @@ impl PlaneLayout {
 }
 
 /// One word of each column for each event of a block.
-type Block = [[u32; BLOCK_EVENTS]; COLUMNS];
+type PlaneBlock = [[u32; BLOCK_EVENTS]; COLUMNS];
 
 /// The values of the event before, which times and details are deltas to.
 #[derive(Clone, Copy)]
@@ -181,7 +181,7 @@ impl Before {
     }
 
     /// The event of a row of a block.
-    fn event(&mut self, words: &Block, row: usize) -> Event {
+    fn event(&mut self, words: &PlaneBlock, row: usize) -> Event {
         let word = |column: usize| words[column][row];
         let long = |low: usize, high: usize| u64::from(word(low)) | u64::from(word(high)) << 32;
         Event {

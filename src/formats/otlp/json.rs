@@ -6,7 +6,7 @@ use serde::{Deserialize, Deserializer};
 use serde_json::value::RawValue;
 
 use super::attributes::{Attributes, WriteJson, kind_name, status_name, write_double, write_list, write_object};
-use super::layout::{Layout, Point, Span, span_id};
+use super::layout::{Layout, OtlpSpan, Point, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::lines::{LineParser, Output, TextLine};
 use crate::formats::input::source::Source;
@@ -88,13 +88,13 @@ struct Resource<'a> {
 #[derive(Deserialize)]
 struct ScopeSpans<'a> {
     #[serde(default, alias = "instrumentationLibrary")]
-    scope: Option<Scope>,
+    scope: Option<JsonScope>,
     #[serde(borrow, default, deserialize_with = "or_default")]
     spans: Vec<JsonSpan<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Scope {
+struct JsonScope {
     #[serde(default, deserialize_with = "or_default")]
     name: String,
 }
@@ -123,11 +123,11 @@ struct JsonSpan<'a> {
     #[serde(borrow)]
     links: Option<&'a RawValue>,
     #[serde(borrow)]
-    status: Option<Status<'a>>,
+    status: Option<JsonStatus<'a>>,
 }
 
 #[derive(Deserialize)]
-struct Status<'a> {
+struct JsonStatus<'a> {
     #[serde(borrow)]
     code: Option<&'a RawValue>,
     #[serde(default, deserialize_with = "or_default")]
@@ -150,14 +150,14 @@ struct KeyValue<'a> {
     #[serde(default, deserialize_with = "or_default")]
     key: String,
     #[serde(borrow)]
-    value: Option<AnyValue<'a>>,
+    value: Option<JsonAnyValue<'a>>,
 }
 
 /// Of its members one is there.
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 #[expect(clippy::struct_field_names, reason = "the format calls them so")]
-struct AnyValue<'a> {
+struct JsonAnyValue<'a> {
     #[serde(alias = "string_value")]
     string_value: Option<String>,
     #[serde(alias = "bool_value")]
@@ -177,7 +177,7 @@ struct AnyValue<'a> {
 #[derive(Deserialize)]
 struct Array<'a> {
     #[serde(borrow, default, deserialize_with = "or_default")]
-    values: Vec<AnyValue<'a>>,
+    values: Vec<JsonAnyValue<'a>>,
 }
 
 #[derive(Deserialize)]
@@ -191,7 +191,7 @@ fn or_default<'de, T: Deserialize<'de> + Default, D: Deserializer<'de>>(deserial
     Option::deserialize(deserializer).map(Option::unwrap_or_default)
 }
 
-impl WriteJson for AnyValue<'_> {
+impl WriteJson for JsonAnyValue<'_> {
     fn write_json(&self, json: &mut String) {
         let whole = |text: &str| text.trim_matches('"').parse::<i64>().ok();
         if let Some(text) = self.string_value.as_ref().or(self.bytes_value.as_ref()) {
@@ -233,7 +233,7 @@ impl<T: WriteJson> WriteJson for Option<T> {
 /// Requests line by line.
 #[derive(Default)]
 struct Requests {
-    taker: Taker,
+    decoder: JsonDecoder,
 }
 
 impl LineParser for Requests {
@@ -245,17 +245,17 @@ impl LineParser for Requests {
             return;
         }
         match serde_json::from_slice::<Request<'_>>(line.bytes) {
-            Ok(request) => self.taker.take(&request, line.place(), batch),
+            Ok(request) => self.decoder.take_request(&request, line.place(), batch),
             Err(_) => batch.lose(line.loss(), line.place()),
         }
     }
 
     fn after_line(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        if self.taker.layout.is_full(out.budget()) { self.taker.layout.flush(out) } else { Ok(()) }
+        if self.decoder.layout.is_full(out.budget()) { self.decoder.layout.flush(out) } else { Ok(()) }
     }
 
     fn finish(&mut self, out: &mut Output<'_>) -> Result<(), ReadError> {
-        self.taker.layout.flush(out)
+        self.decoder.layout.flush(out)
     }
 }
 
@@ -268,9 +268,9 @@ impl StreamReader for OneRequest {
     fn read(&mut self, sink: &mut dyn BatchSink, context: &ReadContext) -> Result<(), ReadError> {
         let Some(source) = self.source.take() else { return Ok(()) };
         let document = Document::open(source, context)?;
-        let (mut taker, mut batch) = (Taker::default(), BatchBuilder::new(context.chunk_limits));
-        taker.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
-        taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        let (mut decoder, mut batch) = (JsonDecoder::default(), BatchBuilder::new(context.chunk_limits));
+        decoder.take_document(&document, &mut Output::new(&mut batch, &mut *sink, context))?;
+        decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         document.count_cut(&mut batch.batch.losses);
         batch.flush(sink)
     }
@@ -278,13 +278,13 @@ impl StreamReader for OneRequest {
 
 /// Takes requests apart.
 #[derive(Default)]
-struct Taker {
+struct JsonDecoder {
     layout: Layout,
     attributes: Attributes,
 }
 
-impl Taker {
-    fn take(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
+impl JsonDecoder {
+    fn take_request(&mut self, request: &Request<'_>, place: SourcePos, batch: &mut BatchBuilder) {
         for of_resource in &request.resource_spans {
             let service = self.service(of_resource.resource.as_ref(), batch);
             for of_scope in &of_resource.scope_spans {
@@ -319,7 +319,7 @@ impl Taker {
             let mut scopes = document.items(scopes.or(also).or(formerly));
             while let Some(of_scope) = scopes.next()? {
                 let [scope, also, spans] = document.pick(of_scope, ["scope", "instrumentationLibrary", "spans"])?;
-                let scope: Option<Scope> = document.value(scope.or(also), &mut out.batch.batch.losses)?;
+                let scope: Option<JsonScope> = document.value(scope.or(also), &mut out.batch.batch.losses)?;
                 let scope = scope.map(|scope| scope.name).unwrap_or_default();
                 let mut spans = document.elements(spans);
                 while let Some(span) = spans.next()? {
@@ -381,7 +381,7 @@ impl Taker {
             points.push(Point { ts_ns, name: event.name.as_bytes().into(), args: self.attributes.finish() });
         }
         let id_of = |id: &str| span_id(span.trace_id.as_bytes(), id.as_bytes());
-        self.layout.push(Span {
+        self.layout.push(OtlpSpan {
             start_ns,
             end_ns: time(span.end_time_unix_nano).unwrap_or(0),
             id: id_of(&span.span_id),

@@ -24,7 +24,7 @@ const SPAN_BYTES: usize = 160;
 
 /// A span as the capture tells it.
 #[derive(Debug)]
-pub(super) struct Span {
+pub(super) struct OtlpSpan {
     pub(super) start_ns: i64,
     pub(super) end_ns: i64,
     /// Numbers for (trace, span) and (trace, parent); `None` without a parent.
@@ -54,7 +54,7 @@ pub(super) fn span_id(trace: &[u8], span: &[u8]) -> u64 {
 /// Spans that wait for their rows.
 #[derive(Debug, Default)]
 pub(super) struct Layout {
-    spans: Vec<Span>,
+    spans: Vec<OtlpSpan>,
     bytes: usize,
     services: Vec<Service>,
     service_index: FxHashMap<Box<str>, u32>,
@@ -62,7 +62,7 @@ pub(super) struct Layout {
 
 #[derive(Debug, Default)]
 struct Service {
-    rows: Vec<Row>,
+    rows: Vec<SpanRow>,
     /// The rows that are taken, by the time from which they are free.
     busy: BinaryHeap<Reverse<(i64, usize)>>,
     free: BTreeSet<usize>,
@@ -70,7 +70,7 @@ struct Service {
 
 /// What is open on a row, outermost first: ids and ends.
 #[derive(Debug)]
-struct Row {
+struct SpanRow {
     open: Vec<(u64, i64)>,
     /// The last end of a span on it.
     last_end_ns: i64,
@@ -94,7 +94,7 @@ impl Layout {
     }
 
     /// Keeps a span until it is laid out.
-    pub(super) fn push(&mut self, span: Span) {
+    pub(super) fn push(&mut self, span: OtlpSpan) {
         let points = span.points.iter().map(|point| point.args.len() + point.name.len() + 48);
         self.bytes += SPAN_BYTES + span.name.len() + span.args.len() + points.sum::<usize>();
         self.spans.push(span);
@@ -135,7 +135,7 @@ impl Layout {
     }
 }
 
-impl Row {
+impl SpanRow {
     fn has_room_below(&mut self, parent: Option<u64>, start_ns: i64, end_ns: i64) -> bool {
         self.close(start_ns);
         self.open.last().is_some_and(|&(id, until_ns)| Some(id) == parent && end_ns <= until_ns)
@@ -158,7 +158,7 @@ impl Service {
             self.free.insert(row);
         }
         let place = self.free.pop_first().unwrap_or_else(|| {
-            self.rows.push(Row { open: Vec::new(), last_end_ns: i64::MIN });
+            self.rows.push(SpanRow { open: Vec::new(), last_end_ns: i64::MIN });
             self.rows.len() - 1
         });
         let row = &mut self.rows[place];
@@ -187,7 +187,7 @@ fn key(service: u32, row: usize) -> TrackKey {
     TrackKey { kind: TrackKind::Thread, pid: pid(service), tid, name: Arc::default(), slot: 0 }
 }
 
-fn emit(batch: &mut BatchBuilder, span: &Span, row: usize) {
+fn emit(batch: &mut BatchBuilder, span: &OtlpSpan, row: usize) {
     let place = span.place;
     let (track, name) = (batch.track_with(&key(span.service, row)), batch.name(&span.name, None, place));
     let detail = batch.batch.chunk.details.push(&Detail { args_json: &span.args, ..Detail::default() });
@@ -207,7 +207,12 @@ fn emit(batch: &mut BatchBuilder, span: &Span, row: usize) {
 }
 
 /// From the parent, at the time when the span begins or the parent if that is later, to the span.
-fn arrow(batch: &mut BatchBuilder, span: &Span, (service, parent_row, parent_start_ns): (u32, usize, i64), row: usize) {
+fn arrow(
+    batch: &mut BatchBuilder,
+    span: &OtlpSpan,
+    (service, parent_row, parent_start_ns): (u32, usize, i64),
+    row: usize,
+) {
     let name = batch.name(&span.name, None, span.place);
     let (from, to) = (batch.track_with(&key(service, parent_row)), batch.track_with(&key(span.service, row)));
     let (value, flags) = (span.id, EventFlags::BIND_ENCLOSING);

@@ -6,14 +6,14 @@ use super::fields::{
     any_value, array_value, event, key_value, kvlist, link, request, resource, resource_spans, scope, scope_spans,
     span, status,
 };
-use super::layout::{Layout, Point, Span, span_id};
+use super::layout::{Layout, OtlpSpan, Point, span_id};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::lines::Output;
 use crate::formats::input::source::Source;
 use crate::formats::output::args::push_quoted;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::protobuf::decode::{Fields, Value, bytes_tag, take_varint};
+use crate::formats::protobuf::decode::{Fields, ProtoValue, bytes_tag, take_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{BatchSink, ReadContext, ReadError, Reader, StreamReader};
 use crate::model::{Loss, SourcePos};
@@ -63,7 +63,7 @@ impl StreamReader for Protobuf {
         let Some(source) = self.source.take() else { return Ok(()) };
         let mut input = ByteReader::new(source);
         let mut batch = BatchBuilder::new(context.chunk_limits);
-        let mut taker = Taker::default();
+        let mut decoder = ProtoDecoder::default();
         loop {
             context.cancel.check()?;
             let place = SourcePos::Offset(input.offset());
@@ -78,7 +78,7 @@ impl StreamReader for Protobuf {
                     input.skip(header)?;
                     let bytes = input.peek(len)?;
                     let (taken, is_cut) = (bytes.len() as u64, bytes.len() < len);
-                    taker.resource_spans(bytes, place, &mut batch);
+                    decoder.resource_spans(bytes, place, &mut batch);
                     if is_cut {
                         batch.lose(Loss::Truncated, place);
                     }
@@ -94,11 +94,11 @@ impl StreamReader for Protobuf {
                     break;
                 }
             }
-            if taker.layout.is_full(&context.budget) {
-                taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+            if decoder.layout.is_full(&context.budget) {
+                decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
             }
         }
-        taker.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
+        decoder.layout.flush(&mut Output::new(&mut batch, &mut *sink, context))?;
         if let Some(offset) = input.source().cut_at()
             && batch.batch.losses.count(Loss::Truncated) == 0
         {
@@ -110,16 +110,16 @@ impl StreamReader for Protobuf {
 
 /// A message of an attribute's value.
 #[derive(Clone, Copy)]
-struct AnyValue<'a> {
+struct ProtoAnyValue<'a> {
     bytes: &'a [u8],
     depth: u32,
 }
 
-impl WriteJson for AnyValue<'_> {
+impl WriteJson for ProtoAnyValue<'_> {
     fn write_json(&self, json: &mut String) {
         use std::fmt::Write as _;
         let depth = self.depth + 1;
-        let value = Fields::of(self.bytes)
+        let value = Fields::new(self.bytes)
             .find(|field| any_value::STRING_VALUE <= field.number && field.number <= any_value::BYTES_VALUE);
         match value.map(|field| (field.number, field.value)) {
             Some((any_value::STRING_VALUE, text)) => push_quoted(json, &String::from_utf8_lossy(text.bytes())),
@@ -129,11 +129,11 @@ impl WriteJson for AnyValue<'_> {
             }
             Some((any_value::DOUBLE_VALUE, number)) => write_double(number.double(), json),
             Some((any_value::ARRAY_VALUE, list)) if depth < DEPTH_MAX => {
-                let values = Fields::of(list.bytes()).filter(|field| field.number == array_value::VALUES);
-                write_list(values.map(|field| AnyValue { bytes: field.value.bytes(), depth }), json);
+                let values = Fields::new(list.bytes()).filter(|field| field.number == array_value::VALUES);
+                write_list(values.map(|field| ProtoAnyValue { bytes: field.value.bytes(), depth }), json);
             }
             Some((any_value::KVLIST_VALUE, list)) if depth < DEPTH_MAX => {
-                let members = Fields::of(list.bytes()).filter(|field| field.number == kvlist::VALUES);
+                let members = Fields::new(list.bytes()).filter(|field| field.number == kvlist::VALUES);
                 let members: Vec<_> = members.map(|field| key_value(field.value.bytes(), depth)).collect();
                 let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
                 write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
@@ -150,34 +150,34 @@ impl WriteJson for AnyValue<'_> {
     }
 }
 
-fn key_value(bytes: &[u8], depth: u32) -> (&[u8], AnyValue<'_>) {
+fn key_value(bytes: &[u8], depth: u32) -> (&[u8], ProtoAnyValue<'_>) {
     let (mut key, mut value) = (&b""[..], &b""[..]);
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field.number {
             key_value::KEY => key = field.value.bytes(),
             key_value::VALUE => value = field.value.bytes(),
             _ => {}
         }
     }
-    (key, AnyValue { bytes: value, depth })
+    (key, ProtoAnyValue { bytes: value, depth })
 }
 
 /// A span that another one is linked to: its ids, and what is said of the link.
-struct Link<'a>(&'a [u8]);
+struct ProtoLink<'a>(&'a [u8]);
 
-struct Links<'a>(Vec<Link<'a>>);
+struct ProtoLinks<'a>(Vec<ProtoLink<'a>>);
 
-impl WriteJson for Link<'_> {
+impl WriteJson for ProtoLink<'_> {
     fn write_json(&self, json: &mut String) {
         let id = |number| {
-            Fields::of(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
+            Fields::new(self.0).find(|field| field.number == number).map_or(String::new(), |id| hex(id.value.bytes()))
         };
         json.push_str("{\"trace_id\":");
         push_quoted(json, &id(link::TRACE_ID));
         json.push_str(",\"span_id\":");
         push_quoted(json, &id(link::SPAN_ID));
         json.push_str(",\"attributes\":");
-        let members: Vec<_> = Fields::of(self.0).filter(|field| field.number == link::ATTRIBUTES).collect();
+        let members: Vec<_> = Fields::new(self.0).filter(|field| field.number == link::ATTRIBUTES).collect();
         let members: Vec<_> = members.iter().map(|member| key_value(member.value.bytes(), 0)).collect();
         let texts: Vec<_> = members.iter().map(|member| String::from_utf8_lossy(member.0)).collect();
         write_object(texts.iter().map(|text| &**text).zip(members.iter().map(|member| member.1)), json);
@@ -185,9 +185,9 @@ impl WriteJson for Link<'_> {
     }
 }
 
-impl WriteJson for Links<'_> {
+impl WriteJson for ProtoLinks<'_> {
     fn write_json(&self, json: &mut String) {
-        write_list(self.0.iter().map(|link| Link(link.0)), json);
+        write_list(self.0.iter().map(|link| ProtoLink(link.0)), json);
     }
 }
 
@@ -200,20 +200,20 @@ fn hex(bytes: &[u8]) -> String {
 }
 
 #[derive(Default)]
-struct Taker {
+struct ProtoDecoder {
     layout: Layout,
     attributes: Attributes,
 }
 
-impl Taker {
+impl ProtoDecoder {
     fn resource_spans(&mut self, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
         let mut name = String::from("unknown service");
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         for field in fields.by_ref().filter(|field| field.number == resource_spans::RESOURCE) {
-            for attribute in Fields::of(field.value.bytes()).filter(|field| field.number == resource::ATTRIBUTES) {
+            for attribute in Fields::new(field.value.bytes()).filter(|field| field.number == resource::ATTRIBUTES) {
                 let (key, value) = key_value(attribute.value.bytes(), 0);
                 if key == b"service.name"
-                    && let Some(text) = Fields::of(value.bytes).find(|field| field.number == any_value::STRING_VALUE)
+                    && let Some(text) = Fields::new(value.bytes).find(|field| field.number == any_value::STRING_VALUE)
                 {
                     name = String::from_utf8_lossy(text.value.bytes()).into_owned();
                 }
@@ -221,13 +221,13 @@ impl Taker {
         }
         let is_broken = fields.is_broken();
         let service = self.layout.service(&name, batch);
-        for of_scope in Fields::of(bytes).filter(|field| field.number == resource_spans::SCOPE_SPANS) {
+        for of_scope in Fields::new(bytes).filter(|field| field.number == resource_spans::SCOPE_SPANS) {
             let bytes = of_scope.value.bytes();
-            let named = Fields::of(bytes).find(|field| field.number == scope_spans::SCOPE);
+            let named = Fields::new(bytes).find(|field| field.number == scope_spans::SCOPE);
             let named =
-                named.and_then(|named| Fields::of(named.value.bytes()).find(|field| field.number == scope::NAME));
+                named.and_then(|named| Fields::new(named.value.bytes()).find(|field| field.number == scope::NAME));
             let scope = named.map(|scope| String::from_utf8_lossy(scope.value.bytes()).into_owned());
-            let mut fields = Fields::of(bytes);
+            let mut fields = Fields::new(bytes);
             for span in fields.by_ref().filter(|field| field.number == scope_spans::SPANS) {
                 self.span(span.value.bytes(), service, scope.as_deref().unwrap_or_default(), place, batch);
             }
@@ -243,7 +243,7 @@ impl Taker {
     fn span(&mut self, bytes: &[u8], service: u32, scope: &str, place: SourcePos, batch: &mut BatchBuilder) {
         let (mut trace, mut id, mut parent, mut name) = (&b""[..], &b""[..], &b""[..], &b""[..]);
         let (mut kind, mut start, mut end, mut status) = (0, None, 0, &b""[..]);
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
                 (span::TRACE_ID, value) => trace = value.bytes(),
@@ -253,7 +253,7 @@ impl Taker {
                 (span::KIND, value) => kind = value.number(),
                 (span::START_TIME_UNIX_NANO, value) => start = Some(value.number()),
                 (span::END_TIME_UNIX_NANO, value) => end = value.number(),
-                (span::STATUS, Value::Bytes(bytes)) => status = bytes,
+                (span::STATUS, ProtoValue::Bytes(bytes)) => status = bytes,
                 _ => {}
             }
         }
@@ -267,7 +267,7 @@ impl Taker {
         self.attributes.begin();
         self.attributes.text("scope", scope);
         self.attributes.text("kind", kind_name(kind));
-        for field in Fields::of(status) {
+        for field in Fields::new(status) {
             match field.number {
                 status::MESSAGE => self.attributes.text("message", &String::from_utf8_lossy(field.value.bytes())),
                 status::CODE => self.attributes.text("status", status_name(field.value.number())),
@@ -277,21 +277,21 @@ impl Taker {
         self.attributes.text("trace_id", &hex(trace));
         self.attributes.text("span_id", &hex(id));
         self.attributes.text("parent_span_id", &hex(parent.unwrap_or_default()));
-        for field in Fields::of(bytes).filter(|field| field.number == span::ATTRIBUTES) {
+        for field in Fields::new(bytes).filter(|field| field.number == span::ATTRIBUTES) {
             let (key, value) = key_value(field.value.bytes(), 0);
             self.attributes.value(key, &value);
         }
-        let links: Vec<_> = Fields::of(bytes).filter(|field| field.number == span::LINKS).collect();
+        let links: Vec<_> = Fields::new(bytes).filter(|field| field.number == span::LINKS).collect();
         if !links.is_empty() {
-            let links = links.iter().map(|link| Link(link.value.bytes())).collect();
-            self.attributes.value(b"links", &Links(links));
+            let links = links.iter().map(|link| ProtoLink(link.value.bytes())).collect();
+            self.attributes.value(b"links", &ProtoLinks(links));
         }
         let args = self.attributes.finish();
         let mut points = Vec::new();
-        for event in Fields::of(bytes).filter(|field| field.number == span::EVENTS) {
+        for event in Fields::new(bytes).filter(|field| field.number == span::EVENTS) {
             let (mut ts, mut name) = (None, &b""[..]);
             self.attributes.begin();
-            for field in Fields::of(event.value.bytes()) {
+            for field in Fields::new(event.value.bytes()) {
                 match field.number {
                     event::TIME_UNIX_NANO => ts = i64::try_from(field.value.number()).ok(),
                     event::NAME => name = field.value.bytes(),
@@ -309,6 +309,6 @@ impl Taker {
             }
         }
         let (id, parent) = (span_id(trace, id), parent.map(|parent| span_id(trace, parent)));
-        self.layout.push(Span { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place });
+        self.layout.push(OtlpSpan { start_ns, end_ns, id, parent, service, name: name.into(), args, points, place });
     }
 }

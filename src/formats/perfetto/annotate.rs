@@ -15,9 +15,9 @@ const PREFIX: &str = "debug.";
 
 /// Numbers of the names of arguments.
 #[derive(Debug, Default)]
-pub(super) struct Keys(FxHashMap<Box<str>, u64>);
+pub(super) struct AnnotationKeys(FxHashMap<Box<str>, u64>);
 
-impl Keys {
+impl AnnotationKeys {
     /// Appends a track event's annotations for an object, and to `interned` the names that are new. Text that is no
     /// object is one annotation.
     pub(super) fn annotate(&mut self, args_json: &str, event: &mut Vec<u8>, interned: &mut Vec<u8>) {

@@ -6,10 +6,10 @@ use std::fmt::Write as _;
 
 use super::fields::{debug_annotation, nested_type, nested_value};
 use super::schema::TypedWriter;
-use super::sequence::{Location, Texts};
-use super::tracks::Tracks;
+use super::sequence::{InternedTexts, Location};
+use super::tracks::PerfettoTracks;
 use crate::formats::output::args::{ArgsWriter, push_quoted};
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -67,9 +67,9 @@ impl ArgsWriter {
 
 /// What annotations refer to, and where they stand.
 pub(super) struct Shared<'a> {
-    pub(super) texts: &'a Texts,
+    pub(super) texts: &'a InternedTexts,
     /// Know the types of messages.
-    pub(super) tracks: &'a mut Tracks,
+    pub(super) tracks: &'a mut PerfettoTracks,
     pub(super) place: SourcePos,
     pub(super) losses: &'a mut Losses,
 }
@@ -77,11 +77,11 @@ pub(super) struct Shared<'a> {
 /// The name of an annotation, in full or interned.
 pub(super) fn annotation_name<'a>(
     bytes: &'a [u8],
-    texts: &'a Texts,
+    texts: &'a InternedTexts,
     place: SourcePos,
     losses: &mut Losses,
 ) -> &'a [u8] {
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field.number {
             debug_annotation::NAME_IID => {
                 let known = texts.argument_names.get(field.value.number());
@@ -99,7 +99,7 @@ pub(super) fn annotation_name<'a>(
 
 /// The value of an annotation that is a number, for counters of the oldest kind.
 pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
-    Fields::of(bytes).find_map(|field| match field.number {
+    Fields::new(bytes).find_map(|field| match field.number {
         debug_annotation::BOOL_VALUE | debug_annotation::UINT_VALUE | debug_annotation::POINTER_VALUE => {
             Some(field.value.number() as f64)
         }
@@ -111,7 +111,7 @@ pub(super) fn annotation_number(bytes: &[u8]) -> Option<f64> {
 
 /// The value of an annotation that is text.
 pub(super) fn annotation_text(bytes: &[u8]) -> Option<&[u8]> {
-    let text = Fields::of(bytes).find(|field| field.number == debug_annotation::STRING_VALUE);
+    let text = Fields::new(bytes).find(|field| field.number == debug_annotation::STRING_VALUE);
     text.map(|field| field.value.bytes())
 }
 
@@ -129,7 +129,7 @@ impl ValueWriter<'_, '_> {
     fn message(&mut self, message: &[u8], annotation: &[u8], depth: u32) {
         let Shared { texts, tracks, place, losses } = &mut *self.shared;
         let mut of: &[u8] = b"";
-        for field in Fields::of(annotation) {
+        for field in Fields::new(annotation) {
             match field.number {
                 debug_annotation::PROTO_TYPE_NAME_IID => match texts.argument_types.get(field.value.number()) {
                     Some(name) => of = name,
@@ -142,7 +142,7 @@ impl ValueWriter<'_, '_> {
         let of = String::from_utf8_lossy(of);
         // Names stand with a dot before them in descriptors, and may be told without.
         let of = if of.starts_with('.') { of } else { format!(".{of}").into() };
-        let schema = tracks.schema_of(&of);
+        let schema = tracks.schema_with_type(&of);
         TypedWriter { json: self.json, schema, place: *place, losses, shows_unknown: true }
             .message(message, &of, depth);
     }
@@ -155,7 +155,7 @@ impl ValueWriter<'_, '_> {
             self.json.push_str("null");
             return;
         }
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         let mut members = 0usize;
         let mut close = None;
         for field in fields.by_ref() {
@@ -227,9 +227,9 @@ impl ValueWriter<'_, '_> {
             return;
         }
         let begins_at = self.json.len();
-        let kind = Fields::of(bytes).find(|field| field.number == nested_value::NESTED_TYPE);
+        let kind = Fields::new(bytes).find(|field| field.number == nested_value::NESTED_TYPE);
         let of = |number: FieldNumber| {
-            Fields::of(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
+            Fields::new(bytes).filter(move |field| field.number == number).map(|field| field.value.bytes())
         };
         match kind.map_or(0, |field| field.value.number()) {
             nested_type::DICT => {
@@ -257,7 +257,7 @@ impl ValueWriter<'_, '_> {
                 self.json.push(']');
             }
             _ => {
-                for field in Fields::of(bytes) {
+                for field in Fields::new(bytes) {
                     match (field.number, field.value) {
                         _ if self.json.len() > begins_at => {}
                         (nested_value::INT_VALUE, value) => self.display(value.signed()),
@@ -265,7 +265,7 @@ impl ValueWriter<'_, '_> {
                         (nested_value::BOOL_VALUE, value) => {
                             self.json.push_str(if value.number() == 0 { "false" } else { "true" });
                         }
-                        (nested_value::STRING_VALUE, Value::Bytes(text)) => {
+                        (nested_value::STRING_VALUE, ProtoValue::Bytes(text)) => {
                             push_quoted(self.json, &String::from_utf8_lossy(text));
                         }
                         _ => {}

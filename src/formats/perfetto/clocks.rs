@@ -59,13 +59,13 @@ struct Clock {
     newest_ns: i64,
     is_own: bool,
     /// Readings together with other clocks.
-    links: Vec<Link>,
+    links: Vec<ClockLink>,
     /// The last answer: it holds from a time up to another.
     recent: Option<Shift>,
 }
 
 #[derive(Debug)]
-struct Link {
+struct ClockLink {
     to: usize,
     /// By time here: how much later the other clock is.
     readings: Vec<(i64, i64)>,
@@ -96,7 +96,7 @@ impl Clocks {
     pub(super) fn snapshot(&mut self, sequence: u32, bytes: &[u8], place: SourcePos, losses: &mut Losses) {
         let mut readings: Vec<(usize, i64)> = Vec::new();
         let mut primary = BOOTTIME;
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match field.number {
                 clock_snapshot::CLOCKS if readings.len() < CLOCKS_IN_SNAPSHOT_MAX => {
@@ -134,12 +134,12 @@ impl Clocks {
     #[inline]
     pub(super) fn time(&mut self, sequence: u32, id: Option<u64>, raw: u64) -> Time {
         match id {
-            Some(id) => self.time_of(sequence, id, raw),
+            Some(id) => self.clock_time(sequence, id, raw),
             None => i64::try_from(raw).map_or(Time::Bad, Time::Known),
         }
     }
 
-    fn time_of(&mut self, sequence: u32, id: u64, raw: u64) -> Time {
+    fn clock_time(&mut self, sequence: u32, id: u64, raw: u64) -> Time {
         let row = self.row(key(sequence, id));
         let clock = &mut self.all[row];
         let Some(mut ns) = raw.checked_mul(clock.unit_ns).and_then(|ns| i64::try_from(ns).ok()) else {
@@ -191,7 +191,7 @@ impl Clocks {
 
     fn reading(&mut self, sequence: u32, bytes: &[u8]) -> Option<(usize, i64)> {
         let (mut id, mut raw, mut is_incremental, mut unit_ns) = (0, 0, false, 1);
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 clock::CLOCK_ID => id = field.value.number(),
                 clock::TIMESTAMP => raw = field.value.number(),
@@ -235,7 +235,7 @@ impl Clocks {
                     continue;
                 }
                 let position = known.unwrap_or_else(|| {
-                    links.push(Link { to, readings: Vec::new() });
+                    links.push(ClockLink { to, readings: Vec::new() });
                     links.len() - 1
                 });
                 let known = &mut links[position].readings;

@@ -8,11 +8,11 @@ use super::fields::{
     process_tree_process, process_tree_thread, sibling_merge_behavior, system_info, thread_descriptor, trace_packet,
     track_descriptor, utsname,
 };
-use super::packets::{Block, Packets, each_unpacked};
+use super::packets::{PacketBlock, Packets, each_unpacked};
 use super::schema::Schema;
 use crate::formats::input::source::Source;
 use crate::formats::output::batch::text;
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::formats::{ReadContext, ReadError};
 use crate::model::{Id, Loss, Losses, Metadata, SourcePos};
@@ -55,7 +55,7 @@ pub(super) struct Descriptor {
     /// Of a counter's values; empty if they have none.
     pub(super) unit: Box<str>,
     /// Of the tracks below it.
-    pub(super) children: Order,
+    pub(super) children: ChildOrder,
     /// Among the tracks of its parent, where that orders them by rank.
     pub(super) rank: i64,
     /// It is not drawn together with its siblings of the same name.
@@ -66,7 +66,7 @@ pub(super) struct Descriptor {
 
 /// How a track orders those below it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) enum Order {
+pub(super) enum ChildOrder {
     /// As they appear.
     #[default]
     Appearance,
@@ -89,12 +89,12 @@ impl Descriptors {
     /// Reads all packets of a capture.
     pub(super) fn collect(source: Source, context: &ReadContext) -> Result<Self, ReadError> {
         let mut described = Self::default();
-        let mut packets = Packets::of(source);
-        let mut block = Block::default();
+        let mut packets = Packets::new(source);
+        let mut block = PacketBlock::default();
         while let Some(next) = packets.next(block)? {
             context.cancel.check()?;
             // What is damaged is counted by the reading that this is for.
-            each_unpacked(&next, 0, &mut |packet, place| described.take(packet, place));
+            each_unpacked(&next, 0, &mut |packet, place| described.take_packet(packet, place));
             block = next;
         }
         Ok(described)
@@ -104,9 +104,9 @@ impl Descriptors {
         self.by_uuid.get(&uuid)
     }
 
-    fn take(&mut self, packet: &[u8], place: SourcePos) {
-        for field in Fields::of(packet) {
-            if let Value::Bytes(bytes) = field.value {
+    fn take_packet(&mut self, packet: &[u8], place: SourcePos) {
+        for field in Fields::new(packet) {
+            if let ProtoValue::Bytes(bytes) = field.value {
                 self.take_field(field.number, bytes, place);
             }
         }
@@ -120,7 +120,7 @@ impl Descriptors {
             trace_packet::THREAD_DESCRIPTOR => drop(self.thread(bytes, place)),
             trace_packet::SYSTEM_INFO => self.system(bytes),
             trace_packet::TRACK_DESCRIPTOR => self.track(bytes, place),
-            trace_packet::EXTENSION_DESCRIPTOR => self.schema.take(bytes, place, &mut self.losses),
+            trace_packet::EXTENSION_DESCRIPTOR => self.schema.take_extension(bytes, place, &mut self.losses),
             _ => {}
         }
     }
@@ -132,7 +132,7 @@ impl Descriptors {
     }
 
     /// Whether a track and all that it is below are described.
-    pub(super) fn has_line_of(&self, uuid: u64) -> bool {
+    pub(super) fn has_all_parents(&self, uuid: u64) -> bool {
         let mut next = Some(uuid);
         for _ in 0..PARENTS_MAX {
             let Some(uuid) = next.filter(|&uuid| uuid != 0) else { return true };
@@ -147,7 +147,7 @@ impl Descriptors {
         let mut said = Descriptor::default();
         let mut counter = None;
         let (mut merging, mut merge_key) = (0, Box::default());
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 track_descriptor::UUID => uuid = field.value.number(),
                 track_descriptor::NAME | track_descriptor::STATIC_NAME | track_descriptor::ATRACE_NAME => {
@@ -199,7 +199,7 @@ impl Descriptors {
         known.thread = said.thread.or(known.thread);
         known.counter = said.counter.or(known.counter);
         known.stands_alone |= said.stands_alone;
-        if said.children != Order::Appearance {
+        if said.children != ChildOrder::Appearance {
             known.children = said.children;
             self.is_ordered = true;
         }
@@ -221,7 +221,7 @@ impl Descriptors {
         let (mut pid, mut name, mut command) = (None, Box::default(), Box::default());
         let mut labels: Vec<Box<str>> = Vec::new();
         let mut sort_index = None;
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 process_descriptor::PID => pid = Some(field.value.signed()),
                 process_descriptor::CMDLINE if str::is_empty(&command) => {
@@ -264,14 +264,14 @@ impl Descriptors {
 
     /// What the kernel says of processes and threads.
     fn process_tree(&mut self, bytes: &[u8], place: SourcePos) {
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             let (mut id, mut group, mut name) = (None, None, Box::default());
             let is_process = match field.number {
                 process_tree::PROCESSES => true,
                 process_tree::THREADS => false,
                 _ => continue,
             };
-            for field in Fields::of(field.value.bytes()) {
+            for field in Fields::new(field.value.bytes()) {
                 match (is_process, field.number) {
                     (true, process_tree_process::PID) | (false, process_tree_thread::TID) => {
                         id = Some(field.value.signed());
@@ -302,7 +302,7 @@ impl Descriptors {
 
     fn system(&mut self, bytes: &[u8]) {
         let of =
-            |bytes, number| Fields::of(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
+            |bytes, number| Fields::new(bytes).find(|field| field.number == number).map(|field| field.value.bytes());
         let Some(names) = of(bytes, system_info::UTSNAME) else { return };
         self.is_before_4_14 = of(names, utsname::RELEASE).is_some_and(is_before_4_14);
         self.machine = of(names, utsname::MACHINE)
@@ -314,7 +314,7 @@ impl Descriptors {
     fn counter(&mut self, bytes: &[u8], place: SourcePos) -> (Counter, Box<str>, &'static str) {
         let mut counter = Counter { is_thread_time: false, is_incremental: false, multiplier: 1 };
         let (mut unit, mut own_unit, mut name) = ("", Box::default(), "");
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match (field.number, field.value.number()) {
                 (counter_descriptor::TYPE, counter_type::COUNTER_THREAD_TIME_NS) => counter.is_thread_time = true,
                 (counter_descriptor::TYPE, counter_type::COUNTER_THREAD_INSTRUCTION_COUNT) => {
@@ -348,7 +348,7 @@ fn is_before_4_14(release: &[u8]) -> bool {
 
 /// A thread descriptor, also as the oldest captures use it: to say whose events follow, and from when.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Thread<'a> {
+pub(super) struct PerfettoThread<'a> {
     pub(super) pid: i64,
     pub(super) tid: i64,
     pub(super) name: &'a [u8],
@@ -359,10 +359,10 @@ pub(super) struct Thread<'a> {
 }
 
 /// Reads a thread descriptor that names its thread.
-pub(super) fn thread(bytes: &[u8]) -> Option<Thread<'_>> {
-    let mut said = Thread::default();
+pub(super) fn thread(bytes: &[u8]) -> Option<PerfettoThread<'_>> {
+    let mut said = PerfettoThread::default();
     let (mut has_pid, mut has_tid) = (false, false);
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field.number {
             thread_descriptor::PID => (said.pid, has_pid) = (field.value.signed(), true),
             thread_descriptor::TID => (said.tid, has_tid) = (field.value.signed(), true),
@@ -396,10 +396,10 @@ pub(super) fn is_description(kind: FieldNumber) -> bool {
 }
 
 /// How a track says that those below it are ordered.
-fn order(number: u64) -> Order {
+fn order(number: u64) -> ChildOrder {
     match number {
-        child_ordering::LEXICOGRAPHIC => Order::Name,
-        child_ordering::EXPLICIT => Order::Rank,
-        _ => Order::Appearance,
+        child_ordering::LEXICOGRAPHIC => ChildOrder::Name,
+        child_ordering::EXPLICIT => ChildOrder::Rank,
+        _ => ChildOrder::Appearance,
     }
 }

@@ -1,18 +1,18 @@
 //! Arguments of track events -> details: annotations, typed arguments, source locations, stacks.
 
 use super::args::Shared;
-use super::event_builder::{Maker, TrackEvent};
+use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{inline_callstack, inline_frame, log_message, task_execution, track_event};
 use super::schema::TypedWriter;
 use super::sequence::location;
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::Loss;
 use crate::model::args::Detail;
 
 /// The most typed arguments of an event by their numbers: each field of the event is compared with them.
 const TYPED_MAX: usize = 256;
 
-impl Maker<'_> {
+impl PerfettoEventBuilder<'_> {
     /// Keeps the arguments and the thread's own times, and returns what [`Event::detail`](crate::model::Event::detail) holds for them.
     #[inline]
     pub(super) fn detail(
@@ -46,29 +46,29 @@ impl Maker<'_> {
         let losses = &mut self.batch.batch.losses;
         let place = self.place;
         let mut typed = Vec::new();
-        for field in Fields::of(event.bytes) {
+        for field in Fields::new(event.bytes) {
             match (field.number, field.value) {
-                (track_event::DEBUG_ANNOTATIONS, Value::Bytes(bytes)) => {
+                (track_event::DEBUG_ANNOTATIONS, ProtoValue::Bytes(bytes)) => {
                     let tracks = &mut *self.tracks;
                     self.args.annotation(bytes, &mut Shared { texts, tracks, place, losses });
                 }
-                (track_event::TASK_EXECUTION, Value::Bytes(bytes)) => {
-                    let iid = Fields::of(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
+                (track_event::TASK_EXECUTION, ProtoValue::Bytes(bytes)) => {
+                    let iid = Fields::new(bytes).find(|field| field.number == task_execution::POSTED_FROM_IID);
                     let iid = iid.map(|field| field.value.number());
                     match iid.and_then(|iid| texts.locations.get(iid)) {
                         Some(location) => self.args.location("task.posted_from", location),
                         None => losses.add(Loss::MissingText, place),
                     }
                 }
-                (track_event::LOG_MESSAGE, Value::Bytes(bytes)) => {
-                    let iid = Fields::of(bytes).find(|field| field.number == log_message::BODY_IID);
+                (track_event::LOG_MESSAGE, ProtoValue::Bytes(bytes)) => {
+                    let iid = Fields::new(bytes).find(|field| field.number == log_message::BODY_IID);
                     let iid = iid.map(|field| field.value.number());
                     match iid.and_then(|iid| texts.messages.get(iid)) {
                         Some(message) => self.args.text("log_message", message),
                         None => losses.add(Loss::MissingText, place),
                     }
                 }
-                (track_event::SOURCE_LOCATION, Value::Bytes(bytes)) => {
+                (track_event::SOURCE_LOCATION, ProtoValue::Bytes(bytes)) => {
                     self.args.location("source_location", &location(bytes).1);
                 }
                 (track_event::SOURCE_LOCATION_IID, value) => match texts.locations.get(value.number()) {
@@ -76,7 +76,7 @@ impl Maker<'_> {
                     None => losses.add(Loss::MissingText, place),
                 },
                 (track_event::CORRELATION_ID, value) => self.args.number("correlation_id", value.number()),
-                (track_event::CORRELATION_ID_STR, Value::Bytes(bytes)) => self.args.text("correlation_id", bytes),
+                (track_event::CORRELATION_ID_STR, ProtoValue::Bytes(bytes)) => self.args.text("correlation_id", bytes),
                 (track_event::CORRELATION_ID_STR_IID, value) => match texts.correlations.get(value.number()) {
                     Some(text) => self.args.text("correlation_id", text),
                     None => losses.add(Loss::MissingText, place),
@@ -95,10 +95,10 @@ impl Maker<'_> {
                     }
                     self.args.signed("thread_instruction_count", count);
                 }
-                (track_event::CALLSTACK, Value::Bytes(bytes)) => {
-                    let frames = Fields::of(bytes).filter(|field| field.number == inline_callstack::FRAMES);
+                (track_event::CALLSTACK, ProtoValue::Bytes(bytes)) => {
+                    let frames = Fields::new(bytes).filter(|field| field.number == inline_callstack::FRAMES);
                     let names = frames.map(|frame| {
-                        let mut fields = Fields::of(frame.value.bytes());
+                        let mut fields = Fields::new(frame.value.bytes());
                         let function = fields.find(|field| field.number == inline_frame::FUNCTION_NAME);
                         Some(function.map_or(&b""[..], |field| field.value.bytes()).into())
                     });

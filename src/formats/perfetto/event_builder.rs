@@ -5,18 +5,18 @@ use std::ops::Deref;
 use super::fields::track_event;
 use super::legacy_event::Legacy;
 use super::packets::Part;
-use super::parse::{EventFields, More, Number, OwnTime};
+use super::parse::{CounterValue, EventFields, OwnTime, RareFields};
 use super::sequence::Sequence;
-use super::tracks::{TrackNumber, Tracks};
+use super::tracks::{PerfettoTracks, TrackNumber};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx, SourcePos};
 
 /// What all events are made with.
-pub(super) struct Maker<'m> {
+pub(super) struct PerfettoEventBuilder<'m> {
     pub(super) sequence: &'m mut Sequence,
-    pub(super) tracks: &'m mut Tracks,
+    pub(super) tracks: &'m mut PerfettoTracks,
     pub(super) batch: &'m mut BatchBuilder,
     pub(super) args: &'m mut ArgsWriter,
     pub(super) place: SourcePos,
@@ -29,7 +29,7 @@ pub(super) struct TrackEvent<'a> {
     pub(super) name: Option<&'a [u8]>,
     pub(super) legacy: Option<&'a Legacy<'a>>,
     fields: &'a EventFields,
-    more: &'a More,
+    more: &'a RareFields,
 }
 
 impl Deref for TrackEvent<'_> {
@@ -46,7 +46,7 @@ impl<'a> TrackEvent<'a> {
     pub(super) fn new(
         bytes: &'a [u8],
         fields: &'a EventFields,
-        more: &'a More,
+        more: &'a RareFields,
         legacy: Option<&'a Legacy<'a>>,
         block: &'a [u8],
     ) -> Self {
@@ -75,7 +75,7 @@ impl<'a> TrackEvent<'a> {
     }
 }
 
-impl Maker<'_> {
+impl PerfettoEventBuilder<'_> {
     /// The row of the event's name and categories. Several categories are one, with commas.
     #[inline]
     pub(super) fn name(&mut self, event: &TrackEvent<'_>) -> NameIdx {
@@ -107,7 +107,7 @@ impl Maker<'_> {
             self.batch.name(name, None, self.place)
         } else {
             let mut categories: Vec<&[u8]> = Vec::new();
-            for field in Fields::of(event.bytes) {
+            for field in Fields::new(event.bytes) {
                 match field.number {
                     track_event::CATEGORY_IIDS => {
                         for iid in field.value.numbers(false) {
@@ -142,7 +142,7 @@ impl Maker<'_> {
 
     /// The event's track, or the writer's, or the writer's thread, or that of the whole capture.
     #[inline]
-    pub(super) fn track_of(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
+    pub(super) fn event_track(&mut self, event: &TrackEvent<'_>) -> TrackNumber {
         let uuid = match (event.track.or(self.sequence.defaults.track), self.sequence.thread) {
             (Some(uuid), _) => uuid,
             (None, Some((pid, tid))) => return self.tracks.thread(pid, tid),
@@ -174,14 +174,14 @@ impl Maker<'_> {
     }
 
     /// Adds a value of a counter; `name` if nothing names it.
-    fn push_value(&mut self, uuid: u64, value: Number, name: &str, ts_ns: i64) {
+    fn push_value(&mut self, uuid: u64, value: CounterValue, name: &str, ts_ns: i64) {
         let (track, counter) = self.tracks.counter(uuid, name);
         let value = match value {
-            Number::Whole(value) => {
+            CounterValue::Whole(value) => {
                 let value = if counter.is_incremental { self.sum(uuid, value) } else { value };
                 value as f64 * counter.multiplier as f64
             }
-            Number::Double(value) => value * counter.multiplier as f64,
+            CounterValue::Double(value) => value * counter.multiplier as f64,
         };
         if !value.is_finite() {
             return self.batch.lose(Loss::BadCounter, self.place);
@@ -208,9 +208,9 @@ impl Maker<'_> {
             (track_event::EXTRA_DOUBLE_COUNTER_VALUES, track_event::EXTRA_DOUBLE_COUNTER_TRACK_UUIDS, true),
         ] {
             let own = || {
-                Fields::of(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
+                Fields::new(event.bytes).filter(|field| field.number == of_uuids).flat_map(|f| f.value.numbers(false))
             };
-            let values = Fields::of(event.bytes)
+            let values = Fields::new(event.bytes)
                 .filter(|field| field.number == of_values)
                 .flat_map(|field| field.value.numbers(is_double));
             let has_own = own().next().is_some();
@@ -224,7 +224,7 @@ impl Maker<'_> {
                     continue;
                 };
                 if is_double {
-                    self.push_value(uuid, Number::Double(f64::from_bits(value)), "", ts_ns);
+                    self.push_value(uuid, CounterValue::Double(f64::from_bits(value)), "", ts_ns);
                     continue;
                 }
                 let counter = self.tracks.descriptor(uuid).and_then(|descriptor| descriptor.counter);
@@ -237,7 +237,7 @@ impl Maker<'_> {
                             self.batch.lose(Loss::BadNumber, self.place);
                         }
                     }
-                    _ => self.push_value(uuid, Number::Whole(value as i64), "", ts_ns),
+                    _ => self.push_value(uuid, CounterValue::Whole(value as i64), "", ts_ns),
                 }
             }
         }
@@ -267,7 +267,7 @@ impl Maker<'_> {
             EventKind::Instant => Event::FLOW_OF_INSTANT,
             _ => Event::FLOW_OF_SPAN,
         };
-        for field in Fields::of(event.bytes) {
+        for field in Fields::new(event.bytes) {
             let (kind, wide) = match field.number {
                 track_event::FLOW_IDS_OLD => (EventKind::FlowStep, false),
                 track_event::FLOW_IDS => (EventKind::FlowStep, true),

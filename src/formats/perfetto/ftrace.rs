@@ -7,13 +7,13 @@ use super::fields::{
     builtin_clock, compact_sched, cpu_frequency_event, ftrace_clock, ftrace_event, ftrace_event_bundle, print_event,
     sched_switch_event, sched_waking_event, sys_enter_event, sys_exit_event,
 };
-use super::tracks::Tracks;
+use super::tracks::PerfettoTracks;
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::linux::trace_markers::{MarkerSource, marker};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare};
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::args::Detail;
 use crate::model::{Event, EventKind, Id, Loss, NameIdx, SourcePos};
@@ -42,10 +42,10 @@ impl Kernel {
 }
 
 /// What is needed to take a bundle.
-pub(super) struct Taker<'t> {
+pub(super) struct FtraceDecoder<'t> {
     pub(super) kernel: &'t mut Kernel,
     pub(super) clocks: &'t mut Clocks,
-    pub(super) tracks: &'t mut Tracks,
+    pub(super) tracks: &'t mut PerfettoTracks,
     pub(super) batch: &'t mut BatchBuilder,
     pub(super) sequence: u32,
     pub(super) place: SourcePos,
@@ -58,12 +58,12 @@ struct BundleClock {
     later_ns: i64,
 }
 
-impl Taker<'_> {
+impl FtraceDecoder<'_> {
     /// Takes the events of one CPU.
     pub(super) fn bundle(&mut self, bytes: &[u8]) {
         self.kernel.begin(self.tracks.all_described());
         let (mut cpu, mut clock, mut ftrace_ns, mut boot_ns) = (0, 0, None, None);
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match field.number {
                 ftrace_event_bundle::CPU => cpu = field.value.number(),
@@ -85,10 +85,10 @@ impl Taker<'_> {
             ftrace_clock::FTRACE_CLOCK_MONO_RAW => BundleClock { id: builtin_clock::MONOTONIC_RAW, later_ns: 0 },
             _ => BundleClock { id: KERNEL, later_ns },
         };
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match (field.number, field.value) {
-                (ftrace_event_bundle::EVENT, Value::Bytes(bytes)) => self.event(cpu, clock, bytes),
-                (ftrace_event_bundle::COMPACT_SCHED, Value::Bytes(bytes)) => self.compact(cpu, clock, bytes),
+                (ftrace_event_bundle::EVENT, ProtoValue::Bytes(bytes)) => self.event(cpu, clock, bytes),
+                (ftrace_event_bundle::COMPACT_SCHED, ProtoValue::Bytes(bytes)) => self.compact(cpu, clock, bytes),
                 _ => {}
             }
         }
@@ -118,12 +118,12 @@ impl Taker<'_> {
     fn event(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
         let (mut raw, mut tid) = (None, 0);
         let mut what = None;
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         for field in fields.by_ref() {
             match (field.number, field.value) {
                 (ftrace_event::TIMESTAMP, value) => raw = Some(value.number()),
                 (ftrace_event::PID, value) => tid = value.signed(),
-                (number, Value::Bytes(bytes)) => what = Some((number, bytes)),
+                (number, ProtoValue::Bytes(bytes)) => what = Some((number, bytes)),
                 _ => {}
             }
         }
@@ -133,7 +133,7 @@ impl Taker<'_> {
         match what {
             Some((ftrace_event::PRINT, print)) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
-                let text = Fields::of(print).find(|field| field.number == print_event::BUF);
+                let text = Fields::new(print).find(|field| field.number == print_event::BUF);
                 let text = text.map_or(&b""[..], |field| field.value.bytes());
                 marker(&mut self.kernel.scheduler, self.batch, MarkerSource { ts_ns, tid, place: self.place }, text);
             }
@@ -148,7 +148,7 @@ impl Taker<'_> {
             )) => {
                 let Some(ts_ns) = self.time(clock, raw) else { return };
                 let mut task = SchedulerTask::default();
-                for field in Fields::of(waking) {
+                for field in Fields::new(waking) {
                     match field.number {
                         sched_waking_event::COMM => task.name = field.value.bytes(),
                         sched_waking_event::PID => task.tid = field.value.signed(),
@@ -173,7 +173,7 @@ impl Taker<'_> {
     fn system_call(&mut self, ts_ns: i64, (tid, cpu): (i64, u64), number: FieldNumber, bytes: &[u8]) {
         let is_enter = number == ftrace_event::SYS_ENTER;
         let (mut id, mut result, mut values) = (None, None, Vec::new());
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match (is_enter, field.number) {
                 (true, sys_enter_event::ID) | (false, sys_exit_event::ID) => id = Some(field.value.signed()),
                 (true, sys_enter_event::ARGS) => {
@@ -206,7 +206,7 @@ impl Taker<'_> {
 
     fn switch(&mut self, cpu: u64, ts_ns: i64, bytes: &[u8]) {
         let (mut previous, mut next, mut state) = (SchedulerTask::default(), SchedulerTask::default(), 0);
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 sched_switch_event::PREV_COMM => previous.name = field.value.bytes(),
                 sched_switch_event::PREV_PID => previous.tid = field.value.signed(),
@@ -226,9 +226,9 @@ impl Taker<'_> {
     /// Switches and wakings as columns: distances of times, threads, and rows of a table of names.
     fn compact(&mut self, cpu: u64, clock: BundleClock, bytes: &[u8]) {
         let column = |number: FieldNumber| {
-            Fields::of(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
+            Fields::new(bytes).filter(move |field| field.number == number).flat_map(|f| f.value.numbers(false))
         };
-        let names = Fields::of(bytes).filter(|field| field.number == compact_sched::INTERN_TABLE);
+        let names = Fields::new(bytes).filter(|field| field.number == compact_sched::INTERN_TABLE);
         let names: Vec<&[u8]> = names.map(|field| field.value.bytes()).collect();
         let name_of = |row: Option<u64>| row.and_then(|row| names.get(row as usize).copied()).unwrap_or_default();
         let mut states = column(compact_sched::SWITCH_PREV_STATE);
@@ -261,7 +261,7 @@ impl Taker<'_> {
     /// The clock of a CPU, in kHz.
     fn frequency(&mut self, ts_ns: i64, bytes: &[u8]) {
         let (mut khz, mut cpu) = (0, 0);
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 cpu_frequency_event::STATE => khz = field.value.number(),
                 cpu_frequency_event::CPU_ID => cpu = field.value.number(),

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::args::{annotation_name, annotation_number, annotation_text};
-use super::event_builder::{Maker, TrackEvent};
+use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::{flow_direction, instant_event_scope, track_event};
 use super::legacy_event::Legacy;
 use super::tracks::TrackNumber;
@@ -13,7 +13,7 @@ use crate::formats::output::batch::{bare, text};
 use crate::formats::protobuf::decode::Fields;
 use crate::model::{Event, EventFlags, EventKind, Id, Loss, Metadata, TrackKey, TrackKind};
 
-impl Maker<'_> {
+impl PerfettoEventBuilder<'_> {
     /// Takes a track event that says by a phase what it is.
     #[inline(never)]
     pub(super) fn legacy(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>, ts_ns: i64) {
@@ -145,7 +145,7 @@ impl Maker<'_> {
         let name = self.batch.name_row(row).map(|row| row.text.to_string()).unwrap_or_default();
         let id = legacy.id.map(|id| format!("[{:#x}]", id.number)).unwrap_or_default();
         let mut has_series = false;
-        for field in Fields::of(event.bytes).filter(|field| field.number == track_event::DEBUG_ANNOTATIONS) {
+        for field in Fields::new(event.bytes).filter(|field| field.number == track_event::DEBUG_ANNOTATIONS) {
             let annotation = field.value.bytes();
             let Some(value) = annotation_number(annotation).filter(|value| value.is_finite()) else { continue };
             has_series = true;
@@ -164,7 +164,7 @@ impl Maker<'_> {
     fn legacy_metadata(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) {
         let row = self.name(event);
         let what = self.batch.name_row(row).map(|row| row.text.clone()).unwrap_or_default();
-        let said = Fields::of(event.bytes)
+        let said = Fields::new(event.bytes)
             .filter(|field| field.number == track_event::DEBUG_ANNOTATIONS)
             .find_map(|field| annotation_text(field.value.bytes()));
         let name = said.map(|said| text(said, self.place, &mut self.batch.batch.losses));
@@ -182,7 +182,7 @@ impl Maker<'_> {
     /// The thread that the event names, or else its track.
     fn legacy_track(&mut self, event: &TrackEvent<'_>, legacy: &Legacy<'_>) -> TrackNumber {
         match (legacy.pid, legacy.tid) {
-            (None, None) => self.track_of(event),
+            (None, None) => self.event_track(event),
             (pid, Some(tid)) => {
                 let pid = pid.map_or_else(|| self.process(event, legacy), Id::Number);
                 let key =
@@ -197,7 +197,7 @@ impl Maker<'_> {
         if let Some(pid) = legacy.pid {
             return Id::Number(pid);
         }
-        let track = self.track_of(event);
+        let track = self.event_track(event);
         self.tracks.key(track).pid.clone()
     }
 }

@@ -31,7 +31,7 @@ impl<'a> Legacy<'a> {
     #[inline(never)]
     pub(super) fn read(bytes: &'a [u8]) -> Self {
         let mut legacy = Self::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             let value = field.value;
             match field.number {
                 legacy_event::NAME_IID => legacy.name_iid = value.number(),

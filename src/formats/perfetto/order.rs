@@ -3,13 +3,13 @@
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::descriptors::{Descriptors, Order, PARENTS_MAX};
-use super::tracks::Tracks;
+use super::descriptors::{ChildOrder, Descriptors, PARENTS_MAX};
+use super::tracks::PerfettoTracks;
 use crate::model::{Id, Metadata, TrackKey};
 
 /// Where a track stands among those below the same parent.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Step {
+struct OrderStep {
     rank: i64,
     name: Box<str>,
     /// When it or a track below it first had an event.
@@ -17,7 +17,7 @@ struct Step {
 }
 
 /// The places of the tracks, each greater than 0, where the capture orders them.
-pub(super) fn sort_indices(tracks: &Tracks) -> Vec<Metadata> {
+pub(super) fn sort_indices(tracks: &PerfettoTracks) -> Vec<Metadata> {
     let described = tracks.descriptors();
     if !described.is_ordered {
         return Vec::new();
@@ -28,12 +28,12 @@ pub(super) fn sort_indices(tracks: &Tracks) -> Vec<Metadata> {
     for (position, &(uuid, track)) in used.iter().enumerate() {
         for (uuid, order) in line(uuid, described) {
             appeared.entry(uuid).or_insert(position);
-            if order != Order::Appearance {
+            if order != ChildOrder::Appearance {
                 ordered.insert(&tracks.key(track).pid);
             }
         }
     }
-    let mut paths: Vec<(&TrackKey, Vec<Step>)> = used
+    let mut paths: Vec<(&TrackKey, Vec<OrderStep>)> = used
         .iter()
         .map(|&(uuid, track)| (tracks.key(track), uuid))
         .filter(|(key, _)| ordered.contains(&key.pid))
@@ -53,7 +53,7 @@ pub(super) fn sort_indices(tracks: &Tracks) -> Vec<Metadata> {
 }
 
 /// A track and those that it is below, each with how its parent orders it; from the inside out.
-fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, Order)> {
+fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, ChildOrder)> {
     let mut next = Some(uuid);
     let step = move || {
         let uuid = next?;
@@ -64,22 +64,22 @@ fn line(uuid: u64, described: &Descriptors) -> impl Iterator<Item = (u64, Order)
         next = descriptor.parent;
         // Tracks without a parent are below that of the whole capture.
         let parent = described.get(descriptor.parent.unwrap_or(0));
-        Some((uuid, parent.map_or(Order::Appearance, |parent| parent.children)))
+        Some((uuid, parent.map_or(ChildOrder::Appearance, |parent| parent.children)))
     };
     std::iter::from_fn(step).take(PARENTS_MAX)
 }
 
 /// Where a track stands, from the outside in.
-fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<Step> {
+fn path(uuid: u64, described: &Descriptors, appeared: &FxHashMap<u64, usize>) -> Vec<OrderStep> {
     let steps = line(uuid, described).map(|(uuid, order)| {
         let known = described.get(uuid);
-        Step {
-            rank: known.filter(|_| order == Order::Rank).map_or(0, |known| known.rank),
-            name: known.filter(|_| order == Order::Name).map(|known| known.name.clone()).unwrap_or_default(),
+        OrderStep {
+            rank: known.filter(|_| order == ChildOrder::Rank).map_or(0, |known| known.rank),
+            name: known.filter(|_| order == ChildOrder::Name).map(|known| known.name.clone()).unwrap_or_default(),
             appeared: appeared.get(&uuid).copied().unwrap_or(0),
         }
     });
-    let mut path: Vec<Step> = steps.collect();
+    let mut path: Vec<OrderStep> = steps.collect();
     path.reverse();
     path
 }

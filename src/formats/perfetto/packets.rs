@@ -7,7 +7,7 @@ use std::num::NonZeroU32;
 use super::fields::{trace, trace_packet};
 use crate::formats::ReadError;
 use crate::formats::input::source::Source;
-use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, take_varint};
+use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, take_varint};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -63,7 +63,7 @@ pub(super) struct Part {
 impl Part {
     /// Where `bytes` stand, which are a part of `block`.
     #[inline]
-    pub(super) fn of(bytes: &[u8], block: &[u8]) -> Self {
+    pub(super) fn new(bytes: &[u8], block: &[u8]) -> Self {
         let start = bytes.as_ptr().addr().wrapping_sub(block.as_ptr().addr());
         // A block is far smaller than 4 GiB; nothing is as good as nothing elsewhere.
         let end = u32::try_from(start.wrapping_add(bytes.len())).ok().and_then(NonZeroU32::new);
@@ -80,7 +80,7 @@ impl Part {
 
 /// Whole packets that follow each other, without what is damaged between them.
 #[derive(Debug, Default)]
-pub(super) struct Block {
+pub(super) struct PacketBlock {
     pub(super) bytes: Vec<u8>,
     /// Where they stand in the capture. Those of a bundle stand where the bundle does.
     pub(super) offset: u64,
@@ -88,7 +88,7 @@ pub(super) struct Block {
     pub(super) packets: Vec<(u32, Part)>,
 }
 
-impl Block {
+impl PacketBlock {
     /// Where a packet stands that begins so many bytes into the block.
     pub(super) fn place(&self, at: u32) -> SourcePos {
         SourcePos::Offset(self.offset + u64::from(at))
@@ -106,15 +106,15 @@ enum Next {
 }
 
 impl Packets {
-    pub(super) fn of(source: Source) -> Self {
+    pub(super) fn new(source: Source) -> Self {
         Self { source, buffer: Vec::new(), start: 0, offset: 0, at_end: false, losses: Losses::default() }
     }
 
     /// Reads the next packets into `block`; `None` at the end.
-    pub(super) fn next(&mut self, mut block: Block) -> Result<Option<Block>, ReadError> {
+    pub(super) fn next(&mut self, mut block: PacketBlock) -> Result<Option<PacketBlock>, ReadError> {
         block.packets.clear();
         loop {
-            let next = next_of(&self.buffer[self.start..]);
+            let next = peek_next(&self.buffer[self.start..]);
             if let Next::Packet { head, len } = next
                 && (self.start + head + len < self.buffer.len() || self.at_end)
                 && block.packets.len() < BLOCK_PACKETS_MAX
@@ -124,7 +124,7 @@ impl Packets {
                 let bytes = &self.buffer[body..body + len];
                 if follows.is_none_or(|tag| tag == PACKET_TAG) || is_whole(bytes) {
                     // What is read ahead is far below 4 GiB.
-                    block.packets.push((self.start as u32, Part::of(bytes, &self.buffer)));
+                    block.packets.push((self.start as u32, Part::new(bytes, &self.buffer)));
                     self.start = body + len;
                     continue;
                 }
@@ -149,7 +149,7 @@ impl Packets {
     }
 
     /// Hands out the bytes of the packets that were found.
-    fn hand_out(&mut self, mut block: Block) -> Block {
+    fn hand_out(&mut self, mut block: PacketBlock) -> PacketBlock {
         block.bytes.clear();
         block.bytes.extend_from_slice(&self.buffer[self.start..]);
         std::mem::swap(&mut block.bytes, &mut self.buffer);
@@ -222,7 +222,7 @@ impl Packets {
 }
 
 /// Looks at a tag and a length.
-fn next_of(bytes: &[u8]) -> Next {
+fn peek_next(bytes: &[u8]) -> Next {
     let Some((&tag, mut rest)) = bytes.split_first() else { return Next::Unfinished { need: 1 } };
     if tag != PACKET_TAG {
         return Next::Damaged;
@@ -241,16 +241,16 @@ fn next_of(bytes: &[u8]) -> Next {
 
 /// Whether a message is well-formed.
 fn is_whole(bytes: &[u8]) -> bool {
-    let mut fields = Fields::of(bytes);
+    let mut fields = Fields::new(bytes);
     fields.by_ref().for_each(drop);
     !fields.is_broken()
 }
 
 /// Whether a packet seems to stand here: its first fields are ones that packets have, and a packet follows it.
 pub(super) fn is_probable(bytes: &[u8]) -> bool {
-    let Next::Packet { head, len } = next_of(bytes) else { return false };
+    let Next::Packet { head, len } = peek_next(bytes) else { return false };
     let body = &bytes[head..head + len];
-    let mut fields = Fields::of(body);
+    let mut fields = Fields::new(body);
     let known = fields.by_ref().take(FOUND_PACKET_FIELDS).all(|field| field.number.get() < FIELD_NUMBER_MAX);
     let follows = bytes.get(head + len).is_none_or(|&tag| tag == PACKET_TAG);
     len > 0 && len <= FOUND_PACKET_BYTES_MAX && known && !fields.is_broken() && follows
@@ -289,11 +289,11 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
     let Some(len) = take_varint(&mut rest).and_then(|len| usize::try_from(len).ok()) else { return false };
     let is_cut = len > rest.len();
     let body = &rest[..len.min(rest.len())];
-    let mut fields = Fields::of(body);
+    let mut fields = Fields::new(body);
     // A packet tells its writer, its time, or is of a kind that stands alone; a value type of pprof has two small
     // numbers.
     let is_packet = fields.by_ref().any(|field| match (field.number, field.value) {
-        (number, Value::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
+        (number, ProtoValue::Bytes(_)) => KINDS.contains(&number) || is_later_kind(number),
         (number, _) => NUMBERS.contains(&number),
     });
     let begins_well = is_packet && (is_cut || is_whole(body));
@@ -304,7 +304,7 @@ pub(crate) fn looks_like_perfetto(head: &[u8]) -> bool {
 #[derive(Debug)]
 pub(super) struct Bundle {
     /// As many of its packets as a block may have.
-    pub(super) block: Block,
+    pub(super) block: PacketBlock,
     /// What of the bytes was looked at.
     taken: usize,
     /// What was damaged in it.
@@ -335,20 +335,20 @@ impl Bundle {
         if bytes.len() >= bytes_max {
             losses.add(Loss::OverLimit, place);
         }
-        Self { block: Block { bytes, offset, packets: Vec::new() }, taken: 0, losses }
+        Self { block: PacketBlock { bytes, offset, packets: Vec::new() }, taken: 0, losses }
     }
 
     /// Finds the next packets; false if there are no more.
     pub(super) fn next(&mut self) -> bool {
-        let Self { block: Block { bytes, offset, packets }, taken, losses } = self;
+        let Self { block: PacketBlock { bytes, offset, packets }, taken, losses } = self;
         let place = SourcePos::Offset(*offset);
-        let mut fields = Fields::of(&bytes[*taken..]);
+        let mut fields = Fields::new(&bytes[*taken..]);
         packets.clear();
         while packets.len() < BLOCK_PACKETS_MAX
             && let Some(field) = fields.next()
         {
             match (field.number, field.value) {
-                (trace::PACKET, Value::Bytes(packet)) => packets.push((0, Part::of(packet, bytes))),
+                (trace::PACKET, ProtoValue::Bytes(packet)) => packets.push((0, Part::new(packet, bytes))),
                 _ => losses.add(Loss::BadRecord, place),
             }
         }
@@ -361,13 +361,13 @@ impl Bundle {
 }
 
 /// Hands on what is in each packet of a block, or in those of a bundle in it, with where it stands.
-pub(super) fn each_unpacked(block: &Block, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
+pub(super) fn each_unpacked(block: &PacketBlock, depth: u32, take: &mut dyn FnMut(&[u8], SourcePos)) {
     for &(at, part) in &block.packets {
         let (packet, place) = (part.in_block(&block.bytes), block.place(at));
-        let bundle = Fields::of(packet).find(|field| Bundle::is(field.number));
+        let bundle = Fields::new(packet).find(|field| Bundle::is(field.number));
         match bundle {
             Some(_) if depth >= BUNDLES_MAX => {}
-            Some(Field { number, value }) => {
+            Some(ProtoField { number, value }) => {
                 let SourcePos::Offset(offset) = place else { continue };
                 let mut bundle = Bundle::unpack(number, value.bytes(), offset, PACKET_BYTES_MAX);
                 while bundle.next() {

@@ -2,8 +2,8 @@
 //! are parsed at once, on several threads; what the numbers mean is told by `read`, in the order of the capture.
 
 use super::fields::{sequence_flags, trace_packet, track_event};
-use super::packets::{Block, Bundle, Part};
-use crate::formats::protobuf::decode::{Field, Fields, Value, bytes_tag, small_field, varint_tag};
+use super::packets::{Bundle, PacketBlock, Part};
+use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue, bytes_tag, small_field, varint_tag};
 use crate::formats::protobuf::numbers::FieldNumber;
 
 /// Bytes of bundles that are unpacked ahead for a block: a bundle of a recording has some hundred KiB. What is beyond
@@ -12,9 +12,9 @@ const UNPACKED_AHEAD_BYTES: usize = 4 << 20;
 
 /// A block, and what its packets say.
 #[derive(Debug, Default)]
-pub(super) struct Parsed {
-    pub(super) block: Block,
-    pub(super) said: Said,
+pub(super) struct ParsedBlock {
+    pub(super) block: PacketBlock,
+    pub(super) table: PacketTable,
     /// Bundles that are unpacked already, and which packet each is.
     pub(super) bundles: Vec<(usize, ParsedBundle)>,
 }
@@ -23,19 +23,19 @@ pub(super) struct Parsed {
 #[derive(Debug)]
 pub(super) struct ParsedBundle {
     pub(super) bundle: Bundle,
-    pub(super) said: Said,
+    pub(super) table: PacketTable,
 }
 
 /// What the packets of a block say.
 #[derive(Debug, Default)]
-pub(super) struct Said {
+pub(super) struct PacketTable {
     pub(super) packets: Vec<PacketFields>,
     /// What most packets do not say; row 0 is nothing.
-    more: Vec<More>,
+    more: Vec<RareFields>,
 }
 
 /// The fields of a packet that say how to read it, and what it is. Small, since each goes from the core that parses to
-/// the one that understands: what few packets have is a row of [`More`].
+/// the one that understands: what few packets have is a row of [`RareFields`].
 #[derive(Debug, Clone, Copy, Default)]
 #[expect(clippy::struct_excessive_bools, reason = "the format has these flags")]
 pub(super) struct PacketFields {
@@ -77,19 +77,19 @@ pub(super) struct EventFields {
 
 /// What few packets and track events say.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct More {
+pub(super) struct RareFields {
     pub(super) interned: Option<Part>,
     pub(super) defaults: Option<Part>,
     pub(super) name: Option<Part>,
     pub(super) legacy: Option<Part>,
-    pub(super) counter: Option<Number>,
+    pub(super) counter: Option<CounterValue>,
     pub(super) own_time: Option<OwnTime>,
     pub(super) own_thread_time: Option<OwnTime>,
 }
 
 /// A counter's value as the capture has it.
 #[derive(Debug, Clone, Copy)]
-pub(super) enum Number {
+pub(super) enum CounterValue {
     Whole(i64),
     Double(f64),
 }
@@ -102,42 +102,42 @@ pub(super) enum OwnTime {
     Later(i64),
 }
 
-impl Parsed {
+impl ParsedBlock {
     /// Parses a block, into what an earlier one took.
-    pub(super) fn of(block: Block, mut said: Said) -> Self {
-        said.read(&block);
+    pub(super) fn parse(block: PacketBlock, mut table: PacketTable) -> Self {
+        table.read(&block);
         let mut bytes_left = UNPACKED_AHEAD_BYTES;
         let mut bundles = Vec::new();
-        for (row, fields) in said.packets.iter().enumerate().filter(|(_, fields)| Bundle::is(fields.kind)) {
-            let unpacked = ParsedBundle::of(fields, &block, bytes_left);
+        for (row, fields) in table.packets.iter().enumerate().filter(|(_, fields)| Bundle::is(fields.kind)) {
+            let unpacked = ParsedBundle::unpack(fields, &block, bytes_left);
             let bytes = unpacked.bundle.block.bytes.len();
             if bytes < bytes_left {
                 bytes_left -= bytes;
                 bundles.push((row, unpacked));
             }
         }
-        Self { block, said, bundles }
+        Self { block, table, bundles }
     }
 
     /// Bytes that this holds.
     pub(super) fn memory_bytes(&self) -> u64 {
-        let of = |block: &Block, said: &Said| {
+        let of = |block: &PacketBlock, table: &PacketTable| {
             let of_said =
-                said.packets.capacity() * size_of::<PacketFields>() + said.more.capacity() * size_of::<More>();
+                table.packets.capacity() * size_of::<PacketFields>() + table.more.capacity() * size_of::<RareFields>();
             block.bytes.capacity() + block.packets.capacity() * 12 + of_said
         };
         let of_bundles: usize =
-            self.bundles.iter().map(|(_, unpacked)| of(&unpacked.bundle.block, &unpacked.said)).sum();
-        (of(&self.block, &self.said) + of_bundles) as u64
+            self.bundles.iter().map(|(_, unpacked)| of(&unpacked.bundle.block, &unpacked.table)).sum();
+        (of(&self.block, &self.table) + of_bundles) as u64
     }
 }
 
 impl ParsedBundle {
     /// Unpacks the bundle that a packet of a block is, up to a size.
-    pub(super) fn of(fields: &PacketFields, block: &Block, bytes_max: usize) -> Self {
+    pub(super) fn unpack(fields: &PacketFields, block: &PacketBlock, bytes_max: usize) -> Self {
         let packed = fields.data.map_or(&[][..], |part| part.in_block(&block.bytes));
         let bundle = Bundle::unpack(fields.kind, packed, block.offset + u64::from(fields.at), bytes_max);
-        let mut unpacked = Self { bundle, said: Said::default() };
+        let mut unpacked = Self { bundle, table: PacketTable::default() };
         unpacked.next();
         unpacked
     }
@@ -145,45 +145,45 @@ impl ParsedBundle {
     /// Parses the next packets; false if there are no more.
     pub(super) fn next(&mut self) -> bool {
         let has_more = self.bundle.next();
-        self.said.read(&self.bundle.block);
+        self.table.read(&self.bundle.block);
         has_more
     }
 }
 
-impl Said {
-    fn read(&mut self, block: &Block) {
+impl PacketTable {
+    fn read(&mut self, block: &PacketBlock) {
         self.packets.clear();
         self.more.clear();
-        self.more.push(More::default());
+        self.more.push(RareFields::default());
         for &(at, part) in &block.packets {
             // Filled in its place: to move it there costs as much as to read it.
             let packet = self.packets.push_mut(PacketFields { at, ..PacketFields::default() });
-            Reading { packet, more: &mut self.more, block: &block.bytes }.packet(part);
+            PacketParser { packet, more: &mut self.more, block: &block.bytes }.packet(part);
         }
     }
 
     /// What few packets say.
     #[inline]
-    pub(super) fn more(&self, packet: &PacketFields) -> &More {
+    pub(super) fn more(&self, packet: &PacketFields) -> &RareFields {
         &self.more[packet.more as usize]
     }
 }
 
 /// A packet that is being read.
-struct Reading<'r> {
+struct PacketParser<'r> {
     packet: &'r mut PacketFields,
-    more: &'r mut Vec<More>,
+    more: &'r mut Vec<RareFields>,
     block: &'r [u8],
 }
 
-impl Reading<'_> {
+impl PacketParser<'_> {
     #[inline]
     fn packet(&mut self, part: Part) {
         const TIMESTAMP: u64 = varint_tag(trace_packet::TIMESTAMP);
         const SEQUENCE: u64 = varint_tag(trace_packet::TRUSTED_PACKET_SEQUENCE_ID);
         const FLAGS: u64 = varint_tag(trace_packet::SEQUENCE_FLAGS);
         const EVENT: u64 = bytes_tag(trace_packet::TRACK_EVENT);
-        let mut fields = Fields::of(part.in_block(self.block));
+        let mut fields = Fields::new(part.in_block(self.block));
         loop {
             // Those of nearly all packets, told apart at one step.
             if let Some((tag, value)) = fields.small() {
@@ -202,7 +202,7 @@ impl Reading<'_> {
                     if let Some(bytes) = fields.bytes() {
                         self.event(bytes);
                         self.packet.kind = trace_packet::TRACK_EVENT;
-                        self.packet.data = Some(Part::of(bytes, self.block));
+                        self.packet.data = Some(Part::new(bytes, self.block));
                     }
                 }
                 _ => {
@@ -216,13 +216,13 @@ impl Reading<'_> {
     }
 
     #[inline(never)]
-    fn packet_field(&mut self, field: Field<'_>) {
+    fn packet_field(&mut self, field: ProtoField<'_>) {
         let Self { packet, block, .. } = self;
         match (field.number, field.value) {
             (trace_packet::TIMESTAMP, value) => packet.timestamp = Some(value.number()),
             (trace_packet::TRUSTED_PACKET_SEQUENCE_ID, value) => packet.sequence = value.number() as u32,
-            (trace_packet::INTERNED_DATA, Value::Bytes(bytes)) => {
-                self.more().interned = Some(Part::of(bytes, self.block));
+            (trace_packet::INTERNED_DATA, ProtoValue::Bytes(bytes)) => {
+                self.more().interned = Some(Part::new(bytes, self.block));
             }
             (trace_packet::SEQUENCE_FLAGS, value) => self.take_flags(value.number()),
             (trace_packet::INCREMENTAL_STATE_CLEARED, value) => packet.is_cleared |= value.number() != 0,
@@ -230,12 +230,12 @@ impl Reading<'_> {
             (trace_packet::TIMESTAMP_CLOCK_ID, value) => {
                 packet.clock = Some(u32::try_from(value.number()).unwrap_or(u32::MAX));
             }
-            (trace_packet::TRACE_PACKET_DEFAULTS, Value::Bytes(bytes)) => {
-                self.more().defaults = Some(Part::of(bytes, self.block));
+            (trace_packet::TRACE_PACKET_DEFAULTS, ProtoValue::Bytes(bytes)) => {
+                self.more().defaults = Some(Part::new(bytes, self.block));
             }
-            (number, Value::Bytes(bytes)) => {
+            (number, ProtoValue::Bytes(bytes)) => {
                 packet.kind = number;
-                packet.data = Some(Part::of(bytes, block));
+                packet.data = Some(Part::new(bytes, block));
             }
             _ => {}
         }
@@ -256,9 +256,9 @@ impl Reading<'_> {
             // A packet has one event; of several, the last counts.
             self.packet.event = EventFields::default();
             let more = self.more();
-            *more = More { interned: more.interned, defaults: more.defaults, ..More::default() };
+            *more = RareFields { interned: more.interned, defaults: more.defaults, ..RareFields::default() };
         }
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         loop {
             let (tag, value) = match fields.small() {
                 Some((tag, value)) => (tag.into(), value.into()),
@@ -287,14 +287,14 @@ impl Reading<'_> {
     }
 
     #[inline(never)]
-    fn event_field(&mut self, field: Field<'_>) {
+    fn event_field(&mut self, field: ProtoField<'_>) {
         let value = field.value;
         let event = &mut self.packet.event;
         match field.number {
             track_event::TIMESTAMP_DELTA_US => later(&mut self.more().own_time, value.signed()),
             track_event::THREAD_TIME_DELTA_US => later(&mut self.more().own_thread_time, value.signed()),
             track_event::CATEGORY_IIDS => value.numbers(false).for_each(|iid| event.take_category(iid)),
-            track_event::LEGACY_EVENT => self.more().legacy = Some(Part::of(value.bytes(), self.block)),
+            track_event::LEGACY_EVENT => self.more().legacy = Some(Part::new(value.bytes(), self.block)),
             track_event::TYPE => event.kind = u32::try_from(value.number()).unwrap_or(u32::MAX),
             track_event::NAME_IID => event.name_iid = value.number(),
             track_event::TRACK_UUID => event.track = Some(value.number()),
@@ -304,9 +304,9 @@ impl Reading<'_> {
                 self.more().own_thread_time = Some(OwnTime::Absolute(value.signed()));
             }
             track_event::CATEGORIES => event.has_inline_category = true,
-            track_event::NAME => self.more().name = Some(Part::of(value.bytes(), self.block)),
-            track_event::COUNTER_VALUE => self.more().counter = Some(Number::Whole(value.signed())),
-            track_event::DOUBLE_COUNTER_VALUE => self.more().counter = Some(Number::Double(value.double())),
+            track_event::NAME => self.more().name = Some(Part::new(value.bytes(), self.block)),
+            track_event::COUNTER_VALUE => self.more().counter = Some(CounterValue::Whole(value.signed())),
+            track_event::DOUBLE_COUNTER_VALUE => self.more().counter = Some(CounterValue::Double(value.double())),
             track_event::FLOW_IDS_OLD
             | track_event::TERMINATING_FLOW_IDS_OLD
             | track_event::FLOW_IDS
@@ -318,11 +318,11 @@ impl Reading<'_> {
     }
 
     /// The packet's row of what few say.
-    fn more(&mut self) -> &mut More {
+    fn more(&mut self) -> &mut RareFields {
         if self.packet.more == 0 {
             // A block has some thousand packets.
             self.packet.more = self.more.len() as u32;
-            self.more.push(More::default());
+            self.more.push(RareFields::default());
         }
         &mut self.more[self.packet.more as usize]
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use super::fields::{callstack, frame, interned_data, interned_string, mapping, perf_sample, streaming_profile_packet};
 use super::interned::Interned;
 use crate::formats::output::batch::BatchBuilder;
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, NameIdx, SourcePos, StackIdx};
 
@@ -18,12 +18,12 @@ const FRAMES_MAX: usize = 1 << 16;
 
 /// Tables of one writer.
 #[derive(Debug, Default)]
-pub(super) struct StackTables {
+pub(super) struct PerfettoStackTables {
     functions: Interned<Box<[u8]>>,
     paths: Interned<Box<[u8]>>,
     /// The parts of each mapping's path.
     mappings: Interned<Box<[u64]>>,
-    frames: Interned<Frame>,
+    frames: Interned<PerfettoFrame>,
     /// Frames of each stack, outermost first.
     callstacks: Interned<Box<[u64]>>,
     /// Rows of a batch for stacks: valid for the batch of that number.
@@ -31,28 +31,28 @@ pub(super) struct StackTables {
 }
 
 #[derive(Debug, Clone, Copy, Default)]
-struct Frame {
+struct PerfettoFrame {
     function: u64,
     mapping: u64,
     /// From the start of the mapping.
     address: u64,
 }
 
-impl StackTables {
+impl PerfettoStackTables {
     /// Takes an entry of a table of interned data; false if it is none of these.
     pub(super) fn intern(&mut self, table: FieldNumber, bytes: &[u8]) -> bool {
         let mut iid = 0;
         let mut text: &[u8] = &[];
         let mut numbers: Vec<u64> = Vec::new();
-        let mut entry = Frame::default();
-        for field in Fields::of(bytes) {
+        let mut entry = PerfettoFrame::default();
+        for field in Fields::new(bytes) {
             let value = field.value;
             match (table, field.number) {
                 // The entries of all tables have it at the same number.
                 (_, interned_string::IID) => iid = value.number(),
                 (interned_data::FUNCTION_NAMES | interned_data::MAPPING_PATHS, interned_string::STR) => {
                     // A number is none.
-                    if let Value::Bytes(bytes) = value {
+                    if let ProtoValue::Bytes(bytes) = value {
                         text = bytes;
                     }
                 }
@@ -129,7 +129,7 @@ impl StackTables {
 
 /// A sample that a counter of the kernel triggered.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct PerfSample {
+pub(super) struct PerfettoSample {
     pub(super) cpu: Option<u64>,
     pub(super) pid: i64,
     pub(super) tid: i64,
@@ -140,10 +140,10 @@ pub(super) struct PerfSample {
     pub(super) is_skipped: bool,
 }
 
-impl PerfSample {
+impl PerfettoSample {
     pub(super) fn read(bytes: &[u8]) -> Self {
         let mut sample = Self::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 perf_sample::CPU => sample.cpu = Some(field.value.number()),
                 perf_sample::PID => sample.pid = field.value.signed(),
@@ -161,7 +161,7 @@ impl PerfSample {
 /// Stacks and the microseconds from each sample to the next, as Chromium writes them.
 pub(super) fn streamed(bytes: &[u8]) -> impl Iterator<Item = (u64, i64)> + '_ {
     let column = |number: FieldNumber| {
-        Fields::of(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
+        Fields::new(bytes).filter(move |field| field.number == number).flat_map(|field| field.value.numbers(false))
     };
     let distances = column(streaming_profile_packet::TIMESTAMP_DELTA_US).map(|us| us as i64);
     column(streaming_profile_packet::CALLSTACK_IID).zip(distances)

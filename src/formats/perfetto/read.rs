@@ -9,16 +9,16 @@ use rustc_hash::FxHashMap;
 
 use super::clocks::{Clocks, MONOTONIC, Time};
 use super::descriptors;
-use super::event_builder::{Maker, TrackEvent};
+use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::trace_packet;
-use super::ftrace::{Kernel, Taker};
+use super::ftrace::{FtraceDecoder, Kernel};
 use super::legacy_event::Legacy;
 use super::order::sort_indices;
-use super::packets::{BUNDLES_MAX, Block, Bundle, PACKET_BYTES_MAX, Packets, Part, looks_like_perfetto};
-use super::parse::{More, PacketFields, Parsed, ParsedBundle, Said};
-use super::profile::{PerfSample, streamed};
+use super::packets::{BUNDLES_MAX, Bundle, PACKET_BYTES_MAX, PacketBlock, Packets, Part, looks_like_perfetto};
+use super::parse::{PacketFields, PacketTable, ParsedBlock, ParsedBundle, RareFields};
+use super::profile::{PerfettoSample, streamed};
 use super::sequence::Sequence;
-use super::tracks::{Rest, Tracks};
+use super::tracks::{PerfettoTracks, SecondPass};
 use crate::base::budget_shares::BudgetShare;
 use crate::base::cancel::Cancelled;
 use crate::base::progress::Progress;
@@ -93,41 +93,41 @@ impl StreamReader for Perfetto {
 }
 
 /// Takes a batch that is full.
-type Hand<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
+type EmitBatch<'h> = &'h mut dyn FnMut(Batch) -> Result<(), ReadError>;
 
 /// Goes through a capture, handing on batches in its order, each unsorted.
-fn decode(source: Source, context: &ReadContext, hand: Hand<'_>) -> Result<(), ReadError> {
+fn decode(source: Source, context: &ReadContext, emit: EmitBatch<'_>) -> Result<(), ReadError> {
     let quietly = ReadContext { progress: Progress::default(), ..context.clone() };
-    let mut decoder = Decoder::new(Rest { path: source.path().into(), context: quietly });
-    let mut packets = Packets::of(source);
+    let mut decoder = Decoder::new(SecondPass { path: source.path().into(), context: quietly });
+    let mut packets = Packets::new(source);
     let affordable = BudgetShare::PerfettoBlocks.bytes(&context.budget) / BLOCK_MEMORY_BYTES;
     let threads = context.threads;
     let ahead = usize::try_from(affordable).unwrap_or(usize::MAX).clamp(2, jobs_ahead(threads));
     // What blocks that are done took, to be filled again.
     let (spare, spares) = bounded(ahead);
     let next = || {
-        let (block, said) = spares.try_recv().unwrap_or_default();
+        let (block, table) = spares.try_recv().unwrap_or_default();
         let next = match context.cancel.check() {
             Ok(()) => packets.next(block).transpose()?,
             Err(cancelled) => Err(cancelled.into()),
         };
-        Some((next, said))
+        Some((next, table))
     };
-    let parse = |(block, said): (Result<Block, ReadError>, Said)| {
+    let parse = |(block, table): (Result<PacketBlock, ReadError>, PacketTable)| {
         block.map(|block| {
-            let parsed = Parsed::of(block, said);
+            let parsed = ParsedBlock::parse(block, table);
             let charge = context.budget.charge(parsed.memory_bytes());
             (parsed, charge)
         })
     };
     in_order((threads, ahead), next, parse, |parsed| -> Result<(), ReadError> {
         let (mut parsed, _charge) = parsed?;
-        decoder.take_block(&mut parsed, hand)?;
+        decoder.take_block(&mut parsed, emit)?;
         // There may be enough already.
-        spare.try_send((parsed.block, parsed.said)).ok();
+        spare.try_send((parsed.block, parsed.table)).ok();
         Ok(())
     })?;
-    decoder.finish(hand, &packets.losses)
+    decoder.finish(emit, &packets.losses)
 }
 
 /// The writers of a capture, in order of first appearance.
@@ -142,7 +142,7 @@ struct Sequences {
 impl Sequences {
     /// The row of a writer, new or known; `None` if there are too many.
     #[inline]
-    fn row_of(&mut self, id: u32) -> Option<usize> {
+    fn sequence_row(&mut self, id: u32) -> Option<usize> {
         if let Some((recent, row)) = self.recent
             && recent == id
         {
@@ -166,50 +166,51 @@ impl Sequences {
 struct Decoder {
     sequences: Sequences,
     clocks: Clocks,
-    tracks: Tracks,
+    tracks: PerfettoTracks,
     kernel: Kernel,
     batch: BatchBuilder,
     args: ArgsWriter,
 }
 
 impl Decoder {
-    fn new(rest: Rest) -> Self {
+    fn new(second_pass: SecondPass) -> Self {
         Self {
             sequences: Sequences::default(),
             clocks: Clocks::default(),
             kernel: Kernel::default(),
             batch: BatchBuilder::telling_once(ChunkLimits {
-                batch_events: rest.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
-                ..rest.context.chunk_limits
+                batch_events: second_pass.context.chunk_limits.batch_events.or(Some(BATCH_EVENTS)),
+                ..second_pass.context.chunk_limits
             }),
-            tracks: Tracks::new(rest),
+            tracks: PerfettoTracks::new(second_pass),
             args: ArgsWriter::default(),
         }
     }
 
-    fn take_block(&mut self, parsed: &mut Parsed, hand: Hand<'_>) -> Result<(), ReadError> {
+    fn take_block(&mut self, parsed: &mut ParsedBlock, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         let mut bundles = std::mem::take(&mut parsed.bundles).into_iter().peekable();
-        for (row, fields) in parsed.said.packets.iter().enumerate() {
+        for (row, fields) in parsed.table.packets.iter().enumerate() {
             if Bundle::is(fields.kind) {
                 let unpacked = bundles.next_if(|&(of, _)| of == row).map(|(_, bundle)| bundle);
-                let unpacked = unpacked.unwrap_or_else(|| ParsedBundle::of(fields, &parsed.block, PACKET_BYTES_MAX));
-                self.bundle(unpacked, 1, hand)?;
+                let unpacked =
+                    unpacked.unwrap_or_else(|| ParsedBundle::unpack(fields, &parsed.block, PACKET_BYTES_MAX));
+                self.bundle(unpacked, 1, emit)?;
             } else {
-                self.take(fields, parsed.said.more(fields), &parsed.block, hand)?;
+                self.take_packet(fields, parsed.table.more(fields), &parsed.block, emit)?;
             }
         }
         Ok(())
     }
 
     /// Takes the packets of a bundle, which are within so many bundles.
-    fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, hand: Hand<'_>) -> Result<(), ReadError> {
+    fn bundle(&mut self, mut unpacked: ParsedBundle, depth: u32, emit: EmitBatch<'_>) -> Result<(), ReadError> {
         loop {
             let block = &unpacked.bundle.block;
-            for fields in &unpacked.said.packets {
+            for fields in &unpacked.table.packets {
                 if !Bundle::is(fields.kind) {
-                    self.take(fields, unpacked.said.more(fields), block, hand)?;
+                    self.take_packet(fields, unpacked.table.more(fields), block, emit)?;
                 } else if depth < BUNDLES_MAX {
-                    self.bundle(ParsedBundle::of(fields, block, PACKET_BYTES_MAX), depth + 1, hand)?;
+                    self.bundle(ParsedBundle::unpack(fields, block, PACKET_BYTES_MAX), depth + 1, emit)?;
                 } else {
                     self.batch.lose(Loss::DeepNesting, block.place(fields.at));
                 }
@@ -223,15 +224,21 @@ impl Decoder {
     }
 
     /// Takes a packet that is no bundle. Hands the batch on if it is full.
-    fn take(&mut self, fields: &PacketFields, more: &More, block: &Block, hand: Hand<'_>) -> Result<(), ReadError> {
+    fn take_packet(
+        &mut self,
+        fields: &PacketFields,
+        more: &RareFields,
+        block: &PacketBlock,
+        emit: EmitBatch<'_>,
+    ) -> Result<(), ReadError> {
         self.packet(fields, more, block);
         if let Some(error) = self.tracks.failure() {
             return Err(error);
         }
-        if self.batch.is_full() { hand(self.batch.take_batch()) } else { Ok(()) }
+        if self.batch.is_full() { emit(self.batch.take_batch()) } else { Ok(()) }
     }
 
-    fn packet(&mut self, fields: &PacketFields, more: &More, block: &Block) {
+    fn packet(&mut self, fields: &PacketFields, more: &RareFields, block: &PacketBlock) {
         let place = block.place(fields.at);
         let in_block = |part: Part| part.in_block(&block.bytes);
         let data = fields.data.map_or(&[][..], in_block);
@@ -242,7 +249,7 @@ impl Decoder {
         if descriptors::is_description(fields.kind) {
             self.tracks.describe(fields.kind, data, place, &mut self.batch);
         }
-        let Some(row) = self.sequences.row_of(fields.sequence) else {
+        let Some(row) = self.sequences.sequence_row(fields.sequence) else {
             return self.batch.lose(Loss::OverLimit, place);
         };
         let sequence = &mut self.sequences.all[row];
@@ -288,7 +295,7 @@ impl Decoder {
         match fields.kind {
             trace_packet::PERF_SAMPLE => self.perf_sample(data, time, row, place),
             trace_packet::STREAMING_PROFILE_PACKET => self.streamed_samples(data, (fields.sequence, row), place),
-            trace_packet::FTRACE_EVENTS => self.kernel_taker(fields.sequence, place).bundle(data),
+            trace_packet::FTRACE_EVENTS => self.ftrace_decoder(fields.sequence, place).bundle(data),
             trace_packet::THREAD_DESCRIPTOR => {
                 if let Some(thread) = descriptors::thread(data) {
                     let sequence = &mut self.sequences.all[row];
@@ -313,7 +320,7 @@ impl Decoder {
         let Some(ts_ns) = self.told(time, place) else { return };
         let sequence = &mut self.sequences.all[row];
         let (tracks, batch, args) = (&mut self.tracks, &mut self.batch, &mut self.args);
-        Maker { sequence, tracks, batch, args, place }.take(event, ts_ns);
+        PerfettoEventBuilder { sequence, tracks, batch, args, place }.track_event(event, ts_ns);
     }
 
     /// A time that can be used; counts one that cannot.
@@ -332,7 +339,7 @@ impl Decoder {
     }
 
     fn perf_sample(&mut self, bytes: &[u8], time: Option<Time>, row: usize, place: SourcePos) {
-        let sample = PerfSample::read(bytes);
+        let sample = PerfettoSample::read(bytes);
         self.batch.batch.losses.add_many(Loss::RecorderLost, place, sample.lost.max(sample.is_skipped.into()));
         if sample.lost > 0 || sample.is_skipped {
             return;
@@ -377,19 +384,19 @@ impl Decoder {
         }
     }
 
-    fn kernel_taker(&mut self, sequence: u32, place: SourcePos) -> Taker<'_> {
+    fn ftrace_decoder(&mut self, sequence: u32, place: SourcePos) -> FtraceDecoder<'_> {
         let (kernel, clocks) = (&mut self.kernel, &mut self.clocks);
-        Taker { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
+        FtraceDecoder { kernel, clocks, tracks: &mut self.tracks, batch: &mut self.batch, sequence, place }
     }
 
-    fn finish(mut self, hand: Hand<'_>, losses: &Losses) -> Result<(), ReadError> {
-        self.kernel_taker(0, SourcePos::Offset(0)).finish();
+    fn finish(mut self, emit: EmitBatch<'_>, losses: &Losses) -> Result<(), ReadError> {
+        self.ftrace_decoder(0, SourcePos::Offset(0)).finish();
         self.batch.batch.losses.merge(losses);
         self.batch.batch.metadata.extend(sort_indices(&self.tracks));
         if let Some(offset_ns) = self.clocks.utc_offset_ns() {
             self.batch.batch.metadata.push(Metadata::Utc { offset_ns });
         }
-        hand(self.batch.take_batch())
+        emit(self.batch.take_batch())
     }
 }
 

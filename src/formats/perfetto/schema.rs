@@ -14,7 +14,7 @@ use super::fields::{
     field_descriptor, field_label, field_type, file_descriptor, file_descriptor_set, message_descriptor, track_event,
 };
 use crate::formats::output::args::push_quoted;
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::formats::protobuf::numbers::FieldNumber;
 use crate::model::{Loss, Losses, SourcePos};
 
@@ -131,13 +131,13 @@ const KNOWN_REPEATED: &[(FieldNumber, FieldNumber)] =
 /// Types of messages, and the names of the values of enumerations.
 #[derive(Debug)]
 pub(super) struct Schema {
-    messages: FxHashMap<Box<str>, FxHashMap<FieldNumber, Field>>,
+    messages: FxHashMap<Box<str>, FxHashMap<FieldNumber, SchemaField>>,
     enums: FxHashMap<Box<str>, FxHashMap<i64, Box<str>>>,
     rows: usize,
 }
 
 #[derive(Debug, Clone, Default)]
-struct Field {
+struct SchemaField {
     name: Box<str>,
     kind: u64,
     /// Of a message or an enumeration.
@@ -150,12 +150,13 @@ impl Default for Schema {
         let mut schema = Self { messages: FxHashMap::default(), enums: FxHashMap::default(), rows: 0 };
         for &(number, name, fields) in KNOWN {
             let of: Box<str> = format!("known {name}").into();
-            let field = Field { name: name.into(), kind: field_type::TYPE_MESSAGE, of: of.clone(), is_repeated: false };
+            let field =
+                SchemaField { name: name.into(), kind: field_type::TYPE_MESSAGE, of: of.clone(), is_repeated: false };
             schema.messages.entry(TRACK_EVENT.into()).or_default().insert(number, field);
             let message = schema.messages.entry(of).or_default();
             for &(inner, name, kind) in fields {
                 let is_repeated = KNOWN_REPEATED.contains(&(number, inner));
-                message.insert(inner, Field { name: name.into(), kind, of: Box::default(), is_repeated });
+                message.insert(inner, SchemaField { name: name.into(), kind, of: Box::default(), is_repeated });
             }
         }
         schema
@@ -174,12 +175,12 @@ impl Schema {
     }
 
     /// Takes the descriptor files of a packet. What a capture says goes before the table here.
-    pub(super) fn take(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
-        let sets = Fields::of(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
-        let files = sets.flat_map(|set| Fields::of(set.value.bytes()));
+    pub(super) fn take_extension(&mut self, extension: &[u8], place: SourcePos, losses: &mut Losses) {
+        let sets = Fields::new(extension).filter(|field| field.number == extension_descriptor::EXTENSION_SET);
+        let files = sets.flat_map(|set| Fields::new(set.value.bytes()));
         for file in files.filter(|field| field.number == file_descriptor_set::FILE) {
             let file = file.value.bytes();
-            let package = text_of(file, file_descriptor::PACKAGE);
+            let package = text_field(file, file_descriptor::PACKAGE);
             let scope = if package.is_empty() { String::new() } else { format!(".{package}") };
             self.take_types(file, OF_FILE, &scope, 0);
         }
@@ -190,26 +191,26 @@ impl Schema {
 
     /// Takes the messages, enumerations and extensions in a file or a message, which have these numbers in it.
     fn take_types(&mut self, bytes: &[u8], [messages, enums, extensions]: [FieldNumber; 3], scope: &str, depth: u32) {
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             if depth > DEPTH_MAX || self.rows >= ROWS_MAX {
                 return;
             }
             let inner = field.value.bytes();
             if field.number == extensions {
-                self.take_field(inner, &text_of(inner, field_descriptor::EXTENDEE));
+                self.take_field(inner, &text_field(inner, field_descriptor::EXTENDEE));
             } else if field.number == messages {
-                let name = format!("{scope}.{}", text_of(inner, message_descriptor::NAME));
-                for field in Fields::of(inner).filter(|field| field.number == message_descriptor::FIELD) {
+                let name = format!("{scope}.{}", text_field(inner, message_descriptor::NAME));
+                for field in Fields::new(inner).filter(|field| field.number == message_descriptor::FIELD) {
                     self.take_field(field.value.bytes(), &name);
                 }
                 self.take_types(inner, OF_MESSAGE, &name, depth + 1);
             } else if field.number == enums {
-                let name = format!("{scope}.{}", text_of(inner, enum_descriptor::NAME));
+                let name = format!("{scope}.{}", text_field(inner, enum_descriptor::NAME));
                 let values = self.enums.entry(name.into()).or_default();
-                for value in Fields::of(inner).filter(|field| field.number == enum_descriptor::VALUE) {
+                for value in Fields::new(inner).filter(|field| field.number == enum_descriptor::VALUE) {
                     let value = value.value.bytes();
-                    let number = Fields::of(value).find(|field| field.number == enum_value_descriptor::NUMBER);
-                    let name = text_of(value, enum_value_descriptor::NAME);
+                    let number = Fields::new(value).find(|field| field.number == enum_value_descriptor::NUMBER);
+                    let name = text_field(value, enum_value_descriptor::NAME);
                     values.insert(number.map_or(0, |field| field.value.signed()), name.into());
                     self.rows += 1;
                 }
@@ -218,8 +219,8 @@ impl Schema {
     }
 
     fn take_field(&mut self, bytes: &[u8], message: &str) {
-        let (mut number, mut field) = (FieldNumber::NONE, Field::default());
-        for part in Fields::of(bytes) {
+        let (mut number, mut field) = (FieldNumber::NONE, SchemaField::default());
+        for part in Fields::new(bytes) {
             match part.number {
                 field_descriptor::NAME => field.name = lossy(part.value.bytes()).into(),
                 field_descriptor::NUMBER => number = part.value.field_number(),
@@ -247,7 +248,7 @@ pub(super) struct TypedWriter<'a> {
 impl TypedWriter<'_> {
     /// Writes those fields of a track event that have these numbers as members of the object that is begun.
     pub(super) fn track_event(&mut self, bytes: &[u8], numbers: &[FieldNumber]) {
-        let fields = Fields::of(bytes).filter(|field| numbers.contains(&field.number));
+        let fields = Fields::new(bytes).filter(|field| numbers.contains(&field.number));
         self.members(fields.map(|field| (field.number, field.value)).collect(), TRACK_EVENT, 0);
     }
 
@@ -257,7 +258,7 @@ impl TypedWriter<'_> {
         if depth > DEPTH_MAX {
             self.losses.add(Loss::DeepNesting, self.place);
         } else {
-            let mut fields = Fields::of(bytes);
+            let mut fields = Fields::new(bytes);
             let members = fields.by_ref().map(|field| (field.number, field.value)).collect();
             if fields.is_broken() {
                 self.losses.add(Loss::BadRecord, self.place);
@@ -269,7 +270,7 @@ impl TypedWriter<'_> {
 
     /// Writes fields by their numbers: what is repeated stands together then. Of a field that is not, the last word
     /// counts.
-    fn members(&mut self, mut fields: Vec<(FieldNumber, Value<'_>)>, of: &str, depth: u32) {
+    fn members(&mut self, mut fields: Vec<(FieldNumber, ProtoValue<'_>)>, of: &str, depth: u32) {
         fields.sort_by_key(|&(number, _)| number);
         let schema = self.schema;
         let types = schema.messages.get(of);
@@ -279,7 +280,7 @@ impl TypedWriter<'_> {
             let field = if let Some(field) = types.and_then(|types| types.get(&number)) {
                 field
             } else if self.shows_unknown {
-                unknown = Field::unknown(number, values);
+                unknown = SchemaField::unknown(number, values);
                 &unknown
             } else {
                 self.losses.add_many(Loss::IgnoredArguments, self.place, values.len() as u64);
@@ -300,12 +301,12 @@ impl TypedWriter<'_> {
         }
     }
 
-    fn list(&mut self, field: &Field, values: &[(FieldNumber, Value<'_>)], depth: u32) {
+    fn list(&mut self, field: &SchemaField, values: &[(FieldNumber, ProtoValue<'_>)], depth: u32) {
         self.json.push('[');
         let begins_at = self.json.len();
         for &(_, value) in values {
             match value {
-                Value::Bytes(packed)
+                ProtoValue::Bytes(packed)
                     if !matches!(
                         field.kind,
                         field_type::TYPE_STRING | field_type::TYPE_BYTES | field_type::TYPE_MESSAGE | UNKNOWN
@@ -327,8 +328,8 @@ impl TypedWriter<'_> {
 
     /// Writes a value of which only the width is known. Bytes are text if they are some, else a message if they can be
     /// one.
-    fn unknown(&mut self, value: Value<'_>, depth: u32) {
-        let Value::Bytes(bytes) = value else {
+    fn unknown(&mut self, value: ProtoValue<'_>, depth: u32) {
+        let ProtoValue::Bytes(bytes) = value else {
             let _ = write!(self.json, "{}", value.number()); // to memory
             return;
         };
@@ -346,7 +347,7 @@ impl TypedWriter<'_> {
         }
     }
 
-    fn value(&mut self, field: &Field, value: Value<'_>, depth: u32) {
+    fn value(&mut self, field: &SchemaField, value: ProtoValue<'_>, depth: u32) {
         let json = &mut *self.json;
         // All to memory.
         let _ = match field.kind {
@@ -376,7 +377,7 @@ impl TypedWriter<'_> {
             field_type::TYPE_DOUBLE | field_type::TYPE_FLOAT => {
                 // The digits of the width that it has. JSON has no word for what is no number.
                 let text = match value {
-                    Value::Fixed32(bits) => format!("{:?}", f32::from_bits(bits)),
+                    ProtoValue::Fixed32(bits) => format!("{:?}", f32::from_bits(bits)),
                     other => format!("{:?}", other.double()),
                 };
                 let quote = if value.double().is_finite() { "" } else { "\"" };
@@ -403,9 +404,9 @@ impl TypedWriter<'_> {
     }
 }
 
-impl Field {
+impl SchemaField {
     /// A field that nothing describes, of which these values are there.
-    fn unknown(number: FieldNumber, values: &[(FieldNumber, Value<'_>)]) -> Self {
+    fn unknown(number: FieldNumber, values: &[(FieldNumber, ProtoValue<'_>)]) -> Self {
         let is_repeated = values.len() > 1;
         Self { name: number.get().to_string().into(), kind: UNKNOWN, of: Box::default(), is_repeated }
     }
@@ -413,28 +414,28 @@ impl Field {
 
 /// Whether bytes are fields to their end.
 fn is_message(bytes: &[u8]) -> bool {
-    let mut fields = Fields::of(bytes);
+    let mut fields = Fields::new(bytes);
     let all_numbered = fields.by_ref().all(|field| field.number != FieldNumber::NONE);
     all_numbered && !fields.is_broken()
 }
 
 /// The values that stand together in one field.
-fn unpacked(packed: &[u8], kind: u64) -> Vec<Value<'_>> {
+fn unpacked(packed: &[u8], kind: u64) -> Vec<ProtoValue<'_>> {
     match kind {
         field_type::TYPE_FLOAT | field_type::TYPE_FIXED32 | field_type::TYPE_SFIXED32 => {
             let (chunks, _) = packed.as_chunks();
-            chunks.iter().map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))).collect()
+            chunks.iter().map(|chunk| ProtoValue::Fixed32(u32::from_le_bytes(*chunk))).collect()
         }
         field_type::TYPE_DOUBLE | field_type::TYPE_FIXED64 | field_type::TYPE_SFIXED64 => {
             let (chunks, _) = packed.as_chunks();
-            chunks.iter().map(|chunk| Value::Fixed64(u64::from_le_bytes(*chunk))).collect()
+            chunks.iter().map(|chunk| ProtoValue::Fixed64(u64::from_le_bytes(*chunk))).collect()
         }
-        _ => Value::Bytes(packed).numbers(false).map(Value::Varint).collect(),
+        _ => ProtoValue::Bytes(packed).numbers(false).map(ProtoValue::Varint).collect(),
     }
 }
 
-fn text_of(bytes: &[u8], number: FieldNumber) -> String {
-    let found = Fields::of(bytes).find(|field| field.number == number);
+fn text_field(bytes: &[u8], number: FieldNumber) -> String {
+    let found = Fields::new(bytes).find(|field| field.number == number);
     found.map(|field| lossy(field.value.bytes())).unwrap_or_default()
 }
 

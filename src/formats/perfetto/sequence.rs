@@ -4,9 +4,9 @@ use rustc_hash::FxHashMap;
 
 use super::fields::{interned_data, interned_string, source_location, trace_packet_defaults, track_event_defaults};
 use super::interned::Interned;
-use super::profile::StackTables;
+use super::profile::PerfettoStackTables;
 use super::tracks::TrackNumber;
-use crate::formats::protobuf::decode::{Fields, Value};
+use crate::formats::protobuf::decode::{Fields, ProtoValue};
 use crate::model::NameIdx;
 
 /// Names that are found without a look-up; 24 bytes each, for each writer.
@@ -22,9 +22,9 @@ pub(super) struct Sequence {
     pub(super) is_valid: bool,
     /// Whether a packet was seen.
     pub(super) is_known: bool,
-    pub(super) texts: Texts,
+    pub(super) texts: InternedTexts,
     pub(super) defaults: Defaults,
-    pub(super) stacks: StackTables,
+    pub(super) stacks: PerfettoStackTables,
     /// Of counters that are told as distances, by their uuids.
     pub(super) sums: FxHashMap<u64, i64>,
     /// The thread whose events these are, in captures without tracks.
@@ -51,7 +51,7 @@ pub(super) struct Defaults {
 
 /// Interned texts, by what they are.
 #[derive(Debug, Default)]
-pub(super) struct Texts {
+pub(super) struct InternedTexts {
     pub(super) categories: Interned<Box<[u8]>>,
     pub(super) names: Interned<Box<[u8]>>,
     pub(super) argument_names: Interned<Box<[u8]>>,
@@ -74,8 +74,8 @@ impl Sequence {
     /// The writer begins anew: nothing that it said before is meant from here on.
     #[inline(never)]
     pub(super) fn clear(&mut self) {
-        self.texts = Texts::default();
-        self.stacks = StackTables::default();
+        self.texts = InternedTexts::default();
+        self.stacks = PerfettoStackTables::default();
         self.defaults = Defaults::default();
         self.sums.clear();
         self.known_names.clear();
@@ -87,7 +87,7 @@ impl Sequence {
     /// Takes texts; false if they are malformed.
     #[inline(never)]
     pub(super) fn intern(&mut self, bytes: &[u8]) -> bool {
-        let mut fields = Fields::of(bytes);
+        let mut fields = Fields::new(bytes);
         let mut is_whole = true;
         for field in fields.by_ref() {
             let texts = &mut self.texts;
@@ -110,11 +110,11 @@ impl Sequence {
                 }
             };
             let (mut iid, mut text) = (0, &[][..]);
-            let mut entry = Fields::of(field.value.bytes());
+            let mut entry = Fields::new(field.value.bytes());
             for field in entry.by_ref() {
                 match (field.number, field.value) {
                     (interned_string::IID, value) => iid = value.number(),
-                    (interned_string::STR, Value::Bytes(bytes)) => text = bytes,
+                    (interned_string::STR, ProtoValue::Bytes(bytes)) => text = bytes,
                     _ => {}
                 }
             }
@@ -133,11 +133,11 @@ impl Sequence {
     #[inline(never)]
     pub(super) fn set_defaults(&mut self, bytes: &[u8]) {
         let mut defaults = Defaults::default();
-        for field in Fields::of(bytes) {
+        for field in Fields::new(bytes) {
             match field.number {
                 trace_packet_defaults::TIMESTAMP_CLOCK_ID => defaults.clock = Some(field.value.number()),
                 trace_packet_defaults::TRACK_EVENT_DEFAULTS => {
-                    for field in Fields::of(field.value.bytes()) {
+                    for field in Fields::new(field.value.bytes()) {
                         match field.number {
                             track_event_defaults::TRACK_UUID => defaults.track = Some(field.value.number()),
                             track_event_defaults::EXTRA_COUNTER_TRACK_UUIDS => {
@@ -188,7 +188,7 @@ impl Sequence {
 pub(super) fn location(bytes: &[u8]) -> (u64, Location) {
     let mut location = Location::default();
     let mut iid = 0;
-    for field in Fields::of(bytes) {
+    for field in Fields::new(bytes) {
         match field.number {
             source_location::IID => iid = field.value.number(),
             source_location::FILE_NAME => location.file = field.value.bytes().into(),

@@ -1,14 +1,14 @@
 //! Track events -> events: one for the span, instant or counter that it is, and one for each flow and each further
 //! counter that it carries.
 
-use super::event_builder::{Maker, TrackEvent};
+use super::event_builder::{PerfettoEventBuilder, TrackEvent};
 use super::fields::track_event_type;
 use crate::formats::output::batch::bare;
 use crate::model::{Event, EventFlags, EventKind, Loss, NameIdx};
 
-impl Maker<'_> {
+impl PerfettoEventBuilder<'_> {
     /// Takes a track event.
-    pub(super) fn take(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
+    pub(super) fn track_event(&mut self, event: &TrackEvent<'_>, ts_ns: i64) {
         if event.is_broken {
             // What was read is shown all the same.
             self.batch.lose(Loss::BadRecord, self.place);
@@ -31,7 +31,7 @@ impl Maker<'_> {
             }
         };
         let name = self.name(event);
-        let track = self.track_of(event);
+        let track = self.event_track(event);
         let thread_ts_ns = self.thread_time(event, ts_ns);
         let track = self.batch.track(track, self.tracks);
         let is_unnamed = kind == EventKind::End && name == NameIdx::EMPTY;

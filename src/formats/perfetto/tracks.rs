@@ -23,10 +23,10 @@ pub(super) struct TrackNumber(pub(super) u32);
 
 /// The tracks that had events.
 #[derive(Debug, Default)]
-pub(super) struct Tracks {
+pub(super) struct PerfettoTracks {
     described: Descriptors,
     /// How to find out what is described behind the packets that were read, until that is done.
-    rest: Option<Rest>,
+    second_pass: Option<SecondPass>,
     /// Why it could not be found out.
     failed: Option<ReadError>,
     /// Takes descriptions that are known already: names and losses are told where they stand all the same.
@@ -52,27 +52,27 @@ struct Owner {
 
 /// A capture that may be read once more.
 #[derive(Debug)]
-pub(super) struct Rest {
+pub(super) struct SecondPass {
     pub(super) path: PathBuf,
     /// Without progress: it is shown by the reading that this is for.
     pub(super) context: ReadContext,
 }
 
-impl Rest {
+impl SecondPass {
     fn collect(self) -> Result<Descriptors, ReadError> {
         Descriptors::collect(Source::open(&self.path, &self.context)?, &self.context)
     }
 }
 
-impl Tracks {
-    pub(super) fn new(rest: Rest) -> Self {
-        Self { rest: Some(rest), ..Self::default() }
+impl PerfettoTracks {
+    pub(super) fn new(second_pass: SecondPass) -> Self {
+        Self { second_pass: Some(second_pass), ..Self::default() }
     }
 
     /// Takes a field of a packet that may describe something, and hands names and losses to the batch.
     #[inline(never)]
     pub(super) fn describe(&mut self, number: FieldNumber, bytes: &[u8], place: SourcePos, batch: &mut BatchBuilder) {
-        let said = if self.rest.is_some() {
+        let said = if self.second_pass.is_some() {
             &mut self.described
         } else if number == trace_packet::EXTENSION_DESCRIPTOR {
             return;
@@ -87,8 +87,8 @@ impl Tracks {
 
     /// Everything that the capture describes anywhere: reads it from its beginning to its end, once.
     pub(super) fn all_described(&mut self) -> &Descriptors {
-        if let Some(rest) = self.rest.take() {
-            match rest.collect() {
+        if let Some(second_pass) = self.second_pass.take() {
+            match second_pass.collect() {
                 Ok(described) => self.described = described,
                 Err(error) => self.failed = Some(error),
             }
@@ -104,7 +104,7 @@ impl Tracks {
 
     /// What is described of a uuid, anywhere in the capture.
     pub(super) fn descriptor(&mut self, uuid: u64) -> Option<&Descriptor> {
-        if self.rest.is_some() && !self.described.has_line_of(uuid) {
+        if self.second_pass.is_some() && !self.described.has_all_parents(uuid) {
             self.all_described();
         }
         self.described.get(uuid)
@@ -112,15 +112,15 @@ impl Tracks {
 
     /// The types of arguments; of fields of these numbers, if they are described anywhere in the capture.
     pub(super) fn schema_for(&mut self, numbers: &[FieldNumber]) -> &Schema {
-        if self.rest.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
+        if self.second_pass.is_some() && !numbers.iter().all(|&number| self.described.schema.knows(number)) {
             self.all_described();
         }
         &self.described.schema
     }
 
     /// The types of messages; of those that are called so, if they are described anywhere in the capture.
-    pub(super) fn schema_of(&mut self, name: &str) -> &Schema {
-        if self.rest.is_some() && !self.described.schema.knows_type(name) {
+    pub(super) fn schema_with_type(&mut self, name: &str) -> &Schema {
+        if self.second_pass.is_some() && !self.described.schema.knows_type(name) {
             self.all_described();
         }
         &self.described.schema
@@ -288,7 +288,7 @@ impl Tracks {
 impl BatchBuilder {
     /// The row of a track.
     #[inline]
-    pub(super) fn track(&mut self, track: TrackNumber, tracks: &Tracks) -> TrackIdx {
+    pub(super) fn track(&mut self, track: TrackNumber, tracks: &PerfettoTracks) -> TrackIdx {
         self.numbered_track(track.0, || tracks.key(track).clone())
     }
 }

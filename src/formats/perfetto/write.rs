@@ -18,7 +18,7 @@ use std::io::{self, Write};
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-use super::annotate::Keys;
+use super::annotate::AnnotationKeys;
 use super::fields::{
     callstack, child_ordering, frame, interned_data, interned_string, legacy_event, mapping, perf_sample,
     process_descriptor, sequence_flags, thread_descriptor, trace, trace_packet, track_descriptor, track_event,
@@ -69,7 +69,7 @@ pub(crate) struct PerfettoWriter<'a, W> {
     framed: Vec<bool>,
     /// Whether the one mapping is interned.
     is_mapped: bool,
-    keys: Keys,
+    keys: AnnotationKeys,
     /// Whether some tracks that are no threads have places among their siblings.
     is_ordered: bool,
     /// Rows for what overlaps that are described.
@@ -104,7 +104,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             stacked: vec![false; stacks.len()],
             framed: vec![false; names.len()],
             is_mapped: false,
-            keys: Keys::default(),
+            keys: AnnotationKeys::default(),
             is_ordered: tracks.tracks.iter().any(has_rank),
             overlaps: FxHashSet::default(),
             is_begun: false,
@@ -165,7 +165,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     /// What the system says.
     pub(crate) fn instant(&mut self, instant: &Event, blob: &[u8], flows: &[FlowOf]) -> io::Result<()> {
         let detail = Detail::decode(blob);
-        let uuid = self.uuid_of(instant);
+        let uuid = self.track_uuid(instant);
         self.event(instant, uuid, track_event_type::TYPE_INSTANT, &detail, flows);
         self.end_packet(Some(instant.ts_ns), trace_packet::TRACK_EVENT)
     }
@@ -191,7 +191,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             EventKind::FlowStep => b't',
             _ => b'f',
         };
-        let uuid = self.uuid_of(point);
+        let uuid = self.track_uuid(point);
         push_number(&mut self.message, track_event::TRACK_UUID, uuid);
         // All flows have one name: their points must agree in it, and the ids already tell them apart.
         push_bytes(&mut self.message, track_event::NAME, b"flow");
@@ -212,7 +212,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
     pub(crate) fn sample(&mut self, sample: &Event) -> io::Result<()> {
         let stack = StackIdx::from_value(sample.value);
         self.intern_stack(stack);
-        let (pid, tid) = self.ids_of(sample.track.index());
+        let (pid, tid) = self.track_ids(sample.track.index());
         push_number(&mut self.message, perf_sample::PID, pid);
         push_number(&mut self.message, perf_sample::TID, tid);
         push_number(&mut self.message, perf_sample::CALLSTACK_IID, u64::from(stack.0) + 1);
@@ -304,7 +304,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         if process.pid == Id::None && process.name.is_empty() {
             return Ok(());
         }
-        let pid = self.number_of(&process.pid);
+        let pid = self.id_number(&process.pid);
         let text = if let Id::Text(text) = &process.pid { text } else { "" };
         let name = if process.name.is_empty() { text } else { &process.name };
         push_number(&mut self.message, track_descriptor::UUID, PROCESS_BIT | row as u64);
@@ -333,7 +333,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         if track.key.kind.is_derived() || matches!(track.key.kind, TrackKind::Global | TrackKind::Process) {
             return Ok(());
         }
-        let (pid, tid) = self.ids_of(row as usize);
+        let (pid, tid) = self.track_ids(row as usize);
         push_number(&mut self.message, track_descriptor::UUID, uuid(row, 0));
         if track.key.kind == TrackKind::Thread {
             push_message(&mut self.message, track_descriptor::THREAD, |bytes| {
@@ -375,7 +375,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     /// A row below a track, for spans that overlap others of it.
     fn describe_overlap(&mut self, span: &Event, overlap: Overlap) -> io::Result<()> {
-        let parent = self.uuid_of(span);
+        let parent = self.track_uuid(span);
         let name = self.tracks.tracks.get(span.track.index()).map_or("", |track| &*track.name);
         push_number(&mut self.message, track_descriptor::UUID, uuid(span.track.0, overlap));
         push_number(&mut self.message, track_descriptor::PARENT_UUID, parent);
@@ -385,7 +385,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
 
     /// The uuid of an event's track: that of the process, or 0 for the whole capture, where it is not a track of its
     /// own.
-    fn uuid_of(&self, event: &Event) -> u64 {
+    fn track_uuid(&self, event: &Event) -> u64 {
         match self.tracks.tracks.get(event.track.index()) {
             Some(track) if track.key.kind == TrackKind::Global => 0,
             Some(track) if track.key.kind == TrackKind::Process => PROCESS_BIT | u64::from(track.process.0),
@@ -393,14 +393,14 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
         }
     }
 
-    fn ids_of(&mut self, track: usize) -> (u64, u64) {
+    fn track_ids(&mut self, track: usize) -> (u64, u64) {
         let tables = self.tracks;
         let Some(track) = tables.tracks.get(track) else { return (0, 0) };
-        (self.number_of(&track.key.pid), self.number_of(&track.key.tid))
+        (self.id_number(&track.key.pid), self.id_number(&track.key.tid))
     }
 
     /// The number that stands for an id: itself, or one that no system gives.
-    fn number_of(&mut self, id: &Id) -> u64 {
+    fn id_number(&mut self, id: &Id) -> u64 {
         let number = match id {
             Id::None => 0,
             Id::Number(number) => *number,

@@ -45,7 +45,7 @@ struct CpuProfile {
 /// A node of the tree of calls. Of `parent` and `children` a profile has one.
 #[derive(Debug, Deserialize)]
 #[serde(rename_all = "camelCase")]
-pub(crate) struct CallNode {
+pub(crate) struct V8CallNode {
     pub(crate) id: u64,
     pub(crate) call_frame: CallFrame,
     pub(crate) parent: Option<u64>,
@@ -97,7 +97,7 @@ impl Calls {
     /// Bytes of a call from one node to another, until both have come.
     const CALL_BYTES: usize = 2 * size_of::<(u64, u64)>() + 4 * size_of::<u64>();
 
-    pub(crate) fn add(&mut self, node: &CallNode) {
+    pub(crate) fn add(&mut self, node: &V8CallNode) {
         let is_root = node.call_frame.function_name == "(root)" && node.parent.is_none();
         let row = if is_root {
             None
@@ -215,7 +215,7 @@ fn calls(
     let place = nodes.map_or(SourcePos::Offset(0), JsonExtent::place);
     let mut nodes = document.elements(nodes);
     while let Some(element) = nodes.next()? {
-        let Some(node) = element.parse::<CallNode>(&mut batch.batch.losses) else { continue };
+        let Some(node) = element.parse::<V8CallNode>(&mut batch.batch.losses) else { continue };
         let kept_bytes = Calls::NODE_BYTES + Calls::CALL_BYTES * node.children.len() + node.call_frame.title().len();
         kept.add(kept_bytes, element.offset)?;
         calls.add(&node);

@@ -12,14 +12,14 @@ pub(crate) struct Fields<'a> {
 
 /// A field of a message.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) struct Field<'a> {
+pub(crate) struct ProtoField<'a> {
     pub(crate) number: FieldNumber,
-    pub(crate) value: Value<'a>,
+    pub(crate) value: ProtoValue<'a>,
 }
 
 /// A value as the wire has it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub(crate) enum Value<'a> {
+pub(crate) enum ProtoValue<'a> {
     Varint(u64),
     Fixed64(u64),
     Bytes(&'a [u8]),
@@ -27,7 +27,7 @@ pub(crate) enum Value<'a> {
 }
 
 impl<'a> Fields<'a> {
-    pub(crate) fn of(bytes: &'a [u8]) -> Self {
+    pub(crate) fn new(bytes: &'a [u8]) -> Self {
         Self { bytes, broken: false }
     }
 
@@ -86,17 +86,17 @@ impl<'a> Fields<'a> {
     /// The field behind any tag.
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    pub(crate) fn value(&mut self, tag: u64) -> Option<Field<'a>> {
+    pub(crate) fn value(&mut self, tag: u64) -> Option<ProtoField<'a>> {
         // Field numbers have 29 bits.
         let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number));
         let value = match tag & 7 {
-            0 => self.whole(take_varint).map(Value::Varint),
-            1 => self.whole(take_chunk).map(|chunk| Value::Fixed64(u64::from_le_bytes(*chunk))),
-            2 => self.bytes().map(Value::Bytes),
-            5 => self.whole(take_chunk).map(|chunk| Value::Fixed32(u32::from_le_bytes(*chunk))),
+            0 => self.whole(take_varint).map(ProtoValue::Varint),
+            1 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed64(u64::from_le_bytes(*chunk))),
+            2 => self.bytes().map(ProtoValue::Bytes),
+            5 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed32(u32::from_le_bytes(*chunk))),
             _ => None,
         };
-        self.whole(|_| Some(Field { number: FieldNumber::new(number?), value: value? }))
+        self.whole(|_| Some(ProtoField { number: FieldNumber::new(number?), value: value? }))
     }
 
     /// Takes something; where it is not whole, the walk ends.
@@ -120,8 +120,8 @@ fn take_chunk<'a, const LEN: usize>(bytes: &mut &'a [u8]) -> Option<&'a [u8; LEN
 
 /// The field of a tag and a value of one byte each, as [`Fields::small`] takes them.
 #[inline]
-pub(crate) fn small_field<'a>(tag: u64, value: u64) -> Field<'a> {
-    Field { number: FieldNumber::new((tag >> 3) as u32), value: Value::Varint(value) }
+pub(crate) fn small_field<'a>(tag: u64, value: u64) -> ProtoField<'a> {
+    ProtoField { number: FieldNumber::new((tag >> 3) as u32), value: ProtoValue::Varint(value) }
 }
 
 /// The tag of a field that is a varint.
@@ -135,17 +135,17 @@ pub(crate) const fn bytes_tag(number: FieldNumber) -> u64 {
 }
 
 impl<'a> Iterator for Fields<'a> {
-    type Item = Field<'a>;
+    type Item = ProtoField<'a>;
 
     #[expect(clippy::inline_always, reason = "as above")]
     #[inline(always)]
-    fn next(&mut self) -> Option<Field<'a>> {
+    fn next(&mut self) -> Option<ProtoField<'a>> {
         let tag = self.tag()?;
         self.value(tag)
     }
 }
 
-impl<'a> Value<'a> {
+impl<'a> ProtoValue<'a> {
     /// A number of any width; 0 for bytes.
     pub(crate) fn number(self) -> u64 {
         match self {
@@ -192,7 +192,7 @@ impl<'a> Value<'a> {
     }
 }
 
-/// See [`Value::numbers`].
+/// See [`ProtoValue::numbers`].
 #[derive(Debug, Clone)]
 pub(crate) struct Numbers<'a> {
     alone: Option<u64>,
@@ -281,8 +281,8 @@ mod tests {
 
     #[test]
     fn a_length_beyond_the_end_breaks_the_walk_and_reads_nothing_beyond_it() {
-        let mut fields = Fields::of(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
-        assert_eq!(fields.next(), Some(Field { number: FieldNumber::new(1), value: Value::Varint(150) }));
+        let mut fields = Fields::new(&[0x08, 0x96, 0x01, 0x12, 5, b'a']);
+        assert_eq!(fields.next(), Some(ProtoField { number: FieldNumber::new(1), value: ProtoValue::Varint(150) }));
         assert_eq!(fields.next(), None);
         assert!(fields.is_broken());
         assert_eq!(fields.next(), None);
@@ -299,16 +299,16 @@ mod tests {
     fn two_bytes_are_a_small_field_just_when_a_walk_finds_one_that_ends_behind_them() {
         for pair in 0..=u16::MAX {
             let bytes = [&pair.to_le_bytes()[..], &[7]].concat();
-            let (mut walk, mut small) = (Fields::of(&bytes), Fields::of(&bytes));
+            let (mut walk, mut small) = (Fields::new(&bytes), Fields::new(&bytes));
             let expected = match walk.next() {
-                Some(Field { number, value: Value::Varint(value) }) if walk.rest() == [7] => {
+                Some(ProtoField { number, value: ProtoValue::Varint(value) }) if walk.rest() == [7] => {
                     Some(((number.get() << 3) as u8, value as u8))
                 }
                 _ => None,
             };
             assert_eq!(small.small(), expected, "{bytes:x?}");
             assert_eq!(small.rest().len(), if expected.is_some() { 1 } else { 3 });
-            assert_eq!(Fields::of(&bytes[..1]).small(), None);
+            assert_eq!(Fields::new(&bytes[..1]).small(), None);
         }
     }
 
@@ -327,9 +327,9 @@ mod tests {
 
         #[test]
         fn any_bytes_are_walked_to_an_end(bytes: Vec<u8>) {
-            prop_assert!(Fields::of(&bytes).count() <= bytes.len());
-            prop_assert!(Value::Bytes(&bytes).numbers(false).count() <= bytes.len());
-            prop_assert!(Value::Bytes(&bytes).numbers(true).count() <= bytes.len());
+            prop_assert!(Fields::new(&bytes).count() <= bytes.len());
+            prop_assert!(ProtoValue::Bytes(&bytes).numbers(false).count() <= bytes.len());
+            prop_assert!(ProtoValue::Bytes(&bytes).numbers(true).count() <= bytes.len());
         }
     }
 }

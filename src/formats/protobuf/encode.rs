@@ -50,7 +50,7 @@ pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl F
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::formats::protobuf::decode::{Field, Fields, Value};
+    use crate::formats::protobuf::decode::{Fields, ProtoField, ProtoValue};
     use proptest::prelude::*;
 
     proptest! {
@@ -62,14 +62,14 @@ mod tests {
                 push_bytes(bytes, FieldNumber::new(8), text.as_bytes());
                 push_fixed64(bytes, FieldNumber::new(9), 5);
             });
-            let outer: Vec<Field<'_>> = Fields::of(&bytes).collect();
+            let outer: Vec<ProtoField<'_>> = Fields::new(&bytes).collect();
             prop_assert_eq!(outer.len(), 1);
-            let mut inner = Fields::of(outer[0].value.bytes());
+            let mut inner = Fields::new(outer[0].value.bytes());
             for &(number, value) in &numbers {
-                prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(number), value: Value::Varint(value) }));
+                prop_assert_eq!(inner.next(), Some(ProtoField { number: FieldNumber::new(number), value: ProtoValue::Varint(value) }));
             }
-            prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(8), value: Value::Bytes(text.as_bytes()) }));
-            prop_assert_eq!(inner.next(), Some(Field { number: FieldNumber::new(9), value: Value::Fixed64(5) }));
+            prop_assert_eq!(inner.next(), Some(ProtoField { number: FieldNumber::new(8), value: ProtoValue::Bytes(text.as_bytes()) }));
+            prop_assert_eq!(inner.next(), Some(ProtoField { number: FieldNumber::new(9), value: ProtoValue::Fixed64(5) }));
             prop_assert_eq!(inner.next(), None);
             prop_assert!(!inner.is_broken());
         }

@@ -50,11 +50,11 @@ fn perf_script(samples: &[MeantSample]) -> Vec<u8> {
 }
 
 /// A frame: its caller's row, and its name.
-type Row = (Option<usize>, String);
+type SampleRow = (Option<usize>, String);
 
 /// The rows of tables in which no two stacks share anything: each frame of each sample is a row of its own, whose
 /// caller is the row before it; and for each sample its innermost row.
-fn rows(samples: &[&MeantSample]) -> (Vec<Row>, Vec<Option<usize>>) {
+fn rows(samples: &[&MeantSample]) -> (Vec<SampleRow>, Vec<Option<usize>>) {
     let (mut rows, mut innermost) = (Vec::new(), Vec::new());
     for sample in samples {
         let mut caller = None;

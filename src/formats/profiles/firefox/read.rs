@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::thread::{FirefoxStacks, FirefoxTexts};
-use super::wire::{Category, FirefoxObject, FirefoxTable, Library, MarkerSchema, SampleUnits, StackTables};
+use super::wire::{Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
@@ -92,7 +92,7 @@ struct FirefoxEventBuilder<'d, 'a> {
 struct SharedTables<'d> {
     libs: Vec<Library>,
     markers: Markers,
-    tables: StackTables,
+    tables: FirefoxStackTables,
     texts: Option<Rc<FirefoxTexts<'d>>>,
     /// Those of threads that have no tables of their own.
     stacks: Option<FirefoxStacks<'d>>,
@@ -148,7 +148,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         };
         let schema: Option<Vec<MarkerSchema>> = document.value(schema, losses)?;
         let schema = schema.unwrap_or_default().into_iter().map(MarkerSchema::texts);
-        let tables = StackTables::among(&FirefoxObject::read(document, shared)?);
+        let tables = FirefoxStackTables::among(&FirefoxObject::read(document, shared)?);
         let mut shared = SharedTables {
             libs: document.value(libs, losses)?.unwrap_or_default(),
             markers: Markers {
@@ -214,7 +214,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
         }
         let key = TrackKey { kind: TrackKind::Thread, pid: pid.clone(), tid, name: Arc::default(), slot: 0 };
         let thread = FirefoxThread { key, samples: members.get("samples"), markers: members.get("markers") };
-        let own = StackTables::among(&members);
+        let own = FirefoxStackTables::among(&members);
         // Before version 41 each thread had its own.
         let own_libs: Option<Vec<Library>> = document.value(members.get("libs"), losses)?;
         let libs = own_libs.as_deref().unwrap_or(&shared.libs);
@@ -222,7 +222,7 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             (None, Some(texts)) => Rc::clone(texts),
             (own, _) => FirefoxTexts::read(document, own, losses)?,
         };
-        if own != StackTables::default() {
+        if own != FirefoxStackTables::default() {
             let mut stacks = FirefoxStacks::read(document, &own.or(shared.tables), texts, libs, losses)?;
             self.events(&thread, &mut stacks, &shared.markers)?;
             return Ok(pid);

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::wire::{FirefoxTable, Library, StackTables};
+use super::wire::{FirefoxStackTables, FirefoxTable, Library};
 use crate::formats::ReadError;
 use crate::formats::json::document::{Document, JsonExtent, TableCharge};
 use crate::formats::profiles::frames::FrameTable;
@@ -59,7 +59,7 @@ struct FirefoxFunction {
 impl<'d> FirefoxStacks<'d> {
     pub(super) fn read(
         document: &'d Document,
-        tables: &StackTables,
+        tables: &FirefoxStackTables,
         texts: Rc<FirefoxTexts<'d>>,
         libs: &[Library],
         losses: &mut Losses,

@@ -1,4 +1,4 @@
-//! The JSON of profiles, as far as it is shown. `StackTables` are read row by row where they stand: as columns side by
+//! The JSON of profiles, as far as it is shown. `FirefoxStackTables` are read row by row where they stand: as columns side by
 //! side, or as rows with a schema. Numbers stay text, so that times are read exactly.
 
 use std::collections::BTreeMap;
@@ -61,7 +61,7 @@ impl MarkerSchema {
 
 /// Where the tables are that stacks point into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct StackTables {
+pub(super) struct FirefoxStackTables {
     pub(super) stacks: Option<JsonExtent>,
     pub(super) frames: Option<JsonExtent>,
     pub(super) functions: Option<JsonExtent>,
@@ -71,7 +71,7 @@ pub(super) struct StackTables {
     pub(super) texts: Option<JsonExtent>,
 }
 
-impl StackTables {
+impl FirefoxStackTables {
     /// Among the members of an object.
     pub(super) fn among(members: &FirefoxObject) -> Self {
         Self {
@@ -129,7 +129,7 @@ pub(super) enum FirefoxTable<'d, const N: usize> {
 }
 
 /// A row: the texts of its values, without those that are null or not there.
-pub(super) struct TableRow<'a, const N: usize> {
+pub(super) struct FirefoxRow<'a, const N: usize> {
     values: [Option<&'a [u8]>; N],
     pub(super) offset: u64,
 }
@@ -152,7 +152,7 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
     }
 
     /// The next row. A table has as many as its longest column.
-    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<TableRow<'_, N>>, ReadError> {
+    pub(super) fn next(&mut self, losses: &mut Losses) -> Result<Option<FirefoxRow<'_, N>>, ReadError> {
         let mut values = [None; N];
         let mut offset = None;
         match self {
@@ -171,11 +171,11 @@ impl<'d, const N: usize> FirefoxTable<'d, N> {
             }
         }
         let values = values.map(|value| value.filter(|text| *text != b"null"));
-        Ok(offset.map(|offset| TableRow { values, offset }))
+        Ok(offset.map(|offset| FirefoxRow { values, offset }))
     }
 }
 
-impl<'a, const N: usize> TableRow<'a, N> {
+impl<'a, const N: usize> FirefoxRow<'a, N> {
     /// The text of a value.
     pub(super) fn get(&self, column: usize) -> Option<&'a [u8]> {
         self.values[column]
