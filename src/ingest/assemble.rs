@@ -1,5 +1,5 @@
-//! Maps the batches of a reader to the capture's tables, in the order of the capture, so that indices do not depend on
-//! which worker parsed what.
+//! Maps the batches of a reader to the capture's tables, in the order of the capture, so that indices do not depend
+//! on which worker parsed what.
 
 use super::chunk_cache::ChunkCache;
 use crate::base::progress::Progress;
@@ -13,17 +13,13 @@ const DENSITY_STEP: usize = 8;
 
 /// Takes batches and keeps their chunks.
 pub(crate) struct Assembler<'a> {
-    /// All names so far.
     pub(crate) names: Names,
-    /// All stacks so far.
     pub(crate) stacks: Stacks,
     /// All processes and tracks so far.
     pub(crate) registry: Registry,
-    /// All losses so far.
     pub(crate) losses: Losses,
-    /// All chunks so far.
     pub(crate) chunks: ChunkCache,
-    /// What the user should know.
+    /// Sentences for the user.
     pub(crate) notes: Vec<String>,
     /// By row of the reader's names: those that it tells once for many batches.
     known_names: Vec<NameIdx>,
@@ -31,7 +27,6 @@ pub(crate) struct Assembler<'a> {
 }
 
 impl<'a> Assembler<'a> {
-    /// Starts with empty tables.
     #[must_use]
     pub(crate) fn new(names: Names, chunks: ChunkCache, progress: &'a Progress) -> Self {
         Self {

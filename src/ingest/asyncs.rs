@@ -18,11 +18,11 @@ const SIBLING_ROWS: u32 = 1 << 29;
 pub(crate) struct AsyncTrees {
     open: FxHashMap<TreeId, AsyncTree>,
     groups: Vec<Slots>,
-    /// Positions in `groups`.
+    /// The position of each group in `groups`.
     group_index: FxHashMap<TreeGroup, u32>,
 }
 
-/// What tells one tree from another.
+/// The identity of a tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) enum TreeId {
     /// The async id in the value of its events.
@@ -50,11 +50,11 @@ enum GroupName {
 #[derive(Debug)]
 struct AsyncTree {
     track: TrackIdx,
-    /// A position in [`AsyncTrees::groups`].
+    /// Its position in [`AsyncTrees::groups`].
     group: u32,
     slot: u32,
     in_step: bool,
-    /// Where the next step that is told by its end begins.
+    /// The start of the next step, if steps come with their ends.
     step_start_ns: i64,
 }
 

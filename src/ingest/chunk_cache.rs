@@ -36,16 +36,12 @@ struct TakenTwice {
 }
 
 impl ChunkCache {
-    /// An empty collection.
     #[must_use]
     pub(crate) fn new(budget: Budget, spill: Arc<SpillFile>) -> Self {
         Self { heads: Vec::new(), chunks: Vec::new(), moved_by_ns: Vec::new(), budget, spill }
     }
 
-    /// Keeps a sorted chunk; one without events is dropped.
-    ///
-    /// # Errors
-    /// What the system says to a write of the spill file.
+    /// Keeps a sorted chunk; one without events is dropped. Fails with the I/O error of the spill file.
     pub(crate) fn push(&mut self, mut chunk: Chunk) -> io::Result<()> {
         let Some((first, last)) = chunk.events.first().copied().zip(chunk.events.last().copied()) else {
             return Ok(());

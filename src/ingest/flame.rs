@@ -1,10 +1,10 @@
 //! Samples in order of time in, a flame chart out: for each depth the spans in which consecutive samples share the path
 //! down to it. Knows one thread at a time; writes nothing, and keeps one stack and the gaps of some samples.
 //!
-//! The slow answer: take all samples of the thread, of several at one time the last. Each stands until the next one;
-//! but where that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual gap, since
-//! the thread was not sampled from there on. A frame runs while samples that touch in time have the same path down to
-//! it.
+//! The slow answer: take all samples of the thread, of several at one time the last. Each counts until the next
+//! one; but if that comes later than `IDLE_GAPS` times the usual gap, and for the last one, only for the usual
+//! gap, since the thread was not sampled from there on. A frame runs while samples that touch in time have the
+//! same path down to it.
 //!
 //! The usual gap at a sample is the median of `WINDOW` gaps (the lower of two in the middle): of those up to the one
 //! that follows it, so that it changes with the rate of the sampler; for the first samples, of the first gaps.
@@ -18,8 +18,8 @@ const WINDOW: usize = 64;
 /// A sampler that is late skips a beat or two, also on a busy machine; a gap of more beats means that the thread did
 /// not run, or was not looked at.
 const IDLE_GAPS: u64 = 5;
-/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless recursion
-/// would hide all others.
+/// Frames below this depth are in the samples, and not in the chart: a lane for each level of an endless
+/// recursion would hide all others.
 pub(crate) const DEPTH_MAX: usize = 1024;
 
 /// A frame that ran for a while.
@@ -31,7 +31,7 @@ pub(crate) struct FlameSpan {
     pub(crate) start_ns: i64,
     /// When something else was seen, or the usual gap after it was seen last.
     pub(crate) end_ns: i64,
-    /// The function.
+    /// The name of the function.
     pub(crate) name: NameIdx,
 }
 
@@ -40,11 +40,10 @@ pub(crate) struct FlameSpan {
 pub(crate) struct FlameChart {
     /// Samples whose gap to the next is not drawn yet: until enough gaps are known, and the last one always.
     waiting: VecDeque<(i64, StackIdx)>,
-    /// The last gaps.
     gaps: VecDeque<u64>,
     /// The frames that run, outermost first, with the time since which they do.
     open: Vec<(StackIdx, i64)>,
-    /// Up to when.
+    /// The time up to which the open frames run.
     open_to_ns: i64,
     /// Whether a stack had more frames than are drawn.
     too_deep: bool,
@@ -94,7 +93,7 @@ impl FlameChart {
         }
     }
 
-    /// Goes on with a sample that stands for `ts_ns..end_ns`.
+    /// Applies a sample that counts for `ts_ns..end_ns`.
     fn stand(&mut self, ts_ns: i64, end_ns: i64, stack: StackIdx, stacks: &Stacks, spans: &mut Vec<FlameSpan>) {
         let touches = self.open_to_ns == ts_ns;
         if !touches {

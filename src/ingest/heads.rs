@@ -6,7 +6,8 @@
 //! (Superluminal), with the chunks that are not open yet left out of the table: their heads never move, so a sorted
 //! list with a cursor is enough.
 //!
-//! With more than some hundred open runs a move across the array costs more than a heap: those far behind wait in one.
+//! With more than some hundred open runs a move across the array costs more than a heap: the farthest
+//! ones wait in a heap.
 //!
 //! Never loads anything: it orders what it is given.
 
@@ -18,10 +19,9 @@ use crate::model::{Chunk, Details, Event};
 use super::spill::SpilledRun;
 use crate::base::budget::Charge;
 
-/// Where an event stands in the sorted order: by time, then by chunk of the capture, then by position in the chunk.
+/// The position of an event in the sorted order: by time, then by chunk of the capture, then by position in the chunk.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Key {
-    /// The time.
     pub(crate) ts_ns: i64,
     /// The chunk of the capture.
     pub(crate) chunk: u32,
@@ -38,16 +38,16 @@ pub struct OpenRun {
     pub next: usize,
     /// Where the run goes on when the chunk is used up.
     pub rest: Option<SpilledRun>,
-    /// What this holds of the budget.
+    /// The share of the budget that this holds.
     pub charge: Charge,
 }
 
 /// Which chunk of the capture events come from; ties in time are resolved by it.
 #[derive(Debug)]
 pub enum Origin {
-    /// All from one.
+    /// All events come from one chunk.
     One(u32),
-    /// By event.
+    /// The chunk of each event.
     Each(Vec<u32>),
 }
 
@@ -86,7 +86,7 @@ impl OpenRun {
     }
 }
 
-/// The first position in `range` that is not `below`; all that are stand before it.
+/// The first position in `range` that is not `below`; all positions before it are.
 fn first_not(range: std::ops::Range<usize>, below: impl Fn(usize) -> bool) -> usize {
     let (mut start, mut end) = (range.start, range.end);
     while start < end {
@@ -113,9 +113,9 @@ pub struct HeadTable {
 /// A run of sorted events to emit.
 #[derive(Debug)]
 pub struct SortedRun<'a> {
-    /// The events.
+    /// The events, in order of time.
     pub events: &'a [Event],
-    /// What they point into.
+    /// The details that they point into.
     pub(crate) details: &'a Details,
     /// Which chunk of the capture each comes from, by offset in `events`.
     run: &'a OpenRun,
@@ -123,7 +123,7 @@ pub struct SortedRun<'a> {
 }
 
 impl SortedRun<'_> {
-    /// Where its last event stands in the sorted order.
+    /// The position of its last event in the sorted order.
     #[must_use]
     pub(crate) fn last_key(&self) -> Option<Key> {
         self.run.key_at((self.start + self.events.len()).checked_sub(1)?)
@@ -160,7 +160,6 @@ impl HeadTable {
         self.open_max = self.open_max.max(self.open());
     }
 
-    /// The smallest head.
     #[must_use]
     pub(crate) fn first(&self) -> Option<Key> {
         self.heads.last().map(|&(key, _)| key)
@@ -216,7 +215,6 @@ impl HeadTable {
         Some((result, self.runs[slot].take()))
     }
 
-    /// Takes all runs out.
     pub(crate) fn drain(&mut self) -> Vec<OpenRun> {
         self.heads.clear();
         self.far.clear();

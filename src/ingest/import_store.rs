@@ -27,7 +27,7 @@ pub(super) enum ImportError {
     /// It cannot be written where it is to be.
     #[error(transparent)]
     Write(#[from] io::Error),
-    /// The capture became unreadable.
+    /// The capture became unreadable meanwhile.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The work was asked to stop.
@@ -94,7 +94,7 @@ pub(super) fn import_store(
     Ok(store.finish(&Meta { summary, ..meta })??)
 }
 
-/// What was read; a damaged part is no store.
+/// The bytes of a part; a damaged part means that there is no store.
 fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     part.map_err(|error| match error {
         ReadError::Malformed { .. } => NoStore.into(),
@@ -102,8 +102,8 @@ fn intact(part: Result<Vec<u8>, ReadError>) -> Result<Vec<u8>, ImportError> {
     })
 }
 
-/// The summary with what the lanes tell so far. The chart of a thread's samples is made for the eye, and counted
-/// nowhere.
+/// The summary with what the lanes tell so far. The chart of a thread's samples is made for
+/// the eye, and counted nowhere.
 fn counted(store: &CarriedStore, meta: &Meta) -> Summary {
     let mut summary = meta.summary.clone();
     let is_counted = |lane: &LaneInfo| !meta.tracks.tracks[lane.track.index()].key.kind.is_derived();

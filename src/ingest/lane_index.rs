@@ -99,7 +99,6 @@ impl<T> LaneIndex<T> {
         }
     }
 
-    /// As [`OpenLanes::place_complete`](super::lanes::OpenLanes::place_complete).
     pub(super) fn place_complete(&mut self, end_ns: i64) -> Option<Placed> {
         steps::add(STEPS_DOWN);
         let parent = self.ends.deepest(usize::MAX, end_ns);
@@ -110,7 +109,6 @@ impl<T> LaneIndex<T> {
         Some(Placed { lane, overlaps })
     }
 
-    /// As [`OpenLanes::place_begin`](super::lanes::OpenLanes::place_begin).
     pub(super) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
         let lane = match self.used.last() {
             Some(last) => last.checked_add(1)?,

@@ -34,7 +34,6 @@ impl LaneSet {
         }
     }
 
-    /// The highest lane.
     pub(super) fn last(&self) -> Option<u16> {
         let group = self.used.iter().rposition(|&words| {
             steps::add(1);

@@ -91,8 +91,8 @@ impl<T, const FEW: usize> OpenLanes<T, FEW> {
 
     /// Opens a span whose end is to come, and returns its lane. `None` beyond the last lane.
     ///
-    /// It goes below everything: its end is not known, and it will usually come first. No end closes one that is not
-    /// `closable`.
+    /// It goes below everything: its end is not known, and it will usually come first. No end closes
+    /// one that is not `closable`.
     #[inline]
     pub(crate) fn place_begin(&mut self, payload: T, closable: bool) -> Option<u16> {
         match &mut self.index {

@@ -12,7 +12,7 @@ use crate::model::Sources;
 use crate::store::cache::Cache;
 use crate::store::{Store, StoreError};
 
-/// Where stores are kept.
+/// The policy for keeping finished stores.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum CachePolicy {
     /// In this folder, for the next time.
@@ -21,7 +21,7 @@ pub enum CachePolicy {
     None,
 }
 
-/// How to load.
+/// Limits of a load, and its targets on disk.
 #[derive(Debug, Clone)]
 pub struct LoadOptions {
     /// The memory that the load may hold its part of: clones of these options share it.
@@ -30,15 +30,14 @@ pub struct LoadOptions {
     pub threads: usize,
     /// Where the store is kept.
     pub cache: CachePolicy,
-    /// What all kept stores may take; those used longest ago go first, and the one of this load stays.
+    /// The most bytes that all kept stores may take; the least recently used go first, and the one of this load stays.
     pub cache_bytes_max: u64,
-    /// What the store is written with.
+    /// The disk that the store is written through.
     pub disk: Arc<dyn Disk>,
 }
 
 impl LoadOptions {
-    /// What kept stores take unless the user says otherwise: two captures of a billion spans, or hundreds of usual
-    /// ones.
+    /// The default limit of all kept stores: two captures of a billion spans, or hundreds of usual ones.
     pub(crate) const CACHE_BYTES_MAX: u64 = 32 << 30;
 }
 
@@ -57,20 +56,20 @@ impl Default for LoadOptions {
 /// An opened store and how it came to be.
 #[derive(Debug, Clone)]
 pub struct Loaded {
-    /// The store.
+    /// The store, mapped and ready for queries.
     pub store: Arc<Store>,
-    /// What happened on the way.
+    /// How the load went.
     pub report: LoadReport,
 }
 
-/// What happened on the way to a store.
+/// How a load went.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct LoadReport {
     /// Whether a kept store was used.
     pub cached: bool,
     /// Wall time, from the call to the opened store.
     pub(crate) seconds: f64,
-    /// What the user should know, such as that the store could not be kept.
+    /// A sentence for the user, such as that the store could not be kept.
     pub note: Option<String>,
 }
 
@@ -78,13 +77,13 @@ pub struct LoadReport {
 #[derive(Debug, thiserror::Error)]
 #[expect(missing_docs, reason = "the fields are named as the message shows them")]
 pub enum LoadError {
-    /// The capture is unreadable.
+    /// The capture cannot be read.
     #[error(transparent)]
     Read(#[from] ReadError),
     /// The store cannot be written.
     #[error("{}: cannot write the sorted store: {source}", folder.display())]
     Write { folder: PathBuf, source: io::Error },
-    /// What comes through a pipe cannot be kept.
+    /// Input from a pipe cannot be kept.
     #[error("{}: cannot keep what comes through a pipe: {source}", folder.display())]
     Keep { folder: PathBuf, source: io::Error },
     /// The store that was just written cannot be opened.

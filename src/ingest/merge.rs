@@ -1,10 +1,10 @@
 //! The deferred merge sort: chunks in, one stream of events in order of time out. Never nests, never parses.
 //!
-//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when the
-//! merge reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass through with a
-//! few chunks in memory. When the open ones outgrow the budget, what is left of them is merged into one run in the
-//! spill file and read back block by block, as an external merge sort does: in the worst case each event is spilled
-//! once.
+//! The slow answer: load everything and sort it stably by time. Instead a chunk is loaded and sorted only when
+//! the merge reaches the smallest time in it, which its header promises. Nearly sorted captures thus pass
+//! through with a few chunks in memory. When the open ones outgrow the budget, what is left of them is merged
+//! into one run in the spill file and read back block by block, as an external merge sort does: in the worst
+//! case each event is spilled once.
 
 use std::io;
 use std::thread;
@@ -18,12 +18,12 @@ use crate::base::cancel::{Cancel, Cancelled};
 use crate::formats::{ChunkHead, ChunkSource, ReadError};
 use crate::model::{Chunk, EventFlags, Loss, Losses, SourcePos};
 
-/// What the merge is given.
+/// The limits and tools of a merge.
 #[derive(Debug)]
 pub struct MergeContext<'a> {
-    /// Asks it to stop.
+    /// The request to stop the merge.
     pub cancel: &'a Cancel,
-    /// Bounds the open chunks.
+    /// The budget that bounds the open chunks.
     pub budget: &'a Budget,
     /// Takes what does not fit.
     pub spill: &'a SpillFile,
@@ -31,31 +31,31 @@ pub struct MergeContext<'a> {
     pub threads: usize,
 }
 
-/// What the merge did.
+/// Counts of a finished merge.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct MergeStats {
     /// The most runs that were open at once.
     pub(crate) open_max: u64,
     /// Moves in the head table.
     pub(crate) head_moves: u64,
-    /// Events that stand after a later one in the capture.
+    /// Events that come after a later one in the capture.
     pub(crate) late_events: u64,
     /// The most that an event is late by.
     pub(crate) max_lateness_ns: u64,
-    /// What was found wrong with chunks.
+    /// Losses in chunks, such as a block that is damaged.
     pub(crate) losses: Losses,
 }
 
 /// Why a merge ended early.
 #[derive(Debug, thiserror::Error)]
 pub enum MergeError<E> {
-    /// What takes the events failed.
+    /// The receiver of the events failed.
     #[error("{0}")]
     Sink(E),
-    /// The spill file failed.
+    /// The spill file cannot be used.
     #[error("cannot use the temporary file for sorting: {0}")]
     Spill(#[source] io::Error),
-    /// The capture became unreadable.
+    /// The capture became unreadable meanwhile.
     #[error(transparent)]
     Read(ReadError),
     /// It was asked to stop.
@@ -174,7 +174,7 @@ fn key_of(heads: &[ChunkHead], chunk: usize) -> Key {
     Key { ts_ns: heads[chunk].min_ts_ns, chunk: u32::try_from(chunk).unwrap_or(u32::MAX) }
 }
 
-/// For each chunk, the newest time in the chunks before it: what stands after a later event is late.
+/// For each chunk, the newest time in the chunks before it: an event before that time is late.
 fn newest_before(heads: &[ChunkHead]) -> Vec<i64> {
     let newest = heads.iter().scan(i64::MIN, |newest, head| {
         let before = *newest;

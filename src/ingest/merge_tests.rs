@@ -99,7 +99,7 @@ fn stable_sort(times: &[Vec<i64>]) -> Vec<(i64, u64)> {
     all
 }
 
-/// The events that stand after a later one, and the most that one is late by, the slow way.
+/// The events that come after a later one, and the most that one is late by, the slow way.
 fn disorder(times: &[Vec<i64>]) -> (u64, u64) {
     let (mut newest, mut late, mut most) = (i64::MIN, 0, 0);
     for &ts_ns in times.iter().flatten() {

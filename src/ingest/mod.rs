@@ -1,13 +1,11 @@
 //! Captures in, published stores out: the deferred merge sort and the nesting of spans. Runs on background threads.
 //!
-//! [`pipeline`] puts the parts together: a reader's batches are mapped to common tables by [`assemble`] and kept by
-//! [`chunk_cache`], or a chunked capture is used as it is; [`merge`](mod@merge) emits all events in order of time, with
-//! the
-//! [`heads`] that say which chunk goes on, [`prefetch`] that loads ahead, and [`spill`] for what does not fit; [`nest`]
-//! pairs and places spans ([`lanes`], [`ties`], [`asyncs`], [`pending_ends`]), lays samples out as a chart ([`flame`])
-//! and writes them to the store, behind [`rows`], whose
-//! [`store_target`] is the cache wherever that can be written. A store that came with the capture is adopted there
-//! instead. What comes through a pipe is [`spool`] first.
+//! [`pipeline`] puts the parts together. [`assemble`] maps a reader's batches to common tables and [`chunk_cache`]
+//! keeps them; a chunked capture is used as it is. [`merge`](mod@merge) emits all events in order of time: [`heads`]
+//! says which chunk goes on, [`prefetch`] loads ahead, and [`spill`] takes the chunks that do not fit. [`nest`] pairs
+//! and places spans ([`lanes`], [`ties`], [`asyncs`], [`pending_ends`]), lays samples out as a chart ([`flame`]) and
+//! writes both to the store through [`rows`]. The [`store_target`] is the cache wherever that can be written. A store
+//! that came with the capture is adopted there instead. Input from a pipe is written to a file by [`spool`] first.
 
 pub(crate) mod assemble;
 pub(crate) mod asyncs;

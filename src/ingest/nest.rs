@@ -47,11 +47,11 @@ pub struct Nester<'a> {
     summary: Summary,
 }
 
-/// What nesting found, beside the rows it wrote.
+/// The result of nesting, beside the rows it wrote.
 pub struct Nested {
-    /// What could not be taken as it stood.
+    /// Events that are lost or changed.
     pub(crate) losses: Losses,
-    /// Counts and time range.
+    /// Counts and the time range.
     pub summary: Summary,
 }
 
@@ -74,7 +74,7 @@ struct Tied {
 
 /// The events of a track so far. A capture may have millions of tracks, so what few of them have is in a box.
 struct TrackState {
-    /// By depth.
+    /// The lanes of spans, by depth.
     spans: SmallVec<[LaneSlot; 4]>,
     instants: LaneSlot,
     counter: LaneSlot,
@@ -159,7 +159,7 @@ impl<'a> Nester<'a> {
     /// Takes the next events, none of them earlier than those before.
     ///
     /// # Errors
-    /// What the system says to a write of the store.
+    /// Any I/O error of a write of the store.
     pub fn add_run(&mut self, run: &SortedRun<'_>) -> io::Result<()> {
         let mut events = run.events.iter().peekable();
         while let Some(event) = events.next() {
@@ -179,13 +179,11 @@ impl<'a> Nester<'a> {
         Ok(())
     }
 
-    /// What is nested so far, as a store that can be asked. Begins whose ends have not come are not in it. It reaches
-    /// to the last time of the whole capture, as far as that is known, so that what is to come has its place.
-    ///
-    /// # Errors
-    /// As [`RowSink::preview`].
+    /// The rows nested so far, as a store to query. It lacks begins whose ends have not come. It
+    /// reaches to the last time of the whole capture, as far as that is known, so that later rows have
+    /// room. Fails as [`RowSink::preview`] does.
     pub(crate) fn preview(&mut self, sorted_to_ns: i64, last_ns: i64) -> io::Result<io::Result<Store>> {
-        // What is to come is later.
+        // Rows that are to come are later.
         if self.tied.first().is_some_and(|tied| tied.event.ts_ns < sorted_to_ns) {
             self.take_tied()?;
         }
@@ -202,7 +200,7 @@ impl<'a> Nester<'a> {
     /// Closes what is still open.
     ///
     /// # Errors
-    /// What the system says to a write of the store.
+    /// Any I/O error of a write of the store.
     pub fn finish(mut self) -> io::Result<Nested> {
         self.take_tied()?;
         for track in 0..self.tracks.len() {
@@ -274,7 +272,7 @@ impl<'a> Nester<'a> {
         match self.roles.get(event.track.index()) {
             Some(TrackRole::Sibling) if !event.flags.has(EventFlags::PLACED) => self.sibling(event, blob),
             Some(TrackRole::Derived) => {
-                // Among the rows that are made for this track it could stand out of order.
+                // Among the rows made for this track it could be out of order.
                 self.lose(Loss::BadRecord, event.track, event.ts_ns);
                 Ok(())
             }

@@ -1,5 +1,5 @@
-//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from the start for every
-//! question.
+//! Nesting beside a naive oracle: for each track, all spans in a list, looked through from
+//! the start for every question.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -489,7 +489,7 @@ fn with_paired_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
     all
 }
 
-/// Ticks that go on, mostly: a reader's events are late now and then, and many stand at one time.
+/// Ticks that go on, mostly: a reader's events are late now and then, and many share one time.
 fn nearly_sorted_events() -> impl Strategy<Value = Vec<Event>> {
     let one = (-3i64..6, 0u8..9, 0..TRACKS, 1u32..4);
     proptest::collection::vec(one, 0..150).prop_map(|raw| {

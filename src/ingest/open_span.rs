@@ -10,7 +10,7 @@ pub(super) struct OpenSpan<T> {
 /// How an open span ends.
 #[derive(Debug)]
 pub(super) enum Until<T> {
-    /// At a known time.
+    /// It ends at a known time.
     Time(i64),
     /// By an end that is to come, if `closable`; otherwise no end closes it.
     End { payload: T, closable: bool },

@@ -40,7 +40,7 @@ pub fn open(
 /// The same as [`open`], handing `previews` what is sorted so far, every now and then.
 ///
 /// # Errors
-/// As [`open`].
+/// The same errors as [`open`] has.
 pub fn open_with_previews(
     sources: &Sources,
     options: &LoadOptions,
@@ -82,14 +82,14 @@ struct Sorted {
     meta: Meta,
 }
 
-/// What the merge needs: chunks, and the tables that they point into.
+/// The input of the merge: chunks, and the tables that they point into.
 struct Capture {
     source: Box<dyn ChunkSource>,
     names: Arc<Names>,
     stacks: Arc<Stacks>,
     registry: Registry,
     losses: Losses,
-    /// What the user should know.
+    /// Sentences for the user.
     notes: Vec<String>,
     store: Option<Box<dyn StoreParts>>,
 }
@@ -179,7 +179,7 @@ fn publish(place: &mut StoreTarget, target: StoreFile) -> Result<Store, LoadErro
     Ok(Store::from_file(&file, &path)?)
 }
 
-/// A reader that could not hand on what it read has not failed: the spill file behind it has.
+/// A reader that could not hand on its events has not failed: the spill file after it has.
 fn read_error(error: ReadError, place: &StoreTarget) -> LoadError {
     match error {
         ReadError::Sink(source) => match source.downcast::<io::Error>() {

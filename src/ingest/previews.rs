@@ -34,10 +34,8 @@ impl<'a> Previews<'a> {
         self.sink.is_some() && Instant::now() >= self.due
     }
 
-    /// Hands on a preview, or keeps why there is none; the next is due as late as after one that could be made.
-    ///
-    /// # Errors
-    /// What the system says to a write of the store, which would be missing from it: that is more than no preview.
+    /// Hands on a preview, or keeps why there is none; the next is due as late as after one that could be made. Fails
+    /// with the I/O error of a write of the store: the store would lack those bytes, which is worse than no preview.
     pub(super) fn send(&mut self, preview: impl FnOnce() -> io::Result<io::Result<Store>>) -> io::Result<()> {
         let Some(sink) = &mut self.sink else { return Ok(()) };
         let started = Instant::now();
@@ -78,7 +76,7 @@ mod tests {
             let note = previews.note().unwrap();
             assert!(note.starts_with(said) && note.contains("no map is left"), "{note}");
         }
-        // What cannot be written is missing from the store too.
+        // Bytes that cannot be written are missing from the store too.
         assert!(previews.send(|| Err(io::Error::other("the disk is full"))).is_err());
         assert_eq!(shown, 0);
     }

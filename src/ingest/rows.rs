@@ -18,7 +18,7 @@ const BLOB_BYTES: usize = 256 << 10;
 /// Parcels that wait for the writer, so that it can write a full buffer while the nesting goes on.
 const PARCELS_AHEAD: usize = 8;
 
-/// Where rows go.
+/// The writer of rows, on this thread or on another.
 pub struct RowSink<'a>(Way<'a>);
 
 enum Way<'a> {
@@ -62,9 +62,9 @@ impl<'a> From<&'a mut StoreWriter> for RowSink<'a> {
     }
 }
 
-/// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns once all
-/// that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the system said to a
-/// write.
+/// Runs `nest` with a sink of rows that go into `writer`: on another thread if there is more than one. Returns
+/// once all that was finished with [`RowSink::finish`] is there, with what `nest` returned, and with what the
+/// system said to a write.
 pub(crate) fn write_behind<R>(
     writer: &mut StoreWriter,
     threads: usize,
@@ -128,7 +128,6 @@ impl Parcel {
 }
 
 impl RowSink<'_> {
-    /// As [`StoreWriter::add_lane`].
     pub(crate) fn add_lane(&mut self, track: TrackIdx, kind: LaneKind, depth: u16) -> LaneIdx {
         match &mut self.0 {
             Way::Here(writer) => writer.add_lane(track, kind, depth),
@@ -150,10 +149,8 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::push`].
-    ///
-    /// # Errors
-    /// What the system says to a write; from another thread only that there is something, which [`write_behind`] tells.
+    /// As [`StoreWriter::push`]. Fails with the I/O error of a write; from another thread only with a sign that there
+    /// is one, which [`write_behind`] returns.
     // Without a call, a row is put where it is to be, and not copied right after its parts were written one by one: the
     // processor would wait for these, for a fifth of a load.
     #[inline(always)]
@@ -170,10 +167,7 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::push_detail`].
-    ///
-    /// # Errors
-    /// As [`Self::push`].
+    /// As [`StoreWriter::push_detail`]. Fails as [`Self::push`] does.
     pub(crate) fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         match &mut self.0 {
             Way::Here(writer) => writer.push_detail(blob),
@@ -189,7 +183,6 @@ impl RowSink<'_> {
         }
     }
 
-    /// As [`StoreWriter::mark_unfinished`].
     pub(crate) fn mark_unfinished(&mut self, lane: LaneIdx) {
         match &mut self.0 {
             Way::Here(writer) => writer.mark_unfinished(lane),
@@ -200,8 +193,8 @@ impl RowSink<'_> {
     /// As [`StoreWriter::preview`], of all rows pushed so far.
     ///
     /// # Errors
-    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and the store goes on
-    /// growing.
+    /// As [`Self::push`]; where only the preview cannot be made, what is in the `Ok` is an error, and
+    /// the store goes on growing.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         match &mut self.0 {
             Way::Here(writer) => {
@@ -217,10 +210,7 @@ impl RowSink<'_> {
         }
     }
 
-    /// Hands over what is left.
-    ///
-    /// # Errors
-    /// As [`Self::push`].
+    /// Hands over what is left. Fails as [`Self::push`] does.
     pub(crate) fn finish(self) -> io::Result<()> {
         match self.0 {
             Way::Here(_) => Ok(()),

@@ -1,6 +1,6 @@
 //! Sorted events that do not fit the memory budget, in one temporary file, read back block by block in order.
 //!
-//! The file has no name, so nothing of it is left behind however the program ends.
+//! The file has no name, so nothing of it remains however the program ends.
 
 use std::fs::File;
 use std::io;
@@ -20,7 +20,7 @@ pub const BLOCK_EVENTS: usize = 8 * 1024;
 /// Bytes of details that end a block early: one event may have a megabyte of arguments.
 pub(crate) const BLOCK_DETAIL_BYTES: usize = 4 << 20;
 
-/// The temporary file.
+/// The temporary file, which grows at its end.
 #[derive(Debug)]
 pub struct SpillFile {
     file: File,
@@ -28,7 +28,7 @@ pub struct SpillFile {
     end: AtomicU64,
 }
 
-/// Where a block stands in the file.
+/// The position of a block in the file.
 #[derive(Debug, Clone, Copy)]
 pub struct SpilledBlock {
     offset: u64,
@@ -44,20 +44,16 @@ impl SpillFile {
     /// An empty file without a name in `folder`.
     ///
     /// # Errors
-    /// What the system says, such as a folder that cannot be written.
+    /// Any I/O error, such as a folder that cannot be written.
     pub fn create(folder: &Path) -> io::Result<Self> {
         Self::on(Arc::new(SystemDisk), folder)
     }
 
-    /// The same on a disk of the caller's choice.
-    ///
-    /// # Errors
-    /// As [`SpillFile::create`].
+    /// The same on a disk of the caller's choice. Fails as [`SpillFile::create`] does.
     pub(crate) fn on(disk: Arc<dyn Disk>, folder: &Path) -> io::Result<Self> {
         Ok(Self { file: tempfile::tempfile_in(folder)?, disk, end: AtomicU64::new(0) })
     }
 
-    /// Bytes written so far.
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.end.load(Ordering::Relaxed)
@@ -66,7 +62,7 @@ impl SpillFile {
     /// Writes a chunk, and which chunk of the capture each of its events comes from, if not all from one.
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Any I/O error of a write, such as a full disk.
     pub fn write(&self, chunk: &Chunk, origins: &[u32]) -> io::Result<SpilledBlock> {
         let mut bytes = columns::encode(chunk).map_err(io::Error::other)?;
         let chunk_bytes = u32::try_from(bytes.len()).map_err(io::Error::other)?;
@@ -79,7 +75,7 @@ impl SpillFile {
     /// Reads a block back.
     ///
     /// # Errors
-    /// What the system says to a read; a block that is not as it was written.
+    /// Any I/O error of a read; a block that is not as it was written.
     pub fn read(&self, block: SpilledBlock) -> io::Result<(Chunk, Vec<u32>)> {
         let mut bytes = vec![0; block.chunk_bytes as usize];
         files::read_exact_at(&self.file, &mut bytes, block.offset)?;

@@ -16,7 +16,7 @@ use crate::base::temporary::Scratch;
 use crate::formats::ReadError;
 use crate::model::Sources;
 
-/// What is taken from a pipe at once: some times what one holds.
+/// Bytes taken from a pipe at once: a few times its capacity.
 const BLOCK_BYTES: usize = 256 * 1024;
 
 /// Blocks that wait to be written.
@@ -25,32 +25,32 @@ const BLOCKS_AHEAD: usize = 4;
 /// How often a wait for the other end looks whether it is to stop.
 const LOOK_AROUND: Duration = Duration::from_millis(20);
 
-/// What is left on the disk at least, for all that others do there meanwhile.
+/// Bytes left free on the disk at least, for all that others do there meanwhile.
 const FREE_BYTES_MIN: u64 = 256 << 20;
 
 /// Bytes between two looks at how much room there is.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what the system
-/// says of it.
+/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what
+/// the system says of it.
 #[must_use]
 pub(crate) fn is_unseekable(path: &Path) -> bool {
     is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
 }
 
-/// Files that stand for what came through pipes. They are gone once this is dropped.
+/// Files that take the place of pipes. They are gone once this is dropped.
 pub(super) struct SpooledInput {
     /// The sources, with where to read them instead.
     pub(super) sources: Sources,
     files: Vec<Scratch>,
 }
 
-/// What the other end sends: blocks, and perhaps why there are no more.
+/// Messages of the reading thread: blocks, and perhaps why there are no more.
 type Blocks = Receiver<io::Result<Vec<u8>>>;
 
 impl SpooledInput {
-    /// Reads those of the sources that can be read once to their ends; `None` if none is such. Begins the stage of
-    /// receiving.
+    /// Reads those of the sources that can be read once to their ends; `None` if none is such.
+    /// Begins the stage of receiving.
     pub(super) fn spool(
         sources: &Sources,
         folder: &Path,
@@ -98,8 +98,8 @@ pub(crate) fn is_read_once(path: &Path) -> bool {
     }
 }
 
-/// What comes through a pipe, read on a thread of its own: nothing can stop a wait for the other end. A thread whose
-/// blocks nobody takes any more ends with the next one, or with the program.
+/// Reads a pipe on a thread of its own, since nothing can stop a wait for the other end. A thread whose blocks nobody
+/// takes any more ends with the next one, or with the program.
 fn blocks_of(path: &Path) -> Blocks {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
     let path: PathBuf = path.into();
@@ -207,8 +207,7 @@ mod tests {
         assert_eq!(received.sources.files()[1].path, pipe, "it is called what it was called");
         let view = progress.view();
         assert_eq!((view.stage, view.done), (Stage::Receiving, 3_000_000));
-        // What has no name is gone with what holds it; no path is asked, since its number may be another file's by
-        // then.
+        // A file without a name goes with its handle. No path is asked, since its number may be another file's by then.
         let names = || fs::read_dir(folder.path()).unwrap().count();
         assert_eq!(names(), if cfg!(target_os = "linux") { 2 } else { 3 });
         drop(received);

@@ -25,7 +25,7 @@ pub(crate) struct StoreTarget {
     /// For files without a name.
     folder: PathBuf,
     disk: Arc<dyn Disk>,
-    /// What the user should know.
+    /// Sentences for the user.
     pub(crate) notes: Vec<String>,
 }
 
@@ -91,10 +91,8 @@ impl StoreTarget {
         self.cache.as_ref()?.get(self.key.as_ref()?)
     }
 
-    /// Starts a new store. A cache folder that cannot be written is given up for files without a name.
-    ///
-    /// # Errors
-    /// If those cannot be made either.
+    /// Starts a new store. A cache folder that cannot be written is given up for files without a name. Fails if
+    /// those cannot be made either.
     pub(crate) fn start(&mut self) -> io::Result<StoreFile> {
         if let (Some(cache), Some(key)) = (self.cache.take(), &self.key) {
             match cache.build(key) {
@@ -113,10 +111,7 @@ impl StoreTarget {
         Ok(StoreFile { file, disk: Arc::clone(&self.disk), building: None })
     }
 
-    /// A spill file beside the store.
-    ///
-    /// # Errors
-    /// If it cannot be made.
+    /// A spill file beside the store. Fails if it cannot be made.
     pub(crate) fn spill(&self) -> io::Result<SpillFile> {
         SpillFile::on(Arc::clone(&self.disk), &self.folder)
             .or_else(|_| SpillFile::on(Arc::clone(&self.disk), &std::env::temp_dir()))
@@ -130,10 +125,7 @@ impl StoreTarget {
     }
 
     /// Keeps a finished store, unless the capture is no longer what it was when the load began. Returns its file, and
-    /// where that lies.
-    ///
-    /// # Errors
-    /// If it cannot be given its name.
+    /// where that lies. Fails if it cannot be given its name.
     pub(crate) fn keep(&mut self, store: StoreFile) -> io::Result<(File, PathBuf)> {
         let StoreFile { file, building, .. } = store;
         let Some(key) = &self.key else { return Ok((file, self.folder.clone())) };
@@ -182,10 +174,7 @@ impl StoreTarget {
 }
 
 impl StoreFile {
-    /// Starts to write to it; see [`StoreWriter::on`].
-    ///
-    /// # Errors
-    /// If the system has no file handle left.
+    /// Starts to write to it; see [`StoreWriter::on`]. Fails if the system has no file handle left.
     pub(crate) fn writer(&self, held_bytes_max: usize) -> io::Result<StoreWriter> {
         StoreWriter::on(Arc::clone(&self.disk), self.file.try_clone()?, held_bytes_max)
     }

@@ -1,8 +1,8 @@
 //! The order of events of one track at one time, where the capture's own order would nest wrongly.
 //!
 //! Events keep their order in the capture, except that an end which closes an earlier span goes before the begins (not
-//! before what stood before these, which was still inside of the span), and among complete spans the longer goes first:
-//! a parent that is written after its child still nests right.
+//! before the events ahead of these, which were still inside of the span), and among complete spans the longer goes
+//! first: a parent that is written after its child still nests right.
 
 use super::steps;
 use super::text_stack::TextStack;

@@ -28,25 +28,21 @@ use crate::store::details::DetailReader;
 /// spans in each part that their durations are kept one by one, and counted only when parts are put together.
 const EXTENTS_AT_ONCE: usize = 512;
 
-/// What is known of the spans of one name.
+/// The totals over the spans of one name.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct NameTotals {
-    /// How many there are.
     pub(crate) count: u64,
     /// Their time within the range.
     pub(crate) total_ns: u128,
     /// That of it in which no span below them runs.
     pub(crate) self_ns: u128,
-    /// Their whole durations together.
     pub(crate) whole_ns: u128,
-    /// The shortest.
     pub(crate) min_ns: u64,
-    /// The longest.
     pub(crate) max_ns: u64,
     sketch: Sketch,
 }
 
-/// What is known of the spans of each name.
+/// The totals of each name.
 ///
 /// A trace may have millions of names: a list grows where it is, while a map of all this would be in memory twice.
 #[derive(Debug, Clone, Default)]
@@ -84,7 +80,7 @@ impl NameTotals {
         self.sketch.quantile(part).unwrap_or(0).clamp(self.min_ns, self.max_ns)
     }
 
-    /// How durations are spread.
+    /// The distribution of the durations.
     #[must_use]
     pub(crate) fn sketch(&self) -> &Sketch {
         &self.sketch
@@ -116,7 +112,6 @@ impl NameTotals {
 }
 
 impl Totals {
-    /// What is known of one name.
     #[must_use]
     pub(crate) fn get(&self, name: NameIdx) -> Option<&NameTotals> {
         self.rows.get(*self.index.get(&name)? as usize)
@@ -151,7 +146,6 @@ impl Totals {
 }
 
 impl GrowingTotals {
-    /// What there is so far.
     #[must_use]
     pub(crate) fn so_far(&self) -> Totals {
         self.0.lock().map(|totals| totals.clone()).unwrap_or_default()
@@ -224,7 +218,7 @@ fn totals_in(snapshot: &Snapshot, scan: &LaneScan<'_>, scope: &Scope, extents: &
 struct Below<'a> {
     cursor: LaneCursor<'a>,
     rows: u64,
-    /// Where it stands: the rows of the block that is decoded, and the next of them.
+    /// The position: the extent, its block, the decoded starts and durations, their count, and the next of them.
     extent: usize,
     block: usize,
     starts: [i64; BLOCK_ROWS],

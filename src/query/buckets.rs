@@ -1,6 +1,6 @@
 //! Slices of time under pixel columns, aligned to powers of two in absolute time.
 //!
-//! Aligned to absolute time and not to the viewport's edge, so that the same span stands for the same bucket in every
+//! Aligned to absolute time and not to the viewport's edge, so that the same span represents the same bucket in every
 //! frame: nothing shimmers while dragging.
 
 use crate::model::NameIdx;
@@ -10,7 +10,7 @@ use crate::model::NameIdx;
 pub struct Buckets {
     /// The first bucket; may be negative, as times may.
     pub first: i64,
-    /// How many.
+    /// How many buckets there are.
     pub count: u32,
     /// The binary logarithm of the width in nanoseconds, at most 62.
     pub(crate) width_log2: u32,

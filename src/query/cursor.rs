@@ -14,16 +14,14 @@ use crate::store::{DetailRef, Lane, LaneIdx, LaneKind, Row, Span, Store};
 /// Work that answers took: repeats exactly for the same questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct ReadCount {
-    /// Range queries answered.
     pub(crate) queries: u64,
-    /// Blocks decoded.
+    /// Blocks of rows that were decoded.
     pub blocks: u64,
     /// Bytes of the store that were touched: blocks, directories searched, forest nodes.
     pub(crate) bytes: u64,
 }
 
 impl ReadCount {
-    /// The sum of both.
     #[must_use]
     pub(crate) fn plus(self, other: Self) -> Self {
         Self {
@@ -56,9 +54,9 @@ impl LanePosition {
 /// bucket begins where this one ends.
 const DECODED_BLOCKS: usize = 4;
 
-/// A block with its times and values told.
+/// A block with its times and values decoded.
 struct Decoded<'a> {
-    /// [`NO_EXTENT`]: none yet.
+    /// The extent it is of; [`NO_EXTENT`] before the first.
     extent: usize,
     block: usize,
     packed: Block<'a>,
@@ -116,9 +114,9 @@ pub(crate) struct BlockRows<'a> {
     slot: usize,
     /// The first, counted from the start of the lane.
     pub(crate) first_row: u64,
-    /// When each starts.
+    /// The start of each row.
     pub(crate) starts: &'a [i64],
-    /// What each holds.
+    /// The value of each row.
     pub(crate) values: &'a [u64],
     /// The place after the last.
     pub(crate) end: LanePosition,
@@ -132,7 +130,7 @@ impl BlockRows<'_> {
     }
 }
 
-/// Reads one lane.
+/// Reads one lane, with a few decoded blocks kept.
 pub struct LaneCursor<'a> {
     lane: Lane<'a>,
     kind: LaneKind,
@@ -142,7 +140,7 @@ pub struct LaneCursor<'a> {
     oldest: usize,
     /// Where the last search of a block ended: the next one is near.
     near: BlockIdx,
-    /// What it has read so far.
+    /// The reads so far.
     pub(crate) count: ReadCount,
 }
 

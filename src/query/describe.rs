@@ -7,13 +7,12 @@ use crate::model::{Id, TrackIdx};
 use crate::store::details::DetailReader;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// What is known of a row.
+/// A row in full, for the panel and the exports.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Description {
     pub(crate) name: String,
     /// The category, if it has one.
     pub(crate) category: Option<String>,
-    /// When it starts.
     pub(crate) start_ns: i64,
     /// How long it takes; 0 for instants.
     pub(crate) dur_ns: u64,
@@ -29,7 +28,6 @@ pub struct Description {
     /// The id of its thread.
     pub(crate) tid: Id,
     pub(crate) track: TrackIdx,
-    /// Its nesting depth.
     pub(crate) depth: u16,
     /// The thread's own clock at its start.
     pub(crate) thread_ts_ns: Option<i64>,

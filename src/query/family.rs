@@ -6,7 +6,7 @@ use super::describe::ancestors;
 use super::snapshot::Snapshot;
 use crate::store::{LaneIdx, LaneKind, RowIdx};
 
-/// A span that overlaps with its neighbours stands in the next free lane: children may stand as many lanes below.
+/// A span that overlaps its neighbours is in the next free lane: children may be this many lanes below.
 const LANES_BELOW_MAX: usize = 8;
 
 /// The innermost span around a row.
@@ -14,7 +14,7 @@ const LANES_BELOW_MAX: usize = 8;
 pub(crate) fn parent(snapshot: &Snapshot, row: RowIdx) -> Option<RowIdx> {
     let info = snapshot.lane(row.lane);
     let span = snapshot.row(row);
-    // An instant stands below all spans of its track that are there.
+    // An instant is drawn below all spans of its track at its time.
     let depth = if info.kind == LaneKind::Spans { info.depth } else { u16::MAX };
     ancestors(snapshot, info.track, depth, span.start_ns, span.end_ns()).pop()
 }

@@ -10,7 +10,7 @@
 //! | `arg.url=/index.html` | whose argument `url` is this; `arg.a.b` is a member of an object |
 //! | `arg.url:index` | whose argument `url` says so, as for names |
 //! | `-cat:io` | for which the rest does not hold |
-//! | `"a b"`, `cat:"a b"` | the quoted text as it stands, with blanks and marks |
+//! | `"a b"`, `cat:"a b"` | the quoted text literally, with blanks and marks |
 //!
 //! Threads and processes are known by their ids as well. Says what a text means; asks no store.
 
@@ -20,26 +20,26 @@ use regex::{Regex, RegexBuilder};
 
 use crate::base::units::signed_time_ns;
 
-/// What rows must be.
+/// A condition on rows.
 #[derive(Debug, Clone, Default)]
 pub struct Filter {
     /// All of these must hold.
     pub terms: Vec<Term>,
 }
 
-/// One condition.
+/// One condition of a filter.
 #[derive(Debug, Clone)]
 pub struct Term {
     /// Whether it must not hold.
     pub negated: bool,
-    /// What is asked.
+    /// The test that must hold or not.
     pub test: Test,
 }
 
-/// What a condition asks of a row.
+/// A test of a row.
 #[derive(Debug, Clone)]
 pub enum Test {
-    /// Its name.
+    /// A test of its name.
     Name(TextTest),
     /// Its category; a row without one has none that could match.
     Category(TextTest),
@@ -47,25 +47,25 @@ pub enum Test {
     Thread(TextTest),
     /// The name of its process, or the id of it.
     Process(TextTest),
-    /// Its duration in nanoseconds.
+    /// A range of its duration in nanoseconds.
     Duration(RangeInclusive<u64>),
     /// An argument: the members on the way to it, and what its value must be as text.
     Argument {
         /// Names of members, outermost first.
         path: Vec<String>,
-        /// What is asked of it.
+        /// The test of its value.
         test: TextTest,
     },
 }
 
-/// What is asked of a text.
+/// A test of a text.
 #[derive(Debug, Clone)]
 pub enum TextTest {
-    /// It is the same.
+    /// The text is this one.
     Same(String),
     /// It has these letters side by side, in any case. Kept as an expression, which finds them fast.
     Part(Regex),
-    /// A regular expression matches.
+    /// A regular expression matches somewhere.
     Expression(Regex),
     /// It has these letters in this order, in any case. In small letters.
     Letters(Vec<char>),
@@ -77,15 +77,15 @@ pub enum TextTest {
 pub struct FilterError {
     /// The word that cannot be taken.
     pub word: String,
-    /// What was expected.
+    /// The expected form of the word.
     pub problem: String,
 }
 
 impl Filter {
-    /// What a text asks for. An empty text asks for everything.
+    /// Parses a filter. An empty text matches every row.
     ///
     /// # Errors
-    /// Which word cannot be taken, and what was expected.
+    /// The first word that is no condition, and the form that was expected.
     pub fn parse(text: &str) -> Result<Self, FilterError> {
         let words = words(text)?;
         Ok(Self { terms: words.iter().map(Term::parse).collect::<Result<_, _>>()? })
@@ -99,7 +99,7 @@ impl Filter {
 }
 
 impl TextTest {
-    /// Whether a text passes.
+    /// Whether a text passes the test.
     #[must_use]
     pub fn holds(&self, text: &str) -> bool {
         match self {
@@ -120,7 +120,7 @@ impl TextTest {
     }
 }
 
-/// A word with what of it stood in quotes.
+/// A word, and the part of it that was in quotes.
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct Word {
     text: String,
@@ -186,7 +186,7 @@ impl Term {
         let text = &word.text[start..];
         let marks = &word.text[start..marks_end.max(start)];
         let is_quoted = word.quoted_from.is_some();
-        // What stands before the first mark, if that is a mark and not a part of an expression.
+        // The text before the first mark, if that is a mark and not a part of an expression.
         let at = marks.find([':', '=', '<', '>']).filter(|_| !marks.starts_with(['/', '~']));
         let (key, value) = at.map_or(("", text), |at| (&text[..at], &text[at..]));
         let test = match key {
@@ -212,7 +212,7 @@ impl Term {
     }
 }
 
-/// What a value asks of a text; a quoted one as it stands.
+/// The test of a value; a quoted one is literal.
 fn said(value: &str, is_quoted: bool) -> Result<TextTest, String> {
     if is_quoted {
         return TextTest::part(value);
@@ -249,7 +249,7 @@ fn durations(comparison: &str) -> Result<RangeInclusive<u64>, String> {
     })
 }
 
-/// A text as a word of a filter that means it as it stands, whatever marks are in it.
+/// Quotes a text as a word of a filter that matches it literally, whatever marks are in it.
 #[must_use]
 pub(crate) fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('\\', "\\\\").replace('"', "\\\""))

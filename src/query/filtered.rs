@@ -19,7 +19,7 @@ use crate::store::details::DetailReader;
 use crate::store::iforest::LongestNs;
 use crate::store::{LaneIdx, LaneKind};
 
-/// A span that may stand for a bucket.
+/// A span that may represent a bucket.
 #[derive(Debug, Clone, Copy)]
 struct LongestHit {
     row: u64,
@@ -28,9 +28,9 @@ struct LongestHit {
     name: NameIdx,
 }
 
-/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and neighbouring
-/// buckets with the same answer share one. Of lanes without spans: the first match of each bucket. Cells do not say how
-/// many match.
+/// The longest matching span of each bucket, in order of time; buckets without one have no cell, and
+/// neighbouring buckets with the same answer share one. Of lanes without spans: the first match of each bucket.
+/// Cells do not say how many match.
 ///
 /// # Errors
 /// If it was asked to stop.

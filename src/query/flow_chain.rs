@@ -28,15 +28,12 @@ const POINTS_MAX: usize = 100_000;
 /// A connection of two spans.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct FlowLink {
-    /// What the flow is called.
     pub(crate) name: NameIdx,
     /// The span that it leaves.
     pub(crate) from: RowIdx,
-    /// When it leaves.
     pub(crate) from_ns: i64,
     /// The span at which it arrives.
     pub(crate) to: RowIdx,
-    /// When it arrives.
     pub(crate) to_ns: i64,
 }
 
@@ -45,7 +42,7 @@ pub(crate) struct FlowLink {
 pub struct FlowChain {
     /// In order of time, at most [`LINKS_MAX`].
     pub(crate) links: Vec<FlowLink>,
-    /// Whether there are more.
+    /// Whether the flow has more links.
     pub(crate) is_cut: bool,
 }
 
@@ -167,8 +164,8 @@ fn flows_of(snapshot: &Snapshot, row: RowIdx) -> FxHashSet<u64> {
         return FxHashSet::default();
     };
     let span = snapshot.row(row);
-    // What arrives at the next span stands between the one before and this; what leaves the last one, between this and
-    // the next.
+    // The arrival at the next span lies between the one before and this; the departure of the last one,
+    // between this and the next.
     let mut around = LaneCursor::new(snapshot.store(), row.lane);
     let before_ns = row.row.checked_sub(1).and_then(|before| around.span(before)).map(|before| before.start_ns);
     let after_ns = around.span(row.row + 1).map_or(i64::MAX, |after| after.start_ns.max(span.end_ns()));
@@ -299,7 +296,7 @@ mod tests {
             {"ph":"X","name":"inner","pid":1,"tid":2,"ts":20,"dur":3},{"ph":"f","name":"x","id":2,"pid":1,"tid":2,"ts":20,"bp":"e"}]"#;
         let of_outer = snapshot(text);
         assert_eq!(links(&of_outer, "from"), ["from->outer", "from->inner"]);
-        // A span that is written when it ends stands behind what belongs to it.
+        // A span that is written when it ends comes after the points that belong to it.
         let written_at_its_end = snapshot(
             &text.replace("\"outer\",\"pid\":1,\"tid\":2,\"ts\":20", "\"outer\",\"pid\":1,\"tid\":2,\"ts\":19"),
         );

@@ -1,7 +1,7 @@
 //! The last span at each depth of each track, while rows pass in order of time, then depth: enough to find parents.
 //!
-//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of a list, and allocates
-//! nothing.
+//! A trace may have a million tracks, most of them one deep. Such a track takes one entry of
+//! a list, and allocates nothing.
 
 use crate::base::ends::EndTree;
 use crate::model::TrackIdx;
@@ -11,9 +11,7 @@ use crate::model::TrackIdx;
 pub(crate) struct LastSpan {
     /// Its number among the rows that pass.
     pub id: u64,
-    /// Its start.
     pub start_ns: i64,
-    /// Its end.
     pub end_ns: i64,
 }
 
@@ -128,7 +126,6 @@ impl LastSpans {
         spans.iter().skip(depth.into()).find(starts).copied()
     }
 
-    /// By depth.
     fn spans(&self, track: TrackIdx) -> &[LastSpan] {
         match self.tracks.get(track.index()) {
             None | Some(TrackSpans::Empty) => &[],

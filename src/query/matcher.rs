@@ -17,9 +17,9 @@ use crate::store::{DetailRef, LaneKind, Store};
 #[derive(Debug, Clone)]
 pub struct Matcher {
     names: Option<NameSet>,
-    /// By track; `None`: all.
+    /// Whether each track passes; `None`: all do.
     tracks: Option<Vec<bool>>,
-    /// In nanoseconds.
+    /// Bounds in nanoseconds, both included.
     durations: RangeInclusive<u64>,
     /// Ranges of which none may hold a row's duration.
     not_durations: Vec<RangeInclusive<u64>>,
@@ -29,7 +29,7 @@ pub struct Matcher {
 /// Some of the names of a capture.
 #[derive(Debug, Clone)]
 struct NameSet {
-    /// One bit a name.
+    /// One bit for each name.
     bits: Vec<u64>,
     /// The smallest and the largest of them; the other way round if there are none.
     bounds: (u32, u32),
@@ -44,7 +44,7 @@ struct ArgumentTest {
 }
 
 impl Matcher {
-    /// What a filter asks of a capture. Work goes with its names and tracks, not with its rows.
+    /// Resolves a filter against a capture. The work grows with its names and tracks, not with its rows.
     #[must_use]
     pub fn new(snapshot: &Snapshot, filter: &Filter) -> Self {
         let mut names: Option<Vec<bool>> = None;

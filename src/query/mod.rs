@@ -1,4 +1,4 @@
-//! Questions to a store that a frame, a panel or a script asks: which spans stand for which pixels, what is under a
+//! Questions to a store that a frame, a panel or a script asks: which spans represent which pixels, what is under a
 //! point, what surrounds a span. Reads only; work is bounded by what is asked for, not by the capture.
 
 pub(crate) mod aggregate;

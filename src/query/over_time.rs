@@ -13,9 +13,7 @@ use crate::store::block::BLOCK_ROWS;
 use crate::store::details::DetailReader;
 
 /// How many rows that match start in each of `columns` parts of `[from_ns, to_ns)`, or with `to_ns` itself in the last.
-///
-/// # Errors
-/// If it was asked to stop.
+/// Fails if it was asked to stop.
 pub(crate) fn over_time(
     snapshot: &Snapshot,
     matcher: &Matcher,

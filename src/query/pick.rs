@@ -1,11 +1,11 @@
-//! What is under a point of the timeline.
+//! The row under a point of the timeline.
 
 use super::cursor::LaneCursor;
 use super::snapshot::Snapshot;
 use crate::store::{LaneIdx, RowIdx};
 
-/// The row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`: spans of less than a pixel can be picked
-/// too.
+/// The row of a lane at `ts_ns`, or else the nearest within `tolerance_ns`: spans of less than a
+/// pixel can be picked too.
 ///
 /// Of spans that lie within the tolerance and not under the point, the longest: it is the one that is drawn.
 #[must_use]

@@ -1,9 +1,9 @@
 //! All rows of some lanes in one order of time: what scripts list and exports write.
 //!
-//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at a
-//! time, for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be gigabytes.
-//! Lanes that are busy keep their block; where more are busy than there is room for, a block is decoded again for its
-//! next row.
+//! Of each lane it keeps the place and the start of its next row, some 50 bytes. Decoded rows are kept a block at
+//! a time, for a bounded number of lanes: a capture may have a million lanes, and 2 KiB for each would be
+//! gigabytes. Lanes that are busy keep their block; where more are busy than there is room for, a block is decoded
+//! again for its next row.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -16,14 +16,14 @@ use crate::store::{LaneIdx, LaneKind, RowIdx};
 /// Lanes whose block stays decoded: 16 MiB of rows.
 const DECODED_LANES_MAX: usize = 8192;
 
-/// A row with where it stands.
+/// A row with its index and kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct SortedRow {
     /// Its lane and its place there.
     pub index: RowIdx,
-    /// What its lane holds.
+    /// The kind of rows in its lane.
     pub kind: LaneKind,
-    /// As it is kept.
+    /// The row as the store has it.
     pub row: Row,
     /// Whether it has no end in the capture.
     pub unfinished: bool,
@@ -170,8 +170,8 @@ impl Iterator for SortedRows<'_> {
 }
 
 impl LaneRows {
-    /// Goes on to the next block and returns its first start, `None` at the end of the lane. Passes over damaged
-    /// extents.
+    /// Goes on to the next block and returns its first start, `None` at the end of the
+    /// lane. Passes over damaged extents.
     fn next_block(&mut self, snapshot: &Snapshot) -> Option<i64> {
         let lane = snapshot.store().lane(self.index);
         (self.block, self.slot) = (self.block + 1, 0);
@@ -191,7 +191,7 @@ impl LaneRows {
 }
 
 impl DecodedBlocks {
-    /// The rows of the block at which a lane stands.
+    /// The rows of the current block of a lane.
     fn block_of(&mut self, place: u32, lane: &mut LaneRows, snapshot: &Snapshot) -> &[Row] {
         let own = self.blocks.get(lane.decoded as usize).is_some_and(|block| block.lane == place);
         if !own {
@@ -216,8 +216,8 @@ impl DecodedBlocks {
         self.blocks[lane.decoded as usize].rows.clear();
     }
 
-    /// A block that may be overwritten: a new one while there may be more, else the first that was not asked since the
-    /// hand passed it.
+    /// A block that may be overwritten: a new one while there may be more, else the first that was not asked
+    /// since the hand passed it.
     fn free_block(&mut self) -> usize {
         if self.blocks.len() < self.max {
             self.blocks.push(DecodedBlock { lane: u32::MAX, used: false, rows: Vec::with_capacity(BLOCK_ROWS) });

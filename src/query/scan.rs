@@ -21,7 +21,6 @@ pub(crate) struct LaneScan<'a> {
     lane: Lane<'a>,
     kind: LaneKind,
     pub(crate) index: LaneIdx,
-    /// The rows in scope.
     pub(crate) rows: Range<u64>,
 }
 
@@ -71,7 +70,6 @@ impl<'a> LaneScan<'a> {
         Self { snapshot, matcher, lane, kind: lane.info().kind, index, rows }
     }
 
-    /// What its rows are.
     #[must_use]
     pub(crate) fn kind(&self) -> LaneKind {
         self.kind
@@ -90,7 +88,7 @@ impl<'a> LaneScan<'a> {
         extents.filter_map(move |(index, (extent, signature))| {
             let rows = extent.first_row..extent.first_row + u64::from(extent.rows);
             let in_scope = rows.start < self.rows.end && rows.end > self.rows.start;
-            // The leaf of an extent stands at twice its place.
+            // The leaf of an extent is at twice its index.
             let longest_ns = longest.get(2 * index).map_or(u64::MAX, |longest| longest.0);
             (in_scope && self.matcher.may_be_in(self.kind, signature, longest_ns)).then_some(index)
         })

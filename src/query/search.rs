@@ -34,7 +34,6 @@ const EXTENTS_AT_ONCE: usize = 1024;
 /// A row that matches, in the order in which hits are listed: by start, then lane, then row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Hit {
-    /// When it starts.
     pub(crate) start_ns: i64,
     pub(crate) row: RowIdx,
     /// How long it takes; 0 for what is no span.
@@ -76,9 +75,8 @@ struct HitTable {
 #[derive(Debug)]
 struct LaneHits {
     lane: LaneIdx,
-    /// The rows in scope.
     rows: Range<u64>,
-    /// Extents with a hit, and how many hits of the lane stand before each.
+    /// Extents with a hit, and the number of hits of the lane before each.
     extents: Vec<(usize, u64)>,
     total: u64,
 }
@@ -104,7 +102,7 @@ pub fn search(
     let counted = scans.par_iter().map(|scan| {
         let extents: Vec<usize> = scan.extents().collect();
         let judged = extents.iter().map(|&extent| scan.rows_in(extent)).sum();
-        // What is left out is done.
+        // Rows that are skipped count as done.
         progress.advance((scan.rows.end - scan.rows.start).saturating_sub(judged));
         let parts = extents.par_chunks(EXTENTS_AT_ONCE).map(|extents| {
             cancel.check()?;
@@ -134,7 +132,7 @@ pub fn search(
 }
 
 impl Hits {
-    /// How many there are.
+    /// The number of all hits.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.total
@@ -146,7 +144,6 @@ impl Hits {
         &self.0.ticks
     }
 
-    /// The filter.
     #[must_use]
     pub(crate) fn matcher(&self) -> &Matcher {
         &self.0.matcher
@@ -342,7 +339,7 @@ impl PartialOrd for Head {
 
 impl Ord for Head {
     fn cmp(&self, other: &Self) -> Ordering {
-        // A bound goes before a hit at its time: what it stands for may be of a lane before that of the hit.
+        // A bound goes before a hit at its time: it may bound a lane before that of the hit.
         (self.at.0, !self.is_bound, self.at.1).cmp(&(other.at.0, !other.is_bound, other.at.1))
     }
 }

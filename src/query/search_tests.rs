@@ -214,7 +214,7 @@ fn the_bars_of_samples_are_found_where_they_are_seen_and_not_where_events_are_li
         let hits = search(&snapshot, matcher, &scope, &Cancel::default(), &Progress::default()).unwrap();
         hits.from(i64::MIN).map(|hit| (hit.start_ns, hit.dur_ns)).collect::<Vec<_>>()
     };
-    // What called is in no sample's name, and what is called is in those of two.
+    // The first text is in no sample's name, and the second is in those of two.
     assert_eq!((found("main", false), found("main", true)), (vec![], vec![(0, 20)]));
     assert_eq!((found("read", false), found("read", true)), (vec![(0, 0), (10, 0)], vec![(0, 0), (0, 20), (10, 0)]));
     assert_eq!((found("dur>5ns", false), found("dur>5ns", true)), (vec![], vec![(0, 20), (0, 20)]));

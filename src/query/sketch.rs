@@ -1,5 +1,5 @@
-//! How durations are spread, in little memory: exact while they are few, else counted in buckets of a logarithmic
-//! scale.
+//! How durations are spread, in little memory: exact while they are few, else counted in
+//! buckets of a logarithmic scale.
 //!
 //! An octave has 32 buckets, so a quantile from buckets is off by at most one part in 32 of its value, whatever the
 //! durations; smallest and largest are exact. Sketches of parts add up to that of the whole, in any order.
@@ -29,7 +29,6 @@ pub(crate) enum Sketch {
 pub(crate) struct SketchBar {
     /// The smallest duration in it.
     pub(crate) least_ns: u64,
-    /// The largest.
     pub(crate) most_ns: u64,
     /// How many durations it has.
     pub(crate) count: u64,
@@ -62,7 +61,6 @@ impl Default for Sketch {
 }
 
 impl Sketch {
-    /// Adds a duration.
     pub(crate) fn add(&mut self, dur_ns: u64) {
         match self {
             Self::Exact(values) if values.len() < EXACT_MAX => {

@@ -28,25 +28,25 @@ impl Snapshot {
         Self(Arc::new(SnapshotParts { store, display_order }))
     }
 
-    /// The store behind.
+    /// The store that the snapshot reads.
     #[must_use]
     pub fn store(&self) -> &Store {
         &self.0.store
     }
 
-    /// Processes and tracks.
+    /// Processes and tracks of the capture.
     #[must_use]
     pub fn tracks(&self) -> &TrackTables {
         &self.store().meta().tracks
     }
 
-    /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
+    /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
     #[must_use]
     pub(crate) fn utc_offset_ns(&self) -> Option<i64> {
         self.tracks().utc_offset_ns
     }
 
-    /// One track.
+    /// The track of that index.
     ///
     /// # Panics
     /// If there is no such track.
@@ -55,37 +55,37 @@ impl Snapshot {
         &self.tracks().tracks[track.index()]
     }
 
-    /// Names and categories.
+    /// Names and categories of all rows.
     #[must_use]
     pub fn names(&self) -> &Names {
         &self.store().meta().names
     }
 
-    /// Call stacks of samples.
+    /// Call stacks of all samples.
     #[must_use]
     pub fn stacks(&self) -> &Stacks {
         &self.store().meta().stacks
     }
 
-    /// What was lost.
+    /// The losses of the load.
     #[must_use]
     pub fn losses(&self) -> &Losses {
         &self.store().meta().losses
     }
 
-    /// Counts of the whole.
+    /// Counts over the whole capture.
     #[must_use]
     pub fn summary(&self) -> &Summary {
         &self.store().meta().summary
     }
 
-    /// The first time.
+    /// The time of the first row.
     #[must_use]
     pub fn start_ns(&self) -> i64 {
         self.summary().start_ns
     }
 
-    /// The last end.
+    /// The latest end of a row.
     #[must_use]
     pub fn end_ns(&self) -> i64 {
         self.summary().end_ns
@@ -109,7 +109,7 @@ impl Snapshot {
         lanes.filter(|&lane| !self.track(self.lane(lane).track).key.kind.is_derived())
     }
 
-    /// What is known of a lane without touching its rows.
+    /// The properties of a lane that need no access to its rows.
     #[must_use]
     pub fn lane(&self, lane: LaneIdx) -> LaneInfo {
         self.store().lane(lane).info()
@@ -124,8 +124,8 @@ impl Snapshot {
         (info.kind == LaneKind::Spans && above.depth.checked_add(1) == Some(info.depth)).then_some(below)
     }
 
-    /// The lane that was `lane` in an earlier look at the same capture, of which less was sorted: lanes are numbered
-    /// anew as tracks get more of them.
+    /// The lane that was `lane` in an earlier snapshot of the same capture, with fewer rows sorted: lanes get other
+    /// indices as tracks get more of them.
     #[must_use]
     pub(crate) fn lane_since(&self, earlier: &Self, lane: LaneIdx) -> Option<LaneIdx> {
         let was = earlier.lane(lane);
@@ -167,14 +167,14 @@ impl Snapshot {
 }
 
 /// Sorted by what the capture asks for; the kind decides among tracks that the capture does not order, so that the
-/// counters of a process stand together above its threads, and the order of first appearance decides last.
+/// counters of a process are together above its threads, and the order of first appearance decides last.
 fn display_order(store: &Store) -> Vec<TrackIdx> {
     let tables = &store.meta().tracks;
     let mut order: Vec<TrackIdx> = (0..tables.tracks.len())
         .map(|track| TrackIdx(track as u32))
         .filter(|&track| !store.lanes_of(track).is_empty())
         .collect();
-    // What the kernel says of a thread stands above its spans, what is made from its samples below.
+    // The kernel's states of a thread are above its spans, the chart of its samples below.
     let is_beside = |track: &Track| matches!(track.key.kind, TrackKind::State | TrackKind::Samples);
     let mut threads = FxHashMap::default();
     // Most captures have no such tracks, and the look-up takes 40 bytes for each of a million threads.
@@ -193,13 +193,13 @@ fn display_order(store: &Store) -> Vec<TrackIdx> {
         let above = thread.map_or(index, |&row| TrackIdx(row));
         let track = &tables.tracks[above.index()];
         let process_order = tables.processes[track.process.index()].sort_index;
-        // The tracks of an async group stand together where its first one appeared.
+        // The tracks of an async group are together where its first one appeared.
         let (name, slot) = match track.key.kind {
             TrackKind::Async => (&*track.name, track.key.slot),
             TrackKind::Cpu => ("", track.key.slot),
             _ => ("", 0),
         };
-        // What belongs to no process, as processors do, stands above those that do.
+        // Tracks without a process, such as those of processors, are above the others.
         let of_process = track.key.pid != Id::None;
         (
             process_order,

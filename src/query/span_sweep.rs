@@ -1,7 +1,7 @@
 //! The spans of one track around a time that moves forward: which run, which began last, which come next.
 //!
 //! A track may have 65,536 lanes. Each step of the time reads only the lanes in which a span begins on the way, so many
-//! times in order cost as much as the spans between them. A time before the last one begins anew.
+//! times in order cost as much as the spans between them. A time before the last one starts over.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -37,7 +37,7 @@ pub(crate) struct SpanSweep<'a> {
     lane_reads: u64,
 }
 
-/// What is known of a lane.
+/// The position of the sweep in one lane.
 struct SweptLane {
     lane: LaneIdx,
     depth: u16,
@@ -88,7 +88,7 @@ impl<'a> SpanSweep<'a> {
         self.lane_reads
     }
 
-    /// Moves to a time.
+    /// Moves the sweep to a time.
     pub(crate) fn seek(&mut self, ts_ns: i64) {
         if self.ts_ns == Some(ts_ns) {
             return;
@@ -160,8 +160,8 @@ impl<'a> SpanSweep<'a> {
         }
     }
 
-    /// The span that begins next: the first that starts at the time on a depth from `inside` on, or else the first that
-    /// starts later.
+    /// The span that begins next: the first that starts at the time on a depth from `inside` on, or else
+    /// the first that starts later.
     #[must_use]
     pub(crate) fn next_from(&self, inside: u16) -> Option<RowIdx> {
         let from = self.pos_from(inside);
@@ -196,8 +196,8 @@ impl<'a> SpanSweep<'a> {
         self.last_of(pos).map(|(row, _)| row)
     }
 
-    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that it
-    /// has handed out already.
+    /// The spans above `depth` that start at the time or before and end no earlier than `end_ns`, without those that
+    /// it has handed out already.
     pub(crate) fn take_around(&mut self, depth: u16, end_ns: i64) -> Vec<RowIdx> {
         let to = self.pos_from(depth);
         let contains = |&pos: &LanePos| self.lanes[pos].last.is_some_and(|last| last.end_ns >= end_ns);

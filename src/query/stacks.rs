@@ -26,7 +26,7 @@ const ROWS_BETWEEN_CHECKS: usize = 64 * 1024;
 pub(crate) struct NodeIdx(pub u32);
 
 impl NodeIdx {
-    /// What holds all paths. Has no name.
+    /// The root of all paths, without a name.
     pub(crate) const ROOT: Self = Self(0);
 
     /// As a position in an array.
@@ -45,7 +45,7 @@ pub(crate) struct CallNode {
     pub(crate) name: NameIdx,
     /// Nanoseconds of spans, or samples, of this path and of all that go on from it.
     pub(crate) total: u64,
-    /// Of this path alone.
+    /// The part of `total` of this path alone.
     pub(crate) own: u64,
     /// Spans or samples that end with this path.
     pub(crate) count: u64,

@@ -9,7 +9,7 @@ use crate::base::disk::Disk;
 /// How much is gathered before it is written: large enough that a billion spans take some ten thousand writes.
 const BUFFER_BYTES: usize = 1 << 20;
 
-/// The growing store file.
+/// The store file while it grows, with a buffer in front of it.
 #[derive(Debug)]
 pub(crate) struct AppendFile {
     file: File,
@@ -31,10 +31,8 @@ impl AppendFile {
         self.written + self.buffer.len() as u64
     }
 
-    /// Appends what `fill` adds to the buffer, at a position that is a multiple of 8, and returns that position.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Appends what `fill` adds to the buffer, at a position that is a multiple of 8, and returns that position. Fails
+    /// with the I/O error of a write, such as a full disk.
     pub(crate) fn append_with(&mut self, fill: impl FnOnce(&mut Vec<u8>)) -> io::Result<u64> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
@@ -47,18 +45,13 @@ impl AppendFile {
         Ok(position)
     }
 
-    /// Appends `bytes` at a position that is a multiple of 8, and returns that position.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Appends `bytes` at a position that is a multiple of 8, and returns that position. Fails with the I/O error of a
+    /// write, such as a full disk.
     pub(crate) fn append(&mut self, bytes: &[u8]) -> io::Result<u64> {
         self.append_with(|buffer| buffer.extend_from_slice(bytes))
     }
 
-    /// Appends `bytes` right after those before.
-    ///
-    /// # Errors
-    /// I/O errors of the write, such as a full disk.
+    /// Appends `bytes` right after those before. Fails with the I/O error of the write, such as a full disk.
     pub(crate) fn append_more(&mut self, bytes: &[u8]) -> io::Result<()> {
         if self.buffer.len() >= BUFFER_BYTES {
             self.flush()?;
@@ -67,10 +60,7 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes out what is gathered.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes out what is gathered. Fails with the I/O error of a write, such as a full disk.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.disk.write_all_at(&self.file, &self.buffer, self.written)?;
         self.written += self.buffer.len() as u64;
@@ -78,16 +68,13 @@ impl AppendFile {
         Ok(())
     }
 
-    /// Writes out what is gathered, and makes all of it durable.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes out what is gathered, and makes all of it durable. Fails with the I/O error of a write,
+    /// such as a full disk.
     pub(crate) fn sync(&mut self) -> io::Result<()> {
         self.flush()?;
         self.disk.sync(&self.file)
     }
 
-    /// The file behind.
     #[must_use]
     pub(crate) fn file(&self) -> &File {
         &self.file

@@ -21,13 +21,13 @@ const HEADER_BYTES: usize = 24;
 /// One row of a lane, whatever its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {
-    /// When it starts.
+    /// The time at which it starts.
     pub start_ns: i64,
     /// Its duration, the bits of a counter's value, a flow's id, or a sample's stack.
     pub value: u64,
     /// Where its arguments are; 0 for none.
     pub detail: u64,
-    /// Its name.
+    /// The index of its name.
     pub name: u32,
 }
 
@@ -51,7 +51,7 @@ pub fn encode(rows: &[Row], bytes: &mut Vec<u8>) {
     pack::pack(bytes, details(), widths[3]);
 }
 
-/// A packed block, with its columns told apart but not yet decoded.
+/// A packed block, split into its columns, which are not yet decoded.
 #[derive(Debug, Clone, Copy)]
 pub struct Block<'a> {
     rows: usize,
@@ -101,7 +101,7 @@ impl<'a> Block<'a> {
         HEADER_BYTES + self.columns.iter().map(|column| column.len()).sum::<usize>()
     }
 
-    /// Decodes all starts into `starts`; what is behind them is anything.
+    /// Decodes all starts into `starts`; the entries after the last row are unspecified.
     pub fn starts(&self, starts: &mut [i64; BLOCK_ROWS]) {
         let mut steps = [0; BLOCK_ROWS];
         self.column(0, self.rows - 1, &mut steps);
@@ -112,7 +112,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Decodes all values into `values`; what is behind them is anything.
+    /// Decodes all values into `values`; the entries after the last row are unspecified.
     pub fn values(&self, values: &mut [u64; BLOCK_ROWS]) {
         self.column(1, self.rows, values);
         values.iter_mut().for_each(|value| *value = value.wrapping_add(self.value_min));
@@ -131,7 +131,7 @@ impl<'a> Block<'a> {
         (self.name_min, if self.widths[2] == 0 { self.name_min } else { self.name_min.saturating_add(above) })
     }
 
-    /// Decodes all names into `names`; what is behind them is anything.
+    /// Decodes all names into `names`; the entries after the last row are unspecified.
     pub(crate) fn names(&self, names: &mut [u64; BLOCK_ROWS]) {
         self.column(2, self.rows, names);
         names.iter_mut().for_each(|name| *name = u64::from(self.name_min.wrapping_add(*name as u32)));
@@ -143,7 +143,7 @@ impl<'a> Block<'a> {
         self.detail_min.wrapping_add(pack::get(self.columns[3], self.widths[3], row))
     }
 
-    /// Unpacks the first `count` values of a column; what is behind them in `out` is anything.
+    /// Unpacks the first `count` values of a column; the entries of `out` after these are unspecified.
     fn column(&self, column: usize, count: usize, out: &mut [u64; BLOCK_ROWS]) {
         let (bytes, width) = (self.columns[column], self.widths[column]);
         if !pack::unpack_full(bytes, width, out) {
@@ -151,7 +151,7 @@ impl<'a> Block<'a> {
         }
     }
 
-    /// Decodes all rows.
+    /// Appends all rows, decoded, to `rows`.
     pub fn decode(&self, rows: &mut Vec<Row>) {
         let (mut starts, mut values) = ([0; BLOCK_ROWS], [0; BLOCK_ROWS]);
         self.starts(&mut starts);

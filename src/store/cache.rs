@@ -1,8 +1,7 @@
 //! The folder of finished stores: one file per capture, named by what its files are on disk, made by rename only.
 //!
-//! A changed capture has another key and is loaded anew. What a killed load leaves behind is a `.building` file without
-//! a lock, which the next load removes. The folder is the user's own (0700), and is not used if it is a link or
-//! another's.
+//! A changed capture has another key and is loaded again. A killed load leaves a `.building` file without a lock, which
+//! the next load removes. The folder is the user's own (0700), and is not used if it is a link or another's.
 
 use std::ffi::OsStr;
 use std::fs::{self, File};
@@ -24,7 +23,8 @@ const BUILDING_EXTENSION: &str = "building";
 /// A store used later than this from now was used under a clock that was wrong.
 const CLOCK_ERROR_MAX: Duration = Duration::from_hours(24);
 
-/// What a capture is on disk: its files, in their order, and by how much each is moved. Any change of one changes it.
+/// The identity of a capture on disk: its files, in their order, and the offset of each in time. A
+/// change of one changes it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CacheKey(String);
 
@@ -53,7 +53,7 @@ impl CacheKey {
     }
 }
 
-/// What a file is on disk.
+/// Appends the identity of a file on disk: the bytes that a key hashes.
 fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     let resolved = fs::canonicalize(path)?;
     let stamps = files::stamps(&fs::metadata(&resolved)?);
@@ -63,19 +63,16 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// The folder.
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,
     disk: Arc<dyn Disk>,
 }
 
-/// A kept store.
+/// A store that the folder keeps, as the list of them shows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct CacheEntry {
-    /// Its file.
     pub(crate) path: PathBuf,
-    /// Its length.
     pub(crate) bytes: u64,
     /// When it was opened last.
     pub(crate) used: SystemTime,
@@ -134,10 +131,8 @@ impl Cache {
         }
     }
 
-    /// Forgets a kept store that was found damaged, so that its capture is sorted anew when it is opened next.
-    ///
-    /// # Errors
-    /// If it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
+    /// Forgets a kept store that was found damaged, so that its capture is sorted again when it is opened next. Fails
+    /// if it cannot be removed. One that has no name, or has lost it meanwhile, is no error.
     pub(crate) fn forget(store: &Path) -> io::Result<()> {
         if store.extension().is_none_or(|ending| ending != STORE_EXTENSION) {
             return Ok(());
@@ -148,10 +143,7 @@ impl Cache {
         }
     }
 
-    /// Starts a new store, locked for as long as this process lives.
-    ///
-    /// # Errors
-    /// If the folder cannot be written.
+    /// Starts a new store, locked for as long as this process lives. Fails if the folder cannot be written.
     pub(crate) fn build(&self, key: &CacheKey) -> io::Result<Building> {
         sweep(&self.folder);
         // One process may load the same capture twice at once.
@@ -159,10 +151,8 @@ impl Cache {
         Temporary::named(&self.folder, name, Access::Private).map(Building)
     }
 
-    /// Gives a finished store its name, in place of one that may be there.
-    ///
-    /// # Errors
-    /// What the system says to the rename, or to making it durable.
+    /// Gives a finished store its name, in place of one that may be there. Fails with the I/O error of
+    /// the rename or the sync.
     pub(crate) fn publish(&self, building: Building, key: &CacheKey) -> io::Result<PathBuf> {
         let path = self.path_of(key);
         building.0.publish(|from| self.disk.rename(from, &path))?;
@@ -170,10 +160,7 @@ impl Cache {
         Ok(path)
     }
 
-    /// The kept stores, the one used last first.
-    ///
-    /// # Errors
-    /// If the folder cannot be read.
+    /// The kept stores, the one used last first. Fails if the folder cannot be read.
     pub(crate) fn entries(&self) -> io::Result<Vec<CacheEntry>> {
         let latest = SystemTime::now().checked_add(CLOCK_ERROR_MAX).unwrap_or(SystemTime::UNIX_EPOCH);
         let mut entries = Vec::new();
@@ -203,11 +190,9 @@ impl Cache {
         self.shrink_to(0, None)
     }
 
-    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns what they
-    /// took. The store of `spared` is never removed, and takes its part first.
-    ///
-    /// # Errors
-    /// If the folder or a store cannot be removed.
+    /// Removes the stores that were not used for longest until the rest take at most `bytes_max`; returns
+    /// what they took. The store of `spared` is never removed, and takes its part first. Fails if the folder
+    /// or a store cannot be removed.
     pub(crate) fn shrink_to(&self, bytes_max: u64, spared: Option<&CacheKey>) -> io::Result<u64> {
         let spared = spared.map(|key| self.path_of(key));
         let mut entries = self.entries()?;
@@ -231,10 +216,7 @@ impl Cache {
 }
 
 impl Building {
-    /// The file to write to.
-    ///
-    /// # Errors
-    /// If the system has no file handle left.
+    /// The file to write to. Fails if the system has no file handle left.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.0.open_file()
     }

@@ -6,9 +6,9 @@
 //! | 16 an entry | whose rows, how long |
 //! | rest | the extents and blocks, each padded to 8 bytes |
 //!
-//! Whoever takes it out packs the rows again, on all threads, lane by lane. Of what is derived from rows nothing is
-//! carried further or believed, whoever made the file: no forest, no pyramid, no order that was not looked at. What
-//! remains to be done is reading and packing; sorting, pairing and nesting, which wait for each other, are not.
+//! The reader packs the rows again, on all threads, lane by lane. It neither carries nor trusts anything derived from
+//! rows, whoever made the file: no forest, no pyramid, no unchecked order. Reading and packing are still to do;
+//! sorting, pairing and nesting, of which each waits for the one before, are done.
 
 use std::io;
 use std::mem;
@@ -28,11 +28,11 @@ use super::read::Store;
 use super::writer::StoreWriter;
 use crate::model::{StackIdx, TrackIdx};
 
-/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough that headers do not
-/// matter.
+/// Bytes after which a part is closed: few enough to stay in the cache of a processor, and enough
+/// that headers do not matter.
 const PART_BYTES: usize = 1 << 20;
 
-/// What a part begins with.
+/// The header of a part.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartHeader {
@@ -45,7 +45,7 @@ struct PartHeader {
     rows_before: u64,
 }
 
-/// What stands in a part.
+/// The entry of one extent or detail block of a part.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 struct PartEntry {
@@ -78,15 +78,15 @@ impl Store {
     }
 }
 
-/// See [`Store::carried_parts`].
+/// The iterator of [`Store::carried_parts`], one part at a time.
 #[derive(Debug)]
 pub struct CarriedParts<'a> {
     store: &'a Store,
-    /// In order of time.
+    /// The extents of all lanes, in order of time.
     extents: Vec<(LaneIdx, usize)>,
     next_extent: usize,
     next_detail: usize,
-    /// Rows so far.
+    /// Rows in the parts so far.
     rows: u64,
     is_over: bool,
 }
@@ -112,7 +112,7 @@ impl CarriedParts<'_> {
             let (lane, number) = self.extents[self.next_extent];
             let (lane, info) = (self.store.lane(lane), self.store.lane(lane).info());
             let (extents, extent) = (lane.extents(), lane.extent(number)?);
-            // What rows refer to stands before them, or soon after.
+            // The details of rows come before the rows, or soon after.
             self.push_details(extents[number].offset, &mut entries, &mut body)?;
             entries.push(PartEntry {
                 track: info.track,
@@ -140,7 +140,7 @@ impl CarriedParts<'_> {
         Some([bytemuck::bytes_of(&header), bytemuck::cast_slice(&entries), &body].concat())
     }
 
-    /// Adds the blocks of details that stand before `offset`.
+    /// Adds the blocks of details that lie before `offset`.
     fn push_details(&mut self, offset: u64, entries: &mut Vec<PartEntry>, body: &mut Vec<u8>) -> Option<()> {
         while let Some((block, packed)) = self.store.detail_block(self.next_detail)
             && block.offset < offset
@@ -167,7 +167,7 @@ struct StorePart<'a> {
 }
 
 impl<'a> StorePart<'a> {
-    /// Tells what stands where; `None` for a part of another version, or for none.
+    /// Splits a part into header, entries and body; `None` for a part of another version, or for no part.
     fn new(bytes: &'a [u8]) -> Option<Self> {
         let (header, rest) = bytes.split_at_checked(size_of::<PartHeader>())?;
         let header: PartHeader = bytemuck::try_pod_read_unaligned(header).ok()?;
@@ -219,7 +219,7 @@ pub struct CarriedStore {
     detail_max: u64,
 }
 
-/// What rows may point to.
+/// The bounds of the indices that rows may have.
 #[derive(Debug, Clone, Copy)]
 struct Limits {
     names: usize,
@@ -249,14 +249,14 @@ impl CarriedStore {
     /// Takes the next parts: the more at once, the better all threads have something to do.
     ///
     /// # Errors
-    /// What the system says to a write; [`NoStore`] within the `Ok`, after which nothing that was taken is of use.
+    /// Any I/O error of a write; [`NoStore`] within the `Ok`, after which the store so far is of no use.
     pub fn add_parts(&mut self, parts: &[Vec<u8>]) -> io::Result<Result<(), NoStore>> {
         let mut pieces = Vec::new();
         for bytes in parts {
             let Some(part) = StorePart::new(bytes) else { return Ok(Err(NoStore)) };
             let before = pieces.len();
             pieces.extend(part.pieces());
-            // What is missing is missed here.
+            // A part that is missing shows here.
             if pieces.len() - before != part.entries.len() || part.header.rows_before != self.rows {
                 return Ok(Err(NoStore));
             }
@@ -332,15 +332,12 @@ impl CarriedStore {
         self.sorted_to_ns
     }
 
-    /// What is known of the lanes so far.
     pub(crate) fn lanes(&self) -> impl Iterator<Item = LaneInfo> + '_ {
         self.writer.lanes.iter().map(LaneBuilder::info)
     }
 
-    /// What is there so far; see [`StoreWriter::preview`].
-    ///
-    /// # Errors
-    /// What the system says to a write; where only the preview cannot be made, what is in the `Ok` is an error.
+    /// The store so far; see [`StoreWriter::preview`]. Fails with the I/O error of a write; if only the preview cannot
+    /// be made, the error is inside the `Ok`.
     pub(crate) fn preview(&mut self, meta: Meta) -> io::Result<io::Result<Store>> {
         self.writer.flush()?;
         Ok(self.writer.preview(meta))
@@ -349,7 +346,7 @@ impl CarriedStore {
     /// Ends the store; see [`StoreWriter::finish`].
     ///
     /// # Errors
-    /// What the system says to a write; [`NoStore`] within the `Ok` if parts are missing.
+    /// Any I/O error of a write; [`NoStore`] within the `Ok` if parts are missing.
     pub fn finish(self, meta: &Meta) -> io::Result<Result<(), NoStore>> {
         if self.sorted_to_ns != i64::MAX || self.detail_max > self.writer.details.end() {
             return Ok(Err(NoStore));

@@ -19,23 +19,23 @@ const BLOCK_BYTES: usize = 64 * 1024;
 /// when they are kept. A larger claim is damage.
 const BLOCK_BYTES_MAX: usize = 256 << 20;
 
-/// What stands before each blob: its length.
+/// Bytes before each blob, which hold its length.
 const LENGTH_BYTES: usize = size_of::<u32>();
 
 /// zstd's fastest regular level: arguments are written once for every span, and read for few.
 const ZSTD_LEVEL: i32 = 1;
 
-/// Where a block of details stands.
+/// The position of a block of details.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct DetailBlock {
-    /// Where its first byte stands in the stream of all blobs.
+    /// The position of its first byte in the stream of all blobs.
     pub(crate) stream_start: u64,
-    /// Where it stands in the file.
+    /// Its offset in the file.
     pub(crate) offset: u64,
     /// Its length in the file.
     pub(crate) packed_bytes: u32,
-    /// Its length decompressed.
+    /// Its length after it is decompressed.
     pub(crate) raw_bytes: u32,
     /// xxh3-64 of its bytes in the file.
     pub(crate) checksum: u64,
@@ -61,7 +61,7 @@ impl DetailBlock {
     }
 }
 
-/// Where blobs stand in the stream of all blobs, in the order in which they are kept.
+/// The positions of blobs in the stream of all blobs, in the order in which they are kept.
 #[derive(Debug, Default)]
 pub(crate) struct DetailPositions {
     end: u64,
@@ -79,7 +79,7 @@ impl DetailPositions {
     }
 }
 
-/// Gathers blobs into blocks.
+/// Gathers blobs into blocks, which it packs and writes.
 #[derive(Debug, Default)]
 pub(crate) struct DetailWriter {
     blocks: Vec<DetailBlock>,
@@ -89,10 +89,7 @@ pub(crate) struct DetailWriter {
 }
 
 impl DetailWriter {
-    /// Adds a blob; an empty one needs no place.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Adds a blob; an empty one needs no place. Fails with the I/O error of a write, such as a full disk.
     pub(crate) fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
         if blob.is_empty() {
             return Ok(DetailRef(0));
@@ -105,10 +102,7 @@ impl DetailWriter {
         Ok(self.positions.next(blob))
     }
 
-    /// Writes the block that is being gathered.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes the block that is being gathered. Fails with the I/O error of a write, such as a full disk.
     pub(crate) fn flush(&mut self, file: &mut AppendFile) -> io::Result<()> {
         if self.raw.is_empty() {
             return Ok(());
@@ -119,10 +113,8 @@ impl DetailWriter {
         self.push_block(&packed, raw_bytes, file)
     }
 
-    /// Adds a block that is packed already, of `raw_bytes` when it is unpacked. No blob may be waiting.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Adds a block that is packed already, of `raw_bytes` when it is unpacked. No blob may be waiting. Fails with the
+    /// I/O error of a write, such as a full disk.
     pub(crate) fn push_block(&mut self, packed: &[u8], raw_bytes: u32, file: &mut AppendFile) -> io::Result<()> {
         self.blocks.push(DetailBlock {
             stream_start: self.stream_start,
@@ -156,7 +148,7 @@ pub struct DetailReader {
 }
 
 impl DetailReader {
-    /// The blob behind `reference`, or nothing for 0 and for a block that is damaged.
+    /// The blob that `reference` points to, or nothing for 0 and for a block that is damaged.
     pub(crate) fn blob(
         &mut self,
         reference: DetailRef,

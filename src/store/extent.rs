@@ -17,8 +17,8 @@ use super::iforest::{self, Aggregate};
 use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
 
-/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of some 800 KiB above
-/// them.
+/// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of
+/// some 800 KiB above them.
 pub(crate) const EXTENT_BLOCKS: usize = 64;
 
 const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
@@ -36,7 +36,7 @@ pub(crate) struct ExtentHeader {
     bytes: u64,
 }
 
-/// Where one block stands in its extent.
+/// The position of one block in its extent, and a summary of its rows.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct BlockEntry {
@@ -46,8 +46,8 @@ pub(crate) struct BlockEntry {
     pub(crate) offset: u32,
     /// Its first row, counted from the start of the extent.
     pub(crate) first_row: u32,
-    /// The start of its longest row, the first of equals. With it, most questions of a view from afar are answered
-    /// without unpacking the block.
+    /// The start of its longest row, the first of equals. With it, most questions of a view from afar are
+    /// answered without unpacking the block.
     pub(crate) longest_start_ns: i64,
     /// The name of its longest row.
     pub(crate) longest_name: NameIdx,
@@ -55,18 +55,17 @@ pub(crate) struct BlockEntry {
     pub(crate) longest_slot: u32,
 }
 
-/// What a lane remembers of an extent without reading it.
+/// The part of an extent that its lane keeps in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub struct ExtentRecord {
-    /// Where it stands in the file.
+    /// Its offset in the file.
     pub(crate) offset: u64,
     /// The start of its first row.
     pub first_start_ns: i64,
     /// Its first row, counted from the start of the lane.
     pub first_row: u64,
     pub(crate) rows: u32,
-    /// How long it is.
     pub(crate) bytes: u32,
 }
 
@@ -111,19 +110,17 @@ impl ExtentBuilder {
         block::encode(rows, &mut self.packed);
     }
 
-    /// How many blocks wait.
     #[must_use]
     pub(crate) fn blocks(&self) -> usize {
         self.directory.len()
     }
 
-    /// How many rows wait.
     #[must_use]
     pub(crate) fn rows(&self) -> u32 {
         self.rows
     }
 
-    /// Bytes that are held.
+    /// Bytes of memory that it takes.
     #[must_use]
     pub(crate) fn memory_bytes(&self) -> usize {
         let names = if self.names.is_some() { size_of::<NameSignature>() } else { 0 };
@@ -219,7 +216,6 @@ impl<'a> Extent<'a> {
         })
     }
 
-    /// All of it.
     #[must_use]
     pub(crate) fn bytes(&self) -> &'a [u8] {
         self.bytes
@@ -236,7 +232,7 @@ impl<'a> Extent<'a> {
         self.rows
     }
 
-    /// Where its blocks stand.
+    /// The directory: the position of each block.
     #[must_use]
     pub(crate) fn directory(&self) -> &'a [BlockEntry] {
         self.directory
@@ -248,7 +244,7 @@ impl<'a> Extent<'a> {
         bytemuck::try_cast_slice(self.nodes).unwrap_or(&[])
     }
 
-    /// One of its blocks.
+    /// The block of that number.
     ///
     /// # Panics
     /// If there is no such block.

@@ -38,7 +38,7 @@ impl LaneExtents {
 struct LogEntry {
     record: ExtentRecord,
     aggregate: [u64; 2],
-    /// As [`LaneExtents::last`].
+    /// The extent before, as [`LaneExtents::last`] counts them.
     previous: u32,
     /// The first word of its signature.
     signature: u32,

@@ -1,15 +1,15 @@
-//! What a lane of flows keeps of each point beside its time and id, in the bits of a row's detail.
+//! The part of a flow point that is not its time or id, in the bits of a row's detail.
 
 use crate::model::{Event, EventFlags, EventKind};
 
 /// Which part of a flow a point is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FlowRole {
-    /// It leaves here.
+    /// The flow leaves its span here.
     Start,
-    /// It passes through here.
+    /// The flow passes through here.
     Step,
-    /// It arrives here.
+    /// The flow arrives here.
     End,
 }
 
@@ -54,7 +54,7 @@ const DEPTH_SHIFT: u32 = 3;
 /// 16 bits of depth, one of them more since 0 is none.
 const BOUND_SHIFT: u32 = DEPTH_SHIFT + 17;
 
-/// In the depth of an event that is placed: what it is bound by stands above the depth, where no nesting reaches.
+/// In the depth of an event that is placed: its binding is in the bits above the depth, which nesting never reaches.
 const PLACED_BOUND_SHIFT: u32 = 14;
 const PLACED_DEPTH_MAX: u16 = (1 << PLACED_BOUND_SHIFT) - 1;
 

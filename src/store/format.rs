@@ -1,15 +1,15 @@
-//! The bytes of a store file: the one place that says what stands where.
+//! The bytes of a store file: the one place that says where each part is.
 //!
 //! | part | what |
 //! |---|---|
 //! | 8 bytes | [`MAGIC`] |
 //! | body | extents and detail blocks, in the order in which they filled up, each at a multiple of 8 |
 //! | sections | overview, signatures, lanes, extents, forests, details, meta: tables that describe the body, in this order |
-//! | [`Trailer`] | where the sections stand, their checksums, the length of the file |
+//! | [`Trailer`] | offsets of the sections, their checksums, the length of the file |
 //!
-//! All numbers are little-endian. The file is written front to back and has no trailer until everything else is
-//! durable, so a file with a valid trailer is whole. A version that differs is not read: stores are caches, and are
-//! made again.
+//! All numbers are little-endian. The file is written front to back and has no trailer until everything else
+//! is durable, so a file with a valid trailer is whole. A version that differs is not read: stores are
+//! caches, and are made again.
 
 use std::ops::Range;
 use std::sync::Arc;
@@ -41,24 +41,21 @@ pub(crate) enum Section {
     Extents,
     /// Words of the forests above the extents, those of a lane together.
     Forests,
-    /// [`DetailBlock`](super::details::DetailBlock)s.
+    /// The table of [`DetailBlock`](super::details::DetailBlock)s.
     Details,
-    /// [`Meta`], as postcard.
+    /// The one [`Meta`], encoded as postcard.
     Meta,
 }
 
 /// How many sections there are.
 pub(crate) const SECTIONS: usize = 7;
 
-/// Where a section stands.
+/// The position of a section, and its checksum.
 #[derive(Debug, Clone, Copy, Default, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct SectionRecord {
-    /// Its first byte.
     pub(crate) offset: u64,
-    /// Its length in bytes.
     pub(crate) bytes: u64,
-    /// xxh3-64 of its bytes.
     pub(crate) checksum: u64,
 }
 
@@ -66,7 +63,6 @@ pub(crate) struct SectionRecord {
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct Trailer {
-    /// The tables, by [`Section`].
     pub(crate) sections: [SectionRecord; SECTIONS],
     /// The length of the file, this trailer included.
     pub(crate) file_bytes: u64,
@@ -114,7 +110,7 @@ impl Trailer {
     }
 }
 
-/// What a lane is and where its parts stand in the tables.
+/// The identity of a lane, and the positions of its parts in the tables.
 #[derive(Debug, Clone, Copy, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct LaneRecord {
@@ -127,9 +123,9 @@ pub(crate) struct LaneRecord {
     /// 1 if the last row has no end in the capture.
     pub(crate) unfinished: u8,
     pub(crate) rows: u64,
-    /// The first start.
+    /// The start of the first row.
     pub(crate) start_ns: i64,
-    /// The last end.
+    /// The latest end of a row.
     pub(crate) end_ns: i64,
     /// Its first row in the table of extents.
     pub(crate) extent_first: u64,
@@ -149,19 +145,19 @@ const _: () = assert!(size_of::<LaneRecord>() == 88);
 /// Everything else that a store knows.
 #[derive(Debug, Clone, Default, Serialize, Deserialize)]
 pub struct Meta {
-    /// Names and categories.
+    /// Names and categories of all rows.
     pub names: Arc<Names>,
-    /// Call stacks of samples.
+    /// Call stacks of all samples.
     pub stacks: Arc<Stacks>,
-    /// Processes and tracks.
+    /// Processes and tracks, with their metadata.
     pub tracks: TrackTables,
-    /// What was lost.
+    /// Counted losses, by kind and track.
     pub losses: Losses,
-    /// Counts of the whole.
+    /// Counts over the whole capture.
     pub summary: Summary,
 }
 
-/// What [`Meta`] has beside the names, in the order of its fields.
+/// The fields of [`Meta`] without the names, in the same order.
 #[derive(Deserialize)]
 struct MetaRest {
     stacks: Arc<Stacks>,
@@ -174,10 +170,7 @@ impl Meta {
     /// From so many bytes on, the letters of names stay in the map.
     const MAPPED_BYTES_MIN: usize = 8 << 20;
 
-    /// Reads it from a part of a map.
-    ///
-    /// # Errors
-    /// If there is something else.
+    /// Reads it from a part of a map. Fails if there is something else.
     pub(crate) fn read(map: &Arc<Mapped>, range: Range<usize>) -> Result<Self, postcard::Error> {
         let bytes = map.get(range.clone()).unwrap_or(&[]);
         if bytes.len() < Self::MAPPED_BYTES_MIN { postcard::from_bytes(bytes) } else { Self::read_mapped(map, range) }
@@ -190,18 +183,18 @@ impl Meta {
     }
 }
 
-/// What `info` says of a capture.
+/// The counts and properties that `info` prints of a capture.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Summary {
-    /// Spans shown.
+    /// Number of spans in lanes.
     pub spans: u64,
-    /// Instants shown.
+    /// Number of instants in lanes.
     pub instants: u64,
-    /// Counter values shown.
+    /// Number of counter values in lanes.
     pub counters: u64,
     /// Ends and steps of flows kept.
     pub flows: u64,
-    /// Samples kept.
+    /// Number of samples that are kept.
     pub samples: u64,
     /// The first time; 0 in a capture without events.
     pub start_ns: i64,
@@ -211,22 +204,22 @@ pub struct Summary {
     pub sorted_to_ns: Option<i64>,
     /// The length of the capture as it lies on disk.
     pub source_bytes: u64,
-    /// Events that stand after a later one in the capture.
+    /// Events that come after a later one in the capture.
     pub late_events: u64,
     /// The most that an event is late by.
     pub max_lateness_ns: u64,
-    /// What the load took.
+    /// The cost of the load.
     pub load: LoadStats,
 }
 
-/// What a load took: counts that repeat exactly, and the seconds.
+/// The cost of a load: counts that repeat exactly, and the seconds.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct LoadStats {
     /// Wall time from opening the capture to the published store.
     pub(crate) seconds: f64,
     /// The most bytes that were charged to the budget at once.
     pub peak_budget_bytes: u64,
-    /// Chunks in the capture.
+    /// Number of chunks in the capture.
     pub(crate) chunks: u64,
     /// The most chunks that were open at once in the merge.
     pub chunks_open_max: u64,

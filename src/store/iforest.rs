@@ -1,8 +1,8 @@
 //! The implicit in-order forest: range aggregates over an append-only array in O(log n), without pointers.
 //!
-//! After "`IForestIndex`" of gigatrace by Tristan Hume. For `n` leaves the array has `2n - 1` nodes: leaf `i` stands at
-//! the even position `2i`, and each odd position aggregates a power of two of leaves on both of its sides, as many
-//! levels up as the position has trailing one bits. Subtrees are neighbours in memory, and appending moves nothing.
+//! After "`IForestIndex`" of gigatrace by Tristan Hume. For `n` leaves the array has `2n - 1` nodes: leaf `i` is at the
+//! even position `2i`, and each odd position aggregates a power of two of leaves on both of its sides, as many levels
+//! up as the position has trailing one bits. Subtrees are neighbours in memory, and appending moves nothing.
 //!
 //! The slow answer that this is fast at: `leaves[i..j].fold(identity, combine)`.
 //!

@@ -18,7 +18,7 @@ impl LaneIdx {
     }
 }
 
-/// What the rows of a lane are. Within a track, lanes stand in this order, and span lanes by depth.
+/// The kind of rows in a lane. The lanes of a track are in this order, and its span lanes by depth.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum LaneKind {
     /// Points in time; durations are 0.
@@ -34,13 +34,13 @@ pub enum LaneKind {
 }
 
 impl LaneKind {
-    /// The byte that stands for it in the file.
+    /// The code of the kind in the file.
     #[must_use]
     pub(crate) fn code(self) -> u8 {
         self as u8
     }
 
-    /// What a byte in the file stands for; a byte that stands for nothing reads as flows, which are not drawn.
+    /// The kind of a code in the file; an unknown code reads as flows, which are not drawn.
     #[must_use]
     pub(crate) fn from_code(code: u8) -> Self {
         match code {
@@ -64,9 +64,8 @@ pub(crate) struct Span {
     pub(crate) start_ns: i64,
     /// Duration in nanoseconds; for an unfinished span, up to the end of its track.
     pub(crate) dur_ns: u64,
-    /// Name and category.
+    /// The index of its name and category.
     pub(crate) name: NameIdx,
-    /// Arguments.
     pub(crate) detail: DetailRef,
     /// Whether its end is not in the capture.
     pub(crate) unfinished: bool,
@@ -83,24 +82,21 @@ impl Span {
 /// A row of a lane: what a click selects and a link jumps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowIdx {
-    /// The lane.
     pub lane: LaneIdx,
     /// The row within it, from 0, in time order.
     pub row: u64,
 }
 
-/// What is known of a lane without touching its rows.
+/// The properties of a lane that need no access to its rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LaneInfo {
     /// The track that it belongs to.
     pub track: TrackIdx,
-    /// What its rows are.
+    /// The kind of its rows.
     pub kind: LaneKind,
     /// The nesting depth, for spans.
     pub depth: u16,
     pub(crate) rows: u64,
-    /// The first start.
     pub(crate) start_ns: i64,
-    /// The last end.
     pub(crate) end_ns: i64,
 }

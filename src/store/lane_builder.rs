@@ -23,7 +23,7 @@ use crate::model::{NameIdx, TrackIdx};
 /// which ends one block before [`ROWS_MIN`].
 const OVERVIEW_BEGINS_AT: u64 = ROWS_MIN - BLOCK_ROWS as u64;
 
-/// A lane that grows.
+/// A lane that grows, row by row.
 #[derive(Debug)]
 pub(super) struct LaneBuilder {
     pub(crate) track: TrackIdx,
@@ -82,13 +82,12 @@ pub(super) struct Pushed {
     pub(crate) waiting_bytes: usize,
     /// Buckets of its pyramid, more or fewer than before: they may have been made wider.
     pub(crate) buckets: isize,
-    /// Whether nothing waited before.
+    /// Whether the lane had no waiting rows before.
     pub(crate) is_first: bool,
     pub(crate) is_block_full: bool,
 }
 
 impl LaneBuilder {
-    /// A lane without rows.
     pub(super) fn new(track: TrackIdx, kind: LaneKind, depth: u16) -> Self {
         Self {
             track,
@@ -109,7 +108,6 @@ impl LaneBuilder {
         (self.track, self.kind, self.depth)
     }
 
-    /// What is known of it so far.
     pub(super) fn info(&self) -> LaneInfo {
         let Self { track, kind, depth, rows, start_ns, end_ns, .. } = *self;
         LaneInfo { track, kind, depth, rows, start_ns, end_ns }
@@ -125,7 +123,6 @@ impl LaneBuilder {
         self.overview.as_ref().map_or(0, |overview| overview.buckets())
     }
 
-    /// Takes the pyramid out.
     pub(super) fn take_overview(&mut self) -> Option<OverviewBuilder> {
         self.overview.take().map(|overview| *overview)
     }
@@ -175,10 +172,7 @@ impl LaneBuilder {
         blocks >= doubled.min(EXTENT_BLOCKS)
     }
 
-    /// Writes the blocks that wait as one extent.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes the blocks that wait as one extent. Fails with the I/O error of a write, such as a full disk.
     pub(super) fn write(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         if self.waiting.as_ref().is_some_and(|waiting| waiting.extent.blocks() > 0) {
             let mut packed = None;
@@ -190,10 +184,7 @@ impl LaneBuilder {
         Ok(())
     }
 
-    /// Packs and writes all that waits, and gives its room back.
-    ///
-    /// # Errors
-    /// As [`Self::write`].
+    /// Packs and writes all that waits, and gives its room back. Fails as [`Self::write`] does.
     pub(super) fn write_all(&mut self, file: &mut AppendFile, log: &mut ExtentLog) -> io::Result<()> {
         self.pack();
         self.write(file, log)?;
@@ -233,10 +224,7 @@ impl LaneBuilder {
     }
 
     /// Begins the pyramid: with the rows that are written, which are read back from `file`, and those that wait. No
-    /// block may wait.
-    ///
-    /// # Errors
-    /// I/O errors of a read.
+    /// block may wait. Fails with the I/O error of a read.
     pub(super) fn begin_overview(&mut self, file: &File, extents: &LaneLog<'_>, buckets_max: usize) -> io::Result<()> {
         let mut overview = Box::<OverviewBuilder>::default();
         let (mut words, mut rows) = (Vec::<u64>::new(), Vec::new());

@@ -2,7 +2,7 @@
 //!
 //! From small to large: a [`block`] packs 64 rows, an [`extent`] holds 64 blocks with the lower levels of the
 //! [`iforest`], a lane has its extents with the upper levels, and an [`overview`] pyramid for views from far away. The
-//! [`writer`] appends extents as they fill up; [`format`](mod@format) says where everything stands; [`read`] maps the
+//! [`writer`] appends extents as they fill up; [`format`](mod@format) says where each part is; [`read`] maps the
 //! finished file. A store may be [`carried`] by a file of another kind.
 //!
 //! Knows nothing of captures, chunks or pixels.

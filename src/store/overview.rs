@@ -22,13 +22,12 @@ const ROWS_PER_BUCKET: u64 = 32;
 /// Rows from which a lane has a pyramid: below, the forest answers from a handful of extents.
 pub(crate) const ROWS_MIN: u64 = 256 * ROWS_PER_BUCKET;
 
-/// What one bucket says. Spans that touch it count in every bucket that they touch, rows in that where they start.
+/// The summary of one bucket. Spans count in every bucket that they touch, other rows in the one in which they start.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 pub(crate) struct OverviewBucket {
     /// The start of the longest span.
     pub(crate) start_ns: i64,
-    /// Its duration.
     pub(crate) dur_ns: u64,
     /// Its row in the lane; `u64::MAX` if no span touches the bucket.
     pub(crate) row: u64,
@@ -46,7 +45,7 @@ impl OverviewBucket {
         self.row == u64::MAX
     }
 
-    /// What both buckets together say; `later` covers later time.
+    /// The summary of both buckets; `later` covers the later time.
     #[must_use]
     pub(crate) fn combine(self, later: Self) -> Self {
         let rows = self.rows.saturating_add(later.rows);
@@ -79,8 +78,8 @@ impl OverviewBuilder {
         self.buckets.shrink_to_fit();
     }
 
-    /// Takes the next span of the lane, which starts no earlier than the one before, into at most `buckets_max`
-    /// buckets.
+    /// Takes the next span of the lane, which starts no earlier than the one before,
+    /// into at most `buckets_max` buckets.
     pub(crate) fn push(&mut self, span: &Span, buckets_max: usize) {
         let row = self.rows;
         self.rows += 1;

@@ -24,7 +24,7 @@ pub(crate) fn pack(bytes: &mut Vec<u8>, values: impl Iterator<Item = u64>, width
         if used >= 64 {
             bytes.extend_from_slice(&word.to_le_bytes());
             used -= 64;
-            // What did not fit; nothing is left when the value ended with the word.
+            // The bits that did not fit; none are left if the value ended with the word.
             word = if used == 0 { 0 } else { value >> (width - used) };
         }
     }
@@ -59,8 +59,8 @@ pub(crate) fn unpack(column: &[u8], width: u32, out: &mut [u64]) {
 /// Values in the column of a full block. The last may be padding: 63 values take as many words as 64.
 pub(crate) const FULL: usize = 64;
 
-/// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column is not one of
-/// those.
+/// Reads the values of a column of [`FULL`] of them; returns false, having read nothing, if the column
+/// is not one of those.
 ///
 /// The same as [`unpack`] at a third of the time: each width has code of its own, without a branch for each value.
 pub(crate) fn unpack_full(column: &[u8], width: u32, out: &mut [u64; FULL]) -> bool {
@@ -96,7 +96,7 @@ fn read_full<const WIDTH: usize>(column: &[u8], out: &mut [u64; FULL]) {
         out.fill(0);
         return;
     }
-    // Of the last groups not all 8 bytes of every value are there: they are read from a copy with room behind it.
+    // In the last groups, not all values have the 8 bytes that are read: they are read from a padded copy.
     let direct = (column.len().saturating_sub(8) / WIDTH).min(FULL / GROUP);
     let (now, later) = out.split_at_mut(direct * GROUP);
     for (number, group) in now.chunks_exact_mut(GROUP).enumerate() {

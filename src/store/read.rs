@@ -23,7 +23,7 @@ use crate::model::TrackIdx;
 /// Why a store file cannot be used. It is a cache: the answer is to make it again.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// The system refuses.
+    /// The system refuses to open or map the file.
     #[error("{}: cannot open the store: {source}", path.display())]
     Io { path: PathBuf, source: io::Error },
     /// The file is cut, altered, of another version, or not a store.
@@ -42,7 +42,7 @@ pub struct Store {
     details: Verified,
 }
 
-/// What a store consists of.
+/// The mapped file and the tables of a store.
 #[derive(Debug)]
 pub(super) struct StoreTables {
     pub map: Arc<Mapped>,
@@ -69,7 +69,7 @@ impl Store {
     /// The same for a file that is open, and may have no name any more.
     ///
     /// # Errors
-    /// As [`Store::open`].
+    /// The errors of [`Store::open`].
     pub fn from_file(file: &File, path: &Path) -> Result<Self, StoreError> {
         let damaged = |part: &'static str| StoreError::Damaged { path: path.into(), part };
         let map = Mapped::from_store(file, path).map_err(|source| StoreError::Io { path: path.into(), source })?;
@@ -138,7 +138,7 @@ impl Store {
         self.track_lanes.get(track.index()).cloned().unwrap_or(0..0)
     }
 
-    /// A lane.
+    /// The lane of that index.
     ///
     /// # Panics
     /// If there is no such lane.
@@ -196,7 +196,7 @@ pub struct Lane<'a> {
 }
 
 impl<'a> Lane<'a> {
-    /// What is known without touching the rows.
+    /// The properties that need no access to the rows.
     #[must_use]
     pub(crate) fn info(&self) -> LaneInfo {
         LaneInfo {

@@ -26,7 +26,6 @@ pub(crate) fn words(rows: u32) -> usize {
 pub(crate) struct NameSignature([u64; WORDS_MAX]);
 
 impl NameSignature {
-    /// Adds a name.
     pub(crate) fn add(&mut self, name: NameIdx) {
         let bit = name.index() % (WORDS_MAX * 64);
         self.0[bit / 64] |= 1 << (bit % 64);

@@ -10,12 +10,12 @@ use bytemuck::Pod;
 pub(super) enum Table<T> {
     /// In the map: these bytes.
     Mapped(Range<usize>),
-    /// In memory.
+    /// A table in memory.
     Held(Vec<T>),
 }
 
 impl<T: Pod> Table<T> {
-    /// A table at `bytes` of the map; `None` if no whole rows can stand there.
+    /// A table at `bytes` of the map; `None` if the range does not hold whole, aligned rows.
     pub(super) fn mapped(map: &[u8], bytes: Range<usize>) -> Option<Self> {
         bytemuck::try_cast_slice::<u8, T>(map.get(bytes.clone())?).ok()?;
         Some(Self::Mapped(bytes))

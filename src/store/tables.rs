@@ -25,10 +25,7 @@ use crate::base::mapped::Mapped;
 /// Bytes that a section gathers before it hands them on.
 const BUFFER_BYTES: usize = 1 << 16;
 
-/// Writes all sections. Nothing may wait in the lanes.
-///
-/// # Errors
-/// I/O errors of a write, such as a full disk.
+/// Writes all sections. Nothing may wait in the lanes. Fails with the I/O error of a write, such as a full disk.
 pub(super) fn write(
     file: &mut AppendFile,
     lanes: &mut [LaneBuilder],
@@ -76,10 +73,7 @@ pub(super) fn write(
     Ok(sections)
 }
 
-/// The store as it is written so far.
-///
-/// # Errors
-/// I/O errors of another map.
+/// The store as it is written so far. Fails with the I/O error of another map.
 pub(super) fn preview(
     file: &File,
     lane_builders: &[LaneBuilder],
@@ -121,7 +115,7 @@ fn order(lanes: &[LaneBuilder]) -> Vec<u32> {
 
 const NO_PYRAMID: OverviewShape = OverviewShape { first: 0, width_log2: 0, count: 0 };
 
-/// Where the pyramids of the few lanes that have one stand.
+/// The positions of the pyramids of the few lanes that have one.
 #[derive(Default)]
 struct Pyramids {
     /// By lane in the order of the store: the lane, its first bucket, its shape.
@@ -188,7 +182,7 @@ impl LaneRecords {
     }
 }
 
-/// Appends a section with what `fill` puts into it, and says where it stands.
+/// Appends a section with the bytes that `fill` adds, and returns its position.
 fn section(
     file: &mut AppendFile,
     fill: impl FnOnce(&mut SectionWriter<'_>) -> io::Result<()>,
@@ -201,7 +195,7 @@ fn section(
     Ok(SectionRecord { offset, bytes: out.bytes, checksum: out.sum.digest() })
 }
 
-/// A section that grows.
+/// Writes a section, piece by piece.
 struct SectionWriter<'a> {
     file: &'a mut AppendFile,
     sum: Box<Xxh3>,

@@ -9,7 +9,7 @@ const UNKNOWN: u8 = 0;
 const INTACT: u8 = 1;
 const DAMAGED: u8 = 2;
 
-/// What is known of each part, a byte for each.
+/// The state of each part, one byte for each.
 #[derive(Debug)]
 pub(crate) struct Verified {
     parts: Box<[AtomicU8]>,

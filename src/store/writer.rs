@@ -40,15 +40,12 @@ impl StoreWriter {
     /// Starts a store in an empty file. Rows that wait to be packed and written take at most about `held_bytes_max`.
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Any I/O error of a write, such as a full disk.
     pub fn new(file: File, held_bytes_max: usize) -> io::Result<Self> {
         Self::on(Arc::new(SystemDisk), file, held_bytes_max)
     }
 
-    /// The same on a disk of the caller's choice.
-    ///
-    /// # Errors
-    /// What the disk says to a write.
+    /// The same, writing through `disk`. Fails with the I/O error of a write.
     pub(crate) fn on(disk: Arc<dyn Disk>, file: File, held_bytes_max: usize) -> io::Result<Self> {
         let mut file = AppendFile::new(file, disk);
         file.append(&MAGIC)?;
@@ -81,7 +78,7 @@ impl StoreWriter {
     /// Appends a row that starts no earlier than the one before, and for spans no earlier than that one's end.
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Any I/O error of a write, such as a full disk.
     pub fn push(&mut self, lane: LaneIdx, row: Row) -> io::Result<()> {
         let builder = &mut self.lanes[lane.index()];
         let pushed = builder.push(row, self.buckets_max);
@@ -146,15 +143,13 @@ impl StoreWriter {
     /// Keeps an encoded detail; see [`crate::model::args::Detail`].
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Any I/O error of a write, such as a full disk.
     pub fn push_detail(&mut self, blob: &[u8]) -> io::Result<DetailRef> {
         self.details.push(blob, &mut self.file)
     }
 
-    /// Writes everything that waits, whether or not blocks and extents are full.
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes everything that waits, whether or not blocks and extents are full. Fails with the I/O error of a write,
+    /// such as a full disk.
     pub(crate) fn write_held(&mut self) -> io::Result<()> {
         for lane in std::mem::take(&mut self.waiting) {
             self.lanes[lane.index()].write_all(&mut self.file, &mut self.extents)?;
@@ -164,23 +159,18 @@ impl StoreWriter {
         Ok(())
     }
 
-    /// Writes everything, so that all rows pushed so far are in a [`StoreWriter::preview`].
-    ///
-    /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Writes everything, so that all rows pushed so far are in a [`StoreWriter::preview`]. Fails with the I/O error of
+    /// a write, such as a full disk.
     pub(crate) fn flush(&mut self) -> io::Result<()> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;
         self.file.flush()
     }
 
-    /// What is written so far as a store that can be asked, while more is to come. Lanes may get other indices later.
+    /// The rows written so far, as a store to query while more is to come. Lanes may get other indices later.
     ///
     /// All rows pushed before the last [`StoreWriter::flush`] are in it. Its cost goes with the lanes and extents, not
-    /// with the rows.
-    ///
-    /// # Errors
-    /// What the system says to another map; the store goes on growing all the same.
+    /// with the rows. Fails with the I/O error of another map; the store goes on growing all the same.
     pub(crate) fn preview(&self, meta: Meta) -> io::Result<Store> {
         tables::preview(self.file.file(), &self.lanes, &self.extents, &self.details, meta)
     }
@@ -188,7 +178,7 @@ impl StoreWriter {
     /// Writes what is left, the tables and the trailer, and makes all of it durable. Returns the length of the file.
     ///
     /// # Errors
-    /// What the system says to a write, such as a full disk.
+    /// Any I/O error of a write, such as a full disk.
     pub fn finish(mut self, meta: &Meta) -> io::Result<u64> {
         self.write_held()?;
         self.details.flush(&mut self.file)?;

@@ -6,7 +6,7 @@ use super::*;
 
 type Sample = (i64, Vec<u32>);
 
-/// Depth, start, end, name.
+/// The depth, start, end and name of a span.
 type Seen = (u16, i64, i64, u32);
 
 fn chart(samples: &[Sample]) -> Vec<Seen> {

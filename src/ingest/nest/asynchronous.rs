@@ -1,5 +1,5 @@
-//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the row that
-//! their tree has.
+//! The trees of asynchronous spans: events of an id, or of one of many sibling tracks, become events of the
+//! row that their tree has.
 
 use std::io;
 
@@ -21,7 +21,7 @@ impl Nester<'_> {
             }
             (None, _) => self.asyncs.open(id, event, self.names, self.registry),
         };
-        // Its row is free when its last span ends, so an end that is told ahead makes a span that is complete.
+        // Its row is free when its last span ends, so a begin that carries its end makes a complete span.
         let is_ended = event.kind == EventKind::Begin && event.value > 0;
         let kind = if is_ended { EventKind::Complete } else { event.kind };
         self.event_of_row(&Event { track, kind, ..*event }, blob)?;

@@ -1,5 +1,5 @@
-//! What has no place among the nested spans of its track: instants, values, points of flows, samples, states of
-//! threads.
+//! Events that are not nested among the spans of their track: instants, values, points of
+//! flows, samples, states of threads.
 
 use std::io;
 
@@ -13,7 +13,7 @@ impl Nester<'_> {
         let state = self.track(track);
         state.open.close_ended(event.ts_ns);
         state.saw(event.ts_ns);
-        // A sorted capture has it already; else it stands below the spans that are open around it.
+        // A sorted capture has it already; else it goes below the spans that are open around it.
         let depth =
             if event.flags.has(EventFlags::PLACED) { u64::from(event.depth) } else { state.open.count() as u64 };
         let known = state.instants.get();

@@ -54,7 +54,7 @@ impl Nester<'_> {
         Ok(())
     }
 
-    /// What is kept of a complete span, and its end: one beyond the end of time is cut to it.
+    /// The row of a complete span, and its end: an end beyond the end of time is cut to it.
     #[inline]
     fn complete_row_of(&mut self, event: &Event, blob: &[u8]) -> io::Result<(Row, i64)> {
         let (start_ns, end_ns) = (event.ts_ns, event.ts_ns.saturating_add_unsigned(event.value));
@@ -91,7 +91,7 @@ impl Nester<'_> {
         is_placed
     }
 
-    /// Ends what is told to end by `to_ns`.
+    /// Ends the spans whose known end is at `to_ns` or before.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
         let next = |state: &mut TrackState| state.rare.as_mut()?.ends.take_next(to_ns);

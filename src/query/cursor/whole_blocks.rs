@@ -1,5 +1,5 @@
-//! What directories and the forest tell of whole blocks, so that these need not be unpacked. Reads no row but the
-//! longest of each block, which stands in the directory.
+//! Summaries of whole blocks from directories and the forest, so that these need not be unpacked. Reads no row but the
+//! longest of each block, which is in the directory.
 
 use std::ops::Range;
 
@@ -19,7 +19,7 @@ pub(crate) struct BlockIdx {
     pub(super) block: usize,
 }
 
-/// The longest of some rows, told by the directories of their blocks.
+/// The longest of some rows, from the directories of their blocks.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct LongestRow {
     /// The row, counted from the start of the lane.
@@ -28,29 +28,29 @@ pub(crate) struct LongestRow {
     pub(crate) span: Span,
 }
 
-/// What is known of the longest span of a range of time without unpacking a block.
+/// The longest span of a range of time, as far as it is known without unpacking a block.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum BlockSummary {
     /// All. At least two spans start in the range.
     Longest(LongestRow),
-    /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known: the
-    /// longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two spans
-    /// start in the range.
+    /// Of the rows of these blocks it is not known whether one that touches the range is longer than what is known:
+    /// the longest of the block at the left edge, of whole blocks, and of the block at the right edge. At least two
+    /// spans start in the range.
     ButEdges {
         /// The block at the left edge.
         left: Option<BlockIdx>,
         /// The block at the right edge.
         right: Option<BlockIdx>,
-        /// What is known of the three.
+        /// The longest known row of each of the three.
         known: [Option<LongestRow>; 3],
     },
-    /// Too little.
+    /// Too little is known.
     Nothing,
 }
 
 impl LaneCursor<'_> {
-    /// What the directory tells of the row that follows a place, if that is the longest of its block and the block is
-    /// not unpacked yet.
+    /// The row after a position, from the directory, if that row is the longest of its block and the
+    /// block is not unpacked yet.
     pub(super) fn summary_at(&mut self, position: LanePosition) -> Option<LongestRow> {
         let LanePosition { extent, block, slot, .. } = position;
         if self.kind != LaneKind::Spans || self.is_decoded(extent, block) {
@@ -63,13 +63,13 @@ impl LaneCursor<'_> {
         self.longest_of(BlockIdx { extent, block })
     }
 
-    /// What directories and the forest tell of the longest of the spans that touch `[from_ns, to_ns)`, the first of
-    /// equals. `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
+    /// The longest of the spans that touch `[from_ns, to_ns)`, the first of equals, as far as directories and the
+    /// forest know it. `edge` is the last block that begins before `from_ns`, and then that before `to_ns`.
     ///
     /// The rows in question are those of whole blocks, some of the block at the left edge and some of that at the
-    /// right. Of a block at an edge the longest row is known: if it touches the range, it stands for the block; if not,
-    /// its duration still bounds that of the rows that do. From afar nearly all questions are answered so, at a tenth
-    /// of the cost.
+    /// right. Of a block at an edge the longest row is known: if it touches the range, it represents the block; if
+    /// not, its duration still bounds that of the rows that do. From afar nearly all questions are answered so, at
+    /// a tenth of the cost.
     pub(crate) fn summary(&mut self, edge: &mut Option<BlockIdx>, from_ns: i64, to_ns: i64) -> BlockSummary {
         let left_place = *edge;
         *edge = self.block_before(to_ns);
@@ -80,7 +80,7 @@ impl LaneCursor<'_> {
         told.unwrap_or(BlockSummary::Nothing)
     }
 
-    /// `None` where too little is told, or the blocks are damaged.
+    /// `None` if too little is known, or the blocks are damaged.
     fn summary_between(
         &mut self,
         left_place: Option<BlockIdx>,
@@ -89,7 +89,7 @@ impl LaneCursor<'_> {
         to_ns: i64,
     ) -> Option<BlockSummary> {
         let first_whole = match left_place {
-            // Of a damaged extent it is not told where it ends.
+            // The end of a damaged extent is not known.
             None if self.lane.extents().first().is_some_and(|extent| extent.first_start_ns < from_ns) => return None,
             None => BlockIdx::default(),
             // In the same block, as most are from near.
@@ -123,7 +123,7 @@ impl LaneCursor<'_> {
         };
         let known = [left.filter(|_| is_left_there), whole, Some(right).filter(|_| is_right_there)];
         let longest = first_longest(known, |row| row.span.dur_ns);
-        // Rows of the left block stand before the others, and win where they are as long.
+        // Rows of the left block come before the others, and win where they are as long.
         let may_be_left = |dur_ns| left.is_some_and(|left| !is_left_there && left.span.dur_ns >= dur_ns);
         let may_be_right = |dur_ns| !is_right_there && right.span.dur_ns > dur_ns;
         let is_open = |may_be: &dyn Fn(u64) -> bool| longest.is_none_or(|row| may_be(row.span.dur_ns));
@@ -139,7 +139,7 @@ impl LaneCursor<'_> {
         }
     }
 
-    /// Completes what was told by unpacking the blocks at the edges that may hold a longer row.
+    /// Completes a summary by unpacking the blocks at the edges that may hold a longer row.
     pub(crate) fn longest_with_edges(&mut self, told: BlockSummary, from_ns: i64, to_ns: i64) -> Option<LongestRow> {
         let (left, right, [mut first, whole, mut last]) = match told {
             BlockSummary::Longest(longest) => return Some(longest),
@@ -248,7 +248,7 @@ impl LaneCursor<'_> {
     /// The longest duration in a block.
     fn longest_ns(&mut self, BlockIdx { extent, block }: BlockIdx) -> Option<u64> {
         self.count.bytes += size_of::<LongestNs>() as u64;
-        // A leaf stands at twice its number.
+        // A leaf is at twice its number.
         self.extent(extent)?.forest::<LongestNs>().get(2 * block).map(|&LongestNs(dur_ns)| dur_ns)
     }
 

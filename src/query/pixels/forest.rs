@@ -1,5 +1,5 @@
-//! The longest span of each bucket by a question to the forest for each: for buckets of many rows, of which nearly all
-//! blocks stay packed.
+//! The longest span of each bucket by a question to the forest for each: for buckets of many rows, of which
+//! nearly all blocks stay packed.
 
 use super::{first_in, push};
 use crate::query::buckets::{Buckets, Cell, RowCount};
@@ -60,11 +60,11 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, cells: &mut
     }
 }
 
-/// What is told of the next buckets, told before the first of them is answered: so that the blocks that must be
-/// unpacked for them are on their way from memory together, and not one after the other.
+/// The summaries of the next buckets, made before the first of them is answered: the blocks to unpack are then on their
+/// way from memory together, and not one after the other.
 struct Ahead {
     told: [BlockSummary; Self::BUCKETS],
-    /// The first bucket that `told` is of.
+    /// The first bucket of `told`.
     first: i64,
     /// The bucket after the last.
     end: i64,
@@ -82,7 +82,7 @@ impl Ahead {
             let mut edge = cursor.block_before(buckets.start_ns(bucket));
             for (told, bucket) in self.told.iter_mut().zip(self.first..self.end) {
                 let end_ns = buckets.start_ns(bucket + 1);
-                // What starts at the very end of time is before no time.
+                // No end bound lies after a row at the very end of time.
                 *told = if end_ns < i64::MAX {
                     cursor.summary(&mut edge, buckets.start_ns(bucket), end_ns)
                 } else {
@@ -95,7 +95,7 @@ impl Ahead {
     }
 }
 
-/// A span that may stand for a bucket.
+/// A span that may represent a bucket.
 #[derive(Clone, Copy)]
 struct LongestSpan {
     place: LanePosition,

@@ -7,8 +7,8 @@ use crate::query::buckets::{Buckets, Cell, RowCount};
 use crate::query::cursor::{LaneCursor, LanePosition};
 use crate::store::{LaneKind, Span};
 
-/// Appends the longest span of each bucket. `from` is the place before the first row that starts in the first bucket or
-/// later.
+/// Appends the longest span of each bucket. `from` is the place before the first row that starts in
+/// the first bucket or later.
 pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LanePosition, cells: &mut Vec<Cell>) {
     let is_spans = cursor.lane().info().kind == LaneKind::Spans;
     let dur_of = |value| if is_spans { value } else { 0 };
@@ -53,7 +53,7 @@ pub(super) fn longest(cursor: &mut LaneCursor<'_>, buckets: Buckets, from: LaneP
                 (longest, longest_value) = if value > longest_value { (slot, value) } else { (longest, longest_value) };
                 slot += 1;
             }
-            // What is no span has no length: the first row stands for the bucket.
+            // A row that is no span has no length: the first row represents the bucket.
             let longest = if is_spans { longest } else { first };
             pass.push_rows(bucket, (slot - first) as u64, passed(first).row, passed(longest), passed(slot - 1));
         }
@@ -72,15 +72,15 @@ struct Passed {
     name: NameIdx,
 }
 
-/// What is known in the middle of the pass.
+/// The state in the middle of the pass.
 struct BucketPass<'a> {
     buckets: Buckets,
     cells: &'a mut Vec<Cell>,
     unfinished_row: Option<u64>,
     /// The first bucket that has no cell yet.
     bucket: i64,
-    /// The last row that was passed: as the spans of a lane do not overlap, the only one that may reach into later
-    /// buckets.
+    /// The last row that was passed: as the spans of a lane do not overlap, the only one that
+    /// may reach into later buckets.
     before: Option<Passed>,
     /// The longest that touches `bucket`, if a row starts in it.
     longest: Option<Passed>,

@@ -60,7 +60,7 @@ impl Ticks {
     }
 }
 
-/// What all threads mark.
+/// The bits that all threads set.
 struct TickMap {
     start_ns: i64,
     dur_ns: u64,
