@@ -1,6 +1,6 @@
-//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it; it
-//! allocates nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no load can hold
-//! up another.
+//! The bound on memory that loads may hold at once, one or several that share it. Counts what is reported to it;
+//! it allocates nothing itself, and nobody waits in it: what does not fit is spilled by whoever asked, so no
+//! load can hold up another.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -17,9 +17,9 @@ struct Pool {
     loads: AtomicU64,
 }
 
-/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge what they keep
-/// and release what they drop. The load counts among those that share until the last clone and the last charge are
-/// dropped.
+/// The part of some [`Memory`] that one load may hold, as a shared count of bytes in use. Holders charge
+/// what they keep and release what they drop. The load counts among those that share until the last clone
+/// and the last charge are dropped.
 #[derive(Debug, Clone)]
 pub struct Budget(Arc<Account>);
 
@@ -47,9 +47,9 @@ impl Memory {
     /// What loads may hold together unless the user says otherwise: 1 GiB, so that a laptop with 8 GiB stays usable.
     pub(crate) const DEFAULT_BYTES: u64 = 1 << 30;
 
-    /// What a load may hold however many others there are and whatever they hold: two chunks of 64 Ki events with their
-    /// arguments, so that it goes on without writing and reading again each event that it passes. Of less memory than
-    /// 256 MiB, a sixteenth.
+    /// What a load may hold however many others there are and whatever they hold: two chunks of 64 Ki events with
+    /// their arguments, so that it goes on without writing and reading again each event that it passes. Of less memory
+    /// than 256 MiB, a sixteenth.
     pub(crate) const LEAST_BYTES: u64 = 16 << 20;
 
     /// Memory of `limit_bytes`.

@@ -1,6 +1,6 @@
-//! How many events there are over time, coarsely, while a capture is still being parsed: something to see before
-//! anything is sorted. Written by one thread, looked at by another; never exact to the bucket's edge, and never more
-//! than a picture.
+//! How many events there are over time, coarsely, while a capture is still being parsed: something to see
+//! before anything is sorted. Written by one thread, looked at by another; never exact to the bucket's edge,
+//! and never more than a picture.
 
 use std::sync::{Arc, Mutex, PoisonError};
 

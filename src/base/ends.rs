@@ -1,5 +1,5 @@
-//! Ends by depth: the deepest span that reaches to a time, among the last spans of many depths. Knows nothing of spans
-//! but their ends.
+//! Ends by depth: the deepest span that reaches to a time, among the last spans of many depths. Knows nothing
+//! of spans but their ends.
 //!
 //! The slow answer: a scan from the deepest up. [`DepthEnds`] scans a few depths, and asks an [`EndTree`] beyond them.
 

@@ -1,6 +1,6 @@
-//! Text from a trace or a file name in a form that is safe to show: control characters and characters that change the
-//! direction of writing become escapes. Data files do not use this, except for JSON, whose escapes read back as the
-//! same text.
+//! Text from a trace or a file name in a form that is safe to show: control characters and characters that
+//! change the direction of writing become escapes. Data files do not use this, except for JSON, whose escapes
+//! read back as the same text.
 
 use std::borrow::Cow;
 use std::fmt::Write as _;

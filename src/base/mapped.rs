@@ -68,17 +68,17 @@ impl Deref for Mapped {
     }
 }
 
-/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV on
-/// Linux, and gives every other signal back to the system, so that a second thread would end the program before it has
-/// said why.
+/// Puts the handler of Rust's runtime for SIGBUS aside. It knows only overflows of the stack, which are SIGSEGV
+/// on Linux, and gives every other signal back to the system, so that a second thread would end the program
+/// before it has said why.
 #[cfg(target_os = "linux")]
 pub(crate) fn forget_runtime_handler() {
     // SAFETY: the default handler is valid for any signal, and no other thread of this program changes handlers.
     unsafe { libc::signal(libc::SIGBUS, libc::SIG_DFL) };
 }
 
-/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter by now, or else
-/// all.
+/// A sentence about the maps of which a page cannot be read any more: those of files that are shorter
+/// by now, or else all.
 #[must_use]
 pub(crate) fn describe_lost_page() -> String {
     let live = LIVE.lock().unwrap_or_else(PoisonError::into_inner);

@@ -35,10 +35,7 @@ impl Replacement {
         Ok(Self { temporary, target })
     }
 
-    /// The file, to write to.
-    ///
-    /// # Errors
-    /// If the system has no handle left.
+    /// The file, to write to. Fails if the system has no handle left.
     pub(crate) fn file(&self) -> io::Result<File> {
         self.temporary.open_file()
     }

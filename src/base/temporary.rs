@@ -1,9 +1,9 @@
 //! Files and folders that exist for a while only: outputs until they are whole, and copies of what can be read once.
 //!
-//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill by the
-//! next start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that process lives. A
-//! leftover is a file of such a name without a lock: the number may belong to another process by then. Never follows a
-//! link.
+//! A temporary is removed when it is dropped, when a signal ends the program ([`remove_all`]), and after a kill
+//! by the next start ([`sweep`]). Its name holds the number of its process, and it is locked as long as that
+//! process lives. A leftover is a file of such a name without a lock: the number may belong to another process by
+//! then. Never follows a link.
 
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
@@ -56,10 +56,8 @@ impl Temporary {
         Self::named(folder, |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id()), access)
     }
 
-    /// The same under a name that `name` makes of a number, which no other temporary of this process has.
-    ///
-    /// # Errors
-    /// As [`Temporary::file`].
+    /// The same under a name that `name` makes of a number, which no other temporary of this process
+    /// has. Fails as [`Temporary::file`] does.
     pub(crate) fn named(folder: &Path, name: impl Fn(u32) -> String, access: Access) -> io::Result<Self> {
         let mut options = OpenOptions::new();
         options.read(true).write(true).create_new(true);
@@ -69,10 +67,7 @@ impl Temporary {
         Self::make(folder, name, false, |path| options.open(path).map(Some))
     }
 
-    /// An empty folder in `folder`.
-    ///
-    /// # Errors
-    /// As [`Temporary::file`].
+    /// An empty folder in `folder`. Fails as [`Temporary::file`] does.
     pub(crate) fn folder(folder: &Path) -> io::Result<Self> {
         let name = |number| format!("{PREFIX}{}-{number}{EXTENSION}", std::process::id());
         Self::make(folder, name, true, |path| fs::create_dir(path).map(|()| File::open(path).ok()))
@@ -118,10 +113,7 @@ impl Temporary {
         &self.path
     }
 
-    /// A handle of the file; the lock lasts until the last one is closed.
-    ///
-    /// # Errors
-    /// If the system has no handle left.
+    /// A handle of the file; the lock lasts until the last one is closed. Fails if the system has no handle left.
     pub(crate) fn open_file(&self) -> io::Result<File> {
         self.file.as_ref().ok_or(io::ErrorKind::IsADirectory)?.try_clone()
     }

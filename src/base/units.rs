@@ -56,8 +56,8 @@ pub(crate) fn signed_time_ns(text: &str) -> Result<i64, String> {
     count.checked_mul(sign).and_then(|ns| i64::try_from(ns).ok()).ok_or_else(out_of_range)
 }
 
-/// A time in nanoseconds as a person would type it, in the largest unit of which it is one or more: [`signed_time_ns`]
-/// takes it back, exactly.
+/// A time in nanoseconds as a person would type it, in the largest unit of which it is one or more:
+/// [`signed_time_ns`] takes it back, exactly.
 #[must_use]
 pub(crate) fn signed_time_text(ts_ns: i64) -> String {
     let magnitude = ts_ns.unsigned_abs();

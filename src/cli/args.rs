@@ -357,8 +357,8 @@ fn expression(option: &str, text: Option<String>) -> Result<Option<Regex>, CliEr
     text.map(compile).transpose()
 }
 
-/// The format of an export: the one of the option, else the one that the name of the output asks for, else the native
-/// one.
+/// The format of an export: the one of the option, else the one that the name of the output asks
+/// for, else the native one.
 fn export_format(low: &LowExport) -> Result<ExportFormat, CliError> {
     let &LowExport { ref output, format, by_process, compact, cells, .. } = low;
     let format = written_format(output, format)?;

@@ -1,5 +1,5 @@
-//! The command line as it is typed: names, types and help texts. Says nothing of what an argument means; see
-//! [`super::args`].
+//! The command line as it is typed: names, types and help texts. Says nothing of what
+//! an argument means; see [`super::args`].
 
 use std::path::PathBuf;
 

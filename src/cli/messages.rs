@@ -45,10 +45,8 @@ pub(super) fn usage_text(words: &[OsString], answer: &clap::Error) -> String {
     }
 }
 
-/// Writes the parser's answer to words that it does not take as a command: help, the version or an error.
-///
-/// # Errors
-/// I/O errors of the write.
+/// Writes the parser's answer to words that it does not take as a command: help, the version or an error. Fails with
+/// the I/O error of the write.
 pub(super) fn answer(answer: &clap::Error, words: &[OsString]) -> io::Result<()> {
     if !words.iter().any(has_control) {
         return answer.print(); // in colours, where there are some

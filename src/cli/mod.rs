@@ -1,8 +1,8 @@
 //! The command line: words in, an exit status out. Each command is one file; none of them parses, sorts or draws.
 //!
-//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout, everything
-//! about them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and closes it is no
-//! failure.
+//! In two steps: `low_args` takes the words as typed, `args` says what they mean. Results go to stdout,
+//! everything about them (progress, losses, errors) to stderr. A reader of stdout that has seen enough and
+//! closes it is no failure.
 
 mod args;
 mod bench;

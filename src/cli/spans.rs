@@ -1,5 +1,5 @@
-//! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of each lane at a
-//! time.
+//! `longspan spans`: the spans of a capture as rows, sorted by time, then depth. Holds one block of
+//! each lane at a time.
 
 use super::args::{Load, Spans};
 use super::error::CliError;
@@ -14,8 +14,8 @@ use crate::query::matcher::Matcher;
 use crate::query::scope::Scope;
 use crate::query::search::{Hit, search};
 
-/// The most spans of one time that are put in order of depth: those of a capture in which all times are equal are more
-/// than fit.
+/// The most spans of one time that are put in order of depth: those of a capture in which all times are
+/// equal are more than fit.
 const TIED_MAX: usize = 64 * 1024;
 
 /// Prints the spans that `spans` asks for.

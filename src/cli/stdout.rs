@@ -16,8 +16,8 @@ pub(super) fn to_stdout(write: impl FnOnce(&mut dyn Write) -> Result<(), CliErro
     Ok(out.flush()?)
 }
 
-/// Runs `write`, which writes rows of `store`, with a buffered stdout. A damaged store is an error; the bytes in the
-/// buffer are then dropped.
+/// Runs `write`, which writes rows of `store`, with a buffered stdout. A damaged store is an error; the bytes in
+/// the buffer are then dropped.
 pub(super) fn rows_to_stdout(
     store: &Store,
     write: impl FnOnce(&mut dyn Write) -> Result<(), CliError>,

@@ -17,8 +17,8 @@ use crate::formats::chrome::write::ChromeJsonWriter;
 use crate::model::{Event, EventFlags, EventKind, TrackIdx, TrackKind};
 use crate::store::flow::{FlowBound, FlowPoint};
 
-/// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and takes half as many
-/// again.
+/// Twice as fast as the usual level 6 for a tenth more bytes; level 1 is a third faster still and
+/// takes half as many again.
 const GZIP_LEVEL: u32 = 3;
 /// The size of a write to the compressor.
 const GZIP_PIECE_BYTES: usize = 256 * 1024;

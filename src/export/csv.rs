@@ -1,5 +1,5 @@
-//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see [`super::parquet`]
-//! for all the rest.
+//! The spans of a capture as comma-separated text, in order of time. Nothing but spans is in it; see
+//! [`super::parquet`] for all the rest.
 
 use super::error::SinkError;
 use super::excerpt::Excerpt;
@@ -22,8 +22,8 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, cells: Cel
     })
 }
 
-/// A span as a row of a table: its track and depth, its start and duration in nanoseconds (`None`: it has no end in the
-/// capture), its name.
+/// A span as a row of a table: its track and depth, its start and duration in nanoseconds (`None`: it has no end
+/// in the capture), its name.
 #[must_use]
 pub(crate) fn span_row(
     snapshot: &Snapshot,

@@ -26,8 +26,8 @@ pub enum ExportError {
     /// An event has more arguments than a chunk may hold.
     #[error("{}: cannot write: {source}", path.display())]
     TooLarge { path: PathBuf, source: WriteError },
-    /// The sorted store is damaged, so the result would lack rows. `is_streamed`: a device or a pipe has taken a part
-    /// of the output.
+    /// The sorted store is damaged, so the result would lack rows. `is_streamed`: a device or a pipe has taken
+    /// a part of the output.
     #[error("{}: the sorted store is damaged in {parts} places{}", store.display(), if *is_streamed { ": what was written lacks something; run this again" } else { "" })]
     Damaged { store: PathBuf, parts: u64, is_streamed: bool },
     /// The work was asked to stop.

@@ -33,10 +33,7 @@ pub(crate) struct Excerpt {
 }
 
 impl Excerpt {
-    /// The part that `options` ask for.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// The part that `options` ask for. Fails if it was asked to stop.
     pub(crate) fn new(snapshot: &Snapshot, options: &ExportOptions, cancel: &Cancel) -> Result<Self, Cancelled> {
         let all = || snapshot.capture_lanes();
         let is_wanted = |lane: &LaneIdx| {

@@ -84,10 +84,7 @@ impl ExportFormat {
     }
 
     /// The file and the format of an export that was chosen as `self` and given a name: an ending of the name decides,
-    /// and a name without one gets that of `self`.
-    ///
-    /// # Errors
-    /// As [`ExportFormat::of_name`].
+    /// and a name without one gets that of `self`. Fails as [`ExportFormat::of_name`] does.
     pub(crate) fn for_name(self, path: PathBuf) -> Result<(PathBuf, Self), PackedName> {
         Ok(match Self::of_name(&path)? {
             None => (with_ending(path, self.ending()), self),

@@ -42,8 +42,8 @@ impl OutputFile {
     /// Begins a file that is to be at `path`, in the folder where it will be.
     ///
     /// # Errors
-    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name, [`ExportError::IsFolder`],
-    /// or an I/O error.
+    /// [`ExportError::IsSource`] if `path` is one of `sources` under this or another name,
+    /// [`ExportError::IsFolder`], or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
         let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, &source.path));
@@ -180,8 +180,8 @@ pub(crate) fn is_stdout(path: &Path) -> bool {
     [STDOUT, "/dev/stdout", "/dev/fd/1", "/proc/self/fd/1"].iter().any(|name| path == Path::new(name))
 }
 
-/// The folder of a path, if it exists. An error of the system would name a temporary file in it, which no user has
-/// given.
+/// The folder of a path, if it exists. An error of the system would name a temporary file in it,
+/// which no user has given.
 fn existing_folder_of(path: &Path) -> io::Result<&Path> {
     let folder = folder_of(path);
     let absent = || io::Error::new(io::ErrorKind::NotFound, format!("there is no folder {}", folder.display()));

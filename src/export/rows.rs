@@ -1,5 +1,5 @@
-//! The rows of an excerpt as events of a sorted capture, in order of time, parents before their children. Writes
-//! nothing.
+//! The rows of an excerpt as events of a sorted capture, in order of time, parents
+//! before their children. Writes nothing.
 
 use std::collections::VecDeque;
 use std::iter::Peekable;

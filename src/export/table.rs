@@ -61,10 +61,7 @@ pub(crate) struct Table<'a> {
 }
 
 impl<'a> Table<'a> {
-    /// Begins a table: with its header line, if the format has one.
-    ///
-    /// # Errors
-    /// I/O errors of `out`.
+    /// Begins a table: with its header line, if the format has one. Fails with the I/O error of `out`.
     pub(crate) fn begin(out: &'a mut dyn Write, format: RowFormat) -> io::Result<Self> {
         if matches!(format, RowFormat::Csv(_)) {
             writeln!(out, "{}", COLUMNS.join(","))?;
@@ -72,10 +69,7 @@ impl<'a> Table<'a> {
         Ok(Self { out, format })
     }
 
-    /// Writes one row.
-    ///
-    /// # Errors
-    /// I/O errors of `out`.
+    /// Writes one row. Fails with the I/O error of `out`.
     pub(crate) fn row(&mut self, row: &TableRow<'_>) -> io::Result<()> {
         match self.format {
             RowFormat::Csv(cells) => {
@@ -86,19 +80,14 @@ impl<'a> Table<'a> {
         }
     }
 
-    /// Begins a comma-separated table with the columns of an export, whose rows are all [`Table::export_row`].
-    ///
-    /// # Errors
-    /// I/O errors of `out`.
+    /// Begins a comma-separated table with the columns of an export, whose rows are all [`Table::export_row`]. Fails
+    /// with the I/O error of `out`.
     pub(crate) fn begin_export(out: &'a mut dyn Write, cells: Cells) -> io::Result<Self> {
         writeln!(out, "{},{}", COLUMNS.join(","), EXPORT_COLUMNS.join(","))?;
         Ok(Self { out, format: RowFormat::Csv(cells) })
     }
 
-    /// Writes one row of an export.
-    ///
-    /// # Errors
-    /// I/O errors of `out`.
+    /// Writes one row of an export. Fails with the I/O error of `out`.
     pub(crate) fn export_row(&mut self, row: &TableRow<'_>, more: &ExportColumns<'_>) -> io::Result<()> {
         let RowFormat::Csv(cells) = self.format else { return self.json(row) };
         self.csv(row, cells)?;
@@ -153,10 +142,7 @@ impl<'a> Table<'a> {
     }
 }
 
-/// An id as JSON: a number, a text or null.
-///
-/// # Errors
-/// I/O errors of `out`.
+/// An id as JSON: a number, a text or null. Fails with the I/O error of `out`.
 pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     match id {
         Id::None => out.write_all(b"null"),
@@ -165,10 +151,7 @@ pub(crate) fn json_id(out: &mut dyn Write, id: &Id) -> io::Result<()> {
     }
 }
 
-/// Writes a text as JSON.
-///
-/// # Errors
-/// I/O errors of `out`.
+/// Writes a text as JSON. Fails with the I/O error of `out`.
 pub(crate) fn json_text(out: &mut dyn Write, text: &str) -> io::Result<()> {
     write_json(out, text)
 }

@@ -23,8 +23,8 @@ pub struct Details {
     pub(crate) ends: Vec<u32>,
     /// The blobs, in the encoding of [`Detail::encode_into`].
     pub(crate) bytes: Vec<u8>,
-    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer than [`Detail::ARGS_BYTES_MAX`] and
-    /// left out.
+    /// Rows, as [`super::Event::detail`] holds them, whose arguments are longer
+    /// than [`Detail::ARGS_BYTES_MAX`] and left out.
     #[serde(skip)]
     pub(crate) too_long: Vec<u32>,
 }
@@ -37,8 +37,8 @@ impl<'a> Detail<'a> {
     /// reader of captures and of spilled chunks refuses to exceed.
     pub(crate) const ARGS_BYTES_MAX: usize = 16 << 20;
 
-    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the JSON text to the
-    /// end.
+    /// Appends the blob for this detail: one byte of flags, the fixed fields that are present, the
+    /// JSON text to the end.
     pub fn encode_into(&self, bytes: &mut Vec<u8>) {
         let mut flags = 0;
         if self.thread_ts_ns.is_some() {

@@ -15,15 +15,15 @@ pub struct Chunk {
 
 /// What a reader hands on: a chunk whose names, tracks and stacks are rows of the batch's own tables.
 ///
-/// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever the
-/// number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may go on
-/// from batch to batch.
+/// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever
+/// the number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may
+/// go on from batch to batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
     /// The events.
     pub chunk: Chunk,
-    /// What [`Event::name`] points into, from row [`Self::names_before`] on; row 0 is the empty name without a
-    /// category.
+    /// What [`Event::name`] points into, from row [`Self::names_before`] on; row 0 is the
+    /// empty name without a category.
     pub names: Vec<NameRow<Box<str>>>,
     /// How many rows of names the batches before have told that still hold: a reader that goes through a capture on one
     /// thread tells each name once. 0 for a batch that can be taken alone.

@@ -40,9 +40,9 @@ pub enum EventKind {
     /// own table of stacks. The name is left empty: the ingest gives it that of the innermost frame. What was counted
     /// until the sample was taken (a period, bytes) is an argument.
     Sample,
-    /// From here on the thread of the track is in the state of that name, up to the next such event: the names of
-    /// states are shown as spans. The empty name: it is in none. See [`EventFlags::AWAKE`] and
-    /// [`EventFlags::FROM_REST`].
+    /// From here on the thread of the track is in the state of that name, up to the next
+    /// such event: the names of states are shown as spans. The empty name: it is in
+    /// none. See [`EventFlags::AWAKE`] and [`EventFlags::FROM_REST`].
     State,
 }
 

@@ -1,5 +1,5 @@
-//! What a capture is made of, whatever its format: events in chunks, names, stacks, tracks, arguments, losses. No
-//! input, no output.
+//! What a capture is made of, whatever its format: events in chunks, names, stacks, tracks, arguments,
+//! losses. No input, no output.
 
 pub(crate) mod args;
 pub(crate) mod chunk;

@@ -107,10 +107,7 @@ impl Names {
     }
 
     /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes
-    /// after it.
-    ///
-    /// # Errors
-    /// If it was cut or is something else.
+    /// after it. Fails if it was cut or is something else.
     pub(crate) fn read_mapped(map: &Arc<Mapped>, range: Range<usize>) -> Result<(Self, &[u8]), postcard::Error> {
         let (texts, end) = Texts::read_mapped(map, range.start)?;
         let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;

@@ -36,10 +36,7 @@ impl Sources {
         }
     }
 
-    /// Where a file is to be read.
-    ///
-    /// # Panics
-    /// If there are not so many files.
+    /// Where a file is to be read. Panics if there are not so many files.
     #[must_use]
     pub(crate) fn path_to_read(&self, position: usize) -> &Path {
         let instead = self.instead.get(position).and_then(Option::as_deref);
@@ -64,8 +61,8 @@ impl Sources {
         &self.files
     }
 
-    /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses are
-    /// those of the capture.
+    /// The path of the only file, if there is but one and it is not moved: then its times, its ids and its losses
+    /// are those of the capture.
     #[must_use]
     pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {

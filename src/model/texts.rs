@@ -1,9 +1,9 @@
 //! Many texts in one string, by index. Texts are added at the end, and never changed or removed.
 //!
-//! The slow answer is a `Vec<Box<str>>`, which takes some 40 bytes a text beside its letters, most of them the
-//! allocator's. A trace may have gigabytes of letters: those of a load go to a temporary file beyond a bound, and those
-//! of a store stay in the store's file. Both are mapped, so that they take page cache and no memory of the program's
-//! own.
+//! The slow answer is a `Vec<Box<str>>`, which takes some 40 bytes a text beside its letters, most of them
+//! the allocator's. A trace may have gigabytes of letters: those of a load go to a temporary file beyond a
+//! bound, and those of a store stay in the store's file. Both are mapped, so that they take page cache and no
+//! memory of the program's own.
 
 use std::fmt;
 use std::fs::File;

@@ -43,8 +43,8 @@ pub struct SynthOptions {
     pub threads: u32,
     /// How deep spans nest at most, at least 1.
     pub depth: u16,
-    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all events
-    /// stand in random order.
+    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all
+    /// events stand in random order.
     pub disorder: f64,
     /// The seed of all random numbers.
     pub seed: u64,
@@ -100,8 +100,8 @@ impl Synth {
         self.program.tracks()
     }
 
-    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays, until `sink` wants
-    /// no more.
+    /// Generates the capture as [`Synth::generate`] does, or in random order if everything strays,
+    /// until `sink` wants no more.
     ///
     /// # Errors
     /// Only in random order: I/O errors of the temporary file that holds all events meanwhile.
@@ -190,8 +190,8 @@ impl Synth {
     }
 }
 
-/// Removes as many of the last events as are too many while so many threads are idle, but of no thread the first;
-/// returns how many.
+/// Removes as many of the last events as are too many while so many threads are idle, but of no thread
+/// the first; returns how many.
 fn cut(events: &mut Vec<Event>, idle: &mut FxHashSet<TrackIdx>, too_many: impl Fn(u64) -> u64) -> u64 {
     let is_first: Vec<bool> = events.iter().map(|event| idle.remove(&event.track)).collect();
     let over = too_many(idle.len() as u64);

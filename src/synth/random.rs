@@ -1,8 +1,8 @@
 //! Random numbers that are the same on every machine and in every version: whole numbers alone, no library whose stream
 //! may change, no logarithm that one system rounds otherwise than another. Not for secrets.
 
-/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes the
-/// usual tests of randomness.
+/// A stream of random numbers: `SplitMix64` (Steele, Lea, Flood 2014), which needs one word of state and passes
+/// the usual tests of randomness.
 #[derive(Debug, Clone)]
 pub(super) struct Random(u64);
 
@@ -57,8 +57,8 @@ impl Random {
 
     /// A positive number whose logarithm is normally distributed, as durations of real programs are.
     ///
-    /// The normal number is the sum of eight random bytes, which has no tail beyond five deviations; that bounds what a
-    /// seed can do.
+    /// The normal number is the sum of eight random bytes, which has no tail beyond five deviations; that bounds
+    /// what a seed can do.
     #[must_use]
     pub(super) fn log_normal(&mut self, median: u64, spread: Spread) -> u64 {
         /// Mean of the sum of eight bytes.

@@ -33,19 +33,13 @@ struct Partition {
 }
 
 impl Shuffle {
-    /// Starts with no event; equal seeds give equal orders.
-    ///
-    /// # Errors
-    /// If there is no place for a temporary file.
+    /// Starts with no event; equal seeds give equal orders. Fails if there is no place for a temporary file.
     pub(super) fn new(seed: u64) -> io::Result<Self> {
         let partitions = (0..PARTITIONS).map(|_| Partition::default()).collect();
         Ok(Self { random: Random::new(seed, u64::MAX - 1), file: tempfile::tempfile()?, end: 0, partitions })
     }
 
-    /// Takes the events of a chunk.
-    ///
-    /// # Errors
-    /// I/O errors of a write.
+    /// Takes the events of a chunk. Fails with the I/O error of a write.
     pub(super) fn push(&mut self, chunk: &Chunk) -> io::Result<()> {
         for event in &chunk.events {
             let partition = &mut self.partitions[self.random.below(PARTITIONS as u64) as usize];
@@ -63,10 +57,7 @@ impl Shuffle {
         Ok(())
     }
 
-    /// Hands on all events, chunk by chunk, until `sink` wants no more.
-    ///
-    /// # Errors
-    /// I/O errors of a read.
+    /// Hands on all events, chunk by chunk, until `sink` wants no more. Fails with the I/O error of a read.
     pub(super) fn finish(mut self, sink: &mut dyn FnMut(Chunk) -> bool) -> io::Result<()> {
         let mut chunk = Chunk::default();
         for Partition { buffer, blocks } in std::mem::take(&mut self.partitions) {

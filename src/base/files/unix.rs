@@ -103,10 +103,8 @@ pub(crate) fn inherit_rights(file: &File, replaced: &Metadata) {
     file.set_permissions(Permissions::from_mode(mode)).ok(); // file systems without rights have none to keep
 }
 
-/// Makes a folder for this user alone, unless it is there; its parent has to be.
-///
-/// # Errors
-/// If it cannot be made, is a link or no folder, belongs to another user, or others can write to it.
+/// Makes a folder for this user alone, unless it is there; its parent has to be. Fails if it cannot be made, is a link
+/// or no folder, belongs to another user, or others can write to it.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

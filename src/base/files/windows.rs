@@ -100,10 +100,7 @@ pub(crate) fn private(options: &mut OpenOptions) -> &mut OpenOptions {
 /// Gives a new file the rights of the one that it replaces: those come with the folder here.
 pub(crate) fn inherit_rights(_: &File, _: &Metadata) {}
 
-/// Makes a folder, unless it is there; its parent has to be.
-///
-/// # Errors
-/// If it cannot be made, or is a link or no folder.
+/// Makes a folder, unless it is there; its parent has to be. Fails if it cannot be made, or is a link or no folder.
 pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     match fs::create_dir(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),

@@ -1,5 +1,5 @@
-//! A folder of Parquet files, which databases read as tables: spans, instants, counters, flows, samples, stacks,
-//! tracks, losses.
+//! A folder of Parquet files, which databases read as tables: spans, instants, counters,
+//! flows, samples, stacks, tracks, losses.
 //!
 //! | file | a row is | in order of |
 //! |---|---|---|
