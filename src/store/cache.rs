@@ -63,6 +63,7 @@ fn describe(path: &Path, bytes: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// The folder, and the disk that stores are written through.
 #[derive(Debug, Clone)]
 pub struct Cache {
     folder: PathBuf,

@@ -82,6 +82,7 @@ impl Span {
 /// A row of a lane: what a click selects and a link jumps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct RowIdx {
+    /// The lane that holds the row.
     pub lane: LaneIdx,
     /// The row within it, from 0, in time order.
     pub row: u64,
