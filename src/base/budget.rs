@@ -29,7 +29,6 @@ struct Account {
     use_bytes: Use,
 }
 
-/// Bytes in use.
 #[derive(Debug, Default)]
 struct Use {
     now: AtomicU64,
@@ -44,15 +43,15 @@ pub struct Charge {
 }
 
 impl Memory {
-    /// What loads may hold together unless the user says otherwise: 1 GiB, so that a laptop with 8 GiB stays usable.
+    /// The default limit of all loads together: 1 GiB, so that a laptop with 8 GiB stays usable.
     pub(crate) const DEFAULT_BYTES: u64 = 1 << 30;
 
-    /// What a load may hold however many others there are and whatever they hold: two chunks of 64 Ki events with
-    /// their arguments, so that it goes on without writing and reading again each event that it passes. Of less memory
-    /// than 256 MiB, a sixteenth.
+    /// The bytes that a load may always hold, however many others there are and however much they hold: two chunks of
+    /// 64 Ki events with their arguments, so that it goes on without writing and reading again each event that it
+    /// passes. Of less memory than 256 MiB, a sixteenth.
     pub(crate) const LEAST_BYTES: u64 = 16 << 20;
 
-    /// Memory of `limit_bytes`.
+    /// Memory with a limit of `limit_bytes`.
     #[must_use]
     pub fn new(limit_bytes: u64) -> Self {
         let limit_bytes = AtomicU64::new(limit_bytes);
@@ -157,7 +156,6 @@ impl Use {
 }
 
 impl Charge {
-    /// How much is charged.
     #[must_use]
     pub(crate) fn bytes(&self) -> u64 {
         self.bytes

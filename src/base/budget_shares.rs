@@ -39,7 +39,6 @@ pub(crate) enum BudgetShare {
 }
 
 impl BudgetShare {
-    /// All parts.
     #[cfg(test)]
     const ALL: [Self; 9] = [
         Self::ParsedChunks,

@@ -22,10 +22,8 @@ impl Cells {
     /// Text as it is: a reader gets back the same bytes.
     pub(crate) const PLAIN: Self = Self { spreadsheet_safe: false, escaped: false };
 
-    /// Writes `text` as one cell, in quotes if a reader would else split or join it. Numbers need none of this.
-    ///
-    /// # Errors
-    /// Errors of `out`.
+    /// Writes `text` as one cell, in quotes if a reader would else split or join it. Numbers need none of this. Fails
+    /// with the I/O error of `out`.
     pub(crate) fn write(self, out: &mut dyn Write, text: &str) -> io::Result<()> {
         // Before the escapes: they would hide a tab at the start.
         let is_formula = self.spreadsheet_safe && text.starts_with(FORMULA_STARTS);

@@ -18,7 +18,7 @@ pub(crate) struct Histogram {
     pub(crate) first: i64,
     /// The binary logarithm of the width of a bucket in nanoseconds.
     pub(crate) width_log2: u32,
-    /// Events in each.
+    /// The number of events in each.
     pub(crate) counts: Vec<u64>,
 }
 
@@ -29,7 +29,7 @@ impl Density {
         times_ns.for_each(|ts_ns| histogram.add(ts_ns));
     }
 
-    /// The counts now.
+    /// The counts of this moment.
     #[must_use]
     pub(crate) fn histogram(&self) -> Histogram {
         self.0.lock().unwrap_or_else(PoisonError::into_inner).clone()

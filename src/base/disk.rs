@@ -1,5 +1,5 @@
-//! What Longspan asks of a disk when it writes a store or a spill file, as one trait: so that a test can refuse every
-//! single request. Never reads, never maps, and adds nothing to what the system does.
+//! The requests of Longspan to a disk when it writes a store or a spill file, as one trait: so that a test can refuse
+//! every single request. Never reads, never maps, and adds nothing to the system's own calls.
 
 use std::fmt::Debug;
 use std::fs::{self, File};
@@ -13,29 +13,29 @@ pub trait Disk: Debug + Send + Sync {
     /// Writes all of `bytes` at `offset`.
     ///
     /// # Errors
-    /// What the system says, such as that the disk is full.
+    /// The error of the system, such as a full disk.
     fn write_all_at(&self, file: &File, bytes: &[u8], offset: u64) -> io::Result<()>;
 
     /// Makes durable what is written.
     ///
     /// # Errors
-    /// What the system says, such as that the medium fails.
+    /// The error of the system, such as a medium that fails.
     fn sync(&self, file: &File) -> io::Result<()>;
 
     /// Makes durable the names in a folder.
     ///
     /// # Errors
-    /// What the system says, such as that the medium fails.
+    /// The error of the system, such as a medium that fails.
     fn sync_folder(&self, folder: &Path) -> io::Result<()>;
 
     /// Gives a file another name, in place of the file that may have it.
     ///
     /// # Errors
-    /// What the system says.
+    /// The error of the system for the rename.
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()>;
 }
 
-/// The system's disks.
+/// The disks of the system, without a layer between.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct SystemDisk;
 

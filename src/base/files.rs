@@ -1,6 +1,6 @@
-//! What Longspan asks of files that systems do each in their own way: reading and writing by position, telling files
-//! apart, who may enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks
-//! which system it runs on for the sake of a file.
+//! File operations that each system has in its own way: reading and writing by position, telling files apart, who may
+//! enter. One file for Unix, one for Windows, with the same functions; nothing else in the crate asks which system it
+//! runs on for the sake of a file.
 
 use std::fs::{self, Metadata};
 use std::io;
@@ -18,14 +18,13 @@ pub(crate) use system::{
     stamps, standard_output, sync_folder, user, write_all_at,
 };
 
-/// What stands at a path.
+/// The kind of thing at a path.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum FileKind {
     /// A file, to be read by position.
     File,
-    /// A folder.
     Folder,
-    /// What can be read from front to back, once.
+    /// A pipe or a like input, which can be read from front to back, once.
     Pipe,
     /// The end of a connection.
     Socket,

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// A file mapped read-only.
+/// A file mapped read-only, of a fixed length.
 #[derive(Debug)]
 pub(crate) struct Mapped {
     map: memmap2::Mmap,
@@ -32,13 +32,11 @@ struct LiveMap {
 static LIVE: Mutex<Vec<LiveMap>> = Mutex::new(Vec::new());
 
 impl Mapped {
-    /// Maps the whole of `file` as it is now; growth after this call is not seen. `path` is for messages.
+    /// Maps the whole of `file` as it is now; growth after this call is not seen. `path` is for messages. Fails with
+    /// the error of the system, such as no memory for another map.
     ///
     /// Only for files that Longspan itself writes and never truncates: a store, or the store that a load is growing.
     /// The capture is read with `pread` instead, since another program may cut it under the map.
-    ///
-    /// # Errors
-    /// What the system says, such as no memory for another map.
     pub(crate) fn from_store(file: &File, path: &Path) -> io::Result<Self> {
         static COUNT: AtomicU64 = AtomicU64::new(0);
         let own = file.try_clone()?;
@@ -112,7 +110,7 @@ pub(crate) fn prefetch(bytes: &[u8]) {
     #[cfg(target_arch = "x86_64")]
     {
         use std::arch::x86_64::{_MM_HINT_T0, _mm_prefetch};
-        /// What a processor of this kind brings at once.
+        /// The length of a cache line on this kind of processor.
         const LINE_BYTES: usize = 64;
         for line in bytes.chunks(LINE_BYTES) {
             // SAFETY: a prefetch reads nothing that the program sees, and faults on no address.

@@ -1,4 +1,4 @@
-//! What every other module may lean on: time, units, cancellation, progress, density, the memory budget, files, disks,
+//! The base of every other module: time, units, cancellation, progress, density, the memory budget, files, disks,
 //! mapped and temporary files, signals, escapes and cells of text. Knows nothing of traces.
 
 pub(crate) mod budget;

@@ -5,13 +5,13 @@ use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
-/// What a load or an export is doing at the moment.
+/// The stage that a load or an export is in.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub(crate) enum Stage {
     /// The source is being opened and recognised.
     Opening,
-    /// What comes through a pipe is kept, to be read as a file.
+    /// Input from a pipe is copied to a file.
     Receiving,
     /// Bytes are parsed into chunks of events.
     Parsing,
@@ -27,7 +27,6 @@ pub(crate) enum Stage {
     Searching,
     /// Rows are counted and their times added up.
     Counting,
-    /// The work is over.
     Done,
 }
 
@@ -86,7 +85,6 @@ struct Counters {
 /// One consistent-enough look at a [`Progress`].
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct ProgressView {
-    /// What is being done.
     pub(crate) stage: Stage,
     /// Units (bytes or events) finished in this stage.
     pub(crate) done: u64,
@@ -144,7 +142,7 @@ impl Progress {
         &self.counters.density
     }
 
-    /// The counters now.
+    /// The counters at this moment.
     #[must_use]
     pub(crate) fn view(&self) -> ProgressView {
         let elapsed = self.counters.started.get().map(Instant::elapsed).unwrap_or_default();

@@ -1,5 +1,5 @@
 //! Signals that end the program: its temporary files go first, then it ends as it would have without a handler. A write
-//! beyond the limit on the length of files becomes an error. Signals that the caller has told to ignore stay ignored.
+//! beyond the limit on the length of files becomes an error. Signals that the caller ignores stay ignored.
 
 /// Sees to signals from now on, on a thread of its own. `say` shows a sentence to the user.
 #[cfg(unix)]
@@ -57,7 +57,7 @@ pub(crate) fn watch(say: fn(String)) {
     mapped::hold_faulting_threads();
 }
 
-/// Other systems have none that would leave temporary files behind.
+/// Does nothing: other systems have no such signals that would leave temporary files.
 #[cfg(not(unix))]
 pub(crate) fn watch(_: fn(String)) {}
 

@@ -25,7 +25,7 @@ const UNUSED_DIGITS: &str = "0000000000";
 /// Who may read a temporary file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// This user alone.
+    /// Only this user may read and write it.
     Private,
     /// The users who may read a new file of this user.
     Usual,
@@ -230,7 +230,7 @@ impl Scratch {
         &self.path
     }
 
-    /// Its length.
+    /// The length in bytes of a file.
     #[must_use]
     pub(crate) fn len(&self) -> u64 {
         self.file.metadata().map_or(0, |metadata| metadata.len())

@@ -33,8 +33,8 @@ pub(crate) fn utc_day_text(utc_ns: i64) -> String {
     DateTime::from_timestamp_nanos(utc_ns).format("%Y-%m-%d").to_string()
 }
 
-/// The time of day of a time of UTC since 1970, such as `14:02:03.000000250`, with up to nine digits after the point;
-/// what is behind them is left out.
+/// The time of day of a time of UTC since 1970, such as `14:02:03.000000250`, with up to nine digits after the point.
+/// Digits beyond `decimals` are cut off, not rounded.
 #[must_use]
 pub(crate) fn utc_clock_text(utc_ns: i64, decimals: usize) -> String {
     const WHOLE_SECONDS: usize = "14:02:03".len();

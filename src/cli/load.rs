@@ -31,10 +31,7 @@ pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
 }
 
 /// Runs `work`, which loads `sources` and writes a result. If the store is damaged and no part of the result is out,
-/// removes the store and runs `work` once more, so that the sources are sorted again.
-///
-/// # Errors
-/// Those of `work`.
+/// removes the store and runs `work` once more, so that the sources are sorted again. Fails with the error of `work`.
 pub(super) fn starting_over(
     sources: &Sources,
     how: &Load,

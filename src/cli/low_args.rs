@@ -27,15 +27,15 @@ use crate::formats::sniff::names;
     )
 )]
 pub(super) struct LowArgs {
-    /// What to do; without it, the files are opened in the window.
+    /// The command; without it, the files are opened in the window.
     #[command(subcommand)]
     pub(crate) command: Option<LowCommand>,
-    /// What to open in the window.
+    /// The files to open in the window.
     #[command(flatten)]
     pub(crate) window: LowWindow,
 }
 
-/// The window.
+/// The arguments of the window, which has no command.
 #[derive(Debug, Args)]
 pub(super) struct LowWindow {
     /// Traces to open in the window; several are shown on one timeline; - is stdin, and a pipe will do
@@ -64,7 +64,7 @@ pub(super) struct LowOffsets {
     pub(crate) offsets: Vec<(String, i64)>,
 }
 
-/// What to load.
+/// The files that a command loads.
 #[derive(Debug, Args)]
 pub(super) struct LowCapture {
     /// The trace; several files are shown on one timeline; - is stdin, and a pipe will do
@@ -95,7 +95,7 @@ pub(super) struct LowCommon {
     pub(crate) progress: LowProgress,
 }
 
-/// When to show progress.
+/// The conditions for showing progress.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowProgress {
     Auto,
@@ -114,7 +114,7 @@ pub(super) struct LowRange {
     pub(crate) to: Option<TimeArg>,
 }
 
-/// What to do.
+/// The commands, in the order of the help text.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCommand {
     /// Make, sort, index and show a demo trace; with no display, draw it into a PNG file
@@ -156,7 +156,7 @@ pub(super) struct LowInfo {
     pub(crate) common: LowCommon,
 }
 
-/// Which spans.
+/// The choice of rows to print.
 #[derive(Debug, Args)]
 pub(super) struct LowFilter {
     /// Only spans whose name has a match of this regular expression
@@ -202,7 +202,7 @@ pub(super) struct LowCells {
     pub(crate) csv_safe: bool,
 }
 
-/// How rows are written.
+/// The file format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(super) enum LowRowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line
@@ -269,8 +269,7 @@ pub(super) struct LowRender {
     /// Dark, light, or as the desktop is set
     #[arg(long, value_enum, default_value_t)]
     pub(crate) theme: LowTheme,
-    /// What gives spans their colours
-    #[arg(long, value_enum, default_value_t)]
+    #[arg(long, value_enum, default_value_t, help = "What gives spans their colours")]
     pub(crate) color: LowColorBy,
     /// Which colours there are
     #[arg(long, value_enum, default_value_t)]
@@ -320,7 +319,7 @@ pub(super) struct LowCache {
     pub(crate) action: LowCacheAction,
 }
 
-/// What to do with the cache.
+/// The commands of the cache.
 #[derive(Debug, Subcommand)]
 pub(super) enum LowCacheAction {
     /// Print each kept trace with its size
@@ -329,7 +328,7 @@ pub(super) enum LowCacheAction {
     Clear(LowCacheFolder),
 }
 
-/// Which cache.
+/// The folder of the cache.
 #[derive(Debug, Args)]
 pub(super) struct LowCacheFolder {
     /// The folder [default: longspan in the user's cache folder]
@@ -378,7 +377,7 @@ fn scale(text: &str) -> Result<f32, String> {
     }
 }
 
-/// Dark or light.
+/// The theme, dark or light.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowTheme {
     #[default]
@@ -388,7 +387,7 @@ pub(super) enum LowTheme {
     System,
 }
 
-/// What gives spans their colours.
+/// The property that gives spans their colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowColorBy {
     #[default]
@@ -398,7 +397,7 @@ pub(super) enum LowColorBy {
     Duration,
 }
 
-/// Which colours there are.
+/// The set of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, ValueEnum)]
 pub(super) enum LowHues {
     #[default]

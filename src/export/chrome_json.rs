@@ -63,9 +63,9 @@ struct Flows {
 }
 
 impl Flows {
-    /// The same event; but what passes through a span before it left any leaves there. Captures whose flows are told by
-    /// their spans do not tell a start from a step, and others that read this format know no flow without a start. And
-    /// a point that is bound by its time keeps no place: it is found again.
+    /// The same event; but a flow that passes through a span before it left any leaves there. In some captures spans
+    /// refer to their flows, without a difference between start and step, while readers of this format know no flow
+    /// without a start. A point that is bound by its time gets no depth, since its span is found again by that time.
     fn begun(&mut self, event: Event) -> Event {
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {
             return event;

@@ -167,8 +167,8 @@ impl<'a> ConnectedSpans<'a> {
         self.sweep.seek(ts_ns);
         needed.extend(self.sweep.take_around(inside, ts_ns));
         if point.role == FlowRole::End && !point.binds_enclosing {
-            // It arrives at the next span: one that starts with the point and stood after it, or else the first to
-            // start later.
+            // It arrives at the next span: one that starts with the point and came after it, or else
+            // the first to start later.
             self.next.extend(self.sweep.next_from(inside));
         }
     }

@@ -137,10 +137,7 @@ impl OutputFolder {
         Ok(Self { path: path.into(), temporary, folders: BTreeSet::new() })
     }
 
-    /// Begins a file in it, and the folders on the way to that.
-    ///
-    /// # Errors
-    /// I/O errors.
+    /// Begins a file in it, and the folders on the way to that. Fails with the I/O error of the system.
     pub(crate) fn file(&mut self, path_from_root: &str) -> io::Result<File> {
         let path_from_root = Path::new(path_from_root);
         for folder in path_from_root.ancestors().skip(1) {

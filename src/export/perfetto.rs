@@ -1,7 +1,7 @@
 //! A Perfetto capture in order of time. Spans are begins and ends there, which pair up as a stack, so a span that
 //! overlaps another without nesting goes to a row of its own beside the track. Holds the spans that are open, and the
-//! events of one time, since a flow stands within the event that it belongs to. A flow that leaves where nothing is
-//! open is told with the time of what it leaves, so later than that.
+//! events of one time, since a flow is a field of the event that it belongs to. A flow that leaves where nothing is
+//! open is written with the time of the event that it leaves, so later than that.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -20,7 +20,7 @@ use crate::store::flow::{FlowBound, FlowPoint};
 /// The most events of one time that are held: those of a capture in which all times are equal are more than fit.
 const HELD_EVENTS_MAX: usize = 64 * 1024;
 
-/// Rows beside a track; spans beyond them stand on the last, and nest as they come.
+/// Rows beside a track; spans beyond them go to the last, and nest as they come.
 const OVERLAP_MAX: Overlap = 255;
 
 /// Rows with open spans, or with room for them, below which none is dropped: those of most captures.
@@ -84,7 +84,7 @@ struct Ordered<'a, W> {
     open: FxHashMap<(TrackIdx, Overlap), Vec<Open>>,
     /// Rows in `open` from which those without open spans are dropped.
     open_rows_max: usize,
-    /// Ends not written yet.
+    /// Ends that are not written yet.
     ends: BinaryHeap<Reverse<End>>,
     held: Vec<Held>,
     /// By track and depth, or none for an instant: the last event of the time in `held`.
@@ -95,7 +95,7 @@ struct Ordered<'a, W> {
     newest_ns: FxHashMap<TrackIdx, i64>,
 }
 
-/// Whether it is a point of a flow that leaves or passes through the span that it stands in.
+/// Whether it is a point of a flow that leaves or passes through the span around it.
 fn goes_last(held: &Held) -> bool {
     match held.event.kind {
         EventKind::FlowStart | EventKind::FlowStep => true,
@@ -115,7 +115,7 @@ impl<W: Write> Ordered<'_, W> {
             self.bind_flow(&mut held, place)?;
         }
         self.end_before(ts_ns, true)?;
-        // Those stand in a span that begins now only behind its begin.
+        // Such a point in a span that begins now comes after its begin.
         held.sort_by_key(goes_last);
         for held in held.iter().filter(|held| !held.is_done) {
             let (event, blob) = (&held.event, &*held.blob);
@@ -145,8 +145,8 @@ impl<W: Write> Ordered<'_, W> {
         }
     }
 
-    /// Writes a flow that only its time binds. One that leaves or passes through where nothing is open is of what began
-    /// last on its track, and stands in that: elsewhere Perfetto would drop it.
+    /// Writes a flow that only its time binds. If it leaves or passes through where nothing is open, it belongs to the
+    /// event that began last on its track, and is written within that: elsewhere Perfetto would drop it.
     fn flow(&mut self, held: &Held) -> std::io::Result<()> {
         let event = &held.event;
         let is_inside = self.open.get(&(event.track, 0)).is_some_and(|row| !row.is_empty());
@@ -173,7 +173,7 @@ impl<W: Write> Ordered<'_, W> {
         }
     }
 
-    /// Puts a flow with the event that it belongs to, or before the end of the span that it stands in.
+    /// Writes a flow with the event that it belongs to, or before the end of the span around it.
     fn bind_flow(&mut self, held: &mut [Held], place: usize) -> std::io::Result<()> {
         let event = held[place].event;
         if !matches!(event.kind, EventKind::FlowStart | EventKind::FlowStep | EventKind::FlowEnd) {

@@ -20,7 +20,7 @@ const DETAIL_READERS: usize = 24;
 /// The most rows of one time that are put in order: those of a capture in which all times are equal are more than fit.
 const TIED_ROWS_MAX: usize = 64 * 1024;
 
-/// A row, and whether it stands outside of the excerpt.
+/// A row, and whether it lies outside of the excerpt.
 type Marked = (SortedRow, bool);
 
 /// The rows that are exported.
@@ -31,7 +31,7 @@ pub(crate) struct ExportRows<'a> {
     outside: Peekable<std::slice::Iter<'a, SortedRow>>,
     rows: Peekable<SortedRows<'a>>,
     readers: Vec<DetailReader>,
-    /// Events of one time, with where their details stand in `tied_blobs`.
+    /// Events of one time, with the ranges of their details in `tied_blobs`.
     tied: VecDeque<(Event, Range<usize>)>,
     tied_blobs: Vec<u8>,
 }
@@ -65,7 +65,7 @@ impl<'a> ExportRows<'a> {
         Some((event, &self.tied_blobs[blob]))
     }
 
-    /// Gathers the rows of one time, and puts points in time between the spans that they stand between.
+    /// Gathers the rows of one time, and puts points in time between the spans around them.
     fn tie(&mut self, first: Marked) {
         let mut next = Some(first);
         while let Some(row) = next {

@@ -12,7 +12,7 @@ const COLUMNS: [&str; 10] = ["ts", "dur", "depth", "name", "category", "pid", "t
 /// The columns after these in an export.
 const EXPORT_COLUMNS: [&str; 2] = ["outside", "args"];
 
-/// The format of rows.
+/// The file format of rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum RowFormat {
     /// Comma-separated, quoted as in RFC 4180, with a header line.

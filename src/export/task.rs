@@ -17,7 +17,7 @@ use crate::query::Snapshot;
 pub struct ExportReport {
     /// Spans that were written, unfinished ones too.
     pub spans: u64,
-    /// Instants that were written.
+    /// How many instants were written.
     pub instants: u64,
     /// Values of counters that were written.
     pub counters: u64,

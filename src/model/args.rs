@@ -5,7 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
-/// What an event carries beside its fixed fields.
+/// The part of an event beside its fixed fields.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Detail<'a> {
     /// The thread's own clock at the start, in nanoseconds, where the capture has one.
@@ -133,7 +133,7 @@ impl Details {
         self.close()
     }
 
-    /// The blob behind [`super::Event::detail`]; empty for 0 and for a row that does not exist.
+    /// The blob of [`super::Event::detail`]; empty for 0 and for a row that does not exist.
     #[must_use]
     pub fn blob(&self, detail: u32) -> &[u8] {
         let Some(row) = (detail as usize).checked_sub(1) else { return &[] };

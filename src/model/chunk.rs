@@ -5,45 +5,45 @@ use super::{Details, Event, EventFlags, Losses, Metadata, NameRow, Stacks, Track
 /// Events in capture order or sorted by time, with the details that they point to.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Chunk {
-    /// The events.
+    /// The events, in capture order until the chunk is sorted.
     pub events: Vec<Event>,
-    /// What [`Event::detail`] points into.
+    /// The rows that [`Event::detail`] points to.
     pub details: Details,
-    /// The most that an event stood after a later one, in nanoseconds; set by [`Chunk::sort`].
+    /// The most that an event came after a later one, in nanoseconds; set by [`Chunk::sort`].
     pub max_lateness_ns: u64,
 }
 
-/// What a reader hands on: a chunk whose names, tracks and stacks are rows of the batch's own tables.
+/// The output of a reader: a chunk whose names, tracks and stacks are rows of the batch's own tables.
 ///
 /// The tables are the batch's own so that batches can be parsed in parallel and still come out the same, whatever
 /// the number of workers: the ingest maps them to the capture's tables in the order of the capture. Only names may
 /// go on from batch to batch.
 #[derive(Debug, Clone, Default)]
 pub struct Batch {
-    /// The events.
+    /// The events, with their details.
     pub chunk: Chunk,
-    /// What [`Event::name`] points into, from row [`Self::names_before`] on; row 0 is the
+    /// The rows that [`Event::name`] points to, from row [`Self::names_before`] on; row 0 is the
     /// empty name without a category.
     pub names: Vec<NameRow<Box<str>>>,
-    /// How many rows of names the batches before have told that still hold: a reader that goes through a capture on one
-    /// thread tells each name once. 0 for a batch that can be taken alone.
+    /// The number of rows of names from the batches before that still hold: a reader that goes through a capture on one
+    /// thread sends each name once. 0 for a batch that is complete by itself.
     pub names_before: u32,
-    /// What the values of samples point into; its names are rows of `names`.
+    /// The stacks that the values of samples point to; their names are rows of `names`.
     pub stacks: Stacks,
-    /// What [`Event::track`] points into.
+    /// The rows that [`Event::track`] points to.
     pub tracks: Vec<TrackKey>,
     /// Names and orders of processes and threads, in capture order.
     pub metadata: Vec<Metadata>,
-    /// What could not be taken as it stood.
+    /// Events that are lost or changed.
     pub losses: Losses,
 }
 
 impl Chunk {
     /// Sorts by time, keeping the capture's order at equal times.
     ///
-    /// Events of real captures are nearly sorted, so those that stand after a later one are taken out, sorted, and
-    /// merged back: of equal times the others go first, since all of them stand before it. Events taken out are flagged
-    /// [`EventFlags::LATE`], so that disorder can still be told, also after a chunk is sorted again.
+    /// Events of real captures are nearly sorted, so the late ones, those after a later event, are taken out, sorted,
+    /// and merged back: of equal times the others go first, since all of them came before. Late events are flagged
+    /// [`EventFlags::LATE`], so that disorder can still be counted, also after a chunk is sorted again.
     pub fn sort(&mut self) {
         let Some(first) = self.events.first() else { return };
         let (mut newest_ns, mut kept) = (first.ts_ns, 0);

@@ -4,7 +4,7 @@ use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 
 use super::{NameIdx, TrackIdx};
 
-/// What an event says happened at its time.
+/// The kind of an event: what happened at its time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, NoUninit, CheckedBitPattern)]
 #[repr(u8)]
 pub enum EventKind {
@@ -12,11 +12,11 @@ pub enum EventKind {
     Complete,
     /// A span opens on its thread; an [`EventKind::End`] closes it. With a `value` that is not 0, so many nanoseconds
     /// later the innermost open span of the thread closes, before anything else that happens then: as by an end of that
-    /// time which says nothing more, told together with a begin.
+    /// time which carries nothing more, in one event with the begin.
     Begin,
     /// The innermost open span of the thread closes; with a name, the innermost of that name.
     End,
-    /// A point in time.
+    /// A point in time, without a duration.
     Instant,
     /// The counter of the track takes the value whose `f64` bits are in `value`.
     Counter,
@@ -52,7 +52,7 @@ pub enum EventKind {
 pub struct EventFlags(pub u8);
 
 impl EventFlags {
-    /// No flag.
+    /// The empty set of flags.
     pub const NONE: Self = Self(0);
     /// A complete span whose end is not in the capture; `value` says how long it is drawn.
     pub const UNFINISHED: Self = Self(1);
@@ -62,10 +62,10 @@ impl EventFlags {
     pub(crate) const PLACED: Self = Self(4);
     /// An end that carries no name and closes whatever is innermost.
     pub const UNNAMED: Self = Self(8);
-    /// The event stood after a later one in its chunk; set by [`super::Chunk::sort`].
+    /// The event came after a later one in its chunk; set by [`super::Chunk::sort`].
     pub const LATE: Self = Self(16);
-    /// The event stands outside of the part of a capture that was exported, and is there for what it is to that part: a
-    /// parent that began before it, the value of a counter, the other end of a flow.
+    /// The event lies outside of the exported part of a capture, and is there for its relation to that part: a parent
+    /// that began before it, the value of a counter, the other end of a flow.
     pub(crate) const OUTSIDE: Self = Self(32);
     /// A state in which the thread runs, or would if a CPU were free.
     pub(crate) const AWAKE: Self = Self(64);
@@ -84,7 +84,6 @@ impl EventFlags {
         Self(self.0 & !other.0)
     }
 
-    /// Both sets of bits.
     #[must_use]
     pub(crate) fn with(self, other: Self) -> Self {
         Self(self.0 | other.0)
@@ -108,9 +107,9 @@ pub struct Event {
     /// Which lane of its track, when [`EventFlags::PLACED`] is set. Of a point of a flow: [`Event::FLOW_OF_SPAN`],
     /// [`Event::FLOW_OF_INSTANT`], or 0 where only its time tells what it belongs to.
     pub depth: u16,
-    /// What happened.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// Rarely needed facts.
+    /// Rarely needed facts, as bits.
     pub flags: EventFlags,
 }
 

@@ -1,5 +1,5 @@
-//! The one table of everything in a capture that could not be taken as it stood. A loss is counted, located and
-//! advised on; it never ends a load by itself.
+//! The one table of everything in a capture that could not be taken literally. A loss is counted, located and advised
+//! on; it never ends a load by itself.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ impl std::fmt::Display for SourcePos {
 
 macro_rules! losses {
     ($($(#[$doc:meta])* $kind:ident = $name:literal, $advice:literal;)*) => {
-        /// A kind of loss.
+        /// A kind of loss, one for each row of the table.
         #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
         pub enum Loss {
             $($(#[$doc])* $kind,)*
@@ -43,7 +43,6 @@ macro_rules! losses {
                 match self { $(Self::$kind => $name,)* }
             }
 
-            /// What it means and what can be done, for a person.
             #[must_use]
             pub(crate) fn advice(self) -> &'static str {
                 match self { $(Self::$kind => $advice,)* }
@@ -67,13 +66,13 @@ losses! {
     BadNumber = "bad_number", "A number could not be read or is out of range; the event is shown without it where that is possible.";
     /// A time that does not fit 64-bit nanoseconds.
     BadTime = "bad_time", "An event has no time, or one outside of 64-bit nanoseconds; it cannot be placed and is not shown.";
-    /// A negative duration.
+    /// A duration that is below 0.
     NegativeDuration = "negative_duration", "A duration is negative; the span is shown with no duration.";
     /// Bytes that are not UTF-8.
     BadUtf8 = "bad_utf8", "Text is not valid UTF-8; each bad part is shown as a replacement character.";
     /// A raw control character inside JSON text.
     ControlCharacter = "control_character", "Text holds raw control characters; they are shown as escapes.";
-    /// Text that was cut.
+    /// A text that is cut at its limit.
     LongText = "long_text", "A name is longer than 64 KiB and was cut.";
     /// A record that could not be parsed.
     BadRecord = "bad_record", "A record is malformed and is not shown; everything before and after it is.";
@@ -93,7 +92,7 @@ losses! {
     BadFlow = "bad_flow", "A flow event has no id; it cannot be connected and is not shown.";
     /// An asynchronous event without a usable id.
     BadAsync = "bad_async", "An asynchronous event has no id; it is shown on its own.";
-    /// Nesting beyond the limit.
+    /// Nesting that is deeper than the limit.
     DeepNesting = "deep_nesting", "A record, a span or a frame is nested deeper than can be shown; it is not shown, and all around it is.";
     /// A chunk of a native capture that is damaged.
     BadChunk = "bad_chunk", "A chunk of the trace is damaged; its events are lost, all others are shown.";
@@ -131,29 +130,28 @@ losses! {
     LongArgs = "long_args", "The arguments of an event are longer than 16 MiB; the event is shown without them.";
 }
 
-/// What is known of one kind of loss.
+/// The losses of one kind in one file.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct LossEntry {
-    /// How often it happened.
     pub(crate) count: u64,
     /// Where it was seen first.
     pub(crate) first: SourcePos,
-    /// What was wrong with the first, where that can be said.
+    /// The problem of the first, where it is known.
     pub(crate) reason: Option<Box<str>>,
 }
 
 /// One kind of loss in one file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Lost<'a> {
-    /// What was lost.
+    /// The kind of the loss.
     pub loss: Loss,
     /// In which file, where a capture is several.
     pub file: Option<&'a str>,
-    /// How often.
+    /// How many such losses there are.
     pub count: u64,
     /// Where it was seen first.
     pub first: SourcePos,
-    /// What was wrong with the first, or else what it means and what can be done.
+    /// The problem of the first, or else the meaning of the loss and a remedy.
     pub advice: &'a str,
 }
 
@@ -162,13 +160,12 @@ pub struct Lost<'a> {
 pub struct Losses(BTreeMap<(Option<Arc<str>>, Loss), LossEntry>);
 
 impl Losses {
-    /// Kinds and files that are told apart; losses of more files are counted as those of the whole.
+    /// The most kinds and files that are counted apart; losses of more files are counted as those of the whole.
     const ENTRIES_MAX: usize = 1 << 16;
 
     /// The longest name of a file and the longest reason that are kept: the longest path that systems take.
     const TEXT_BYTES_MAX: usize = 4096;
 
-    /// Counts one loss.
     pub(crate) fn add(&mut self, loss: Loss, place: SourcePos) {
         self.add_many(loss, place, 1);
     }
@@ -226,7 +223,7 @@ impl Losses {
         named
     }
 
-    /// What was lost, by file and in the order of the table.
+    /// The losses, by file and in the order of the table.
     pub fn iter(&self) -> impl Iterator<Item = Lost<'_>> + '_ {
         self.0.iter().map(|((file, loss), entry)| Lost {
             loss: *loss,
@@ -237,19 +234,19 @@ impl Losses {
         })
     }
 
-    /// How often `loss` happened.
+    /// The number of losses of one kind, over all files.
     #[must_use]
     pub fn count(&self, loss: Loss) -> u64 {
         self.0.iter().filter(|((_, kind), _)| *kind == loss).map(|(_, entry)| entry.count).sum()
     }
 
-    /// How often anything happened.
+    /// The number of all losses, over all kinds and files.
     #[must_use]
     pub fn total(&self) -> u64 {
         self.0.values().map(|entry| entry.count).sum()
     }
 
-    /// Whether nothing was lost.
+    /// Whether nothing in the capture was lost.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

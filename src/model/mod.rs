@@ -1,4 +1,4 @@
-//! What a capture is made of, whatever its format: events in chunks, names, stacks, tracks, arguments,
+//! The parts of a capture, whatever its format: events in chunks, names, stacks, tracks, arguments,
 //! losses. No input, no output.
 
 pub(crate) mod args;

@@ -16,7 +16,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use super::texts::{StrIdx, TextSpill, Texts};
 use crate::base::mapped::Mapped;
 
-/// A row of [`Names`].
+/// The index of a row of [`Names`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct NameIdx(pub u32);
@@ -35,12 +35,12 @@ impl NameIdx {
 /// A category, or none. None is not the same as an empty one: an end without a category closes any span.
 pub(crate) type Category<T> = Option<T>;
 
-/// What a name index stands for.
+/// A name with its category.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub struct NameRow<T> {
     /// The text that is shown and hashed for the colour.
     pub text: T,
-    /// The category.
+    /// The category; `None` if there is none.
     pub category: Category<T>,
 }
 
@@ -171,7 +171,7 @@ impl Names {
         }
     }
 
-    /// The same for texts.
+    /// Fills the look-up of texts, if it is empty.
     fn index_texts(&mut self) {
         if self.text_index.is_empty() {
             let texts = &self.texts;
@@ -189,14 +189,14 @@ impl Names {
         self.texts.get(index)
     }
 
-    /// The name and category behind an index; empty for a row that does not exist.
+    /// The name and category of an index; empty for a row that does not exist.
     #[must_use]
     pub fn get(&self, name: NameIdx) -> NameRow<&str> {
         let row = self.rows.get(name.index()).copied().unwrap_or_default();
         NameRow { text: self.text(row.text), category: row.category.map(|category| self.text(category)) }
     }
 
-    /// The row of texts behind a name: equal for names that differ in their category only.
+    /// The row of texts of a name: equal for names that differ in their category only.
     #[must_use]
     pub(crate) fn text_index(&self, name: NameIdx) -> StrIdx {
         self.rows.get(name.index()).map_or(StrIdx(0), |row| row.text)

@@ -10,9 +10,8 @@ use rustc_hash::{FxHashMap, FxHashSet};
 /// A file of a capture.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    /// Where it is.
     pub(crate) path: PathBuf,
-    /// What is added to its times, in nanoseconds: for clocks that began at different moments.
+    /// The offset that is added to its times, in nanoseconds: for clocks that began at different moments.
     pub offset_ns: i64,
 }
 
@@ -20,7 +19,7 @@ pub struct SourceFile {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Sources {
     files: Vec<SourceFile>,
-    /// What to read instead of a file, by its position; files without are themselves.
+    /// The path to read instead of a file, by its position; `None` for the file itself.
     instead: Vec<Option<PathBuf>>,
 }
 
@@ -55,7 +54,7 @@ impl Sources {
         Self::new(paths.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect())
     }
 
-    /// The files, in order.
+    /// The files in their order.
     #[must_use]
     pub fn files(&self) -> &[SourceFile] {
         &self.files
@@ -71,8 +70,8 @@ impl Sources {
         }
     }
 
-    /// What each file is called, as no other: by its name, by its path where two names are the same, and by a number
-    /// where one file is there twice.
+    /// A distinct name for each file: its name, its path where two names are the same, and a number where
+    /// one file is there twice.
     #[must_use]
     pub(crate) fn names(&self) -> Vec<Arc<str>> {
         let mut counts = FxHashMap::<_, usize>::default();
@@ -92,7 +91,7 @@ impl Sources {
         Self::new(files.collect())
     }
 
-    /// What they are called together, in a few words.
+    /// One name for all of them, in a few words.
     #[must_use]
     pub(crate) fn title(&self) -> String {
         // Of two files only: a frame asks for the title several times.
@@ -129,14 +128,14 @@ fn names_of(files: &[SourceFile], is_alone: impl Fn(&SourceFile) -> bool) -> Vec
     files.iter().map(&mut name).collect()
 }
 
-/// One file, not moved.
+/// One file whose times are not moved.
 impl<P: AsRef<Path> + ?Sized> From<&P> for Sources {
     fn from(path: &P) -> Self {
         Self::unmoved([path.as_ref().to_owned()])
     }
 }
 
-/// The paths, for messages.
+/// The paths, as messages list them.
 impl std::fmt::Display for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (position, file) in self.files.iter().enumerate() {

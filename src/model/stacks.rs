@@ -34,7 +34,6 @@ impl StackIdx {
 pub struct StackRow {
     /// The stack of the caller; [`StackIdx::EMPTY`] for an outermost frame. Always an earlier row.
     pub parent: StackIdx,
-    /// The function.
     pub(crate) name: NameIdx,
 }
 
@@ -127,7 +126,7 @@ impl Stacks {
     /// The stack, that of its caller, and so on up to the outermost frame.
     pub(crate) fn path(&self, stack: StackIdx) -> impl Iterator<Item = StackIdx> + '_ {
         let in_table = |stack: StackIdx| (StackIdx::EMPTY < stack && stack.index() < self.rows.len()).then_some(stack);
-        // Parents stand before their children, so this ends.
+        // Parents come before their children, so this ends.
         std::iter::successors(in_table(stack), move |&stack| in_table(self.get(stack).parent))
     }
 

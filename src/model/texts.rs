@@ -24,24 +24,24 @@ use crate::base::mapped::Mapped;
 #[repr(transparent)]
 pub(crate) struct StrIdx(pub u32);
 
-/// Texts end to end.
+/// Texts end to end, in memory or in a file.
 #[derive(Debug, Default)]
 pub(super) struct Texts {
     /// The first letters, where they are in a file.
     mapped: Option<MappedTexts>,
-    /// The letters after those.
+    /// The letters in memory.
     letters: String,
     /// `ends[k]` is the end of text `k` in the mapped bytes and the letters after them.
     ends: Vec<u64>,
     spill: Option<TextSpill>,
 }
 
-/// Texts in a file.
+/// Texts of a mapped file, end to end.
 #[derive(Debug, Clone)]
 struct MappedTexts {
     map: Arc<Mapped>,
     bytes: Range<usize>,
-    /// Whether each text stands after its length, as postcard writes it.
+    /// Whether each text comes after its length, as postcard writes it.
     has_lengths: bool,
 }
 
@@ -89,7 +89,6 @@ impl MappedTexts {
 }
 
 impl Texts {
-    /// No texts yet.
     pub(super) fn spilling(spill: TextSpill) -> Self {
         Self { spill: Some(spill), ..Self::default() }
     }

@@ -9,12 +9,12 @@ use hashbrown::hash_table::Entry;
 use rustc_hash::{FxBuildHasher, FxHashMap};
 use serde::{Deserialize, Serialize};
 
-/// A row of [`TrackTables::tracks`].
+/// The index of a row of [`TrackTables::tracks`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct TrackIdx(pub u32);
 
-/// A row of [`TrackTables::processes`].
+/// The index of a row of [`TrackTables::processes`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Pod, Zeroable, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct ProcessIdx(pub u32);
@@ -38,16 +38,16 @@ impl ProcessIdx {
 /// A process or thread id as the capture writes it. Never folded to 32 bits: two threads stay two.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Default, Serialize, Deserialize)]
 pub enum Id {
-    /// The capture gives none.
+    /// The capture gives no id.
     #[default]
     None,
-    /// A number.
+    /// A number of up to 64 bits.
     Number(i64),
     /// Any other text, or a number beyond 64 bits.
     Text(IdText),
 }
 
-/// The text of an [`Id`], behind one word: a capture of a million threads has four ids in memory for each.
+/// The text of an [`Id`], in one machine word: a capture of a million threads has four ids in memory for each.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct IdText(Arc<Box<str>>);
 
@@ -83,12 +83,12 @@ impl std::fmt::Display for Id {
     }
 }
 
-/// What the rows of a track mean.
+/// The meaning of the rows of a track.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub enum TrackKind {
     /// Events of the whole capture.
     Global,
-    /// Events of a process.
+    /// Events of a process as a whole.
     Process,
     /// Spans and instants of a thread.
     Thread,
@@ -98,9 +98,9 @@ pub enum TrackKind {
     Counter,
     /// The samples of the track of the same ids, laid out as spans: made from them, and no part of a capture.
     Samples,
-    /// What runs on a CPU, whose number is the `tid` and the `slot`.
+    /// The threads that run on a CPU, whose number is the `tid` and the `slot`.
     Cpu,
-    /// What the scheduler does with the thread of the same ids.
+    /// The scheduler's states of the thread of the same ids.
     State,
 }
 
@@ -113,14 +113,14 @@ impl TrackKind {
     }
 }
 
-/// What tells one track from another while a capture is read.
+/// The identity of a track while a capture is read.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct TrackKey {
-    /// What it is.
+    /// The meaning of its rows.
     pub kind: TrackKind,
-    /// Its process.
+    /// The id of its process.
     pub pid: Id,
-    /// Its thread, for [`TrackKind::Thread`].
+    /// The id of its thread, for [`TrackKind::Thread`].
     pub tid: Id,
     /// The counter's or the async group's name; empty for the others, which [`Metadata`] names.
     pub name: Arc<str>,
@@ -132,14 +132,14 @@ impl TrackKey {
     /// In a [`Batch`](super::Batch), from here on: asynchronous spans of one track, which is named by its key or by its
     /// first event, and drawn together with others of that name in its process.
     pub(crate) const SLOT_SIBLING: u32 = 1 << 30;
-    /// From here on: an asynchronous track that stands alone.
+    /// From here on: an asynchronous track that shares no row with others.
     pub(crate) const SLOT_ALONE: u32 = 1 << 31;
 }
 
-/// A process.
+/// A process of the capture.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub struct Process {
-    /// Its id.
+    /// The id of the process.
     pub pid: Id,
     /// Its name; empty if the capture gives none.
     pub name: Box<str>,
@@ -151,12 +151,12 @@ pub struct Process {
     pub(crate) file: Option<Arc<str>>,
 }
 
-/// A track.
+/// A track of the capture, which the ingest splits into lanes.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Track {
-    /// What tells it from the others.
+    /// The identity of the track.
     pub key: TrackKey,
-    /// Its process.
+    /// The process that it belongs to.
     pub process: ProcessIdx,
     /// Its name: the thread's, the counter's, the async group's; empty if the capture gives none.
     pub name: Arc<str>,
@@ -164,7 +164,7 @@ pub struct Track {
     pub sort_index: i64,
 }
 
-/// What a capture says about processes and threads, in capture order: the last word wins.
+/// Facts of a capture about processes and threads, in capture order: the last word wins.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[expect(missing_docs, reason = "the fields are what the variants say")]
 pub enum Metadata {
@@ -172,7 +172,7 @@ pub enum Metadata {
     ProcessName { pid: Id, name: Box<str> },
     /// The file that a process is in, of several.
     ProcessFile { pid: Id, file: Arc<str> },
-    /// Labels of a process.
+    /// The labels of a process, beside its name.
     ProcessLabels { pid: Id, labels: Box<str> },
     /// The order of a process.
     ProcessSortIndex { pid: Id, sort_index: i64 },
@@ -184,18 +184,18 @@ pub enum Metadata {
     ThreadSortIndex { pid: Id, tid: Id, sort_index: i64 },
     /// The order of a track that is not a thread's.
     TrackSortIndex { key: TrackKey, sort_index: i64 },
-    /// What is to be added to times for nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
+    /// The offset from times to nanoseconds of UTC since 1970. Here the first word wins: clocks drift.
     Utc { offset_ns: i64 },
 }
 
-/// The finished tables.
+/// The processes and tracks of a whole capture.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct TrackTables {
     /// In order of first appearance.
     pub processes: Vec<Process>,
     /// In order of first appearance; a track's process is always in `processes`.
     pub tracks: Vec<Track>,
-    /// What is to be added to times for nanoseconds of UTC since 1970, where the capture tells.
+    /// The offset from times to nanoseconds of UTC since 1970, where the capture has one.
     pub(crate) utc_offset_ns: Option<i64>,
 }
 
@@ -213,7 +213,7 @@ pub struct Registry {
     track_index: HashTable<TrackIdx>,
     /// Metadata of threads, whether or not they have had an event.
     threads: Vec<ThreadMetadata>,
-    /// Positions in `threads`.
+    /// The position of each in `threads`.
     thread_index: HashTable<u32>,
     /// The orders of tracks that have had no event yet.
     orders: FxHashMap<TrackKey, i64>,
@@ -254,7 +254,7 @@ impl Registry {
         Self { tables, ..Self::default() }
     }
 
-    /// Ends with the tables.
+    /// Ends the reading: the tables, without the look-ups.
     #[must_use]
     pub fn into_tables(self) -> TrackTables {
         self.tables
@@ -358,7 +358,7 @@ impl Registry {
         }
     }
 
-    /// The tables so far.
+    /// The tables, as far as the capture was read.
     #[must_use]
     pub fn tables(&self) -> &TrackTables {
         &self.tables

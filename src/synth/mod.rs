@@ -43,8 +43,8 @@ pub struct SynthOptions {
     pub threads: u32,
     /// How deep spans nest at most, at least 1.
     pub depth: u16,
-    /// Which part of the events stands later in the capture than its time says, from 0 to below 1; at 1, all
-    /// events stand in random order.
+    /// The part of the events that comes later in the capture than its time says, from 0 to below 1; at 1, all
+    /// events are in random order.
     pub disorder: f64,
     /// The seed of all random numbers.
     pub seed: u64,

@@ -11,7 +11,7 @@ pub(super) struct Random(u64);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Spread(pub u32);
 
-/// `2^(i/256)`, in 1/2^32.
+/// `2^(i/256)` for each `i`, in 1/2^32.
 const EXP2: [u64; 256] = {
     // 2^(1/256) in 1/2^48; each step rounds off less than 2^-48, which 256 steps do not add up to anything.
     const STEP: u128 = 282_238_132_792_268;
@@ -63,7 +63,7 @@ impl Random {
     pub(super) fn log_normal(&mut self, median: u64, spread: Spread) -> u64 {
         /// Mean of the sum of eight bytes.
         const MEAN: i64 = 8 * 255 / 2;
-        /// Its standard deviation, 209.0.
+        /// The standard deviation of the sum, 209.0.
         const DEVIATION: i64 = 209;
         const EVEN: u64 = 0x00ff_00ff_00ff_00ff;
         let bits = self.next();

@@ -10,7 +10,7 @@ const PARENT_NS_MIN: u64 = 400;
 /// Most children of a span.
 const CHILDREN_MAX: u64 = 12;
 
-/// A generated span.
+/// A generated span of one thread.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct MadeSpan {
     pub(crate) start_ns: i64,

@@ -18,10 +18,10 @@ use crate::model::{Chunk, Event, EventKind, Losses, NameIdx, Stacks, TrackIdx};
 /// Chunks that are encoded at once, and at most as many more that wait: some 64 MiB at 2 MiB each.
 const CHUNKS_AT_ONCE: usize = 16;
 
-/// Writes the capture in the native format and returns what it was written to.
+/// Writes the capture in the native format and returns `out`.
 ///
 /// # Errors
-/// I/O errors.
+/// Any I/O error of `out`.
 pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     let mut writer = NativeWriter::new(out, false)?;
     writer.write_tables(synth.names(), synth.tracks())?;
@@ -46,19 +46,18 @@ pub fn write_native<W: Write>(synth: &Synth, out: W) -> Result<W, WriteError> {
     })
 }
 
-/// Writes the capture as Chrome JSON and returns what it was written to.
+/// Writes the capture as Chrome JSON and returns `out`.
 ///
 /// # Errors
-/// I/O errors.
+/// Any I/O error of `out`.
 pub fn write_chrome_json<W: Write>(synth: &Synth, out: W) -> io::Result<W> {
     let mut writer = ChromeJsonWriter::new(out, synth.names(), &Stacks::default(), synth.tracks())?;
     each_event(synth, |event, blob| writer.event(event, blob))?;
     writer.finish()
 }
 
-/// Writes the capture as Perfetto's protobuf and returns what it was written to. A span is a begin and an end there,
-/// which pair up by time, and at one time by their order. So begins stray, and every end stands where it belongs,
-/// before what begins at its time.
+/// Writes the capture as Perfetto's protobuf and returns `out`. A span is a begin and an end there, which pair up by
+/// time, and at one time by their order. So begins stray, and every end is in its place, before the begins of its time.
 ///
 /// # Errors
 /// I/O errors, and [`io::ErrorKind::Unsupported`] for anything but spans, which would have to be sorted for it.

@@ -19,7 +19,7 @@ use routing::wildcards;
 /// Where numbers of fields get their names, which a test compares with the public definitions.
 const NUMBERS: &[&str] = &["src/formats/perfetto/fields.rs", "src/formats/otlp/fields.rs", "src/formats/protobuf/"];
 
-/// What may not stand in code, what to write instead, and where it may stand all the same.
+/// Text that code may not contain, the text to write instead, and the files that may contain it all the same.
 const BANS: &[(&str, &str, &[&str])] = &[
     ("unsafe", "a safe interface; maps are in base/mapped.rs", &["src/base/mapped.rs"]),
     ("todo!", "the thing itself", &[]),
@@ -37,7 +37,7 @@ const BANS: &[(&str, &str, &[&str])] = &[
     ("proto_numbers!", "a constant of fields.rs", NUMBERS),
 ];
 
-/// What the top level may hold.
+/// The only entries that the top level may hold.
 const TOP_LEVEL: &[&str] = &[
     "CHANGELOG.md",
     "Cargo.toml",

@@ -8,34 +8,24 @@ use std::path::{Path, PathBuf};
 
 use super::FileKind;
 
-/// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
-///
-/// # Errors
-/// What the system says.
+/// Reads at `offset`, at most the length of `buffer`; 0 at the end of the file. Fails with the error of the system.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.read_at(buffer, offset)
 }
 
-/// Fills `buffer` with what stands at `offset`.
-///
-/// # Errors
-/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
+/// Fills `buffer` with the bytes at `offset`. Fails with [`io::ErrorKind::UnexpectedEof`] if the file ends before, or
+/// with the error of the system.
 pub(crate) fn read_exact_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<()> {
     file.read_exact_at(buffer, offset)
 }
 
-/// Writes all of `bytes` at `offset`.
-///
-/// # Errors
-/// What the system says, such as that the disk is full.
+/// Writes all of `bytes` at `offset`. Fails with the error of the system, such as a full disk.
 pub(crate) fn write_all_at(file: &File, bytes: &[u8], offset: u64) -> io::Result<()> {
     file.write_all_at(bytes, offset)
 }
 
-/// What this process writes its results to, as a file: what is written goes where the next result would.
-///
-/// # Errors
-/// What the system says, such as that there is none.
+/// The standard output of this process, as a file: a write goes where the next result would. Fails with the error of
+/// the system, such as that there is none.
 pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_fd().try_clone_to_owned()?.into())
 }
@@ -48,7 +38,7 @@ pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     numbers.into_iter().chain(times.map(i64::cast_unsigned)).collect()
 }
 
-/// What something is that is neither a file nor a folder.
+/// The kind of something that is neither a file nor a folder.
 pub(super) fn special_kind(metadata: &Metadata) -> FileKind {
     let kind = metadata.file_type();
     if kind.is_fifo() {
@@ -133,10 +123,7 @@ pub(crate) fn user() -> u32 {
     rustix::process::geteuid().as_raw()
 }
 
-/// Makes durable the names in a folder.
-///
-/// # Errors
-/// What the system says.
+/// Makes durable the names in a folder. Fails with the error of the system.
 pub(crate) fn sync_folder(path: &Path) -> io::Result<()> {
     File::open(path)?.sync_all()
 }

@@ -1,5 +1,5 @@
 //! Files as Windows has them: checked by the compiler, never tried on a machine. Rights come with the folder there, so
-//! what is private stands below the user's own folder, which the callers see to.
+//! private files lie below the user's own folder, which the callers see to.
 
 use std::fs::{self, File, Metadata, OpenOptions};
 use std::io;
@@ -9,18 +9,13 @@ use std::path::{Path, PathBuf};
 
 use super::FileKind;
 
-/// Reads what stands at `offset`, at most as much as `buffer` holds; 0 at the end of the file.
-///
-/// # Errors
-/// What the system says.
+/// Reads at `offset`, at most the length of `buffer`; 0 at the end of the file. Fails with the error of the system.
 pub(crate) fn read_at(file: &File, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
     file.seek_read(buffer, offset)
 }
 
-/// Fills `buffer` with what stands at `offset`.
-///
-/// # Errors
-/// [`io::ErrorKind::UnexpectedEof`] if the file ends before, or what the system says.
+/// Fills `buffer` with the bytes at `offset`. Fails with [`io::ErrorKind::UnexpectedEof`] if the file ends before, or
+/// with the error of the system.
 pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64) -> io::Result<()> {
     while !buffer.is_empty() {
         match file.seek_read(buffer, offset) {
@@ -36,10 +31,7 @@ pub(crate) fn read_exact_at(file: &File, mut buffer: &mut [u8], mut offset: u64)
     Ok(())
 }
 
-/// Writes all of `bytes` at `offset`.
-///
-/// # Errors
-/// What the system says, such as that the disk is full.
+/// Writes all of `bytes` at `offset`. Fails with the error of the system, such as a full disk.
 pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io::Result<()> {
     while !bytes.is_empty() {
         match file.seek_write(bytes, offset) {
@@ -55,10 +47,8 @@ pub(crate) fn write_all_at(file: &File, mut bytes: &[u8], mut offset: u64) -> io
     Ok(())
 }
 
-/// What this process writes its results to, as a file: what is written goes where the next result would.
-///
-/// # Errors
-/// What the system says, such as that there is none.
+/// The standard output of this process, as a file: a write goes where the next result would. Fails with the error of
+/// the system, such as that there is none.
 pub(crate) fn standard_output() -> io::Result<File> {
     Ok(io::stdout().as_handle().try_clone_to_owned()?.into())
 }
@@ -69,7 +59,7 @@ pub(crate) fn stamps(metadata: &Metadata) -> Vec<u64> {
     vec![metadata.file_size(), metadata.creation_time(), metadata.last_write_time()]
 }
 
-/// What something is that is neither a file nor a folder.
+/// The kind of something that is neither a file nor a folder.
 pub(super) fn special_kind(_: &Metadata) -> FileKind {
     FileKind::Device
 }
@@ -80,7 +70,7 @@ pub(crate) fn path_of_open(_: &File) -> Option<PathBuf> {
     None
 }
 
-/// Bytes that may still be written to the disk that a folder is on: not told.
+/// Bytes that may still be written to the disk that a folder is on: not known.
 #[must_use]
 pub(crate) fn free_bytes(_: &Path) -> Option<u64> {
     None
@@ -113,10 +103,8 @@ pub(crate) fn make_private_folder(path: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Nothing: the names in a folder are durable with the files, and folders cannot be opened as files are.
-///
-/// # Errors
-/// Never.
+/// Does nothing and never fails: the names in a folder are durable with the files, and folders cannot
+/// be opened as files are.
 pub(crate) fn sync_folder(_: &Path) -> io::Result<()> {
     Ok(())
 }

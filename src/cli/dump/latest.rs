@@ -1,4 +1,4 @@
-//! The latest span of each lane while rows pass by in order of time: enough to tell what a row stands in.
+//! The latest span of each lane while rows pass by in order of time: enough to find the span around a row.
 
 use rustc_hash::FxHashMap;
 

@@ -2,7 +2,7 @@
 
 use crate::model::{Event, EventKind};
 
-/// A table of events.
+/// A table of the events of one kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Table {
     Spans,

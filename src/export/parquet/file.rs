@@ -82,10 +82,7 @@ enum Values {
 }
 
 impl TableFile {
-    /// Begins a file whose rows are in order of the column `sorted_by`, if any.
-    ///
-    /// # Errors
-    /// I/O errors.
+    /// Begins a file whose rows are in order of the column `sorted_by`, if any. Fails with the I/O error of a write.
     pub(super) fn create(file: File, columns: &[Column], sorted_by: Option<&str>) -> io::Result<Self> {
         let fields = columns.iter().map(|column| column.field().map(Arc::new)).collect::<Result<_, _>>();
         let schema = fields.and_then(|fields| Type::group_type_builder("schema").with_fields(fields).build());
@@ -103,10 +100,7 @@ impl TableFile {
         Ok(Self { writer: writer.map_err(io_error)?, columns, rows: 0, text_bytes: 0 })
     }
 
-    /// Adds a row: a cell for each column, and leaves `cells` empty.
-    ///
-    /// # Errors
-    /// I/O errors.
+    /// Adds a row: a cell for each column, and leaves `cells` empty. Fails with the I/O error of a write.
     pub(super) fn push(&mut self, cells: &mut Vec<Cell>) -> io::Result<()> {
         if cells.len() != self.columns.len() {
             return Err(io::Error::other(format!("{} cells for {} columns", cells.len(), self.columns.len())));
@@ -124,10 +118,8 @@ impl TableFile {
         Ok(())
     }
 
-    /// Writes what waits and the tables at the end of the file, makes it durable, and returns its length in bytes.
-    ///
-    /// # Errors
-    /// I/O errors.
+    /// Writes the rows that wait and the tables at the end of the file, makes it durable, and returns its length in
+    /// bytes. Fails with the I/O error of a write.
     pub(super) fn finish(mut self) -> io::Result<u64> {
         self.write_group()?;
         let file = self.writer.into_inner().map_err(io_error)?.into_inner()?;
@@ -244,7 +236,7 @@ impl ColumnBuffer {
     }
 }
 
-/// The system's own error, where there is one behind it.
+/// The I/O error that caused it, if there is one.
 fn io_error(error: ParquetError) -> io::Error {
     match error {
         ParquetError::External(source) => match source.downcast::<io::Error>() {
