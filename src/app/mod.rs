@@ -10,8 +10,6 @@ pub(crate) mod dialogs;
 mod display;
 pub(crate) mod event;
 mod fonts;
-#[cfg_attr(not(unix), path = "no_hand_over.rs")]
-pub(crate) mod hand_over;
 mod keyboard;
 #[cfg(test)]
 mod keys_tests;
@@ -24,6 +22,7 @@ pub(crate) mod picture;
 pub(crate) mod preferences;
 pub(crate) mod recent;
 mod show;
+pub(crate) mod single_instance;
 pub(crate) mod state;
 mod tab;
 mod tabs;

@@ -13,8 +13,8 @@ use winit::event_loop::{ActiveEventLoop, ControlFlow, EventLoopProxy};
 use winit::platform::run_on_demand::EventLoopExtRunOnDemand;
 use winit::window::{Icon, Theme, UserAttentionType, Window, WindowAttributes, WindowId};
 
-use super::hand_over::{HandOverError, Meeting};
 use super::preferences::WindowPlace;
+use super::single_instance::{HandOverError, SingleInstance};
 use super::state::{App, Effect};
 use super::tasks;
 use super::{AppError, AppOptions};
@@ -28,7 +28,7 @@ use crate::ui::settings::SecondStart;
 
 /// What wakes the loop.
 #[derive(Debug)]
-enum Event {
+enum UserEvent {
     /// Something on the window wants to be painted at this time.
     RepaintAt(Instant),
     /// Background work has something to say.
@@ -37,7 +37,7 @@ enum Event {
     Access(accesskit_winit::Event),
 }
 
-impl From<accesskit_winit::Event> for Event {
+impl From<accesskit_winit::Event> for UserEvent {
     fn from(event: accesskit_winit::Event) -> Self {
         Self::Access(event)
     }
@@ -48,10 +48,10 @@ impl From<accesskit_winit::Event> for Event {
 /// # Errors
 /// [`AppError`] if there is no display, no driver, or a library of the system is missing.
 pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
-    let meeting = Meeting::of_user().filter(|_| options.hand_over);
+    let instance = SingleInstance::of_user().filter(|_| options.hand_over);
     let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
-    let note = match meeting.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
-        Some(meeting) => match meeting.hand_over(&sources) {
+    let note = match instance.as_ref().filter(|_| is_preferred && !sources.files().is_empty()) {
+        Some(instance) => match instance.hand_over(&sources) {
             Ok(()) => return Ok(()),
             Err(error) => {
                 // Not as an arm: where no window ever takes over, it would be the only one.
@@ -62,19 +62,24 @@ pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError>
         None => String::new(),
     };
     // The window library panics where a library of the system is missing.
-    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, meeting.as_ref(), note))).unwrap_or_else(|panic| {
+    catch_unwind(AssertUnwindSafe(|| run_loop(sources, options, instance.as_ref(), note))).unwrap_or_else(|panic| {
         let said = panic.downcast_ref::<String>().cloned();
         let reason = said.or_else(|| panic.downcast_ref::<&str>().map(ToString::to_string)).unwrap_or_default();
         Err(AppError::MissingLibrary { reason })
     })
 }
 
-fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, note: String) -> Result<(), AppError> {
-    let mut event_loop = display::event_loop::<Event>()?;
+fn run_loop(
+    sources: Sources,
+    options: AppOptions,
+    instance: Option<&SingleInstance>,
+    note: String,
+) -> Result<(), AppError> {
+    let mut event_loop = display::event_loop::<UserEvent>()?;
     let proxy = event_loop.create_proxy();
     let to_loop = proxy.clone();
     let wake: Wake = Arc::new(move |event| {
-        to_loop.send_event(Event::Task(event)).ok(); // the window is closed
+        to_loop.send_event(UserEvent::Task(event)).ok(); // the window is closed
     });
     let demo = options.demo;
     let mut shell = Shell {
@@ -90,7 +95,7 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
     };
     tasks::watch_desktop(&shell.wake);
     // Without it, another start opens a window of its own.
-    let host = meeting.and_then(|meeting| meeting.host(&shell.wake).ok().flatten());
+    let host = instance.and_then(|instance| instance.host(&shell.wake).ok().flatten());
     shell.opening_note = note;
     if shell.demo || !shell.sources.files().is_empty() {
         shell.app.await_capture();
@@ -109,7 +114,7 @@ fn run_loop(sources: Sources, options: AppOptions, meeting: Option<&Meeting>, no
 struct Shell {
     app: App,
     wake: Wake,
-    proxy: EventLoopProxy<Event>,
+    proxy: EventLoopProxy<UserEvent>,
     window: Option<OpenWindow>,
     /// To be opened after the first frame.
     sources: Sources,
@@ -132,7 +137,7 @@ struct OpenWindow {
     losses_in_a_row: u32,
 }
 
-impl ApplicationHandler<Event> for Shell {
+impl ApplicationHandler<UserEvent> for Shell {
     fn new_events(&mut self, _event_loop: &ActiveEventLoop, cause: StartCause) {
         if matches!(cause, StartCause::ResumeTimeReached { .. }) {
             self.repaint_at = None;
@@ -149,19 +154,19 @@ impl ApplicationHandler<Event> for Shell {
         }
     }
 
-    fn user_event(&mut self, event_loop: &ActiveEventLoop, event: Event) {
+    fn user_event(&mut self, event_loop: &ActiveEventLoop, event: UserEvent) {
         match event {
-            Event::RepaintAt(at) => {
+            UserEvent::RepaintAt(at) => {
                 self.repaint_at = Some(self.repaint_at.map_or(at, |known| known.min(at)));
             }
-            Event::Task(event) => {
+            UserEvent::Task(event) => {
                 self.app.take(event);
                 self.request_redraw();
                 if self.app.take_attention() {
                     self.come_to_front();
                 }
             }
-            Event::Access(event) => self.access(&event),
+            UserEvent::Access(event) => self.access(&event),
         }
         self.sleep(event_loop);
     }
@@ -246,7 +251,7 @@ impl Shell {
         context.set_request_repaint_callback(move |info| {
             // A far time means never; a clock cannot hold it.
             if let Some(at) = Instant::now().checked_add(info.delay).filter(|_| info.delay < Duration::from_hours(1)) {
-                proxy.send_event(Event::RepaintAt(at)).ok(); // the window is closed
+                proxy.send_event(UserEvent::RepaintAt(at)).ok(); // the window is closed
             }
         });
         let side_max = usize::try_from(surface.gpu().texture_side_max()).ok();

@@ -17,12 +17,13 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::sync_channel;
 use std::time::{Duration, Instant};
 
+use super::{HandOverError, Host, SingleInstance};
 use crate::app::background::spawn;
 use crate::app::event::{HandedOver, TaskEvent, Wake};
 use crate::model::{SourceFile, Sources};
 
 /// How long a second start waits for an answer before it opens a window of its own.
-pub(crate) const PATIENCE: Duration = Duration::from_millis(500);
+const PATIENCE: Duration = Duration::from_millis(500);
 
 /// How long a window may take to say that it takes files over: less, so that its answer still finds somebody.
 const ANSWER_WITHIN: Duration = Duration::from_millis(400);
@@ -33,42 +34,7 @@ const MESSAGE_BYTES_MAX: u32 = 64 * 1024;
 const MAGIC: &[u8; 4] = b"LSP1";
 const TAKEN: u8 = b'y';
 
-/// Why files were not handed over.
-#[derive(Debug, thiserror::Error)]
-pub(crate) enum HandOverError {
-    /// There is no window to take them, or none that may be asked.
-    #[error("no window takes files over")]
-    NoWindow,
-    /// There is one that does not answer in time.
-    #[error("the window that is open does not answer within {} ms", waited.as_millis())]
-    NoAnswer { waited: Duration },
-    /// They do not fit a message.
-    #[error("a message holds {most} bytes, these files need {bytes}")]
-    TooLong { bytes: usize, most: u32 },
-    /// The message is no message.
-    #[error("expected {expected}, found {found}")]
-    NotAMessage { expected: &'static str, found: String },
-    /// The system does not let it.
-    #[error("{0}")]
-    Io(#[from] io::Error),
-}
-
-/// Where windows of a display meet.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Meeting {
-    socket: PathBuf,
-    lock: PathBuf,
-}
-
-/// A window that takes over what others are started with, until it is dropped.
-#[derive(Debug)]
-pub(crate) struct Host {
-    meeting: Meeting,
-    /// Released by the system when the program ends, however it ends.
-    _lock: File,
-}
-
-impl Meeting {
+impl SingleInstance {
     /// That of the user's own display; `None` where the system names no folder that only the user can enter.
     #[must_use]
     pub(crate) fn of_user() -> Option<Self> {
@@ -131,13 +97,13 @@ impl Meeting {
             }
         })
         .map_err(|_| HandOverError::NoWindow)?;
-        Ok(Some(Host { meeting: self.clone(), _lock: lock }))
+        Ok(Some(Host { instance: self.clone(), _lock: lock }))
     }
 }
 
 impl Drop for Host {
     fn drop(&mut self) {
-        fs::remove_file(&self.meeting.socket).ok(); // the next window removes it, too
+        fs::remove_file(&self.instance.socket).ok(); // the next window removes it, too
     }
 }
 
@@ -263,8 +229,8 @@ mod tests {
     #[test]
     fn what_is_handed_over_reaches_the_one_window_that_hosts_and_nobody_when_it_is_gone() {
         let folder = folder();
-        let meeting = Meeting::within(folder.path(), ":77/x").unwrap();
-        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
+        let instance = SingleInstance::within(folder.path(), ":77/x").unwrap();
+        assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
         let (events, taken) = channel();
         let wake: Wake = Arc::new(move |event| {
             if let TaskEvent::HandedOver(handed) = event {
@@ -272,22 +238,22 @@ mod tests {
             }
         });
         // Left by a crash: a socket that nobody listens to.
-        drop(UnixListener::bind(&meeting.socket).unwrap());
-        let host = meeting.host(&wake).unwrap().expect("the first hosts");
-        assert!(meeting.host(&wake).unwrap().is_none(), "and the second does not");
-        assert_eq!(fs::metadata(&meeting.socket).unwrap().permissions().mode() & 0o777, 0o600);
+        drop(UnixListener::bind(&instance.socket).unwrap());
+        let host = instance.host(&wake).unwrap().expect("the first hosts");
+        assert!(instance.host(&wake).unwrap().is_none(), "and the second does not");
+        assert_eq!(fs::metadata(&instance.socket).unwrap().permissions().mode() & 0o777, 0o600);
         let loop_of_window = std::thread::spawn(move || taken.recv().unwrap().take());
-        meeting.hand_over(&files(&["/a", "/bc"])).unwrap();
+        instance.hand_over(&files(&["/a", "/bc"])).unwrap();
         assert_eq!(loop_of_window.join().unwrap(), Some(files(&["/a", "/bc"])));
         drop(host);
-        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
-        assert!(meeting.host(&wake).unwrap().is_some(), "another may host now");
+        assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoWindow)));
+        assert!(instance.host(&wake).unwrap().is_some(), "another may host now");
     }
 
     #[test]
     fn a_window_that_takes_files_at_once_is_heard() {
         let folder = folder();
-        let meeting = Meeting::within(folder.path(), "w").unwrap();
+        let instance = SingleInstance::within(folder.path(), "w").unwrap();
         let (events, taken) = channel();
         // Before the answering thread could begin to wait.
         let wake: Wake = Arc::new(move |event| {
@@ -295,20 +261,20 @@ mod tests {
                 events.send(handed.take()).unwrap();
             }
         });
-        let _host = meeting.host(&wake).unwrap().expect("the first hosts");
-        meeting.hand_over(&files(&["/a"])).unwrap();
+        let _host = instance.host(&wake).unwrap().expect("the first hosts");
+        instance.hand_over(&files(&["/a"])).unwrap();
         assert_eq!(taken.recv().unwrap(), Some(files(&["/a"])));
     }
 
     #[test]
     fn a_window_that_does_not_answer_in_time_takes_nothing_also_when_it_comes_to_itself() {
         let folder = folder();
-        let meeting = Meeting::within(folder.path(), "").unwrap();
+        let instance = SingleInstance::within(folder.path(), "").unwrap();
         let (events, hung) = channel();
         let wake: Wake = Arc::new(move |event| events.send(event).unwrap());
-        let _host = meeting.host(&wake).unwrap();
+        let _host = instance.host(&wake).unwrap();
         let began = Instant::now();
-        assert!(matches!(meeting.hand_over(&files(&["/a"])), Err(HandOverError::NoAnswer { .. })));
+        assert!(matches!(instance.hand_over(&files(&["/a"])), Err(HandOverError::NoAnswer { .. })));
         assert!(began.elapsed() < Duration::from_secs(5), "{:?}", began.elapsed());
         match hung.recv().unwrap() {
             TaskEvent::HandedOver(handed) => assert_eq!(handed.take(), None),
@@ -320,6 +286,6 @@ mod tests {
     fn a_folder_that_others_can_enter_is_no_place_to_meet() {
         let folder = folder();
         fs::set_permissions(folder.path(), Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(Meeting::within(folder.path(), ":0"), None);
+        assert_eq!(SingleInstance::within(folder.path(), ":0"), None);
     }
 }

@@ -1,0 +1,54 @@
+//! One window for all starts: a second start hands its files to the window that is open.
+
+#[cfg(unix)]
+mod socket;
+#[cfg(not(unix))]
+mod unsupported;
+
+#[cfg(unix)]
+use std::fs::File;
+#[cfg(unix)]
+use std::io;
+#[cfg(unix)]
+use std::path::PathBuf;
+#[cfg(unix)]
+use std::time::Duration;
+
+/// The reason why files were not handed over.
+#[derive(Debug, thiserror::Error)]
+pub(crate) enum HandOverError {
+    /// No window is open, or none that this process may ask.
+    #[error("no window takes files over")]
+    NoWindow,
+    #[cfg(unix)]
+    #[error("the window that is open does not answer within {} ms", waited.as_millis())]
+    NoAnswer { waited: Duration },
+    #[cfg(unix)]
+    #[error("a message holds {most} bytes, these files need {bytes}")]
+    TooLong { bytes: usize, most: u32 },
+    #[cfg(unix)]
+    #[error("expected {expected}, found {found}")]
+    NotAMessage { expected: &'static str, found: String },
+    #[cfg(unix)]
+    #[error("{0}")]
+    Io(#[from] io::Error),
+}
+
+/// The address of the one window of a display.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct SingleInstance {
+    #[cfg(unix)]
+    socket: PathBuf,
+    #[cfg(unix)]
+    lock: PathBuf,
+}
+
+/// The claim of this process to be that window, until it is dropped.
+#[derive(Debug)]
+pub(crate) struct Host {
+    #[cfg(unix)]
+    instance: SingleInstance,
+    /// Released by the system when the program ends, however it ends.
+    #[cfg(unix)]
+    _lock: File,
+}
