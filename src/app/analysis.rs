@@ -18,7 +18,7 @@ use crate::query::over_time::over_time;
 use crate::query::scope::Scope;
 use crate::query::search::{Hits, search};
 use crate::query::stacks;
-use crate::ui::questions::{Answer, Kind, NameFacts, Question, TimeRange};
+use crate::ui::questions::{Answer, NameFacts, Question, QuestionKind, TimeRange};
 
 /// The longest spans of a name that are listed.
 const LONGEST_COUNT: usize = 100;
@@ -29,11 +29,11 @@ const TIME_PARTS: usize = 120;
 /// What is being asked.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
-    running: BTreeMap<Kind, Running>,
+    running: BTreeMap<QuestionKind, RunningQuery>,
 }
 
 #[derive(Debug)]
-struct Running {
+struct RunningQuery {
     id: TaskId,
     progress: Progress,
     cancel: Cancel,
@@ -41,7 +41,7 @@ struct Running {
     growing: Option<Arc<GrowingTotals>>,
 }
 
-impl Drop for Running {
+impl Drop for RunningQuery {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
@@ -58,7 +58,7 @@ impl Analysis {
         wake: &Wake,
     ) {
         let kind = question.kind();
-        let growing = (kind == Kind::Totals).then(Arc::<GrowingTotals>::default);
+        let growing = (kind == QuestionKind::Totals).then(Arc::<GrowingTotals>::default);
         let (snapshot, hits, totals) = (snapshot.clone(), hits.cloned(), growing.clone());
         self.start(id, kind, growing, wake, move |cancel, progress| {
             answer(question, &snapshot, hits, totals.as_deref(), cancel, progress)
@@ -74,11 +74,11 @@ impl Analysis {
         snapshot: &Snapshot,
         wake: &Wake,
     ) {
-        if self.running.contains_key(&Kind::Pixels) {
+        if self.running.contains_key(&QuestionKind::Pixels) {
             return;
         }
         let snapshot = snapshot.clone();
-        self.start(id, Kind::Pixels, None, wake, move |cancel, _| {
+        self.start(id, QuestionKind::Pixels, None, wake, move |cancel, _| {
             Ok(Some(Answer::Pixels(Arc::new(Filtered::find(matcher, &snapshot, asked, cancel)?))))
         });
     }
@@ -86,12 +86,12 @@ impl Analysis {
     fn start(
         &mut self,
         id: TaskId,
-        kind: Kind,
+        kind: QuestionKind,
         growing: Option<Arc<GrowingTotals>>,
         wake: &Wake,
         work: impl FnOnce(&Cancel, &Progress) -> Result<Option<Answer>, Cancelled> + Send + 'static,
     ) {
-        let running = Running { id, progress: Progress::default(), cancel: Cancel::default(), growing };
+        let running = RunningQuery { id, progress: Progress::default(), cancel: Cancel::default(), growing };
         let (cancel, progress) = (running.cancel.clone(), running.progress.clone());
         // The one before is dropped, and so stopped.
         self.running.insert(kind, running);
@@ -106,7 +106,7 @@ impl Analysis {
     }
 
     /// Whether the answer with this id is waited for; it is not any more.
-    pub(super) fn is_awaited(&mut self, id: TaskId, kind: Kind) -> bool {
+    pub(super) fn is_awaited(&mut self, id: TaskId, kind: QuestionKind) -> bool {
         let is_awaited = self.running.get(&kind).is_some_and(|running| running.id == id);
         if is_awaited {
             self.running.remove(&kind);
@@ -116,14 +116,14 @@ impl Analysis {
 
     /// How far the answer to a question of that kind is, while it is waited for.
     #[must_use]
-    pub(super) fn progress(&self, kind: Kind) -> Option<&Progress> {
+    pub(super) fn progress(&self, kind: QuestionKind) -> Option<&Progress> {
         self.running.get(&kind).map(|running| &running.progress)
     }
 
     /// The totals so far, while they are added up.
     #[must_use]
     pub(super) fn totals_so_far(&self) -> Option<Arc<Totals>> {
-        let growing = self.running.get(&Kind::Totals)?.growing.as_ref()?;
+        let growing = self.running.get(&QuestionKind::Totals)?.growing.as_ref()?;
         Some(Arc::new(growing.so_far()))
     }
 
@@ -134,7 +134,7 @@ impl Analysis {
     }
 
     /// Gives up the questions of a kind.
-    pub(super) fn stop(&mut self, kind: Kind) {
+    pub(super) fn stop(&mut self, kind: QuestionKind) {
         self.running.remove(&kind);
     }
 }

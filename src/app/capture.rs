@@ -7,7 +7,7 @@ use crate::app::event::{TaskId, Wake};
 use crate::model::Sources;
 use crate::query::flow_chain::FlowChain;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::panels::details::Details;
+use crate::ui::panels::details::DetailsPanel;
 use crate::ui::timeline::state::Timeline;
 
 /// A capture that is open.
@@ -15,7 +15,7 @@ pub(super) struct OpenCapture {
     /// What it was loaded from.
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,
-    pub(crate) details: Option<Details>,
+    pub(crate) details: Option<DetailsPanel>,
     /// Whether the load that runs will show more of it.
     pub(crate) grows: bool,
     /// Whether it is sorted again, because its store was damaged: once and not for ever.
@@ -48,11 +48,11 @@ impl OpenCapture {
     /// Looks up the selected row if another one is selected than before.
     pub(super) fn look_up_selected(&mut self, wake: &Wake) {
         let selected = self.timeline.selected();
-        if self.details.as_ref().map(Details::row) == selected {
+        if self.details.as_ref().map(DetailsPanel::row) == selected {
             return;
         }
         let snapshot = self.timeline.snapshot();
-        self.details = selected.and_then(|row| Details::of_row(snapshot, row));
+        self.details = selected.and_then(|row| DetailsPanel::of_row(snapshot, row));
         let has_flows = snapshot.summary().flows > 0;
         let row = selected.filter(|_| has_flows);
         self.following = row.map(|row| tasks::follow(self.id, snapshot.clone(), row, wake));

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use crate::app::event::{Choice, TaskEvent, Wake};
+use crate::app::event::{DialogChoice, TaskEvent, Wake};
 use crate::export::ExportFormat;
 use crate::ui::purpose::Purpose;
 
@@ -24,7 +24,7 @@ pub(crate) fn choose(
 ) {
     let wake = Arc::clone(wake);
     if !has_dialogs() {
-        wake(TaskEvent::Chosen(Choice::NoDialog(purpose)));
+        wake(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
         return;
     }
     let failed = Arc::clone(&wake);
@@ -47,7 +47,7 @@ pub(crate) fn choose(
         }
     };
     if spawned.is_err() {
-        failed(TaskEvent::Chosen(Choice::NoDialog(purpose)));
+        failed(TaskEvent::Chosen(DialogChoice::NoDialog(purpose)));
     }
 }
 
@@ -86,9 +86,9 @@ fn wait(
     let asked = Instant::now();
     std::thread::Builder::new().name("dialog".to_owned()).spawn(move || {
         let choice = match pollster::block_on(dialog) {
-            Some(files) => Choice::Chosen(purpose, files.iter().map(|file| file.path().to_owned()).collect()),
-            None if cfg!(target_os = "linux") && asked.elapsed() < NO_HAND_IS_FASTER => Choice::NoDialog(purpose),
-            None => Choice::Dismissed,
+            Some(files) => DialogChoice::Chosen(purpose, files.iter().map(|file| file.path().to_owned()).collect()),
+            None if cfg!(target_os = "linux") && asked.elapsed() < NO_HAND_IS_FASTER => DialogChoice::NoDialog(purpose),
+            None => DialogChoice::Dismissed,
         };
         wake(TaskEvent::Chosen(choice));
     })

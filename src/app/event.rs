@@ -16,7 +16,7 @@ use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::chrome::file_picker::Listing;
 use crate::ui::purpose::Purpose;
-use crate::ui::questions::{Answer, Kind};
+use crate::ui::questions::{Answer, QuestionKind};
 use crate::ui::timeline::tracks::Arranged;
 
 /// An event of background work.
@@ -39,7 +39,7 @@ pub enum TaskEvent {
     /// Rows were laid out.
     Arranged(Arranged),
     /// A question of a panel is answered.
-    Answered(TaskId, Kind, Result<Box<Option<Answer>>, TaskError>),
+    Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
     /// A folder was listed.
     Listed(PathBuf, Listing),
     /// Another start hands its files over.
@@ -47,7 +47,7 @@ pub enum TaskEvent {
     /// A pasted text was read.
     Pasted(Pasted),
     /// A dialog of the system is over.
-    Chosen(Choice),
+    Chosen(DialogChoice),
     /// Letters that the fonts of the window lack were looked for in those of the system.
     FoundFonts,
     /// The desktop says what is asked of it.
@@ -74,7 +74,7 @@ pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 
 /// How a dialog ended.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Choice {
+pub enum DialogChoice {
     /// With a file, or with several to be opened together.
     Chosen(Purpose, Vec<PathBuf>),
     /// With none.

@@ -4,7 +4,7 @@ use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::model::TrackIdx;
 use crate::scene::rows::GroupKind;
 use crate::store::{LaneIdx, RowIdx};
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, RowCommand, Step, TimelineCommand};
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, RowCommand, TimelineCommand};
 
 /// Presses at a place, moves there and there, and lets go in the frame of the last movement, as on a slow machine.
 fn drag(driven: &mut Driven, way: &[egui::Pos2], button: egui::PointerButton) {
@@ -25,7 +25,7 @@ fn the_last_movement_of_a_drag_counts_also_when_the_hand_lets_go_within_its_fram
     driven.frame(Vec::new());
     let still = Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL));
     driven.app.act(still);
-    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)))));
+    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     driven.frame(Vec::new());
     let way = [700.0, 680.0, 640.0, 560.0].map(|x| egui::pos2(x, 400.0));
     let before = *driven.app.timeline_mut().unwrap().view();
@@ -81,15 +81,15 @@ fn a_step_back_returns_to_the_view_that_was_left_and_a_range_is_let_go_before_th
         let view = driven.app.timeline_mut().unwrap().view();
         (view.start_ns(), view.ns_per_px())
     };
-    let whole = settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Whole)));
+    let whole = settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
     let row = RowIdx { lane: LaneIdx(0), row: 1 };
     let omega = settle(&mut driven, Command::Timeline(TimelineCommand::Reveal(row)));
-    let fitted = settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Selection)));
+    let fitted = settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
     assert!(fitted.1 < omega.1);
-    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Back))), whole);
-    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Forward))), fitted);
+    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Back))), whole);
+    assert_eq!(settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))), fitted);
     settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
-    settle(&mut driven, Command::Timeline(TimelineCommand::Step(Step::Whole)));
+    settle(&mut driven, Command::Timeline(TimelineCommand::Step(NavigationStep::Whole)));
     settle(&mut driven, Command::Timeline(TimelineCommand::Select(None)));
     settle(&mut driven, Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)));
     settle(&mut driven, Command::Timeline(TimelineCommand::Select(Some(row))));
@@ -185,7 +185,7 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
     driven.frame(Vec::new());
     // What S does alone is to zoom out, so there is to be something to be seen then.
     driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
-    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)))));
+    (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     driven.frame(Vec::new());
     let before = *driven.app.timeline_mut().unwrap().view();
     let event = |pressed, repeat, modifiers| egui::Event::Key {

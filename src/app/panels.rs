@@ -11,12 +11,12 @@ use crate::query::Snapshot;
 use crate::store::lane::RowIdx;
 use crate::ui::command::{Command, Panel, PanelCommand};
 use crate::ui::panels::PanelContext;
-use crate::ui::panels::details::Details;
+use crate::ui::panels::details::DetailsPanel;
 use crate::ui::panels::dock::{Dock, DockHead, DockTab};
 use crate::ui::panels::flame::FlamePanel;
 use crate::ui::panels::search::SearchPanel;
 use crate::ui::panels::statistics::StatisticsPanel;
-use crate::ui::questions::{Answer, Kind, Question};
+use crate::ui::questions::{Answer, Question, QuestionKind};
 use crate::ui::timeline::state::Timeline;
 
 /// The panels.
@@ -51,13 +51,13 @@ impl Panels {
         &mut self,
         ui: &mut Ui,
         frame: egui::Frame,
-        (timeline, details): (&Timeline, Option<&Details>),
+        (timeline, details): (&Timeline, Option<&DetailsPanel>),
         context: PanelContext<'_>,
     ) -> Vec<Command> {
         let mut commands = Vec::new();
         if self.search.is_open() {
             let bar = frame.inner_margin(egui::Margin::symmetric(10, 4));
-            let progress = self.analysis.progress(Kind::Search);
+            let progress = self.analysis.progress(QuestionKind::Search);
             egui::Panel::top("search").exact_size(34.0).frame(bar).show(ui, |ui| {
                 commands.extend(self.search.show_bar(ui, place_of(timeline), progress, context.theme));
             });
@@ -99,7 +99,7 @@ impl Panels {
         &mut self,
         ui: &mut Ui,
         tab: DockTab,
-        (timeline, details): (&Timeline, Option<&Details>),
+        (timeline, details): (&Timeline, Option<&DetailsPanel>),
         context: PanelContext<'_>,
     ) -> Vec<Command> {
         let (snapshot, range, theme) = (timeline.snapshot(), timeline.range(), context.theme);
@@ -109,11 +109,11 @@ impl Panels {
                 if let Some(totals) = self.analysis.totals_so_far() {
                     self.statistics.take_totals(totals, snapshot);
                 }
-                let progress = self.analysis.progress(Kind::Totals);
+                let progress = self.analysis.progress(QuestionKind::Totals);
                 self.statistics.show(ui, snapshot, range, progress, context)
             }
             DockTab::Flame => {
-                let progress = self.analysis.progress(Kind::Paths);
+                let progress = self.analysis.progress(QuestionKind::Paths);
                 self.flame.show(ui, snapshot, range, progress, (theme, timeline.palette()))
             }
             DockTab::Search => self.show_hits(ui, snapshot, details, context),
@@ -125,10 +125,10 @@ impl Panels {
         &mut self,
         ui: &mut Ui,
         snapshot: &Snapshot,
-        details: Option<&Details>,
+        details: Option<&DetailsPanel>,
         context: PanelContext<'_>,
     ) -> Vec<Command> {
-        let is_counting = self.analysis.progress(Kind::Search).is_some();
+        let is_counting = self.analysis.progress(QuestionKind::Search).is_some();
         let absence = if is_counting { None } else { self.search.absence() };
         let place = ui.available_rect_before_wrap();
         self.shows_beside = place.width() > BESIDE_POINTS;
@@ -213,7 +213,7 @@ impl Panels {
             }
             PanelCommand::Ask(question) => self.ask(question, timeline.snapshot(), wake),
             PanelCommand::StopCounting => {
-                self.analysis.stop(Kind::Totals);
+                self.analysis.stop(QuestionKind::Totals);
                 self.statistics.stopped();
             }
             PanelCommand::Toggle(Panel::Statistics) if self.closes(DockTab::Statistics) => self.statistics.toggle(),
@@ -251,7 +251,7 @@ impl Panels {
     /// Takes an answer; returns the row to reveal.
     pub(super) fn take(
         &mut self,
-        (id, kind): (TaskId, Kind),
+        (id, kind): (TaskId, QuestionKind),
         answer: Result<Option<Answer>, TaskError>,
         timeline: &mut Timeline,
         wake: &Wake,
@@ -262,13 +262,13 @@ impl Panels {
         let answer = match answer {
             Ok(answer) => answer?,
             Err(error) => {
-                if let (Kind::Search, TaskError::Failed(message)) = (kind, error) {
+                if let (QuestionKind::Search, TaskError::Failed(message)) = (kind, error) {
                     self.search.fail(message);
                 }
-                if kind == Kind::Totals {
+                if kind == QuestionKind::Totals {
                     self.statistics.stopped();
                 }
-                if kind == Kind::Pixels {
+                if kind == QuestionKind::Pixels {
                     // Not asked again and again.
                     timeline.set_hits(None);
                 }
@@ -293,7 +293,7 @@ impl Panels {
     }
 
     fn stop_search(&mut self, timeline: &mut Timeline) {
-        for kind in [Kind::Search, Kind::Page, Kind::Neighbour, Kind::Pixels] {
+        for kind in [QuestionKind::Search, QuestionKind::Page, QuestionKind::Neighbour, QuestionKind::Pixels] {
             self.analysis.stop(kind);
         }
         timeline.set_hits(None);

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 
-use super::recent::Recent;
+use super::recent::RecentTraces;
 use crate::base::budget::Memory;
 use crate::base::disk::{Disk, SystemDisk};
 use crate::base::{files, replace};
@@ -17,7 +17,7 @@ use crate::ingest::LoadOptions;
 use crate::model::Sources;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
-use crate::scene::rows::Density;
+use crate::scene::rows::TrackDensity;
 use crate::store::cache::CacheKey;
 use crate::ui::panels::dock::Dock;
 use crate::ui::settings::{Navigation, SecondStart, TableLayout};
@@ -68,7 +68,7 @@ pub struct Preferences {
     /// How the user wants to move; `None`: nothing was chosen, so as the desktop is asked to.
     pub navigation: Option<Navigation>,
     /// The height of rows.
-    pub density: Density,
+    pub density: TrackDensity,
     /// The most memory that a load holds.
     pub memory_bytes: u64,
     /// The most that kept captures take.
@@ -76,7 +76,7 @@ pub struct Preferences {
     /// Whether comma-separated text marks what a spreadsheet would take for a formula.
     pub csv_safe: bool,
     /// Captures that were opened last.
-    pub recent: Recent,
+    pub recent: RecentTraces,
     /// The place of the window.
     pub window: Option<WindowPlace>,
     /// The height of the dock, in points.
@@ -93,11 +93,11 @@ impl Default for Preferences {
             colors: Colors::default(),
             text_percent: 100,
             navigation: None,
-            density: Density::default(),
+            density: TrackDensity::default(),
             memory_bytes: Memory::DEFAULT_BYTES,
             cache_bytes: LoadOptions::CACHE_BYTES_MAX,
             csv_safe: false,
-            recent: Recent::default(),
+            recent: RecentTraces::default(),
             window: None,
             dock_points: Dock::POINTS,
             tables: BTreeMap::new(),
@@ -212,7 +212,7 @@ fn forget_oldest(folder: &Path, most: usize) -> io::Result<()> {
 mod tests {
     use super::*;
     use crate::model::TrackIdx;
-    use crate::scene::arrange::{Arrangement, Order};
+    use crate::scene::arrange::{Arrangement, TrackOrder};
     use crate::scene::palette::{ColorBy, Hues};
     use crate::ui::settings::Wheel;
 
@@ -225,11 +225,11 @@ mod tests {
         let root = tempfile::tempdir().unwrap();
         let folders = folders(root.path());
         assert_eq!(folders.preferences(), (Preferences::default(), None));
-        let mut recent = Recent::default();
+        let mut recent = RecentTraces::default();
         recent.note(&Sources::from("/a trace.json"));
         let chosen = Preferences {
             shade: Some(Shade::Light),
-            density: Density::Tall,
+            density: TrackDensity::Tall,
             second_start: SecondStart::Window,
             csv_safe: true,
             colors: Colors { by: ColorBy::Duration, hues: Hues::ColorBlind },
@@ -329,7 +329,7 @@ mod tests {
         let capture = Sources::from(&path);
         fs::write(&path, "[]").unwrap();
         assert_eq!(folders.timeline(&capture), (None, None));
-        let arrangement = Arrangement { order: Order::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
+        let arrangement = Arrangement { order: TrackOrder::Name, pinned: vec![TrackIdx(3)], ..Arrangement::default() };
         let color_by = Some(ColorBy::Track);
         let kept = SavedTimeline { start_ns: -5, end_ns: i64::MAX, arrangement, color_by, ..SavedTimeline::default() };
         folders.keep_timeline(&capture, &kept).unwrap();

@@ -15,10 +15,10 @@ const FILES_MAX: usize = 256;
 
 /// The captures that were opened last, the last one first.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
-#[serde(from = "Vec<Entry>", into = "Vec<Entry>")]
-pub struct Recent(Vec<Sources>);
+#[serde(from = "Vec<RecentEntry>", into = "Vec<RecentEntry>")]
+pub struct RecentTraces(Vec<Sources>);
 
-impl Recent {
+impl RecentTraces {
     /// The captures, the last one first.
     #[must_use]
     pub(crate) fn captures(&self) -> &[Sources] {
@@ -49,7 +49,7 @@ impl Recent {
 /// A capture in the file: a path for a file as it is, a list for several or for one that is moved.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged)]
-enum Entry {
+enum RecentEntry {
     Path(String),
     Files(Vec<MovedFile>),
 }
@@ -61,11 +61,11 @@ struct MovedFile {
     offset_ns: i64,
 }
 
-impl From<Vec<Entry>> for Recent {
-    fn from(entries: Vec<Entry>) -> Self {
+impl From<Vec<RecentEntry>> for RecentTraces {
+    fn from(entries: Vec<RecentEntry>) -> Self {
         let sources = |entry| match entry {
-            Entry::Path(path) => Sources::unmoved([PathBuf::from(path)]),
-            Entry::Files(files) => {
+            RecentEntry::Path(path) => Sources::unmoved([PathBuf::from(path)]),
+            RecentEntry::Files(files) => {
                 let file = |MovedFile { path, offset_ns }| SourceFile { path: path.into(), offset_ns };
                 Sources::new(files.into_iter().map(file).collect())
             }
@@ -75,12 +75,13 @@ impl From<Vec<Entry>> for Recent {
     }
 }
 
-impl From<Recent> for Vec<Entry> {
-    fn from(recent: Recent) -> Self {
+impl From<RecentTraces> for Vec<RecentEntry> {
+    fn from(recent: RecentTraces) -> Self {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
         let file = |file: &SourceFile| MovedFile { path: text(&file.path), offset_ns: file.offset_ns };
-        let files = |sources: &Sources| Entry::Files(sources.files().iter().map(file).collect());
-        let entry = |sources: Sources| sources.alone().map_or_else(|| files(&sources), |path| Entry::Path(text(path)));
+        let files = |sources: &Sources| RecentEntry::Files(sources.files().iter().map(file).collect());
+        let entry =
+            |sources: Sources| sources.alone().map_or_else(|| files(&sources), |path| RecentEntry::Path(text(path)));
         recent.0.into_iter().map(entry).collect()
     }
 }
@@ -95,19 +96,19 @@ mod tests {
 
     #[test]
     fn several_files_are_one_entry_with_what_each_is_moved_by_and_single_ones_are_read_as_they_always_were() {
-        let mut recent = Recent::default();
+        let mut recent = RecentTraces::default();
         recent.note(&Sources::from("/a.json"));
         recent.note(&moved(&[("/b.json", 0), ("/c.json", -5)]));
         let text = serde_json::to_string(&recent).unwrap();
         assert_eq!(text, r#"[[{"path":"/b.json","offset_ns":0},{"path":"/c.json","offset_ns":-5}],"/a.json"]"#);
-        assert_eq!(serde_json::from_str::<Recent>(&text).unwrap(), recent);
-        let earlier: Recent = serde_json::from_str(r#"["/a.json","/b.json",[]]"#).unwrap();
+        assert_eq!(serde_json::from_str::<RecentTraces>(&text).unwrap(), recent);
+        let earlier: RecentTraces = serde_json::from_str(r#"["/a.json","/b.json",[]]"#).unwrap();
         assert_eq!(earlier.captures(), [Sources::from("/a.json"), Sources::from("/b.json")]);
     }
 
     #[test]
     fn what_is_opened_again_comes_to_the_top_once_and_the_oldest_is_forgotten() {
-        let mut recent = Recent::default();
+        let mut recent = RecentTraces::default();
         for number in 0..20 {
             recent.note(&Sources::from(&format!("/{number}")));
         }

@@ -12,7 +12,7 @@ use crate::scene::palette::Colors;
 use crate::ui::chrome::command_palette::Outcome;
 use crate::ui::chrome::menu_bar;
 use crate::ui::chrome::status_bar;
-use crate::ui::chrome::status_bar::Status;
+use crate::ui::chrome::status_bar::StatusLine;
 use crate::ui::chrome::tab_bar;
 use crate::ui::chrome::{message, progress, welcome};
 use crate::ui::command::{AppCommand, Command};
@@ -63,7 +63,7 @@ impl App {
         let bar = frame.inner_margin(egui::Margin::symmetric(10, 0));
         egui::Panel::bottom("status").exact_size(24.0).frame(bar).show(ui, |ui| {
             let timeline = tab.capture.as_ref().map(|capture| &capture.timeline);
-            let status = Status {
+            let status = StatusLine {
                 title: &tab.capture.as_ref().map(OpenCapture::title).unwrap_or_default(),
                 note: &tab.note,
                 adapter: &self.adapter,

@@ -15,13 +15,13 @@ use super::fonts::Fonts;
 use super::pasted::Chosen;
 use super::preferences::{Preferences, WindowPlace};
 use super::tab::Tab;
-use super::tasks::{self, Source, file_name};
+use super::tasks::{self, LoadSource, file_name};
 use crate::app::event::{TabId, TaskId, Wake};
 use crate::base::escape::escaped;
 use crate::frame::RectBudget;
 use crate::ingest::spool::is_unseekable;
 use crate::model::Sources;
-use crate::ui::chrome::command_palette::Palette;
+use crate::ui::chrome::command_palette::CommandPalette;
 use crate::ui::chrome::file_picker::Picker;
 use crate::ui::command::{AppCommand, Command, TimelineCommand, ToolWindow};
 use crate::ui::purpose::Purpose;
@@ -94,7 +94,7 @@ pub struct App {
     pub(super) wants_attention: bool,
     pub(super) tasks_started: u64,
     pub(super) picker: Option<Picker>,
-    pub(super) palette: Option<Palette>,
+    pub(super) palette: Option<CommandPalette>,
     pub(super) shown: ShownPanels,
     pub(super) preferences: Preferences,
     /// As they are in the file.
@@ -289,13 +289,13 @@ impl App {
     pub(crate) fn open(&mut self, sources: Sources) {
         if !sources.files().is_empty() {
             self.picker = None;
-            self.open_in_tab(Source::Files(sources));
+            self.open_in_tab(LoadSource::Files(sources));
         }
     }
 
     /// Opens the generated capture.
     pub(crate) fn open_demo(&mut self) {
-        self.open_in_tab(Source::Demo);
+        self.open_in_tab(LoadSource::Demo);
     }
 
     /// Keeps what is to be kept of the captures that are open, and the preferences, before both are gone.
@@ -408,7 +408,7 @@ impl App {
                     }
                 }
             }
-            AppCommand::ShowCommands => self.palette = Some(Palette::default()),
+            AppCommand::ShowCommands => self.palette = Some(CommandPalette::default()),
             AppCommand::SetTextPercent(percent) => {
                 self.preferences.text_percent = percent;
                 self.themed = false;
@@ -435,9 +435,9 @@ impl App {
     }
 
     /// Loads a capture into the tab that is shown.
-    pub(super) fn load(&mut self, source: Source) {
+    pub(super) fn load(&mut self, source: LoadSource) {
         self.tab().keep(self.options.folders.as_ref());
-        if let Source::Files(sources) = &source {
+        if let LoadSource::Files(sources) = &source {
             // What came through a pipe cannot be opened again.
             if !sources.files().iter().any(|file| is_unseekable(&file.path)) {
                 self.preferences.recent.note(sources);
@@ -458,7 +458,7 @@ impl App {
     /// Loads the files of the capture that is open anew, moved in time. What is looked at stays in view.
     fn move_files(&mut self, sources: Sources) {
         let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
-        self.load(Source::Files(sources));
+        self.load(LoadSource::Files(sources));
         self.tab_mut().moved_from = view;
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use super::capture::OpenCapture;
 use super::panels::Panels;
 use super::preferences::Folders;
-use super::tasks::Running;
+use super::tasks::FileTask;
 use crate::app::event::{TabId, TaskEvent, TaskId, Wake};
 use crate::export::ExportFormat;
 use crate::model::Sources;
@@ -33,7 +33,7 @@ pub(super) struct Tab {
     pub(crate) capture: Option<OpenCapture>,
     /// Whether a capture is about to be opened, so that nobody need be told how.
     pub(crate) awaits_capture: bool,
-    pub(crate) running: Option<Running>,
+    pub(crate) running: Option<FileTask>,
     pub(crate) panels: Panels,
     /// What is typed of its files.
     pub(crate) sources: SourcesPanel,

@@ -3,7 +3,7 @@
 
 use super::state::App;
 use super::tab::Tab;
-use super::tasks::Source;
+use super::tasks::LoadSource;
 use crate::app::event::{TabId, TaskError};
 use crate::ui::chrome::tab_bar::TabTitle;
 use crate::ui::command::TabCommand;
@@ -26,8 +26,8 @@ impl App {
     }
 
     /// Opens a capture in a tab of its own; where nothing is open in the tab that is shown, in that.
-    pub(super) fn open_in_tab(&mut self, source: Source) {
-        if let Source::Files(sources) = &source
+    pub(super) fn open_in_tab(&mut self, source: LoadSource) {
+        if let LoadSource::Files(sources) = &source
             && let Some(known) = self.tabs.iter().position(|tab| tab.is_of(sources))
         {
             // It is read again: it may have changed.

@@ -23,13 +23,13 @@ use crate::query::flow_chain;
 use crate::render::readback::Pixels;
 use crate::store::RowIdx;
 use crate::tiles::trace_summary::TraceSummary;
-use crate::ui::chrome::file_picker::Entry;
+use crate::ui::chrome::file_picker::FolderEntry;
 use crate::ui::questions::TimeRange;
 use crate::ui::timeline::tracks::Arranging;
 
 /// A load or an export that runs. Dropping it asks the work to stop.
 #[derive(Debug)]
-pub(crate) struct Running {
+pub(crate) struct FileTask {
     /// Which one.
     pub(crate) id: TaskId,
     /// What is being done to what.
@@ -41,14 +41,14 @@ pub(crate) struct Running {
     cancel: Cancel,
 }
 
-impl Running {
+impl FileTask {
     /// Asks the work to stop.
     pub(crate) fn cancel(&self) {
         self.cancel.cancel();
     }
 }
 
-impl Drop for Running {
+impl Drop for FileTask {
     fn drop(&mut self) {
         self.cancel.cancel();
     }
@@ -56,7 +56,7 @@ impl Drop for Running {
 
 /// What to load.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Source {
+pub(crate) enum LoadSource {
     /// A capture of the user's.
     Files(Sources),
     /// The generated one.
@@ -65,20 +65,20 @@ pub(crate) enum Source {
 
 /// Starts to load a capture.
 #[must_use]
-pub(crate) fn load(id: TaskId, source: Source, options: LoadOptions, wake: &Wake) -> Running {
+pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &Wake) -> FileTask {
     let (title, sources) = match &source {
-        Source::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
-        Source::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
+        LoadSource::Files(sources) => (format!("Opening {}", escaped(&sources.title())), sources.clone()),
+        LoadSource::Demo => ("Making a demo trace".to_owned(), Sources::from(&demo_path(&demo_folder()))),
     };
-    let running = Running { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
+    let running = FileTask { id, title, sources, progress: Progress::default(), cancel: Cancel::default() };
     let (cancel, progress, wake) = (running.cancel.clone(), running.progress.clone(), Arc::clone(wake));
     let failed = Arc::clone(&wake);
     let work = move || {
         let previews = Arc::clone(&wake);
         let result = guarded(|| {
             let sources = match source {
-                Source::Files(sources) => sources,
-                Source::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
+                LoadSource::Files(sources) => sources,
+                LoadSource::Demo => Sources::from(&demo_capture(&demo_folder(), &cancel).map_err(TaskError::Failed)?),
             };
             let mut show = |store| previews(TaskEvent::Previewed(id, Snapshot::new(store)));
             open_with_previews(&sources, &options, &cancel, &progress, Some(&mut show)).map_err(|error| match error {
@@ -105,8 +105,8 @@ pub(crate) fn export(
     range: TimeRange,
     path: PathBuf,
     wake: &Wake,
-) -> Running {
-    let running = Running {
+) -> FileTask {
+    let running = FileTask {
         id,
         title: format!("Writing {}", file_name(&path)),
         sources: sources.clone(),
@@ -254,7 +254,7 @@ pub(crate) fn list(folder: PathBuf, wake: &Wake) {
     }
 }
 
-fn listing(folder: &Path) -> std::io::Result<Vec<Entry>> {
+fn listing(folder: &Path) -> std::io::Result<Vec<FolderEntry>> {
     /// More than these nobody scrolls through; a name can still be typed.
     const ENTRIES_MAX: usize = 10_000;
     let mut entries = Vec::new();
@@ -263,7 +263,7 @@ fn listing(folder: &Path) -> std::io::Result<Vec<Entry>> {
         // Follows links: what counts is what would be opened.
         let Ok(metadata) = fs::metadata(entry.path()) else { continue };
         if !name.starts_with('.') && (metadata.is_dir() || metadata.is_file()) {
-            entries.push(Entry { is_file: metadata.is_file(), name, bytes: metadata.len() });
+            entries.push(FolderEntry { is_file: metadata.is_file(), name, bytes: metadata.len() });
         }
     }
     entries.sort();

@@ -20,7 +20,9 @@ use crate::model::TrackIdx;
 use crate::query::Snapshot;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors};
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, PanelCommand, RowCommand, Step, TimelineCommand};
+use crate::ui::command::{
+    AppCommand, BookmarkCommand, Command, NavigationStep, PanelCommand, RowCommand, TimelineCommand,
+};
 use crate::ui::purpose::Purpose;
 use crate::ui::settings::Navigation;
 
@@ -347,7 +349,7 @@ fn what_was_arranged_marked_and_chosen_is_there_when_the_capture_is_opened_again
     };
     let mut driven = open();
     let pin = Command::Timeline(TimelineCommand::Rows(RowCommand::TogglePin(TrackIdx(0))));
-    let zoom = Command::Timeline(TimelineCommand::Step(Step::ZoomIn));
+    let zoom = Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn));
     let colors = Colors { by: ColorBy::Track, ..Colors::default() };
     let (mark, light) = (
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add)),

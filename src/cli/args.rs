@@ -26,7 +26,7 @@ use crate::store::cache::Cache;
 
 /// A command with its arguments, checked.
 #[derive(Debug)]
-pub(super) enum Command {
+pub(super) enum CliCommand {
     Window { sources: Sources, demo: bool, load: Load },
     InstallDesktop,
     UninstallDesktop,
@@ -36,7 +36,7 @@ pub(super) enum Command {
     Stats { stats: Stats, load: Load },
     Export { export: Export, load: Load },
     Render { render: Render, load: Load },
-    Synth(Synth),
+    Synth(SynthArgs),
     Dump { sources: Sources, load: Load },
     CacheList { folder: PathBuf },
     CacheClear { folder: PathBuf },
@@ -123,7 +123,7 @@ pub(super) struct Render {
 
 /// The arguments of `longspan synth`.
 #[derive(Debug)]
-pub(super) struct Synth {
+pub(super) struct SynthArgs {
     pub(crate) output: PathBuf,
     pub(crate) spans: u64,
     pub(crate) threads: u32,
@@ -133,7 +133,7 @@ pub(super) struct Synth {
     pub(crate) format: ExportFormat,
 }
 
-impl Command {
+impl CliCommand {
     /// Checks the words of a command line and fills in defaults.
     ///
     /// # Errors
@@ -187,7 +187,7 @@ impl Command {
                 let format = generated_format(&output, format)?;
                 let output = to_write(output);
                 refuse_terminal(&output)?;
-                Self::Synth(Synth { output, spans, threads, depth, disorder, seed, format })
+                Self::Synth(SynthArgs { output, spans, threads, depth, disorder, seed, format })
             }
             Some(LowCommand::Dump(low)) => Self::Dump { sources: capture(low.capture)?, load: load(low.common)? },
             Some(LowCommand::Cache(low)) => match low.action {

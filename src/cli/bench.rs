@@ -48,7 +48,7 @@ struct Report {
     whole: Distributions,
     /// The graphics adapter that the window would use here.
     adapter: Option<String>,
-    steps: Vec<Step>,
+    steps: Vec<FrameTiming>,
 }
 
 #[derive(Debug, Serialize)]
@@ -92,7 +92,7 @@ struct Percentiles {
 
 /// The measurements of one frame.
 #[derive(Debug, Clone, Copy, Serialize)]
-struct Step {
+struct FrameTiming {
     pass: Pass,
     /// How many times less than everything is in view.
     zoom: f64,
@@ -181,7 +181,7 @@ const FRAME_TIME: Duration = Duration::from_nanos(1_000_000_000 / 60);
 
 impl Script {
     /// Zooms in for half of the frames, and out again for the rest.
-    fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Result<Vec<Step>, CliError> {
+    fn run(&self, snapshot: &Snapshot, pass: Pass, pool: &ThreadPool) -> Result<Vec<FrameTiming>, CliError> {
         let loader = match pass {
             Pass::Whole => None,
             Pass::Cold | Pass::Warm => {
@@ -239,7 +239,7 @@ struct Look<'a> {
 
 impl Look<'_> {
     /// Builds the frame as the window does, its queries apart from the rest.
-    fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> Step {
+    fn measured(&self, tiles: &mut Tiles, options: FrameOptions<'_>) -> FrameTiming {
         let (began, cpu_before) = (Instant::now(), processor_time());
         let lanes = frame::lanes_in_view(self.layout, self.view);
         let buckets = self.view.buckets();
@@ -258,7 +258,7 @@ impl Look<'_> {
         let cpu = processor_time_since(cpu_before).unwrap_or(built);
         // From here on it is no longer of this frame.
         drop(held);
-        Step {
+        FrameTiming {
             pass: Pass::Warm,
             zoom: 1.0,
             queries: read.queries,
@@ -297,8 +297,8 @@ fn scroll_to(view: &mut Viewport, layout: &RowLayout, snapshot: &Snapshot, row: 
 }
 
 impl Distributions {
-    fn of(steps: &[Step]) -> Self {
-        let whole = |of: fn(&Step) -> u64| {
+    fn of(steps: &[FrameTiming]) -> Self {
+        let whole = |of: fn(&FrameTiming) -> u64| {
             let mut values: Vec<u64> = steps.iter().map(of).collect();
             values.sort_unstable();
             Distribution { p50: percentile(&values, 50).unwrap_or(0), max: values.last().copied().unwrap_or(0) }
@@ -327,7 +327,7 @@ impl Distributions {
             uploaded_bytes: whole(|step| step.instances * size_of::<Rect>() as u64),
             late: Late {
                 frames: steps.iter().filter(|step| step.late_tiles > 0).count(),
-                frames_in_a_row: steps.split(|step| step.late_tiles == 0).map(<[Step]>::len).max().unwrap_or(0),
+                frames_in_a_row: steps.split(|step| step.late_tiles == 0).map(<[FrameTiming]>::len).max().unwrap_or(0),
                 tiles: whole(|step| step.late_tiles),
             },
         }

@@ -30,7 +30,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 
-use self::args::Command;
+use self::args::CliCommand;
 use self::error::CliError;
 use self::low_args::LowArgs;
 use self::messages::{say, say_lines, show};
@@ -52,7 +52,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         Err(answer) => return printed(&answer, &words),
     };
     signals::watch(say);
-    let error = match Command::from_low(low).and_then(perform) {
+    let error = match CliCommand::from_low(low).and_then(perform) {
         Ok(()) => return ExitCode::SUCCESS,
         Err(error) if error.is_of_a_reader_that_has_seen_enough() => return ExitCode::SUCCESS,
         Err(error) => error,
@@ -86,26 +86,26 @@ fn printed(answer: &clap::Error, words: &[OsString]) -> ExitCode {
 #[must_use]
 pub fn problem_of(words: &[OsString]) -> Option<String> {
     match LowArgs::try_parse_from(words) {
-        Ok(low) => Command::from_low(low).err().map(|error| messages::lines_about(&error.to_string(), words)),
+        Ok(low) => CliCommand::from_low(low).err().map(|error| messages::lines_about(&error.to_string(), words)),
         Err(answer) => Some(messages::usage_text(words, &answer)),
     }
 }
 
-fn perform(command: Command) -> Result<(), CliError> {
+fn perform(command: CliCommand) -> Result<(), CliError> {
     match command {
-        Command::Info { sources, json, load } => info::print(&sources, json, &load),
-        Command::Spans { spans, load } => spans::print(&spans, &load),
-        Command::Stats { stats, load } => stats::print(&stats, &load),
-        Command::Dump { sources, load } => dump::print(&sources, &load),
-        Command::CacheList { folder } => cache::list(&folder),
-        Command::CacheClear { folder } => cache::clear(&folder),
-        Command::Window { sources, demo, load } => window::open(sources, demo, &load),
-        Command::InstallDesktop => desktop::install(),
-        Command::UninstallDesktop => desktop::uninstall(),
-        Command::Demo { load } => window::demo(&load),
-        Command::Export { export, load } => export::write(&export, &load),
-        Command::Render { render, load } => window::render(&render, &load),
-        Command::Synth(wanted) => synth::write(&wanted),
-        Command::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
+        CliCommand::Info { sources, json, load } => info::print(&sources, json, &load),
+        CliCommand::Spans { spans, load } => spans::print(&spans, &load),
+        CliCommand::Stats { stats, load } => stats::print(&stats, &load),
+        CliCommand::Dump { sources, load } => dump::print(&sources, &load),
+        CliCommand::CacheList { folder } => cache::list(&folder),
+        CliCommand::CacheClear { folder } => cache::clear(&folder),
+        CliCommand::Window { sources, demo, load } => window::open(sources, demo, &load),
+        CliCommand::InstallDesktop => desktop::install(),
+        CliCommand::UninstallDesktop => desktop::uninstall(),
+        CliCommand::Demo { load } => window::demo(&load),
+        CliCommand::Export { export, load } => export::write(&export, &load),
+        CliCommand::Render { render, load } => window::render(&render, &load),
+        CliCommand::Synth(args) => synth::write(&args),
+        CliCommand::Bench { sources, frames, size, load } => bench::print(&sources, frames, size, &load),
     }
 }

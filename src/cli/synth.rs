@@ -5,7 +5,7 @@ use std::io::{BufWriter, IntoInnerError};
 use flate2::Compression;
 use flate2::write::GzEncoder;
 
-use super::args::Synth as Wanted;
+use super::args::SynthArgs;
 use super::error::CliError;
 use crate::export::ExportFormat;
 use crate::export::output::OutputFile;
@@ -14,18 +14,18 @@ use crate::model::Sources;
 use crate::synth::{Flavour, Synth, SynthOptions, write};
 
 /// Generates a capture and writes it.
-pub(super) fn write(wanted: &Wanted) -> Result<(), CliError> {
+pub(super) fn write(args: &SynthArgs) -> Result<(), CliError> {
     let synth = Synth::new(SynthOptions {
-        spans: wanted.spans,
-        threads: wanted.threads,
-        depth: wanted.depth,
-        disorder: wanted.disorder,
-        seed: wanted.seed,
+        spans: args.spans,
+        threads: args.threads,
+        depth: args.depth,
+        disorder: args.disorder,
+        seed: args.seed,
         flavour: Flavour::Spans,
     });
-    let failed = |source| CliError::Generated { path: wanted.output.clone(), source };
-    let mut file = OutputFile::create(&wanted.output, &Sources::default())?;
-    match wanted.format {
+    let failed = |source| CliError::Generated { path: args.output.clone(), source };
+    let mut file = OutputFile::create(&args.output, &Sources::default())?;
+    match args.format {
         ExportFormat::Native { .. } => write::write_native(&synth, file.writer()).map(drop).map_err(failed)?,
         ExportFormat::ChromeJson { gzip: true } => {
             let gzip = BufWriter::new(GzEncoder::new(file.writer(), Compression::fast()));
@@ -42,7 +42,7 @@ pub(super) fn write(wanted: &Wanted) -> Result<(), CliError> {
             write::write_perfetto(&synth, file.writer()).map(drop).map_err(|source| failed(WriteError::Io(source)))?;
         }
         ExportFormat::Csv { .. } | ExportFormat::Parquet { .. } => {
-            return Err(CliError::Usage(format!("{} is not generated", wanted.format.label())));
+            return Err(CliError::Usage(format!("{} is not generated", args.format.label())));
         }
     }
     file.publish()?;

@@ -40,7 +40,7 @@ pub(super) fn write(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>, gzip: bool
 fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<ExportReport, SinkError> {
     let tables = task.snapshot.tracks();
     let mut writer = ChromeJsonWriter::new(out, task.snapshot.names(), task.snapshot.stacks(), tables)?;
-    let (mut asyncs, mut flows) = (Asyncs::default(), Flows::default());
+    let (mut asyncs, mut flows) = (Asyncs::default(), OpenFlows::default());
     let report = task.each_event(excerpt, |event, blob| {
         asyncs.close_before(event.ts_ns, &mut writer)?;
         let is_async = tables.tracks.get(event.track.index()).is_some_and(|track| track.key.kind == TrackKind::Async);
@@ -58,11 +58,11 @@ fn write_plain(task: &Task<'_>, excerpt: &Excerpt, out: Out<'_>) -> Result<Expor
 
 /// The flows that have begun and not ended, by their ids.
 #[derive(Debug, Default)]
-struct Flows {
+struct OpenFlows {
     open: FxHashSet<u64>,
 }
 
-impl Flows {
+impl OpenFlows {
     /// The same event; but a flow that passes through a span before it left any leaves there. In some captures spans
     /// refer to their flows, without a difference between start and step, while readers of this format know no flow
     /// without a start. A point that is bound by its time gets no depth, since its span is found again by that time.

@@ -58,7 +58,7 @@ pub(crate) struct Label {
 
 /// One picture of the canvas.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Frame {
+pub struct TimelineFrame {
     /// In drawing order, pixels from the canvas's upper left corner.
     pub rects: Vec<Rect>,
     /// From top to bottom.
@@ -114,7 +114,7 @@ pub fn build(
     view: &Viewport,
     tiles: &Tiles,
     options: FrameOptions<'_>,
-) -> Frame {
+) -> TimelineFrame {
     let buckets = view.buckets();
     let rows = layout.lanes_in_view(view);
     let gap_px = options.scale.round().max(1.0);
@@ -130,7 +130,8 @@ pub fn build(
         })
         .collect();
     let (column_px, lanes) = within_budget(lanes, options);
-    let mut frame = Frame { column_px, read: tiles.read(), pending: tiles.pending(), ..Frame::default() };
+    let mut frame =
+        TimelineFrame { column_px, read: tiles.read(), pending: tiles.pending(), ..TimelineFrame::default() };
     push_unknown(&mut frame, view, &lanes, tiles.unknown());
     let drawn: Vec<(Vec<Rect>, Vec<Label>)> = lanes
         .par_iter()
@@ -242,7 +243,7 @@ impl Drawing<'_> {
 }
 
 /// Veils what nothing is known of yet: never as if nothing happened there.
-fn push_unknown(frame: &mut Frame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(TileOwner, Buckets)]) {
+fn push_unknown(frame: &mut TimelineFrame, view: &Viewport, lanes: &[DrawnLane], unknown: &[(TileOwner, Buckets)]) {
     /// Seen on a dark ground and on a light one, and taken for a span on neither.
     const VEIL: Rgba = Rgba([0x80, 0x80, 0x80, 0x30]);
     for (owner, buckets) in unknown {
@@ -355,7 +356,7 @@ mod tests {
         }
     }
 
-    struct Canvas {
+    struct FrameFixture {
         capture: Regular,
         layout: RowLayout,
         view: Viewport,
@@ -363,9 +364,9 @@ mod tests {
         palette: Palette,
     }
 
-    fn canvas(lanes: u32, rows: i64) -> Canvas {
+    fn fixture(lanes: u32, rows: i64) -> FrameFixture {
         let tracks = [TrackRows { track: TrackIdx(0), process: ProcessIdx(0), lanes: 0..lanes }];
-        Canvas {
+        FrameFixture {
             capture: Regular { rows },
             layout: RowLayout::new(tracks, |_| LaneKind::Spans, &Folded::default(), &RowHeights::at_scale(1.0)),
             view: Viewport::of_capture(0, rows * 100, 1920.0, 1080.0),
@@ -374,8 +375,8 @@ mod tests {
         }
     }
 
-    impl Canvas {
-        fn frame(&mut self, rects: RectBudget) -> Frame {
+    impl FrameFixture {
+        fn frame(&mut self, rects: RectBudget) -> TimelineFrame {
             let options = FrameOptions { palette: &self.palette, rects, scale: 1.0, filtered: None };
             self.tiles.prepare(&self.capture, self.view.buckets(), &lanes_in_view(&self.layout, &self.view));
             build(&self.capture, &Names::default(), &self.layout, &self.view, &self.tiles, options)
@@ -385,10 +386,10 @@ mod tests {
     #[test]
     fn a_frame_stays_within_its_budget_and_is_made_of_coarser_columns() {
         // 40 nanoseconds to a pixel: a span and a gap for every three columns, in 54 lanes.
-        let mut canvas = canvas(200, 10_000_000);
-        canvas.view.show_exactly(0, 1920 * 40);
-        let fine = canvas.frame(RectBudget::HARDWARE);
-        let coarse = canvas.frame(RectBudget::SOFTWARE);
+        let mut fixture = fixture(200, 10_000_000);
+        fixture.view.show_exactly(0, 1920 * 40);
+        let fine = fixture.frame(RectBudget::HARDWARE);
+        let coarse = fixture.frame(RectBudget::SOFTWARE);
         assert_eq!(fine.column_px, 1);
         assert!(fine.rects.len() > RectBudget::SOFTWARE.0, "{}", fine.rects.len());
         assert!(coarse.rects.len() <= RectBudget::SOFTWARE.0, "{}", coarse.rects.len());
@@ -397,33 +398,33 @@ mod tests {
 
     #[test]
     fn lanes_out_of_view_are_not_asked() {
-        let mut canvas = canvas(1_000_000, 1_000_000);
-        let asked = canvas.frame(RectBudget::HARDWARE).read.queries;
+        let mut fixture = fixture(1_000_000, 1_000_000);
+        let asked = fixture.frame(RectBudget::HARDWARE).read.queries;
         assert!(asked < 64 * 5000, "{asked}");
     }
 
     #[test]
     fn dragging_asks_only_for_what_came_into_view() {
-        let mut canvas = canvas(20, 10_000_000);
-        canvas.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
-        let first = canvas.frame(RectBudget::HARDWARE);
-        let again = canvas.frame(RectBudget::HARDWARE);
+        let mut fixture = fixture(20, 10_000_000);
+        fixture.view.show_exactly(50_000_000, 50_000_000 + 1920 * 100);
+        let first = fixture.frame(RectBudget::HARDWARE);
+        let again = fixture.frame(RectBudget::HARDWARE);
         assert!(first.read.queries > 0);
         assert_eq!(again.read.queries, 0);
         assert_eq!(again.rects, first.rects);
-        canvas.view.pan(30.0);
-        assert!(canvas.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
+        fixture.view.pan(30.0);
+        assert!(fixture.frame(RectBudget::HARDWARE).read.queries <= 20 << 8);
     }
 
     #[test]
     fn what_is_known_from_earlier_frames_gives_the_same_picture_as_asking_anew() {
-        let mut canvas = canvas(5, 100_000);
+        let mut fixture = fixture(5, 100_000);
         for step in 0..60 {
-            canvas.view.zoom(1.17, f64::from(step * 31 % 1920));
-            canvas.view.pan(f64::from(step % 7) * 40.0);
-            let known = canvas.frame(RectBudget::HARDWARE);
-            canvas.tiles = Tiles::default();
-            let anew = canvas.frame(RectBudget::HARDWARE);
+            fixture.view.zoom(1.17, f64::from(step * 31 % 1920));
+            fixture.view.pan(f64::from(step % 7) * 40.0);
+            let known = fixture.frame(RectBudget::HARDWARE);
+            fixture.tiles = Tiles::default();
+            let anew = fixture.frame(RectBudget::HARDWARE);
             assert_eq!(known.rects, anew.rects);
             assert_eq!(known.labels, anew.labels);
         }

@@ -6,5 +6,5 @@ pub(crate) mod filtered;
 mod lane_tracks;
 pub(crate) mod process_summary;
 
-pub(crate) use builder::Frame;
+pub(crate) use builder::TimelineFrame;
 pub use builder::{FrameOptions, RectBudget, build, lanes_in_view};

@@ -35,7 +35,7 @@ pub struct Nester<'a> {
     names: &'a Arc<Names>,
     stacks: &'a Arc<Stacks>,
     registry: &'a mut Registry,
-    tracks: Vec<TrackState>,
+    tracks: Vec<TrackNest>,
     asyncs: AsyncTrees,
     /// By track of the capture.
     roles: Vec<TrackRole>,
@@ -73,7 +73,7 @@ struct Tied {
 }
 
 /// The events of a track so far. A capture may have millions of tracks, so what few of them have is in a box.
-struct TrackState {
+struct TrackNest {
     /// The lanes of spans, by depth.
     spans: SmallVec<[LaneSlot; 4]>,
     instants: LaneSlot,
@@ -86,7 +86,7 @@ struct TrackState {
     rare: Option<Box<RareState>>,
 }
 
-const _: () = assert!(size_of::<TrackState>() <= 128);
+const _: () = assert!(size_of::<TrackNest>() <= 128);
 
 /// The state of a track that few tracks have.
 #[derive(Default)]
@@ -349,7 +349,7 @@ impl<'a> Nester<'a> {
     }
 
     #[inline]
-    fn track(&mut self, track: TrackIdx) -> &mut TrackState {
+    fn track(&mut self, track: TrackIdx) -> &mut TrackNest {
         if self.tracks.len() <= track.index() {
             self.add_tracks(track);
         }
@@ -358,7 +358,7 @@ impl<'a> Nester<'a> {
 
     #[cold]
     fn add_tracks(&mut self, to: TrackIdx) {
-        self.tracks.resize_with(to.index() + 1, TrackState::default);
+        self.tracks.resize_with(to.index() + 1, TrackNest::default);
     }
 
     fn lose(&mut self, loss: Loss, track: TrackIdx, ts_ns: i64) {
@@ -376,7 +376,7 @@ impl<'a> Nester<'a> {
     }
 }
 
-impl Default for TrackState {
+impl Default for TrackNest {
     fn default() -> Self {
         Self {
             spans: SmallVec::new(),
@@ -391,7 +391,7 @@ impl Default for TrackState {
     }
 }
 
-impl TrackState {
+impl TrackNest {
     fn saw(&mut self, ts_ns: i64) {
         self.end_ns = self.end_ns.max(ts_ns);
     }

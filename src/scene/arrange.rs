@@ -14,7 +14,7 @@ use crate::store::lane::LaneIdx;
 
 /// The order of processes, and of tracks within each.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
-pub(crate) enum Order {
+pub(crate) enum TrackOrder {
     /// As the capture wants it.
     #[default]
     Captured,
@@ -26,7 +26,7 @@ pub(crate) enum Order {
     Activity,
 }
 
-impl Order {
+impl TrackOrder {
     pub(crate) const ALL: [Self; 4] = [Self::Captured, Self::Name, Self::FirstEvent, Self::Activity];
 }
 
@@ -34,7 +34,7 @@ impl Order {
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Arrangement {
-    pub(crate) order: Order,
+    pub(crate) order: TrackOrder,
     /// Words that the name of a track or of its process must hold, in any order; upper and lower case are alike.
     pub(crate) filter: String,
     pub(crate) folded: Folded,
@@ -69,9 +69,9 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
 
 /// The tracks that a filter leaves, in order; those of a process stand together.
 #[must_use]
-pub(crate) fn tracks(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<TrackRows> {
+pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<TrackRows> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
-    if order == Order::Captured && words.is_empty() {
+    if order == TrackOrder::Captured && words.is_empty() {
         return snapshot.display_order().iter().map(|&track| rows_of(snapshot, track)).collect();
     }
     let tables = snapshot.tracks();
@@ -100,10 +100,10 @@ fn rows_of(snapshot: &Snapshot, track: TrackIdx) -> TrackRows {
     TrackRows { track, process: snapshot.track(track).process, lanes: snapshot.lanes_of(track) }
 }
 
-fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: Order) -> Candidate {
+fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: TrackOrder) -> Candidate {
     let rows = rows_of(snapshot, track);
     let (mut first_ns, mut events) = (i64::MAX, 0);
-    if matches!(order, Order::FirstEvent | Order::Activity) {
+    if matches!(order, TrackOrder::FirstEvent | TrackOrder::Activity) {
         for lane in rows.lanes.clone().map(|lane| snapshot.lane(LaneIdx(lane))).filter(|lane| lane.rows > 0) {
             first_ns = first_ns.min(lane.start_ns);
             events += lane.rows;
@@ -113,10 +113,10 @@ fn candidate(snapshot: &Snapshot, track: TrackIdx, title: String, order: Order) 
 }
 
 /// Stable, so that what is alike stays as the capture wants it.
-fn sort(snapshot: &Snapshot, order: Order, tracks: &mut [Candidate]) {
+fn sort(snapshot: &Snapshot, order: TrackOrder, tracks: &mut [Candidate]) {
     match order {
-        Order::Captured => {}
-        Order::Name => {
+        TrackOrder::Captured => {}
+        TrackOrder::Name => {
             let processes = &snapshot.tracks().processes;
             let keys: FxHashMap<ProcessIdx, Vec<Piece>> = tracks
                 .iter()
@@ -127,11 +127,11 @@ fn sort(snapshot: &Snapshot, order: Order, tracks: &mut [Candidate]) {
                 (keys.get(&process).cloned(), process, pieces(&track.title))
             });
         }
-        Order::FirstEvent => {
+        TrackOrder::FirstEvent => {
             let firsts = of_processes(tracks, |track| track.first_ns, i64::min);
             tracks.sort_by_key(|track| (firsts[&track.rows.process], track.rows.process, track.first_ns));
         }
-        Order::Activity => {
+        TrackOrder::Activity => {
             let events = of_processes(tracks, |track| track.events, |a, b| a + b);
             tracks
                 .sort_by_key(|track| (Reverse(events[&track.rows.process]), track.rows.process, Reverse(track.events)));

@@ -77,7 +77,7 @@ pub(crate) fn rects(
     let zero_y = y_of(0.0);
     // The last value holds on, but nothing is known beyond the capture's end.
     let right_px = view.x_from_time(view.capture_end_ns()).ceil().min(view.width_px() + 2.0);
-    let mut last: Option<Column> = None;
+    let mut last: Option<CounterColumn> = None;
     for cell in cells {
         if !(cell.min.is_finite() && cell.max.is_finite()) {
             continue;
@@ -85,12 +85,13 @@ pub(crate) fn rects(
         let x0 = view.x_from_time(buckets.start_ns(cell.first_bucket)).round().max(-2.0);
         let x1 = view.x_from_time(buckets.start_ns(cell.end_bucket())).round();
         #[expect(clippy::cast_possible_truncation, reason = "cut to the canvas")]
-        let next = Column { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
+        let next =
+            CounterColumn { x0: x0 as f32, x1: x1.min(right_px) as f32, top: y_of(cell.max), bottom: y_of(cell.min) };
         if next.x1 <= next.x0 {
             // Narrower than a pixel: its range goes to the one column that has the pixel.
             if let Some(run) = &mut last {
                 if run.x1 - run.x0 > 1.0 {
-                    let before = Column { x1: run.x1 - 1.0, ..*run };
+                    let before = CounterColumn { x1: run.x1 - 1.0, ..*run };
                     before.push(zero_y, band, out);
                     run.x0 = before.x1;
                 }
@@ -115,14 +116,14 @@ pub(crate) fn rects(
 
 /// A run of pixel columns in which the curve goes through the same range.
 #[derive(Debug, Clone, Copy)]
-struct Column {
+struct CounterColumn {
     x0: f32,
     x1: f32,
     top: f32,
     bottom: f32,
 }
 
-impl Column {
+impl CounterColumn {
     fn push(self, zero_y: f32, band: &CounterBand, out: &mut Vec<Rect>) {
         /// The fill is faint: the curve is what one reads.
         const FILL_OPACITY: u8 = 90;

@@ -16,7 +16,7 @@ use crate::store::lane::{LaneIdx, LaneKind};
 
 /// How high rows are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
-pub enum Density {
+pub enum TrackDensity {
     /// As many rows as possible, with names that can just be read.
     Compact,
     /// Names read well.
@@ -141,19 +141,19 @@ impl RowHeights {
     /// The heights on a screen of `scale` physical pixels for each point.
     #[must_use]
     pub fn at_scale(scale: f32) -> Self {
-        Self::new(Density::Normal, scale)
+        Self::new(TrackDensity::Normal, scale)
     }
 
     /// The heights of rows of some density on a screen of `scale` physical pixels for each point.
     #[must_use]
-    pub(crate) fn new(density: Density, scale: f32) -> Self {
+    pub(crate) fn new(density: TrackDensity, scale: f32) -> Self {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "some ten pixels, and clamped")]
         let px = |points: f32| (points * scale).round().clamp(1.0, 1000.0) as u32;
         // The first is that of a header, in which the strip of a folded process is drawn below the name's middle.
         let [header, span, instant, counter, padding, track_min] = match density {
-            Density::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
-            Density::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],
-            Density::Tall => [30.0, 27.0, 19.0, 64.0, 4.0, 34.0],
+            TrackDensity::Compact => [22.0, 14.0, 12.0, 28.0, 1.0, 18.0],
+            TrackDensity::Normal => [26.0, 19.0, 15.0, 40.0, 3.0, 24.0],
+            TrackDensity::Tall => [30.0, 27.0, 19.0, 64.0, 4.0, 34.0],
         };
         Self {
             header_px: px(header),

@@ -2,7 +2,7 @@
 
 use std::io::Write;
 
-use super::arrange::{self, Arrangement, Order};
+use super::arrange::{self, Arrangement, TrackOrder};
 use super::rows::{Folded, GroupKind, RowHeights};
 use crate::base::cancel::Cancel;
 use crate::base::progress::Progress;
@@ -32,7 +32,7 @@ pub(crate) fn threads(spans: &[(&str, &str, u32)]) -> Snapshot {
     snapshot(&format!("[{}]", lines.collect::<Vec<_>>().join(",")))
 }
 
-fn shown(snapshot: &Snapshot, order: Order, filter: &str) -> Vec<String> {
+fn shown(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<String> {
     let tracks = arrange::tracks(snapshot, order, filter);
     tracks.iter().map(|rows| snapshot.track(rows.track).name.to_string()).collect()
 }
@@ -48,19 +48,19 @@ fn tracks_stand_in_the_order_that_is_asked_for_and_those_of_a_process_together()
         ("beta", "worker 9", 80),
         ("beta", "worker 9", 90),
     ]);
-    assert_eq!(shown(&snapshot, Order::Captured, ""), ["worker 10", "worker 9", "main", "idle"]);
-    assert_eq!(shown(&snapshot, Order::Name, ""), ["idle", "main", "worker 9", "worker 10"]);
-    assert_eq!(shown(&snapshot, Order::FirstEvent, ""), ["worker 9", "worker 10", "main", "idle"]);
-    assert_eq!(shown(&snapshot, Order::Activity, ""), ["worker 9", "worker 10", "main", "idle"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Captured, ""), ["worker 10", "worker 9", "main", "idle"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Name, ""), ["idle", "main", "worker 9", "worker 10"]);
+    assert_eq!(shown(&snapshot, TrackOrder::FirstEvent, ""), ["worker 9", "worker 10", "main", "idle"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Activity, ""), ["worker 9", "worker 10", "main", "idle"]);
 }
 
 #[test]
 fn a_filter_finds_every_word_in_the_names_of_tracks_and_processes() {
     let snapshot = threads(&[("Alpha", "Main", 1), ("Alpha", "worker", 2), ("beta", "main", 3)]);
-    assert_eq!(shown(&snapshot, Order::Captured, "main"), ["Main", "main"]);
-    assert_eq!(shown(&snapshot, Order::Captured, "ALPHA main"), ["Main"]);
-    assert_eq!(shown(&snapshot, Order::Name, "alpha"), ["Main", "worker"]);
-    assert_eq!(shown(&snapshot, Order::Captured, "gamma"), [""; 0]);
+    assert_eq!(shown(&snapshot, TrackOrder::Captured, "main"), ["Main", "main"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Captured, "ALPHA main"), ["Main"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Name, "alpha"), ["Main", "worker"]);
+    assert_eq!(shown(&snapshot, TrackOrder::Captured, "gamma"), [""; 0]);
 }
 
 #[test]

@@ -8,7 +8,7 @@ use crate::base::cancel::Cancel;
 use crate::model::ProcessIdx;
 use crate::query::{Buckets, ReadCount, Snapshot};
 use crate::scene::arrange;
-use crate::scene::arrange::{Arrangement, Order};
+use crate::scene::arrange::{Arrangement, TrackOrder};
 use crate::scene::fenwick_heights::lookups;
 use crate::scene::rows::RowHeights;
 use crate::scene::tests::{snapshot, threads};
@@ -44,11 +44,11 @@ fn scrolling_takes_no_more_for_more_threads_whatever_their_order_and_with_a_filt
     const VIEW_PX: u64 = 1080;
     let of_all = [60, 6000].map(|threads| busy_threads(threads, 1));
     for (order, filter) in [
-        (Order::Activity, ""),
-        (Order::FirstEvent, ""),
-        (Order::Name, ""),
-        (Order::Activity, "7"),
-        (Order::Captured, "7"),
+        (TrackOrder::Activity, ""),
+        (TrackOrder::FirstEvent, ""),
+        (TrackOrder::Name, ""),
+        (TrackOrder::Activity, "7"),
+        (TrackOrder::Captured, "7"),
     ] {
         let most = of_all.each_ref().map(|snapshot| {
             let arrangement = Arrangement { order, filter: filter.to_owned(), ..Arrangement::default() };

@@ -9,11 +9,11 @@ use super::purpose::Purpose;
 use super::questions::Question;
 use super::settings::{Navigation, RulerOrigin, SecondStart, Sizes, TableLayout};
 use crate::model::{NameIdx, Sources, TrackIdx};
-use crate::scene::arrange::Order;
+use crate::scene::arrange::TrackOrder;
 use crate::scene::bookmarks::BookmarkId;
 use crate::scene::color::Shade;
 use crate::scene::palette::Colors;
-use crate::scene::rows::{Density, GroupKind};
+use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::store::lane::RowIdx;
 
 /// A command, by the part of the program that runs it.
@@ -72,7 +72,7 @@ pub(crate) enum AppCommand {
     SetCsvSafe(bool),
     SetSizes(Sizes),
     /// The track height, in all tabs.
-    SetDensity(Density),
+    SetDensity(TrackDensity),
     /// Opens the command palette.
     ShowCommands,
     /// Shows or hides a tool window.
@@ -106,14 +106,14 @@ pub(crate) enum TimelineCommand {
     ShowTime(i64),
     /// Zooms to a range: its first nanosecond, and the first after it.
     ShowSlice(i64, i64),
-    Step(Step),
+    Step(NavigationStep),
     Bookmark(BookmarkCommand),
     Rows(RowCommand),
 }
 
 /// A movement by a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Step {
+pub(crate) enum NavigationStep {
     Left,
     Right,
     Up,
@@ -178,7 +178,7 @@ pub(crate) enum RowCommand {
     Hide(GroupKind),
     /// Shows all hidden tracks.
     ShowHidden,
-    Order(Order),
+    Order(TrackOrder),
     /// Shows only rows whose names hold these words.
     Filter(String),
     /// Moves the keyboard focus into the filter field.

@@ -4,12 +4,12 @@
 use egui::{Key, KeyboardShortcut, Modifiers, Response};
 
 use crate::export::ExportFormat;
-use crate::scene::arrange::Order;
+use crate::scene::arrange::TrackOrder;
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
-use crate::scene::rows::Density;
+use crate::scene::rows::TrackDensity;
 use crate::ui::command::{
-    AppCommand, BookmarkCommand, Command, Panel, PanelCommand, RowCommand, Step, TabCommand, TimelineCommand,
+    AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, RowCommand, TabCommand, TimelineCommand,
     ToolWindow,
 };
 use crate::ui::purpose::{PictureSize, Purpose};
@@ -51,9 +51,9 @@ pub(crate) struct UiState {
     /// How the user wants to move.
     pub(crate) navigation: Navigation,
     /// The order of rows.
-    pub(crate) order: Order,
+    pub(crate) order: TrackOrder,
     /// The height of rows.
-    pub(crate) density: Density,
+    pub(crate) density: TrackDensity,
     /// How many moments are marked.
     pub(crate) marks: usize,
     /// What the ruler counts from.
@@ -120,7 +120,7 @@ enum When {
 }
 
 /// A command in the table.
-pub(crate) struct Entry {
+pub(crate) struct CommandEntry {
     /// Its menu.
     pub(crate) menu: Menu,
     /// Whether a line stands above it in the menu.
@@ -136,7 +136,7 @@ pub(crate) struct Entry {
     checked: Option<fn(&UiState) -> bool>,
 }
 
-impl Entry {
+impl CommandEntry {
     /// Whether it can be given now.
     #[must_use]
     pub(crate) fn is_enabled(&self, state: &UiState) -> bool {
@@ -194,8 +194,8 @@ const fn entry(
     keys: &'static [KeyboardShortcut],
     when: When,
     command: fn(&UiState) -> Command,
-) -> Entry {
-    Entry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None }
+) -> CommandEntry {
+    CommandEntry { menu, begins_section: false, title, keys, hint: "", when, command, checked: None }
 }
 
 const fn plain(key: Key) -> KeyboardShortcut {
@@ -223,7 +223,7 @@ pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
 pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
 /// The table.
-pub(crate) const TABLE: &[Entry] = &[
+pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
     entry(Menu::File, "Open path from clipboard", &[PASTE], When::Always, |_| Command::App(AppCommand::Paste)),
@@ -267,16 +267,16 @@ pub(crate) const TABLE: &[Entry] = &[
     entry(Menu::File, "Copy the statistics as CSV", &[], When::Table, |_| Command::App(AppCommand::CopyTable)),
     entry(Menu::File, "Quit", &[ctrl(Key::Q)], When::Always, |_| Command::App(AppCommand::Quit)).section(),
     entry(Menu::View, "Whole trace", &[plain(Key::Home), plain(Key::Num0)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Whole))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Whole))
     }),
     entry(Menu::View, "Fit selection", &[plain(Key::F)], When::Selection, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Selection))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Selection))
     }),
     entry(Menu::View, "Zoom in", &[plain(Key::Plus), plain(Key::Equals)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::ZoomIn))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn))
     }),
     entry(Menu::View, "Zoom out", &[plain(Key::Minus)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::ZoomOut))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomOut))
     }),
     entry(Menu::View, "Import issues", &[], When::Capture, |_| Command::App(AppCommand::Toggle(ToolWindow::Losses)))
         .section(),
@@ -331,26 +331,26 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::App(AppCommand::SetTextPercent(100))
     }),
     entry(Menu::Go, "Back", &[alt(Key::ArrowLeft)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Back))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Back))
     }),
     entry(Menu::Go, "Forward", &[alt(Key::ArrowRight)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Forward))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Forward))
     }),
     entry(Menu::Go, "Previous span", &[plain(Key::OpenBracket), plain(Key::Comma)], When::Span, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Previous))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Previous))
     })
     .section(),
     entry(Menu::Go, "Next span", &[plain(Key::CloseBracket), plain(Key::Period)], When::Span, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Next))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Next))
     }),
     entry(Menu::Go, "Parent span", &[plain(Key::ArrowUp)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Parent))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Parent))
     }),
     entry(Menu::Go, "Longest span inside", &[plain(Key::ArrowDown)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Child))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Child))
     }),
     entry(Menu::Go, "Clear selection", &[plain(Key::Escape)], When::Selection, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::LetGo))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo))
     }),
     entry(Menu::Go, "Search...", &[ctrl(Key::F)], When::Capture, |_| Command::Panel(PanelCommand::Search)).section(),
     entry(Menu::Go, "Next hit", &[plain(Key::F3)], When::Capture, |_| {
@@ -360,23 +360,23 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::Panel(PanelCommand::GoToHit { forward: false })
     }),
     entry(Menu::Go, "Earlier", &[plain(Key::ArrowLeft)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Left))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Left))
     })
     .section(),
     entry(Menu::Go, "Later", &[plain(Key::ArrowRight)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Right))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Right))
     }),
     entry(Menu::Go, "Rows above", &[shift(Key::ArrowUp)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Up))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Up))
     }),
     entry(Menu::Go, "Rows below", &[shift(Key::ArrowDown)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::Down))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::Down))
     }),
     entry(Menu::Go, "Page up", &[plain(Key::PageUp)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::PageUp))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::PageUp))
     }),
     entry(Menu::Go, "Page down", &[plain(Key::PageDown)], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Step(Step::PageDown))
+        Command::Timeline(TimelineCommand::Step(NavigationStep::PageDown))
     }),
     entry(Menu::Go, "Next tab", &[ctrl(Key::Tab), ctrl(Key::PageDown)], When::Tabs, |_| Command::Tab(TabCommand::Next))
         .section(),
@@ -403,29 +403,33 @@ pub(crate) const TABLE: &[Entry] = &[
         Command::Timeline(TimelineCommand::Rows(RowCommand::ShowHidden))
     }),
     entry(Menu::Rows, "Trace order", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Captured)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Captured)))
     })
     .section()
-    .checked(|state| state.order == Order::Captured),
+    .checked(|state| state.order == TrackOrder::Captured),
     entry(Menu::Rows, "Order by name", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Name)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Name)))
     })
-    .checked(|state| state.order == Order::Name),
+    .checked(|state| state.order == TrackOrder::Name),
     entry(Menu::Rows, "Order by first event", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::FirstEvent)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::FirstEvent)))
     })
-    .checked(|state| state.order == Order::FirstEvent),
+    .checked(|state| state.order == TrackOrder::FirstEvent),
     entry(Menu::Rows, "Order by activity", &[], When::Capture, |_| {
-        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(Order::Activity)))
+        Command::Timeline(TimelineCommand::Rows(RowCommand::Order(TrackOrder::Activity)))
     })
-    .checked(|state| state.order == Order::Activity),
-    entry(Menu::Rows, "Compact tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Compact)))
-        .section()
-        .checked(|state| state.density == Density::Compact),
-    entry(Menu::Rows, "Normal tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Normal)))
-        .checked(|state| state.density == Density::Normal),
-    entry(Menu::Rows, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(Density::Tall)))
-        .checked(|state| state.density == Density::Tall),
+    .checked(|state| state.order == TrackOrder::Activity),
+    entry(Menu::Rows, "Compact tracks", &[], When::Always, |_| {
+        Command::App(AppCommand::SetDensity(TrackDensity::Compact))
+    })
+    .section()
+    .checked(|state| state.density == TrackDensity::Compact),
+    entry(Menu::Rows, "Normal tracks", &[], When::Always, |_| {
+        Command::App(AppCommand::SetDensity(TrackDensity::Normal))
+    })
+    .checked(|state| state.density == TrackDensity::Normal),
+    entry(Menu::Rows, "Tall tracks", &[], When::Always, |_| Command::App(AppCommand::SetDensity(TrackDensity::Tall)))
+        .checked(|state| state.density == TrackDensity::Tall),
     entry(Menu::Marks, "Add marker", &[plain(Key::M)], When::Capture, |_| {
         Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::Add))
     }),

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use egui::text_selection::LabelSelectionState;
 use egui::{Event, Key, KeyboardShortcut, Modifiers, Ui};
 
-use super::command_table::{COPY, Entry, PASTE, TABLE, UiState};
+use super::command_table::{COPY, CommandEntry, PASTE, TABLE, UiState};
 use super::panels::table_keys::{self, is_of_table};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
@@ -23,7 +23,7 @@ pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
         return;
     }
-    let keys = Keys::now(ui, state);
+    let keys = ActiveShortcuts::now(ui, state);
     let leads = |event: &Event| keys.meant(event).is_some_and(|entry| leads_to_field(&entry.command(state)));
     if let Some(number) = ui.input(|input| input.events.iter().position(leads)) {
         typed_ahead::keep_behind(ui.ctx(), number);
@@ -38,7 +38,7 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
     if is_behind_another(ui) {
         return Vec::new();
     }
-    let keys = Keys::now(ui, state);
+    let keys = ActiveShortcuts::now(ui, state);
     let labels = ui.ctx().plugin_opt::<LabelSelectionState>();
     let copies_words = labels.is_some_and(|labels| labels.lock().has_selection());
     let mut commands: Vec<Command> = Vec::new();
@@ -59,15 +59,15 @@ pub(crate) fn pressed(ui: &Ui, state: &UiState) -> Vec<Command> {
 }
 
 /// The keys that mean something now.
-struct Keys {
+struct ActiveShortcuts {
     is_typing: bool,
     /// Whether a row of a table has the keyboard.
     is_in_table: bool,
     /// Shift and Alt do not keep a plain key from being recognised, so those with more modifiers stand first.
-    shortcuts: Vec<(&'static KeyboardShortcut, &'static Entry)>,
+    shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry)>,
 }
 
-impl Keys {
+impl ActiveShortcuts {
     fn now(ui: &Ui, state: &UiState) -> Self {
         let is_typing = ui.ctx().text_edit_focused();
         let is_in_table = table_keys::has_keyboard(ui.ctx());
@@ -81,7 +81,7 @@ impl Keys {
         Self { is_typing, is_in_table, shortcuts }
     }
 
-    fn meant(&self, event: &Event) -> Option<&'static Entry> {
+    fn meant(&self, event: &Event) -> Option<&'static CommandEntry> {
         let Event::Key { key, modifiers, pressed: true, .. } = event else { return None };
         let is_pressed = |shortcut: &KeyboardShortcut| {
             shortcut.logical_key == *key && modifiers.matches_logically(shortcut.modifiers)

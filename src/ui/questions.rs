@@ -42,7 +42,7 @@ pub(crate) enum Question {
 
 /// What tells questions apart of which only the last counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Kind {
+pub enum QuestionKind {
     /// [`Question::Search`].
     Search,
     /// [`Question::Page`].
@@ -94,14 +94,14 @@ pub struct NameFacts {
 impl Question {
     /// Of which kind it is.
     #[must_use]
-    pub(crate) fn kind(&self) -> Kind {
+    pub(crate) fn kind(&self) -> QuestionKind {
         match self {
-            Self::Search(_) => Kind::Search,
-            Self::Page(..) => Kind::Page,
-            Self::Neighbour { .. } => Kind::Neighbour,
-            Self::Totals(_) => Kind::Totals,
-            Self::Name(..) => Kind::Name,
-            Self::Paths { .. } => Kind::Paths,
+            Self::Search(_) => QuestionKind::Search,
+            Self::Page(..) => QuestionKind::Page,
+            Self::Neighbour { .. } => QuestionKind::Neighbour,
+            Self::Totals(_) => QuestionKind::Totals,
+            Self::Name(..) => QuestionKind::Name,
+            Self::Paths { .. } => QuestionKind::Paths,
         }
     }
 }

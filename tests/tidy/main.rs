@@ -220,8 +220,8 @@ fn a_broken_rule_is_found_and_named() {
         ),
         (
             "src/ui/a.rs",
-            "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, _ => {} } }",
-            "every other `Step`",
+            "fn f() { match c { NavigationStep::Left => match d { A => 1, _ => 2 }, _ => {} } }",
+            "every other `NavigationStep`",
         ),
         ("src/formats/otlp/a.rs", "const A: FieldNumber = FieldNumber::new(3);", "`FieldNumber::new` is banned"),
         ("src/formats/perfetto/a.rs", "proto_numbers! {}", "`proto_numbers!` is banned, use a constant of fields.rs"),
@@ -263,7 +263,10 @@ fn what_only_looks_like_a_broken_rule_is_left_alone() {
         ("benches/a.rs", "fn f() { println!(\"x\"); }"),
         ("src/cli/a.rs", "#[expect(dead_code, reason = \"shown in a moment\")]\nfn f() {}"),
         ("tests/a.rs", "use longspan::store::x;"),
-        ("src/ui/a.rs", "fn f() { match c { Step::Left => match d { A => 1, _ => 2 }, Step::Right => 3 } }"),
+        (
+            "src/ui/a.rs",
+            "fn f() { match c { NavigationStep::Left => match d { A => 1, _ => 2 }, NavigationStep::Right => 3 } }",
+        ),
         ("src/ui/a.rs", "fn f() { match c { Some(Command::Tab(_)) if g() => 1, Some(_) => 2, None => 3 } }"),
         ("src/cli/a.rs", "fn f() { match c { Command::Info => 1, _ => 2 } }"),
         ("src/formats/spall/a.rs", "match x { 3 => {} _ => {} }"),

@@ -12,12 +12,12 @@ const ROUTED: &[&str] = &[
     "PanelCommand",
     "BookmarkCommand",
     "RowCommand",
-    "Step",
+    "NavigationStep",
     "Effect",
     "Question",
     "Answer",
     "TaskEvent",
-    "Choice",
+    "DialogChoice",
 ];
 
 /// Every arm that takes all other variants of a routed enum: its position, and the enum.

@@ -4,7 +4,7 @@ use super::*;
 use crate::app::offscreen::TimelinePicture;
 use crate::app::tests::{Driven, TWO_SPANS, snapshot};
 use crate::scene::palette::{ColorBy, Hues, Palette};
-use crate::ui::command::{AppCommand, Command, PanelCommand, Step, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, NavigationStep, PanelCommand, TimelineCommand};
 use crate::ui::purpose::PictureSize;
 
 /// The picture of a capture. On a machine on which nothing can draw that is a failure, not a reason to skip.
@@ -96,7 +96,7 @@ fn a_picture_of_the_timeline_has_its_zoom_its_selection_and_its_theme() {
     let zoomed = |driven: &mut Driven| {
         let row = crate::store::RowIdx { lane: crate::store::LaneIdx(0), row: 1 };
         driven.app.act(Command::Timeline(TimelineCommand::Select(Some(row))));
-        driven.app.act(Command::Timeline(TimelineCommand::Step(Step::Selection)));
+        driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
         (0..10).for_each(|_| driven.frame(Vec::new()));
     };
     let pixels = timeline_picture(zoomed, PictureSize::AsShown);

@@ -1,7 +1,7 @@
 //! What background work and dialogs have to say: where it belongs, and what becomes of it.
 
 use crate::app::capture::OpenCapture;
-use crate::app::event::{Choice, TaskError, TaskEvent};
+use crate::app::event::{DialogChoice, TaskError, TaskEvent};
 use crate::app::state::App;
 use crate::app::tasks;
 use crate::base::time::grouped_digits;
@@ -27,20 +27,20 @@ impl App {
                     picker.set_listing(&folder, listing);
                 }
             }
-            TaskEvent::Chosen(Choice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
-            TaskEvent::Chosen(Choice::Chosen(purpose, paths)) => {
+            TaskEvent::Chosen(DialogChoice::Chosen(Purpose::Open, paths)) => self.open_files(&paths),
+            TaskEvent::Chosen(DialogChoice::Chosen(purpose, paths)) => {
                 for path in paths {
                     self.act(Command::App(AppCommand::Write(purpose, path)));
                 }
             }
-            TaskEvent::Chosen(Choice::NoDialog(purpose)) => self.show_picker(purpose),
+            TaskEvent::Chosen(DialogChoice::NoDialog(purpose)) => self.show_picker(purpose),
             TaskEvent::HandedOver(handed) => {
                 if let Some(sources) = handed.take() {
                     self.open(sources);
                     self.wants_attention = true;
                 }
             }
-            TaskEvent::Chosen(Choice::Dismissed) => {}
+            TaskEvent::Chosen(DialogChoice::Dismissed) => {}
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
             // The fonts are handed to the next frame anew.
             TaskEvent::FoundFonts => self.themed = false,

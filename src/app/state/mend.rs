@@ -1,7 +1,7 @@
 //! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture
 //! sorted anew.
 
-use super::{App, Source};
+use super::{App, LoadSource};
 use crate::ingest::CachePolicy;
 use crate::store::cache::Cache;
 
@@ -28,7 +28,7 @@ impl App {
             self.options.load.cache = CachePolicy::None;
         }
         let export = self.tab_mut().export.take();
-        self.load(Source::Files(sources.clone()));
+        self.load(LoadSource::Files(sources.clone()));
         self.options.load.cache = cache;
         self.tab_mut().export = export;
         if let Err(error) = forgotten {

@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::app::tasks::Source;
+use crate::app::tasks::LoadSource;
 use crate::app::tests::{Driven, TWO_SPANS, file};
 use crate::model::Sources;
-use crate::ui::command::{Command, Step, TabCommand, TimelineCommand};
+use crate::ui::command::{Command, NavigationStep, TabCommand, TimelineCommand};
 
 fn width_ns(driven: &mut Driven) -> f64 {
     driven.app.timeline_mut().map_or(0.0, |timeline| timeline.view().width_ns())
@@ -24,7 +24,7 @@ fn each_tab_keeps_its_own_view_and_keys_go_through_them_and_close_them() {
     driven.frame(Vec::new());
     assert!(driven.shows("one.json") && driven.shows("two.json"), "the bar of tabs");
     let whole = width_ns(&mut driven);
-    driven.app.act(Command::Timeline(TimelineCommand::Step(Step::ZoomIn)));
+    driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)));
     (0..10).for_each(|_| driven.frame(Vec::new()));
     let zoomed = width_ns(&mut driven);
     assert!(zoomed < whole * 0.9, "{zoomed} {whole}");
@@ -75,7 +75,7 @@ fn a_capture_that_is_open_is_shown_where_it_is_and_one_that_cannot_be_opened_lea
     let bad = file(folder.path(), "bad.json", "this is no trace");
     let mut driven = Driven::new();
     for path in [&one, &two, &one] {
-        driven.app.open_in_tab(Source::Files(Sources::from(path)));
+        driven.app.open_in_tab(LoadSource::Files(Sources::from(path)));
         driven.finish_tasks();
     }
     assert_eq!((driven.app.tab_count(), driven.app.title().as_str()), (2, "one.json - Longspan"));

@@ -5,14 +5,14 @@ use clap::Parser;
 use super::*;
 use crate::export::format::ENDINGS_TEXT;
 
-fn command(words: &str) -> Result<Command, CliError> {
+fn command(words: &str) -> Result<CliCommand, CliError> {
     let low = LowArgs::try_parse_from(words.split(' ')).map_err(|error| CliError::Usage(error.to_string()))?;
-    Command::from_low(low)
+    CliCommand::from_low(low)
 }
 
 #[test]
 fn files_without_a_command_open_the_window() {
-    let Ok(Command::Window { sources, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
+    let Ok(CliCommand::Window { sources, demo: false, .. }) = command("longspan a.json b.json --no-cache") else {
         panic!("not the window")
     };
     assert_eq!(sources, Sources::unmoved(["a.json", "b.json"].map(PathBuf::from)));
@@ -21,7 +21,7 @@ fn files_without_a_command_open_the_window() {
 #[test]
 fn an_offset_is_for_the_file_of_that_path_or_name() {
     let offsets = |words: &str| match command(&format!("longspan info {words} --no-cache")) {
-        Ok(Command::Info { sources, .. }) => sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>(),
+        Ok(CliCommand::Info { sources, .. }) => sources.files().iter().map(|file| file.offset_ns).collect::<Vec<_>>(),
         other => panic!("{words}: {other:?}"),
     };
     assert_eq!(offsets("x/a b"), [0, 0]);
@@ -34,7 +34,7 @@ fn an_offset_is_for_the_file_of_that_path_or_name() {
 #[test]
 fn the_name_of_the_output_says_its_format_unless_the_option_does() {
     let format = |words: &str| match command(words) {
-        Ok(Command::Export { export, .. }) => export.format,
+        Ok(CliCommand::Export { export, .. }) => export.format,
         other => panic!("{words}: {other:?}"),
     };
     let chrome = |gzip| ExportFormat::ChromeJson { gzip };
@@ -58,7 +58,7 @@ fn a_name_of_no_format_is_written_as_native_and_one_of_a_compressed_file_is_refu
     let export = |name: &str| command(&format!("longspan export a -o {name} --no-cache"));
     for name in ["b.foo", "b", "json", ".json", "b.", "b.native"] {
         assert!(
-            matches!(export(name), Ok(Command::Export { export, .. }) if export.format == ExportFormat::Native { compact: false }),
+            matches!(export(name), Ok(CliCommand::Export { export, .. }) if export.format == ExportFormat::Native { compact: false }),
             "{name}"
         );
     }
@@ -80,10 +80,10 @@ fn a_budget_that_no_load_can_keep_is_refused_with_the_least_that_works() {
         assert_eq!(message, format!("--memory {text}: a load needs at least 8 MiB"));
     }
     for (text, bytes) in [("8MiB", 8 << 20), ("8388608", 8 << 20), ("1GiB", 1 << 30)] {
-        let Ok(Command::Info { load, .. }) = memory(text) else { panic!("{text} was refused") };
+        let Ok(CliCommand::Info { load, .. }) = memory(text) else { panic!("{text} was refused") };
         assert_eq!(load.memory_bytes, Some(bytes));
     }
-    let Ok(Command::Info { load, .. }) = command("longspan info a --no-cache") else { panic!("refused") };
+    let Ok(CliCommand::Info { load, .. }) = command("longspan info a --no-cache") else { panic!("refused") };
     assert_eq!(load.memory_bytes, None, "not given, unlike one of the default size");
 }
 
@@ -124,7 +124,7 @@ fn what_cannot_be_meant_is_a_usage_error() {
 
 #[test]
 fn times_before_zero_are_times_and_not_options() {
-    let Ok(Command::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
+    let Ok(CliCommand::Spans { spans, .. }) = command("longspan spans a --from -5ms --to -1 --no-cache") else {
         panic!("not spans")
     };
     assert_eq!(spans.range.on_clock_of(0), (Some(-5_000_000), Some(-1)));

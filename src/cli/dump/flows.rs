@@ -10,7 +10,7 @@ use crate::store::flow::{FlowBound, FlowPoint, FlowRole};
 
 /// Flows that have started and not ended.
 #[derive(Debug, Default)]
-pub(super) struct Flows {
+pub(super) struct FlowTracker {
     /// By flow: the span that it was in last.
     within: FxHashMap<u64, u64>,
     /// By track: flows that arrive at its next span.
@@ -26,7 +26,7 @@ struct Arrival {
 /// Both ends of a connection, as numbers of spans.
 pub(super) type Connection = (u64, u64);
 
-impl Flows {
+impl FlowTracker {
     /// Takes a span that starts, and appends what arrives at it.
     pub(super) fn span(&mut self, track: TrackIdx, start_ns: i64, id: u64, found: &mut Vec<Connection>) {
         let Some(arrivals) = self.arriving.get_mut(&track) else { return };
@@ -103,7 +103,7 @@ mod tests {
     #[derive(Default)]
     struct Dumped {
         latest: Latest,
-        flows: Flows,
+        flows: FlowTracker,
         found: Vec<Connection>,
     }
 

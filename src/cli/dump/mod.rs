@@ -13,7 +13,7 @@ use std::io::{self, Write};
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 
-use self::flows::Flows;
+use self::flows::FlowTracker;
 use self::latest::Latest;
 use super::args::Load;
 use super::error::CliError;
@@ -119,7 +119,7 @@ struct Dump<'a> {
     out: &'a mut dyn Write,
     details: DetailReader,
     latest: Latest,
-    flows: Flows,
+    flows: FlowTracker,
     /// The numbers of threads, once a row asks for one: for each of a million threads the look-up takes 40 bytes.
     utids: OnceCell<FxHashMap<(i64, i64), u32>>,
     /// The number of the slice before.
@@ -134,7 +134,7 @@ impl<'a> Dump<'a> {
             out,
             details: DetailReader::default(),
             latest: Latest::default(),
-            flows: Flows::default(),
+            flows: FlowTracker::default(),
             utids: OnceCell::new(),
             slice: 0,
             connections: Vec::new(),

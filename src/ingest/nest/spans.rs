@@ -2,7 +2,7 @@
 
 use std::io;
 
-use super::{Nester, TrackState};
+use super::{Nester, TrackNest};
 use crate::model::args::Detail;
 use crate::model::{Event, EventFlags, Loss, NameIdx, TrackIdx};
 use crate::store::{LaneIdx, Row};
@@ -94,7 +94,7 @@ impl Nester<'_> {
     /// Ends the spans whose known end is at `to_ns` or before.
     #[inline]
     pub(super) fn end_known(&mut self, track: TrackIdx, to_ns: i64) -> io::Result<()> {
-        let next = |state: &mut TrackState| state.rare.as_mut()?.ends.take_next(to_ns);
+        let next = |state: &mut TrackNest| state.rare.as_mut()?.ends.take_next(to_ns);
         while let Some(end_ns) = self.tracks.get_mut(track.index()).and_then(next) {
             self.end_innermost(track, end_ns, &[])?;
         }

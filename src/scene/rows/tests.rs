@@ -8,14 +8,14 @@ use crate::scene::fenwick_heights::lookups;
 /// A track of some lanes of each kind: instants, samples, counters, spans, flows.
 type LaneCounts = (u32, u32, u32, u32, u32);
 
-struct Tracks {
+struct TrackFixture {
     rows: Vec<TrackRows>,
     kinds: Vec<LaneKind>,
 }
 
 /// Tracks of these lanes, four to a process.
-fn tracks(lane_counts: &[LaneCounts]) -> Tracks {
-    let mut tracks = Tracks { rows: Vec::new(), kinds: Vec::new() };
+fn tracks(lane_counts: &[LaneCounts]) -> TrackFixture {
+    let mut tracks = TrackFixture { rows: Vec::new(), kinds: Vec::new() };
     for (index, &(instants, samples, counters, spans, flows)) in (0..).zip(lane_counts) {
         let start = tracks.kinds.len() as u32;
         let counts = [
@@ -34,7 +34,7 @@ fn tracks(lane_counts: &[LaneCounts]) -> Tracks {
     tracks
 }
 
-impl Tracks {
+impl TrackFixture {
     fn layout(&self, folded: &Folded) -> RowLayout {
         RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], folded, &heights())
     }
@@ -190,9 +190,9 @@ fn pinned_rows_stand_below_each_other_without_headers() {
 #[test]
 fn denser_rows_are_lower_and_none_is_without_height() {
     let [compact, normal, tall] =
-        [Density::Compact, Density::Normal, Density::Tall].map(|density| RowHeights::new(density, 1.0));
+        [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall].map(|density| RowHeights::new(density, 1.0));
     assert!(compact.span_px < normal.span_px && normal.span_px < tall.span_px);
-    assert!(RowHeights::new(Density::Compact, 0.01).span_px > 0);
+    assert!(RowHeights::new(TrackDensity::Compact, 0.01).span_px > 0);
 }
 
 /// A million lanes of 80 thousand threads: what a frame and a fold ask is answered without a walk over them.

@@ -3,13 +3,13 @@
 use egui::{Align, Key, Modifiers, RichText, ScrollArea, Ui, vec2};
 
 use crate::ui::command::Command;
-use crate::ui::command_table::{Entry, TABLE, UiState, key_text};
+use crate::ui::command_table::{CommandEntry, TABLE, UiState, key_text};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
 /// The list while it is open.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Palette {
+pub(crate) struct CommandPalette {
     words: String,
     chosen: usize,
     was_shown: bool,
@@ -26,7 +26,7 @@ pub(crate) enum Outcome {
     Given(Command),
 }
 
-impl Palette {
+impl CommandPalette {
     /// Shows the list.
     pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
         const WIDTH: f32 = 520.0;
@@ -74,7 +74,13 @@ impl Palette {
     }
 
     /// Lists what was found, and returns what was clicked.
-    fn list<'a>(&self, ui: &mut Ui, found: &[&'a Entry], moved: bool, theme: &Theme) -> Option<&'a Entry> {
+    fn list<'a>(
+        &self,
+        ui: &mut Ui,
+        found: &[&'a CommandEntry],
+        moved: bool,
+        theme: &Theme,
+    ) -> Option<&'a CommandEntry> {
         const HEIGHT: f32 = 360.0;
         let mut clicked = None;
         ScrollArea::vertical().max_height(HEIGHT).auto_shrink([false, true]).show(ui, |ui| {
@@ -111,10 +117,10 @@ impl Palette {
 }
 
 /// The commands that can be given and whose names hold every word; those that begin with the first word stand first.
-fn found(words: &str, state: &UiState) -> Vec<&'static Entry> {
+fn found(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
-    let text = |entry: &Entry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
-    let holds = |entry: &&Entry| words.iter().all(|word| text(entry).contains(word.as_str()));
+    let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();
+    let holds = |entry: &&CommandEntry| words.iter().all(|word| text(entry).contains(word.as_str()));
     let mut found: Vec<_> = TABLE.iter().filter(|entry| entry.is_enabled(state)).filter(holds).collect();
     found.sort_by_key(|entry| !words.first().is_some_and(|word| text(entry).starts_with(word.as_str())));
     found
@@ -140,8 +146,8 @@ mod tests {
             colors: crate::scene::palette::Colors::default(),
             text_percent: 100,
             navigation: Navigation::default(),
-            order: crate::scene::arrange::Order::Captured,
-            density: crate::scene::rows::Density::Normal,
+            order: crate::scene::arrange::TrackOrder::Captured,
+            density: crate::scene::rows::TrackDensity::Normal,
             marks: 0,
             ruler_origin: crate::ui::settings::RulerOrigin::Start,
             has_utc: false,

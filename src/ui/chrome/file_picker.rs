@@ -14,7 +14,7 @@ use crate::ui::widgets::field;
 
 /// A file or a folder in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Entry {
+pub struct FolderEntry {
     /// Folders come first.
     pub(crate) is_file: bool,
     /// Its name in the folder.
@@ -24,7 +24,7 @@ pub struct Entry {
 }
 
 /// A folder's content, or why there is none.
-pub(crate) type Listing = Result<Vec<Entry>, String>;
+pub(crate) type Listing = Result<Vec<FolderEntry>, String>;
 
 /// The dialog.
 #[derive(Debug, Clone)]

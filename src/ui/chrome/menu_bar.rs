@@ -3,7 +3,7 @@
 use egui::{Button, ScrollArea, Stroke, Ui, vec2};
 
 use crate::ui::command::Command;
-use crate::ui::command_table::{Entry, Menu, TABLE, UiState, key_text};
+use crate::ui::command_table::{CommandEntry, Menu, TABLE, UiState, key_text};
 
 /// Shows the bar; `more` adds to the end of a menu what is no fixed command.
 pub(crate) fn show(ui: &mut Ui, state: &UiState, more: impl Fn(&mut Ui, Menu) -> Option<Command>) -> Vec<Command> {
@@ -37,7 +37,7 @@ pub(crate) fn scrolled(ui: &mut Ui, entries: impl FnOnce(&mut Ui)) {
     ScrollArea::vertical().max_height(most).show(ui, entries);
 }
 
-fn show_entry(ui: &mut Ui, entry: &Entry, state: &UiState) -> bool {
+fn show_entry(ui: &mut Ui, entry: &CommandEntry, state: &UiState) -> bool {
     let mut button = match entry.is_checked(state) {
         Some(is_checked) => Button::new((tick(is_checked), entry.title)),
         None => Button::new(entry.title),

@@ -13,7 +13,7 @@ use crate::ui::theme::Theme;
 
 /// What the line says beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]
-pub(crate) struct Status<'a> {
+pub(crate) struct StatusLine<'a> {
     /// The name of the capture.
     pub(crate) title: &'a str,
     /// What the user should know, such as which of several files was opened.
@@ -29,7 +29,7 @@ const KEY_POINTS: f32 = 270.0;
 const ADAPTER_POINTS: f32 = 230.0;
 
 /// Shows the line.
-pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: Status<'_>, theme: &Theme) -> Option<Command> {
+pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
     ui.horizontal_centered(|ui| {
         let weak = |text: String| RichText::new(text).small().color(theme.weak_text);

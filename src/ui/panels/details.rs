@@ -4,7 +4,7 @@ use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
 
 use super::elided::{elided, tip};
-use super::value_menu::{self, Value};
+use super::value_menu::{self, PanelValue};
 use crate::base::time::{duration_text, seconds_text, utc_clock_text, utc_day_text};
 use crate::model::NameIdx;
 use crate::query::filter::quoted;
@@ -13,7 +13,7 @@ use crate::query::{Description, Snapshot, family};
 use crate::scene::labels::shown;
 use crate::scene::titles::track_title;
 use crate::store::lane::{LaneKind, RowIdx};
-use crate::ui::command::{AppCommand, Command, Step, TimelineCommand};
+use crate::ui::command::{AppCommand, Command, NavigationStep, TimelineCommand};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
@@ -30,7 +30,7 @@ const COLUMNS_POINTS: f32 = 480.0;
 const LINKS_MAX: usize = 50;
 
 /// The selected row, described once when it was selected.
-pub(crate) struct Details {
+pub(crate) struct DetailsPanel {
     row: RowIdx,
     name: NameIdx,
     description: Description,
@@ -42,19 +42,19 @@ pub(crate) struct Details {
     parent: Option<(String, u64)>,
     /// The longest spans in it with their durations, longest first.
     children: Vec<(String, RowIdx, u64)>,
-    flows: Option<Flows>,
+    flows: Option<SpanFlows>,
     origin_ns: i64,
     utc_offset_ns: Option<i64>,
 }
 
 /// The flows of the row: the name of the flow, the span at the other end, and where that is.
-struct Flows {
+struct SpanFlows {
     arriving: Vec<(String, RowIdx)>,
     leaving: Vec<(String, RowIdx)>,
     is_cut: bool,
 }
 
-impl Details {
+impl DetailsPanel {
     /// Looks up everything about a row; `None` if there is no such row.
     #[must_use]
     pub(crate) fn of_row(snapshot: &Snapshot, row: RowIdx) -> Option<Self> {
@@ -101,7 +101,7 @@ impl Details {
             let name = named(snapshot.names().get(snapshot.row(other).name).text);
             (format!("{name}  ·  {}", track_title(track).0), other)
         };
-        self.flows = Some(Flows {
+        self.flows = Some(SpanFlows {
             arriving: chain.incoming(self.row).take(LINKS_MAX).map(|link| other_end(link.from)).collect(),
             leaving: chain.outgoing(self.row).take(LINKS_MAX).map(|link| other_end(link.to)).collect(),
             is_cut: chain.is_cut,
@@ -132,7 +132,7 @@ impl Details {
                     commands.push(Command::App(AppCommand::CopySpan));
                 }
                 if ui.button("Zoom to selection").on_hover_text("F").clicked() {
-                    commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
+                    commands.push(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
                 }
             });
         });
@@ -168,14 +168,14 @@ impl Details {
         let label = egui::Label::new(RichText::new(&short).font(font).strong()).sense(egui::Sense::click());
         let response = ui.add(label.extend());
         let response = if short == whole { response } else { response.on_hover_text(tip(name)) };
-        response.context_menu(|ui| commands.extend(value_menu::show(ui, &Value::of_name(name, self.name))));
+        response.context_menu(|ui| commands.extend(value_menu::show(ui, &PanelValue::of_name(name, self.name))));
     }
 
     fn show_facts(&self, ui: &mut Ui, theme: &Theme, commands: &mut Vec<Command>) {
         let known = &self.description;
         let mut fact = |label: &str, text: String, filter: Option<String>| {
             if !text.is_empty() {
-                let value = Value { filter, ..Value::new(label, text.as_str()) };
+                let value = PanelValue { filter, ..PanelValue::new(label, text.as_str()) };
                 commands.extend(pair(ui, theme, (label, NAME_POINTS), &shown(&text), &value));
             }
         };
@@ -328,7 +328,7 @@ fn show_value(
                 other => other.to_string(),
             };
             let filter = path.map(|path| format!("{path}={}", quoted(&text)));
-            let value = Value { filter, ..Value::new(key, text.as_str()) };
+            let value = PanelValue { filter, ..PanelValue::new(key, text.as_str()) };
             commands.extend(pair(ui, theme, (&shown(key), width), &shown(&text), &value));
         }
     }
@@ -354,7 +354,7 @@ fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -
 
 /// A name and a value beside it; the value can be selected and copied, and takes as many lines as it needs.
 /// A right click has the menu of the value. Returns what was chosen there.
-fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, value: &Value) -> Option<Command> {
+fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, value: &PanelValue) -> Option<Command> {
     let mut chosen = None;
     ui.horizontal_top(|ui| {
         let name = egui::Label::new(RichText::new(on_screen(name)).color(theme.weak_text)).truncate();

@@ -3,9 +3,9 @@
 use std::io::Write;
 
 use super::elided::tip;
-use super::number::{self, Number};
-use super::table::{Cell, Column, Rows};
-use super::value_menu::Value;
+use super::number::{self, TableNumber};
+use super::table::{Rows, TableCell, TableColumn};
+use super::value_menu::PanelValue;
 use crate::base::csv::Cells;
 use crate::base::time::grouped_digits;
 use crate::model::NameIdx;
@@ -72,11 +72,11 @@ impl NameColumn {
 const NUMBER_POINTS: f32 = 76.0;
 
 /// The columns of the table. The names have room for some twenty letters.
-pub(super) const COLUMNS: [Column; NameColumn::ALL.len()] = [
-    Column { title: "Name", width: 140.0, is_number: false, is_sortable: true },
+pub(super) const COLUMNS: [TableColumn; NameColumn::ALL.len()] = [
+    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: true },
     number("Count"),
     number("Total"),
-    Column { width: 58.0, is_sortable: false, ..number("Share") },
+    TableColumn { width: 58.0, is_sortable: false, ..number("Share") },
     number("Self"),
     number("Mean"),
     number("p50"),
@@ -88,8 +88,8 @@ pub(super) const COLUMNS: [Column; NameColumn::ALL.len()] = [
 /// The column that rows are sorted by at first.
 pub(super) const FIRST_SORTED: usize = NameColumn::Total as usize;
 
-const fn number(title: &'static str) -> Column {
-    Column { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
+const fn number(title: &'static str) -> TableColumn {
+    TableColumn { title, width: NUMBER_POINTS, is_number: true, is_sortable: true }
 }
 
 /// A row of the table: the numbers that rows are sorted by are worked out once.
@@ -205,12 +205,12 @@ impl NameRows {
         sorted.and_then(NameColumn::number).unwrap_or(1)
     }
 
-    fn cell_of(&self, column: usize, numbers: &[u128; NUMBERS]) -> Cell<'_> {
+    fn cell_of(&self, column: usize, numbers: &[u128; NUMBERS]) -> TableCell<'_> {
         let shared = self.shared();
-        Cell::Number(match NameColumn::ALL[column].number() {
-            None => Number::Share { part: numbers[shared], whole: self.sums[shared] },
-            Some(0) => Number::Count(u64::try_from(numbers[0]).unwrap_or(u64::MAX)),
-            Some(number) => Number::Duration(numbers[number]),
+        TableCell::Number(match NameColumn::ALL[column].number() {
+            None => TableNumber::Share { part: numbers[shared], whole: self.sums[shared] },
+            Some(0) => TableNumber::Count(u64::try_from(numbers[0]).unwrap_or(u64::MAX)),
+            Some(number) => TableNumber::Duration(numbers[number]),
         })
     }
 }
@@ -220,10 +220,10 @@ impl Rows for NameRows {
         self.shown.len() as u64
     }
 
-    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         let line = self.line(row);
         match NameColumn::ALL[column] {
-            NameColumn::Name => Cell::Text(shown(&line.text)),
+            NameColumn::Name => TableCell::Text(shown(&line.text)),
             _ => self.cell_of(column, &line.numbers),
         }
     }
@@ -232,15 +232,15 @@ impl Rows for NameRows {
         shown(&self.line(row).text).into_owned()
     }
 
-    fn value(&self, row: u64, column: usize) -> Value {
+    fn value(&self, row: u64, column: usize) -> PanelValue {
         let Line { name, text, numbers, .. } = self.line(row);
         let spans_of = |ns: u128| format!("dur={ns}ns {}", quoted(text));
         match (NameColumn::ALL[column], self.cell(row, column)) {
-            (NameColumn::Name, _) => Value::of_name(text, *name),
-            (NameColumn::Min, _) => Value::new("Min", numbers[6].to_string()).found_by(spans_of(numbers[6])),
-            (NameColumn::Max, _) => Value::new("Max", numbers[7].to_string()).found_by(spans_of(numbers[7])),
-            (_, Cell::Number(number)) => Value::new(COLUMNS[column].title, number.copied()),
-            (_, Cell::Text(_) | Cell::Empty) => Value::default(),
+            (NameColumn::Name, _) => PanelValue::of_name(text, *name),
+            (NameColumn::Min, _) => PanelValue::new("Min", numbers[6].to_string()).found_by(spans_of(numbers[6])),
+            (NameColumn::Max, _) => PanelValue::new("Max", numbers[7].to_string()).found_by(spans_of(numbers[7])),
+            (_, TableCell::Number(number)) => PanelValue::new(COLUMNS[column].title, number.copied()),
+            (_, TableCell::Text(_) | TableCell::Empty) => PanelValue::default(),
         }
     }
 
@@ -253,16 +253,16 @@ impl Rows for NameRows {
         Some(number::fraction(self.line(row).numbers[number], self.largest[number]))
     }
 
-    fn total(&self, column: usize) -> Option<Cell<'_>> {
+    fn total(&self, column: usize) -> Option<TableCell<'_>> {
         if self.shown.is_empty() {
             return None;
         }
         Some(match NameColumn::ALL[column] {
-            NameColumn::Name if self.shown.len() == 1 => Cell::Text("1 name".into()),
-            NameColumn::Name => Cell::Text(format!("{} names", grouped_digits(self.count())).into()),
+            NameColumn::Name if self.shown.len() == 1 => TableCell::Text("1 name".into()),
+            NameColumn::Name => TableCell::Text(format!("{} names", grouped_digits(self.count())).into()),
             NameColumn::Share => self.cell_of(column, &self.shown_sums),
             sum if sum.has_sum() => self.cell_of(column, &self.shown_sums),
-            _ => Cell::Empty,
+            _ => TableCell::Empty,
         })
     }
 

@@ -8,7 +8,7 @@ use crate::base::time::grouped_digits;
 
 /// A number of a table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Number {
+pub(crate) enum TableNumber {
     Count(u64),
     /// A duration in nanoseconds.
     Duration(u128),
@@ -37,7 +37,7 @@ const UNIT_MAX: &str = "ms";
 /// The gap between a number and its unit, in points.
 const UNIT_GAP: f32 = 3.0;
 
-impl Number {
+impl TableNumber {
     /// The text of a cell, such as `416.8 ms`.
     #[must_use]
     pub(crate) fn text(self) -> String {
@@ -151,17 +151,17 @@ mod tests {
             (59_999_999_999, "59.99 s"),
             (1_234_999_999_999, "1\u{2009}234 s"),
         ] {
-            assert_eq!(Number::Duration(ns).text(), text, "{ns}");
+            assert_eq!(TableNumber::Duration(ns).text(), text, "{ns}");
         }
     }
 
     #[test]
     fn tooltips_and_copies_are_exact() {
-        let number = Number::Duration(416_812_345);
+        let number = TableNumber::Duration(416_812_345);
         assert_eq!(number.exact(), "416\u{2009}812\u{2009}345 ns");
         assert_eq!(number.copied(), "416812345");
-        assert_eq!(Number::Count(1_234_567).text(), "1\u{2009}234\u{2009}567");
-        assert_eq!(Number::Count(1_234_567).copied(), "1234567");
+        assert_eq!(TableNumber::Count(1_234_567).text(), "1\u{2009}234\u{2009}567");
+        assert_eq!(TableNumber::Count(1_234_567).copied(), "1234567");
     }
 
     #[test]
@@ -169,14 +169,14 @@ mod tests {
         for (part, whole, text) in
             [(1, 3, "33.3 %"), (0, 3, "0.0 %"), (1, 1_000_000, "< 0.1 %"), (3, 3, "100.0 %"), (1, 0, "- %")]
         {
-            assert_eq!(Number::Share { part, whole }.text(), text);
+            assert_eq!(TableNumber::Share { part, whole }.text(), text);
         }
     }
 
     proptest! {
         #[test]
         fn a_text_is_never_more_than_the_duration_and_less_than_a_thousandth_below(ns in 1_000u64..10_000_000_000_000) {
-            let text = Number::Duration(ns.into()).text().replace('\u{2009}', "");
+            let text = TableNumber::Duration(ns.into()).text().replace('\u{2009}', "");
             let (digits, unit) = text.split_once(' ').unwrap();
             let unit_ns = match unit { "s" => 1e9, "ms" => 1e6, _ => 1e3 };
             let shown_ns = digits.parse::<f64>().unwrap() * unit_ns;

@@ -5,7 +5,7 @@ use egui::{Button, DragValue, Grid, RichText, Role, ScrollArea, Ui, WidgetInfo};
 
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
-use crate::scene::rows::Density;
+use crate::scene::rows::TrackDensity;
 use crate::ui::command::{AppCommand, Command};
 use crate::ui::command_table::{TEXT_PERCENT_MAX, TEXT_PERCENT_MIN, UiState};
 use crate::ui::settings::{Navigation, SecondStart, Sizes, Wheel};
@@ -101,7 +101,8 @@ fn show_look(lines: &mut Lines, state: &UiState) {
         let changed = if larger.clicked() { percent + 10 } else { percent - if smaller.clicked() { 10 } else { 0 } };
         (changed != percent).then_some(Command::App(AppCommand::SetTextPercent(changed)))
     });
-    let heights = [Density::Compact, Density::Normal, Density::Tall].map(|density| (density, density_title(density)));
+    let heights = [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall]
+        .map(|density| (density, density_title(density)));
     lines
         .choose(("Track height", ""), state.density, &heights, |density| Command::App(AppCommand::SetDensity(density)));
     let colors = state.colors;

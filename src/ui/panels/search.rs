@@ -6,9 +6,9 @@ use std::borrow::Cow;
 use egui::{Key, Modifiers, RichText, Ui};
 
 use super::PanelContext;
-use super::number::Number;
-use super::table::{Cell, Column, Rows, Table};
-use super::value_menu::Value;
+use super::number::TableNumber;
+use super::table::{Rows, TableCell, TableColumn, TableView};
+use super::value_menu::PanelValue;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
 use crate::query::Snapshot;
@@ -29,11 +29,11 @@ const TABLE: &str = "hits";
 const ROW_POINTS: f32 = 19.0;
 
 /// The columns of the table. Hits are in order of time and come in pages, so that no other order is at hand.
-const COLUMNS: [Column; 4] = [
-    Column { title: "Name", width: 140.0, is_number: false, is_sortable: false },
-    Column { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
-    Column { title: "Start", width: 120.0, is_number: true, is_sortable: false },
-    Column { title: "Track", width: 140.0, is_number: false, is_sortable: false },
+const COLUMNS: [TableColumn; 4] = [
+    TableColumn { title: "Name", width: 140.0, is_number: false, is_sortable: false },
+    TableColumn { title: "Duration", width: 76.0, is_number: true, is_sortable: false },
+    TableColumn { title: "Start", width: 120.0, is_number: true, is_sortable: false },
+    TableColumn { title: "Track", width: 140.0, is_number: false, is_sortable: false },
 ];
 
 /// How many hits are asked for at once: more than a list on the largest screen shows, so that a notch of the wheel is
@@ -48,7 +48,7 @@ pub(crate) struct SearchPanel {
     focuses: bool,
     error: Option<String>,
     hits: Option<Hits>,
-    table: Table,
+    table: TableView,
     page: (u64, Vec<Hit>),
     asked: Option<u64>,
     /// The hit that was gone to last, with its number.
@@ -65,7 +65,7 @@ impl Default for SearchPanel {
             focuses: false,
             error: None,
             hits: None,
-            table: Table::new(TABLE, ROW_POINTS, None),
+            table: TableView::new(TABLE, ROW_POINTS, None),
             page: (0, Vec::new()),
             asked: None,
             current: None,
@@ -321,14 +321,14 @@ impl Rows for HitRows<'_> {
         self.current == Some(row)
     }
 
-    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
-        let Some(hit) = hit_at(self.page, row) else { return Cell::Empty };
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
+        let Some(hit) = hit_at(self.page, row) else { return TableCell::Empty };
         match column {
-            0 => Cell::Text(self.name(&hit)),
-            1 if hit.dur_ns > 0 => Cell::Number(Number::Duration(hit.dur_ns.into())),
-            2 => Cell::Text(format!("{} s", self.start(&hit)).into()),
-            3 => Cell::Text(self.track(&hit).into()),
-            _ => Cell::Empty,
+            0 => TableCell::Text(self.name(&hit)),
+            1 if hit.dur_ns > 0 => TableCell::Number(TableNumber::Duration(hit.dur_ns.into())),
+            2 => TableCell::Text(format!("{} s", self.start(&hit)).into()),
+            3 => TableCell::Text(self.track(&hit).into()),
+            _ => TableCell::Empty,
         }
     }
 
@@ -339,20 +339,22 @@ impl Rows for HitRows<'_> {
         format!("{name}, {track}, at {start} s{dur}")
     }
 
-    fn value(&self, row: u64, column: usize) -> Value {
-        let Some(hit) = hit_at(self.page, row) else { return Value::default() };
+    fn value(&self, row: u64, column: usize) -> PanelValue {
+        let Some(hit) = hit_at(self.page, row) else { return PanelValue::default() };
         let title = COLUMNS[column].title;
         match column {
-            0 => Value::of_name(self.snapshot.names().get(hit.name).text, hit.name),
-            1 if hit.dur_ns > 0 => Value::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns)),
-            2 => Value::new(title, self.start(&hit)),
+            0 => PanelValue::of_name(self.snapshot.names().get(hit.name).text, hit.name),
+            1 if hit.dur_ns > 0 => {
+                PanelValue::new(title, hit.dur_ns.to_string()).found_by(format!("dur={}ns", hit.dur_ns))
+            }
+            2 => PanelValue::new(title, self.start(&hit)),
             3 => {
                 let track = self.track(&hit);
                 let name = &self.snapshot.track(self.snapshot.lane(hit.row.lane).track).name;
                 let found = (!name.is_empty()).then(|| format!("thread:{}", quoted(name)));
-                Value { filter: found, ..Value::new(title, track) }
+                PanelValue { filter: found, ..PanelValue::new(title, track) }
             }
-            _ => Value::new(title, ""),
+            _ => PanelValue::new(title, ""),
         }
     }
 

@@ -7,7 +7,7 @@ use egui::{RichText, ScrollArea, Ui};
 
 use super::PanelContext;
 use super::name_rows::{COLUMNS, FIRST_SORTED, NameRows};
-use super::table::Table;
+use super::table::TableView;
 use crate::base::csv::Cells;
 use crate::base::progress::Progress;
 use crate::base::time::{duration_text, grouped_digits, seconds_text};
@@ -41,7 +41,7 @@ pub(crate) struct StatisticsPanel {
     /// Whether counting was stopped before all spans were counted.
     is_stopped: bool,
     rows: NameRows,
-    table: Table,
+    table: TableView,
     words: String,
     /// The name whose line is to be brought into view.
     to_reveal: Option<NameIdx>,
@@ -56,7 +56,7 @@ impl Default for StatisticsPanel {
             totals: None,
             is_stopped: false,
             rows: NameRows::default(),
-            table: Table::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
+            table: TableView::new(TABLE, ROW_POINTS, Some(FIRST_SORTED)),
             words: String::new(),
             to_reveal: None,
             facts: None,

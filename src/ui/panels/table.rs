@@ -9,9 +9,9 @@ use std::borrow::Cow;
 use egui::{Align2, FontId, Id, Painter, Rect, Role, ScrollArea, Sense, Ui, WidgetInfo, pos2, vec2};
 
 use super::elided::{elided, tip};
-use super::number::Number;
-use super::table_keys::{RowStep, copies, hold, take_steps};
-use super::value_menu::{self, Value};
+use super::number::TableNumber;
+use super::table_keys::{RowMove, copies, hold, take_steps};
+use super::value_menu::{self, PanelValue};
 use crate::base::csv::Cells;
 use crate::ui::chrome::menu_bar;
 use crate::ui::command::{AppCommand, Command};
@@ -34,7 +34,7 @@ const WIDTH_MAX: u16 = 4000;
 
 /// A column.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Column {
+pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
     /// In points, until a hand changes it. The first column takes what the others leave, and this much at least.
     pub(crate) width: f32,
@@ -44,23 +44,23 @@ pub(crate) struct Column {
 
 /// The content of a cell.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Cell<'a> {
+pub(crate) enum TableCell<'a> {
     Empty,
     Text(Cow<'a, str>),
-    Number(Number),
+    Number(TableNumber),
 }
 
 /// The rows of a table.
 pub(crate) trait Rows {
     fn count(&self) -> u64;
 
-    fn cell(&self, row: u64, column: usize) -> Cell<'_>;
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_>;
 
     /// The row as a screen reader says it.
     fn spoken(&self, row: u64) -> String;
 
     /// The value of a cell for its menu.
-    fn value(&self, row: u64, column: usize) -> Value;
+    fn value(&self, row: u64, column: usize) -> PanelValue;
 
     /// Whether a row is at hand. Rows of an answer that comes in pages are not at first.
     fn is_loaded(&self, _row: u64) -> bool {
@@ -77,7 +77,7 @@ pub(crate) trait Rows {
     }
 
     /// The sum of a column, below all rows; `None` where the table has no such row.
-    fn total(&self, _column: usize) -> Option<Cell<'_>> {
+    fn total(&self, _column: usize) -> Option<TableCell<'_>> {
         None
     }
 
@@ -126,7 +126,7 @@ pub(crate) struct TableResponse {
 
 /// A table: its layout and the rows in view.
 #[derive(Debug)]
-pub(crate) struct Table {
+pub(crate) struct TableView {
     name: &'static str,
     row_points: f32,
     layout: TableLayout,
@@ -147,14 +147,14 @@ struct OpenMenu {
 
 /// Geometry, columns and look that the parts of a table share while a frame is painted.
 struct Painting<'a> {
-    columns: &'a [Column],
+    columns: &'a [TableColumn],
     /// The left and the right end of each column.
     edges: Vec<(f32, f32)>,
     look: &'a TableLook<'a>,
     id: Id,
 }
 
-impl Table {
+impl TableView {
     /// A table that is sorted by a column, from the largest, until the user chooses another.
     #[must_use]
     pub(crate) fn new(name: &'static str, row_points: f32, sorted_by: Option<usize>) -> Self {
@@ -184,7 +184,7 @@ impl Table {
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,
-        columns: &[Column],
+        columns: &[TableColumn],
         rows: &mut dyn Rows,
         look: &TableLook<'_>,
     ) -> TableResponse {
@@ -222,7 +222,7 @@ impl Table {
     }
 
     /// Takes the layout that the preferences have, once.
-    fn restore(&mut self, columns: &[Column], rows: &mut dyn Rows, kept: Option<&TableLayout>) {
+    fn restore(&mut self, columns: &[TableColumn], rows: &mut dyn Rows, kept: Option<&TableLayout>) {
         if std::mem::replace(&mut self.is_restored, true) {
             return;
         }
@@ -245,8 +245,8 @@ impl Table {
         Some(f32::from(width.clamp(WIDTH_MIN, WIDTH_MAX)))
     }
 
-    fn edges(&self, columns: &[Column], available: f32) -> Vec<(f32, f32)> {
-        let width = |(number, column): (usize, &Column)| self.width(number).unwrap_or(column.width);
+    fn edges(&self, columns: &[TableColumn], available: f32) -> Vec<(f32, f32)> {
+        let width = |(number, column): (usize, &TableColumn)| self.width(number).unwrap_or(column.width);
         let others: f32 = columns.iter().enumerate().skip(1).map(width).sum();
         let mut right = 0.0;
         let edges = columns.iter().enumerate().map(|(number, column)| {
@@ -431,10 +431,10 @@ impl Table {
         }
         let page = (in_view as i64 - 1).max(1);
         let target = steps.into_iter().fold(row, |row, step| match step {
-            RowStep::By(rows) => row.saturating_add_signed(rows).min(last),
-            RowStep::Pages(pages) => row.saturating_add_signed(pages * page).min(last),
-            RowStep::First => 0,
-            RowStep::Last => last,
+            RowMove::By(rows) => row.saturating_add_signed(rows).min(last),
+            RowMove::Pages(pages) => row.saturating_add_signed(pages * page).min(last),
+            RowMove::First => 0,
+            RowMove::Last => last,
         });
         self.top = self.top.min(target as f64).max((target + 1) as f64 - in_view);
         self.clamp(in_view, last + 1);
@@ -524,18 +524,18 @@ fn show_total(ui: &Ui, painting: &Painting<'_>, place: Rect, rows: &dyn Rows) {
     ui.painter().hline(place.x_range(), place.top(), egui::Stroke::new(1.0, theme.line));
     let mut spoken = Vec::new();
     for (number, column) in painting.columns.iter().enumerate() {
-        let cell = rows.total(number).unwrap_or(Cell::Empty);
+        let cell = rows.total(number).unwrap_or(TableCell::Empty);
         paint_cell(ui.painter(), painting.cell(place, number), &cell, column.is_number, theme);
         spoken.push(match &cell {
-            Cell::Empty => continue,
-            Cell::Text(text) => text.clone().into_owned(),
-            Cell::Number(value) => format!("{} {}", column.title, value.text()),
+            TableCell::Empty => continue,
+            TableCell::Text(text) => text.clone().into_owned(),
+            TableCell::Number(value) => format!("{} {}", column.title, value.text()),
         });
     }
     let response = ui.interact(place, painting.id.with("total"), Sense::hover());
     response.widget_info(|| WidgetInfo::labeled(Role::Label, true, spoken.join(", ")));
     let Some(at) = response.hover_pos() else { return };
-    if let Some(Cell::Number(number)) = rows.total(painting.column_at(place, at.x)) {
+    if let Some(TableCell::Number(number)) = rows.total(painting.column_at(place, at.x)) {
         response.on_hover_text(number.exact());
     }
 }
@@ -545,19 +545,19 @@ fn tip_of(rows: &dyn Rows, row: u64, column: usize) -> String {
         return more;
     }
     match rows.cell(row, column) {
-        Cell::Empty => String::new(),
-        Cell::Text(text) => tip(&text),
-        Cell::Number(number) => number.exact(),
+        TableCell::Empty => String::new(),
+        TableCell::Text(text) => tip(&text),
+        TableCell::Number(number) => number.exact(),
     }
 }
 
-fn paint_cell(painter: &Painter, cell: Rect, content: &Cell<'_>, is_number: bool, theme: &Theme) {
+fn paint_cell(painter: &Painter, cell: Rect, content: &TableCell<'_>, is_number: bool, theme: &Theme) {
     match content {
-        Cell::Empty => {}
-        Cell::Text(text) => {
+        TableCell::Empty => {}
+        TableCell::Text(text) => {
             paint_text(painter, cell, text, is_number, theme.text);
         }
-        Cell::Number(number) => {
+        TableCell::Number(number) => {
             let inside = cell.shrink2(vec2(4.0, 0.0));
             let painter = painter.with_clip_rect(cell.intersect(painter.clip_rect()));
             number.paint(&painter, inside, &FontId::proportional(12.0), (theme.text, theme.weak_text));

@@ -4,7 +4,7 @@ use egui::{Context, Event, EventFilter, Id, Key, Modifiers, Ui};
 
 /// A step through the rows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum RowStep {
+pub(super) enum RowMove {
     By(i64),
     Pages(i64),
     First,
@@ -35,16 +35,16 @@ pub(super) fn hold(ui: &Ui, row: Id) {
 }
 
 /// The steps whose keys were pressed, in no order: a frame has more than one only where it took long.
-pub(super) fn take_steps(ui: &Ui) -> Vec<RowStep> {
+pub(super) fn take_steps(ui: &Ui) -> Vec<RowMove> {
     let mut steps = Vec::new();
     ui.input_mut(|input| {
         let mut presses = |key| input.count_and_consume_key(Modifiers::NONE, key) as i64;
         let rows = presses(Key::ArrowDown) - presses(Key::ArrowUp);
         let pages = presses(Key::PageDown) - presses(Key::PageUp);
-        steps.extend((presses(Key::Home) > 0).then_some(RowStep::First));
-        steps.extend((presses(Key::End) > 0).then_some(RowStep::Last));
-        steps.extend((rows != 0).then_some(RowStep::By(rows)));
-        steps.extend((pages != 0).then_some(RowStep::Pages(pages)));
+        steps.extend((presses(Key::Home) > 0).then_some(RowMove::First));
+        steps.extend((presses(Key::End) > 0).then_some(RowMove::Last));
+        steps.extend((rows != 0).then_some(RowMove::By(rows)));
+        steps.extend((pages != 0).then_some(RowMove::Pages(pages)));
     });
     steps
 }

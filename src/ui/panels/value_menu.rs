@@ -9,7 +9,7 @@ use crate::ui::command::{AppCommand, Command, PanelCommand};
 
 /// A value that a panel shows.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Value {
+pub(crate) struct PanelValue {
     /// The column or the argument, such as `Duration` or `url`.
     pub(crate) key: String,
     /// The exact value as it is copied.
@@ -20,7 +20,7 @@ pub(crate) struct Value {
     pub(crate) name: Option<NameIdx>,
 }
 
-impl Value {
+impl PanelValue {
     /// A value that no filter finds.
     #[must_use]
     pub(crate) fn new(key: &str, text: impl Into<String>) -> Self {
@@ -41,7 +41,7 @@ impl Value {
 }
 
 /// Shows the entries in a menu that is open, and returns the one that was chosen.
-pub(super) fn show(ui: &mut Ui, value: &Value) -> Option<Command> {
+pub(super) fn show(ui: &mut Ui, value: &PanelValue) -> Option<Command> {
     let mut chosen = None;
     let mut entry = |ui: &mut Ui, text: &str, command: Command| {
         if ui.button(text).clicked() {

@@ -4,7 +4,7 @@
 use super::state::Timeline;
 use super::tracks::{Arranged, Arranging};
 use crate::model::TrackIdx;
-use crate::scene::rows::{Density, GroupKind};
+use crate::scene::rows::{GroupKind, TrackDensity};
 use crate::ui::command::RowCommand;
 
 impl Timeline {
@@ -52,7 +52,7 @@ impl Timeline {
 
     /// Lays out the rows in another height.
     #[must_use]
-    pub(crate) fn change_density(&mut self, density: Density) -> Option<Arranging> {
+    pub(crate) fn change_density(&mut self, density: TrackDensity) -> Option<Arranging> {
         self.tracks.set_density(density);
         self.arrange()
     }

@@ -12,20 +12,20 @@ use crate::query::filter::quoted;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::store::lane::RowIdx;
 use crate::ui::chrome::menu_bar;
-use crate::ui::command::{AppCommand, BookmarkCommand, Command, Panel, PanelCommand, Step, TimelineCommand};
+use crate::ui::command::{AppCommand, BookmarkCommand, Command, NavigationStep, Panel, PanelCommand, TimelineCommand};
 use crate::ui::command_table::key_of;
 use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
 /// What is offered of one thing.
-struct Section {
-    /// What it is; empty where the choices say it.
+struct MenuSection {
+    /// What it is; empty where the items say it.
     title: String,
-    choices: Vec<Choice>,
+    items: Vec<MenuItem>,
 }
 
-struct Choice {
+struct MenuItem {
     text: &'static str,
     /// The command of the table whose key does the same; empty where none does.
     same_as: &'static str,
@@ -60,12 +60,12 @@ pub(super) fn show(
     });
 }
 
-fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command> {
+fn show_section(ui: &mut Ui, section: MenuSection, theme: &Theme) -> Option<Command> {
     if !section.title.is_empty() {
         ui.label(RichText::new(section.title).small().color(theme.weak_text));
     }
     let mut chosen = None;
-    for Choice { text, same_as, command } in section.choices {
+    for MenuItem { text, same_as, command } in section.items {
         let key = key_of(ui.ctx(), same_as);
         let button = Button::new(text);
         let button = if key.is_empty() { button } else { button.shortcut_text(key) };
@@ -77,55 +77,58 @@ fn show_section(ui: &mut Ui, section: Section, theme: &Theme) -> Option<Command>
     chosen
 }
 
-fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<Section> {
+fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
     let mark = Command::Timeline(TimelineCommand::Bookmark(BookmarkCommand::AddAt(clicked.ts_ns)));
-    let moment = Section { title: String::new(), choices: vec![same("Add marker", mark)] };
+    let moment = MenuSection { title: String::new(), items: vec![same("Add marker", mark)] };
     let of_group = clicked.group.map(|kind| {
-        let choices = gutter::choices(timeline, kind).into_iter();
-        let choices =
-            choices.map(|(text, command)| choice(text, "", Command::Timeline(TimelineCommand::Rows(command))));
-        Section { title: String::new(), choices: choices.collect() }
+        let items = gutter::choices(timeline, kind).into_iter();
+        let items = items.map(|(text, command)| item(text, "", Command::Timeline(TimelineCommand::Rows(command))));
+        MenuSection { title: String::new(), items: items.collect() }
     });
     let of_span = clicked.row.map(|row| of_span(timeline, row));
     let of_range = timeline.selection.range().map(of_range);
     of_span.into_iter().chain(of_range).chain([moment]).chain(of_group).collect()
 }
 
-fn of_span(timeline: &Timeline, row: RowIdx) -> Section {
+fn of_span(timeline: &Timeline, row: RowIdx) -> MenuSection {
     /// Longer names are cut.
     const LETTERS_MAX: f32 = 40.0;
     let span = timeline.snapshot.row(row);
     let name = timeline.snapshot.names().get(span.name).text;
     // While time is selected, the key fills the view with that.
     let fit = if timeline.selection.range().is_none() { "Fit selection" } else { "" };
-    let choices = vec![
-        choice("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
+    let items = vec![
+        item("Zoom to the span", fit, Command::Timeline(TimelineCommand::ZoomToSpan)),
         same("Copy the span", Command::App(AppCommand::CopySpan)),
-        choice("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
-        choice("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
+        item("Search for this name", "", Command::Panel(PanelCommand::SearchFor(quoted(name)))),
+        item("Statistics of this name", "", Command::Panel(PanelCommand::StatisticsOf(span.name))),
     ];
     let shown = shown(name);
     let short = shorten_middle(&shown, LETTERS_MAX, |_| 1.0).unwrap_or_default();
-    Section { title: on_screen(&short).into_owned(), choices }
+    MenuSection { title: on_screen(&short).into_owned(), items }
 }
 
-fn of_range((from_ns, to_ns): (i64, i64)) -> Section {
+fn of_range((from_ns, to_ns): (i64, i64)) -> MenuSection {
     let export = Command::App(AppCommand::Choose(Purpose::ExportSelected));
-    let choices = vec![
-        choice("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(Step::Selection))),
-        choice("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
-        choice("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
-        choice("Export this time...", "", export),
-        choice("Clear time selection", "Clear selection", Command::Timeline(TimelineCommand::Step(Step::LetGo))),
+    let items = vec![
+        item("Zoom to this time", "Fit selection", Command::Timeline(TimelineCommand::Step(NavigationStep::Selection))),
+        item("Statistics of this time", "Statistics", Command::Panel(PanelCommand::Show(Panel::Statistics))),
+        item("Flame graph of this time", "Flame graph", Command::Panel(PanelCommand::Show(Panel::Flame))),
+        item("Export this time...", "", export),
+        item(
+            "Clear time selection",
+            "Clear selection",
+            Command::Timeline(TimelineCommand::Step(NavigationStep::LetGo)),
+        ),
     ];
-    Section { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), choices }
+    MenuSection { title: format!("Selected time: {}", duration_text(to_ns.abs_diff(from_ns))), items }
 }
 
-fn choice(text: &'static str, same_as: &'static str, command: Command) -> Choice {
-    Choice { text, same_as, command }
+fn item(text: &'static str, same_as: &'static str, command: Command) -> MenuItem {
+    MenuItem { text, same_as, command }
 }
 
 /// A choice that is called as in the table.
-fn same(text: &'static str, command: Command) -> Choice {
-    choice(text, text, command)
+fn same(text: &'static str, command: Command) -> MenuItem {
+    item(text, text, command)
 }

@@ -3,30 +3,30 @@
 use egui::{Rect, Ui, UiBuilder, vec2};
 
 use super::state::Timeline;
-use crate::scene::arrange::Order;
-use crate::scene::rows::Density;
+use crate::scene::arrange::TrackOrder;
+use crate::scene::rows::TrackDensity;
 use crate::ui::command::{AppCommand, Command, RowCommand, TimelineCommand};
 use crate::ui::theme::Theme;
 use crate::ui::widgets::field;
 
 /// How an order is called.
 #[must_use]
-pub(crate) fn order_title(order: Order) -> &'static str {
+pub(crate) fn order_title(order: TrackOrder) -> &'static str {
     match order {
-        Order::Captured => "As captured",
-        Order::Name => "By name",
-        Order::FirstEvent => "By first event",
-        Order::Activity => "By activity",
+        TrackOrder::Captured => "As captured",
+        TrackOrder::Name => "By name",
+        TrackOrder::FirstEvent => "By first event",
+        TrackOrder::Activity => "By activity",
     }
 }
 
 /// How heights of rows are called.
 #[must_use]
-pub(crate) fn density_title(density: Density) -> &'static str {
+pub(crate) fn density_title(density: TrackDensity) -> &'static str {
     match density {
-        Density::Compact => "Compact",
-        Density::Normal => "Normal",
-        Density::Tall => "Tall",
+        TrackDensity::Compact => "Compact",
+        TrackDensity::Normal => "Normal",
+        TrackDensity::Tall => "Tall",
     }
 }
 
@@ -84,12 +84,12 @@ fn arrange_menu(ui: &mut Ui, timeline: &Timeline) -> Option<Command> {
     };
     ui.set_min_width(150.0);
     ui.label(egui::RichText::new("Order").small().weak());
-    for order in Order::ALL {
+    for order in TrackOrder::ALL {
         choose(ui, timeline.tracks.arrangement().order == order, order_title(order), rows(RowCommand::Order(order)));
     }
     ui.separator();
     ui.label(egui::RichText::new("Height").small().weak());
-    for density in [Density::Compact, Density::Normal, Density::Tall] {
+    for density in [TrackDensity::Compact, TrackDensity::Normal, TrackDensity::Tall] {
         let command = Command::App(AppCommand::SetDensity(density));
         choose(ui, timeline.tracks.density() == density, density_title(density), command);
     }

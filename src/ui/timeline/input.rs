@@ -5,7 +5,7 @@ use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 use super::interaction::Drag;
 use super::layout::TimelineLayout;
 use super::state::Timeline;
-use crate::ui::command::{Command, Step, TimelineCommand};
+use crate::ui::command::{Command, NavigationStep, TimelineCommand};
 use crate::ui::keys::is_behind_another;
 use crate::ui::settings::Wheel;
 
@@ -32,7 +32,7 @@ pub(super) fn pointer(
         commands.push(Command::Timeline(TimelineCommand::Select(timeline.row_under(layout, at))));
         // Both clicks may come in one slow frame: the first has selected nothing yet.
         if canvas.double_clicked() {
-            commands.push(Command::Timeline(TimelineCommand::Step(Step::Selection)));
+            commands.push(Command::Timeline(TimelineCommand::Step(NavigationStep::Selection)));
         }
     }
 }

@@ -9,7 +9,7 @@ use super::state::Timeline;
 use super::tracks::Arranging;
 use crate::query::family;
 use crate::store::lane::RowIdx;
-use crate::ui::command::{Step, TimelineCommand};
+use crate::ui::command::{NavigationStep, TimelineCommand};
 use crate::ui::settings::Navigation;
 
 impl Timeline {
@@ -32,7 +32,7 @@ impl Timeline {
 
     /// Moves by a step; returns work for the background.
     #[must_use]
-    fn step(&mut self, step: Step) -> Option<Arranging> {
+    fn step(&mut self, step: NavigationStep) -> Option<Arranging> {
         /// The part of the view that a step moves by.
         const PAN_PART: f64 = 0.1;
         /// How far a step scrolls, in points: two lanes.
@@ -43,26 +43,26 @@ impl Timeline {
         let (width_px, page_px) = (self.view.now().width_px(), self.view.now().height_px() * PAGE_PART);
         let scroll_px = SCROLL_POINTS * f64::from(self.scale());
         match step {
-            Step::Left => self.pan(-PAN_PART * width_px),
-            Step::Right => self.pan(PAN_PART * width_px),
-            Step::Up => self.scroll(-scroll_px),
-            Step::Down => self.scroll(scroll_px),
-            Step::PageUp => self.scroll(-page_px),
-            Step::PageDown => self.scroll(page_px),
-            Step::ZoomIn => self.zoom(ZOOM),
-            Step::ZoomOut => self.zoom(ZOOM.recip()),
-            Step::Whole => self.show_all(),
-            Step::Back => self.view.back(),
-            Step::Forward => self.view.forward(),
-            Step::Selection => return self.show_selection(),
-            Step::Previous => return self.reveal_neighbour(false),
-            Step::Next => return self.reveal_neighbour(true),
-            Step::Parent | Step::Child if self.selection.span().is_none() => {
-                self.scroll(if step == Step::Parent { -scroll_px } else { scroll_px });
+            NavigationStep::Left => self.pan(-PAN_PART * width_px),
+            NavigationStep::Right => self.pan(PAN_PART * width_px),
+            NavigationStep::Up => self.scroll(-scroll_px),
+            NavigationStep::Down => self.scroll(scroll_px),
+            NavigationStep::PageUp => self.scroll(-page_px),
+            NavigationStep::PageDown => self.scroll(page_px),
+            NavigationStep::ZoomIn => self.zoom(ZOOM),
+            NavigationStep::ZoomOut => self.zoom(ZOOM.recip()),
+            NavigationStep::Whole => self.show_all(),
+            NavigationStep::Back => self.view.back(),
+            NavigationStep::Forward => self.view.forward(),
+            NavigationStep::Selection => return self.show_selection(),
+            NavigationStep::Previous => return self.reveal_neighbour(false),
+            NavigationStep::Next => return self.reveal_neighbour(true),
+            NavigationStep::Parent | NavigationStep::Child if self.selection.span().is_none() => {
+                self.scroll(if step == NavigationStep::Parent { -scroll_px } else { scroll_px });
             }
-            Step::Parent => return self.reveal_relative(family::parent),
-            Step::Child => return self.reveal_relative(family::longest_child),
-            Step::LetGo => self.selection.clear_one(),
+            NavigationStep::Parent => return self.reveal_relative(family::parent),
+            NavigationStep::Child => return self.reveal_relative(family::longest_child),
+            NavigationStep::LetGo => self.selection.clear_one(),
         }
         None
     }

@@ -10,7 +10,7 @@ use super::layout::as_f32;
 use super::layout::band;
 use super::span_names::{SpanName, span_names};
 use crate::frame::process_summary;
-use crate::frame::{self, Frame, FrameOptions};
+use crate::frame::{self, FrameOptions, TimelineFrame};
 use crate::model::Names;
 use crate::query::Snapshot;
 use crate::render::Rects;
@@ -44,7 +44,7 @@ struct Strips {
 /// The last frame.
 struct Drawn {
     view: Viewport,
-    frame: Frame,
+    frame: TimelineFrame,
     rects: Rects,
     /// The names on spans, cut to fit.
     labels: Vec<SpanName>,
@@ -106,7 +106,7 @@ impl Pane {
     }
 
     #[cfg(test)]
-    pub(super) fn last_frame(&self) -> Option<&Frame> {
+    pub(super) fn last_frame(&self) -> Option<&TimelineFrame> {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
@@ -185,7 +185,14 @@ impl Pane {
     }
 
     /// Adds the strips of the folded processes in view.
-    fn draw_strips(&mut self, names: &Names, view: &Viewport, palette: &Palette, deadline: Instant, frame: &mut Frame) {
+    fn draw_strips(
+        &mut self,
+        names: &Names,
+        view: &Viewport,
+        palette: &Palette,
+        deadline: Instant,
+        frame: &mut TimelineFrame,
+    ) {
         /// The part of a header that is free above and below its strip.
         const FREE_PART: f32 = 0.15;
         let Some(strips) = &mut self.strips else { return };

@@ -3,7 +3,7 @@
 use egui::{Color32, FontId, Ui};
 
 use crate::base::time::duration_text;
-use crate::frame::Frame;
+use crate::frame::TimelineFrame;
 use crate::query::Snapshot;
 use crate::scene::labels::{shorten_middle, shown};
 use crate::ui::theme::{LABEL_POINTS, color32};
@@ -21,7 +21,7 @@ pub(super) struct SpanName {
 }
 
 /// The names on spans, each with its duration where there is room, cut where there is not.
-pub(super) fn span_names(ui: &Ui, frame: &Frame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
+pub(super) fn span_names(ui: &Ui, frame: &TimelineFrame, snapshot: &Snapshot, scale: f32) -> Vec<SpanName> {
     /// More names than this nobody reads, and laying out text costs more than anything else in a frame.
     const LABELS_MAX: usize = 3000;
     let font = FontId::proportional(LABEL_POINTS);

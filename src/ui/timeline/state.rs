@@ -27,7 +27,7 @@ use crate::scene::counters::value_text;
 use crate::scene::labels::shown;
 use crate::scene::palette::{Colors, Palette};
 use crate::scene::pick::{Picked, pick};
-use crate::scene::rows::Density;
+use crate::scene::rows::TrackDensity;
 use crate::scene::titles::{process_title, track_title};
 use crate::scene::viewport::Viewport;
 use crate::store::lane::{LaneIdx, LaneKind, RowIdx};
@@ -197,7 +197,7 @@ impl Timeline {
     }
 
     /// Takes the height of rows, before they are laid out.
-    pub(crate) fn set_density(&mut self, density: Density) {
+    pub(crate) fn set_density(&mut self, density: TrackDensity) {
         self.tracks.set_density(density);
     }
 
@@ -210,7 +210,7 @@ impl Timeline {
     /// The last frame, for measurements.
     #[cfg(test)]
     #[must_use]
-    pub(crate) fn last_frame(&self) -> Option<&crate::frame::Frame> {
+    pub(crate) fn last_frame(&self) -> Option<&crate::frame::TimelineFrame> {
         self.rows.last_frame()
     }
 

@@ -2,8 +2,8 @@
 
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::query::Snapshot;
-use crate::scene::arrange::{self, Arrangement, Order};
-use crate::scene::rows::{Density, GroupKind, RowHeights, RowLayout};
+use crate::scene::arrange::{self, Arrangement, TrackOrder};
+use crate::scene::rows::{GroupKind, RowHeights, RowLayout, TrackDensity};
 use crate::store::lane::RowIdx;
 
 /// Up to this many tracks are laid out within a frame, more in the background. A thousand take about half a
@@ -14,7 +14,7 @@ const TRACKS_AT_ONCE: usize = 2000;
 #[derive(Default)]
 pub(super) struct TrackState {
     arrangement: Arrangement,
-    density: Density,
+    density: TrackDensity,
     /// The number of the last layout that was requested: only that one is shown.
     arranging: u64,
     awaits_rows: bool,
@@ -32,11 +32,11 @@ impl TrackState {
         &self.arrangement
     }
 
-    pub(super) fn density(&self) -> Density {
+    pub(super) fn density(&self) -> TrackDensity {
         self.density
     }
 
-    pub(super) fn set_density(&mut self, density: Density) {
+    pub(super) fn set_density(&mut self, density: TrackDensity) {
         self.density = density;
     }
 
@@ -57,7 +57,7 @@ impl TrackState {
         self.arrangement.filter.clear();
     }
 
-    pub(super) fn set_order(&mut self, order: Order) {
+    pub(super) fn set_order(&mut self, order: TrackOrder) {
         self.arrangement.order = order;
     }
 

@@ -1,12 +1,12 @@
 //! Rows of a table as text that pastes into a table: cells between tabs, numbers exact and without units.
 
-use super::{Cell, Column, Rows};
+use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
-use crate::ui::panels::number::Number;
+use crate::ui::panels::number::TableNumber;
 
 /// One row.
 #[must_use]
-pub(super) fn row(rows: &dyn Rows, columns: &[Column], row: u64, cells: Cells) -> String {
+pub(super) fn row(rows: &dyn Rows, columns: &[TableColumn], row: u64, cells: Cells) -> String {
     let mut text = Vec::new();
     write_row(&mut text, rows, columns.len(), row, cells);
     String::from_utf8_lossy(&text).into_owned()
@@ -14,9 +14,10 @@ pub(super) fn row(rows: &dyn Rows, columns: &[Column], row: u64, cells: Cells) -
 
 /// The heads and all rows.
 #[must_use]
-pub(super) fn all(rows: &dyn Rows, columns: &[Column], cells: Cells) -> String {
+pub(super) fn all(rows: &dyn Rows, columns: &[TableColumn], cells: Cells) -> String {
     let heads = columns.iter().enumerate().map(|(number, column)| {
-        let is_duration = rows.count() > 0 && matches!(rows.cell(0, number), Cell::Number(Number::Duration(_)));
+        let is_duration =
+            rows.count() > 0 && matches!(rows.cell(0, number), TableCell::Number(TableNumber::Duration(_)));
         if is_duration { format!("{} (ns)", column.title) } else { column.title.to_owned() }
     });
     let mut text = heads.collect::<Vec<_>>().join("\t").into_bytes();
@@ -34,10 +35,10 @@ fn write_row(text: &mut Vec<u8>, rows: &dyn Rows, columns: usize, row: u64, cell
             text.push(b'\t');
         }
         match rows.cell(row, column) {
-            Cell::Empty => {}
+            TableCell::Empty => {}
             // memory takes everything
-            Cell::Text(content) => cells.write(text, &content.replace('\t', " ")).unwrap_or_default(),
-            Cell::Number(number) => text.extend(number.copied().bytes()),
+            TableCell::Text(content) => cells.write(text, &content.replace('\t', " ")).unwrap_or_default(),
+            TableCell::Number(number) => text.extend(number.copied().bytes()),
         }
     }
 }

@@ -11,48 +11,52 @@ use crate::ui::panels::PanelContext;
 
 /// Rows that count how often a cell is asked for.
 #[derive(Default)]
-struct Counted {
+struct CountingRows {
     rows: u64,
     asked: Counter<u64>,
     last: Counter<u64>,
 }
 
-impl Rows for Counted {
+impl Rows for CountingRows {
     fn count(&self) -> u64 {
         self.rows
     }
 
-    fn cell(&self, row: u64, column: usize) -> Cell<'_> {
+    fn cell(&self, row: u64, column: usize) -> TableCell<'_> {
         self.asked.set(self.asked.get() + 1);
         self.last.set(self.last.get().max(row));
-        if column == 0 { Cell::Text(format!("name {row}").into()) } else { Cell::Number(Number::Duration(row.into())) }
+        if column == 0 {
+            TableCell::Text(format!("name {row}").into())
+        } else {
+            TableCell::Number(TableNumber::Duration(row.into()))
+        }
     }
 
     fn spoken(&self, row: u64) -> String {
         format!("name {row}")
     }
 
-    fn value(&self, row: u64, _column: usize) -> Value {
-        Value::new("Name", row.to_string())
+    fn value(&self, row: u64, _column: usize) -> PanelValue {
+        PanelValue::new("Name", row.to_string())
     }
 }
 
-const COLUMNS: [Column; 2] = [
-    Column { title: "Name", width: 100.0, is_number: false, is_sortable: true },
-    Column { title: "Total", width: 76.0, is_number: true, is_sortable: true },
+const COLUMNS: [TableColumn; 2] = [
+    TableColumn { title: "Name", width: 100.0, is_number: false, is_sortable: true },
+    TableColumn { title: "Total", width: 76.0, is_number: true, is_sortable: true },
 ];
 
 /// A screen of 400 x 300 points with a table.
 struct Screen {
     ctx: egui::Context,
-    table: Table,
-    rows: Counted,
+    table: TableView,
+    rows: CountingRows,
 }
 
 impl Screen {
     fn new(rows: u64) -> Self {
-        let rows = Counted { rows, ..Counted::default() };
-        Self { ctx: egui::Context::default(), table: Table::new("test", 19.0, None), rows }
+        let rows = CountingRows { rows, ..CountingRows::default() };
+        Self { ctx: egui::Context::default(), table: TableView::new("test", 19.0, None), rows }
     }
 
     /// A frame; returns how many cells were asked for.
