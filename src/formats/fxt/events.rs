@@ -4,8 +4,12 @@ use std::sync::Arc;
 
 use xxhash_rust::xxh3::xxh3_64;
 
+use super::fields::{
+    BitField, argument, argument_type, boolean_argument, context_switch, event, event_type, kernel_object,
+    kernel_object_type, legacy_context_switch, log, scheduling, scheduling_record_type, string_argument, thread_state,
+};
 use super::names::{FxtText, FxtThread, Provider, ThreadId};
-use super::wire::{TextRef, Words, bits};
+use super::wire::{TextRef, Words};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::output::args::ArgsWriter;
 use crate::formats::output::batch::{BatchBuilder, bare, text};
@@ -48,24 +52,19 @@ pub(super) struct FxtRecord<'a, 'b> {
 }
 
 impl<'a> FxtRecord<'a, '_> {
-    /// Some bits of the header, from `first` on.
-    fn bits(&self, first: u32, count: u32) -> u64 {
-        bits(self.header, first, count)
-    }
-
     pub(super) fn lose(&mut self, loss: Loss) {
         self.batch.lose(loss, self.place);
     }
 
-    /// The text that 16 bits of the header refer to.
-    fn text(&mut self, first: u32) -> Option<&'a [u8]> {
-        let found = self.provider.text(TextRef::from_bits(self.bits(first, 16)), &mut self.words)?;
-        Some(self.known(found))
+    /// The text that a string reference in the header refers to.
+    fn text(&mut self, reference: BitField) -> Option<&'a [u8]> {
+        let text = self.provider.text(TextRef::from_bits(reference.get(self.header)), &mut self.words)?;
+        Some(self.text_bytes(text))
     }
 
-    /// The bytes of a text; nothing, counted, where its number stands for nothing.
-    fn known(&mut self, found: FxtText<'a>) -> &'a [u8] {
-        match found {
+    /// The bytes of a text. A number without a text counts as a loss and gives an empty text.
+    fn text_bytes(&mut self, text: FxtText<'a>) -> &'a [u8] {
+        match text {
             FxtText::Present(bytes) => bytes,
             FxtText::Missing => {
                 self.lose(Loss::MissingText);
@@ -74,13 +73,14 @@ impl<'a> FxtRecord<'a, '_> {
         }
     }
 
-    /// The thread that 8 bits of the header refer to; nobody, counted, where its number stands for nothing.
-    fn thread(&mut self, first: u32) -> Option<ThreadId> {
-        let found = self.provider.thread(self.bits(first, 8) as u8, &mut self.words)?;
-        if found == FxtThread::Missing {
+    /// The thread that a thread reference in the header refers to. A number without a thread counts as a loss and gives
+    /// thread 0 of process 0.
+    fn thread(&mut self, reference: BitField) -> Option<ThreadId> {
+        let thread = self.provider.thread(reference.get(self.header) as u8, &mut self.words)?;
+        if thread == FxtThread::Missing {
             self.lose(Loss::MissingText);
         }
-        Some(found.or_nobody())
+        Some(thread.or_nobody())
     }
 
     /// A time; `None`, counted, beyond 64 bits.
@@ -101,13 +101,13 @@ impl FxtEventBuilder {
 
     pub(super) fn event(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let ticks = record.words.word()?;
-        let thread = record.thread(24)?;
-        let (category, name_text) = (record.text(32)?, record.text(48)?);
-        self.arguments(record.bits(20, 4), record)?;
+        let thread = record.thread(event::THREAD)?;
+        let (category, name_text) = (record.text(event::CATEGORY)?, record.text(event::NAME)?);
+        self.arguments(event::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
         self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
-        let kind = record.bits(16, 4);
-        if kind == 1 {
+        let event_type = event::EVENT_TYPE.get(record.header);
+        if event_type == event_type::COUNTER {
             let counter = record.words.word()?;
             self.counters(ts_ns, thread, name_text, counter, record);
             return Some(());
@@ -115,11 +115,11 @@ impl FxtEventBuilder {
         let name = record.batch.name(name_text, Some(category), record.place);
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let mut event = bare(ts_ns, EventKind::Instant, track, name);
-        match kind {
-            0 => {}
-            2 => event.kind = EventKind::Begin,
-            3 => event.kind = EventKind::End,
-            4 => {
+        match event_type {
+            event_type::INSTANT => {}
+            event_type::DURATION_BEGIN => event.kind = EventKind::Begin,
+            event_type::DURATION_END => event.kind = EventKind::End,
+            event_type::DURATION_COMPLETE => {
                 event.kind = EventKind::Complete;
                 let end_ns = record.provider.nanos(record.words.word()?);
                 match end_ns.and_then(|end_ns| end_ns.checked_sub(ts_ns)) {
@@ -127,15 +127,23 @@ impl FxtEventBuilder {
                     _ => record.lose(Loss::NegativeDuration),
                 }
             }
-            5..=7 => {
-                event.kind = [EventKind::AsyncBegin, EventKind::AsyncInstant, EventKind::AsyncEnd][kind as usize - 5];
+            event_type::ASYNC_BEGIN | event_type::ASYNC_INSTANT | event_type::ASYNC_END => {
+                event.kind = match event_type {
+                    event_type::ASYNC_BEGIN => EventKind::AsyncBegin,
+                    event_type::ASYNC_INSTANT => EventKind::AsyncInstant,
+                    _ => EventKind::AsyncEnd,
+                };
                 event.value = self.joined(record.words.word()?, category, &thread.process.to_le_bytes());
                 let group =
                     TrackKey { name: String::from_utf8_lossy(category).into(), ..key(TrackKind::Async, thread) };
                 event.track = record.batch.track_with(&group);
             }
-            8..=10 => {
-                event.kind = [EventKind::FlowStart, EventKind::FlowStep, EventKind::FlowEnd][kind as usize - 8];
+            event_type::FLOW_BEGIN | event_type::FLOW_STEP | event_type::FLOW_END => {
+                event.kind = match event_type {
+                    event_type::FLOW_BEGIN => EventKind::FlowStart,
+                    event_type::FLOW_STEP => EventKind::FlowStep,
+                    _ => EventKind::FlowEnd,
+                };
                 event.value = self.joined(record.words.word()?, category, name_text);
                 event.flags = EventFlags::BIND_ENCLOSING;
             }
@@ -182,36 +190,37 @@ impl FxtEventBuilder {
         for _ in 0..count {
             let mut rest = record.words;
             let header = rest.word()?;
-            let words = &mut record.words.take_words(bits(header, 4, 12).max(1) as usize)?;
+            let words = &mut record.words.take_words(argument::ARGUMENT_SIZE.get(header).max(1) as usize)?;
             words.word()?;
-            let name = record.provider.text(TextRef::from_bits(bits(header, 16, 16)), words)?;
-            let name = record.known(name);
-            let upper = bits(header, 32, 32);
-            let number = match bits(header, 0, 4) {
-                0 => {
+            let name = record.provider.text(TextRef::from_bits(argument::ARGUMENT_NAME.get(header)), words)?;
+            let name = record.text_bytes(name);
+            let value = argument::ARGUMENT_VALUE.get(header);
+            let number = match argument::ARGUMENT_TYPE.get(header) {
+                argument_type::NULL => {
                     self.args.key("", name);
                     self.args.json.push_str("null");
                     None
                 }
-                1 => Some(FxtNumber::Signed(i64::from(upper as i32))),
-                2 => Some(FxtNumber::Unsigned(upper)),
-                3 => Some(FxtNumber::Signed(words.word()?.cast_signed())),
-                4 => Some(FxtNumber::Unsigned(words.word()?)),
-                5 => Some(FxtNumber::Float(f64::from_bits(words.word()?))),
-                6 => {
-                    let value = record.provider.text(TextRef::from_bits(bits(header, 32, 16)), words)?;
-                    let value = record.known(value);
+                argument_type::INT32 => Some(FxtNumber::Signed(i64::from(value as i32))),
+                argument_type::UINT32 => Some(FxtNumber::Unsigned(value)),
+                argument_type::INT64 => Some(FxtNumber::Signed(words.word()?.cast_signed())),
+                argument_type::UINT64 => Some(FxtNumber::Unsigned(words.word()?)),
+                argument_type::DOUBLE => Some(FxtNumber::Float(f64::from_bits(words.word()?))),
+                argument_type::STRING => {
+                    let reference = TextRef::from_bits(string_argument::ARGUMENT_VALUE.get(header));
+                    let value = record.provider.text(reference, words)?;
+                    let value = record.text_bytes(value);
                     self.args.key("", name);
                     crate::formats::output::args::push_quoted(&mut self.args.json, &String::from_utf8_lossy(value));
                     None
                 }
-                7 => {
+                argument_type::POINTER => {
                     let pointer = format!("\"{:#x}\"", words.word()?);
                     self.args.key("", name);
                     self.args.json.push_str(&pointer);
                     None
                 }
-                8 => {
+                argument_type::KERNEL_OBJECT_ID => {
                     let koid = words.word()?;
                     if name == b"process" {
                         self.process = Some(koid);
@@ -220,9 +229,10 @@ impl FxtEventBuilder {
                     self.args.json.push_str(&koid.to_string());
                     None
                 }
-                9 => {
+                argument_type::BOOLEAN => {
                     self.args.key("", name);
-                    self.args.json.push_str(if upper & 1 == 0 { "false" } else { "true" });
+                    let is_true = boolean_argument::ARGUMENT_VALUE.get(header) != 0;
+                    self.args.json.push_str(if is_true { "true" } else { "false" });
                     None
                 }
                 _ => {
@@ -242,13 +252,13 @@ impl FxtEventBuilder {
     /// The name of a process or a thread.
     pub(super) fn kernel_object(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let koid = record.words.word()?;
-        let name = record.text(24)?;
-        self.arguments(record.bits(40, 4), record)?;
+        let name = record.text(kernel_object::NAME)?;
+        self.arguments(kernel_object::NUMBER_OF_ARGUMENTS.get(record.header), record)?;
         let batch = &mut record.batch.batch;
         let name = text(name, record.place, &mut batch.losses);
-        match (bits(record.header, 16, 8), self.process) {
-            (1, _) => batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
-            (2, Some(process)) => {
+        match (kernel_object::KERNEL_OBJECT_TYPE.get(record.header), self.process) {
+            (kernel_object_type::PROCESS, _) => batch.metadata.push(Metadata::ProcessName { pid: id(koid), name }),
+            (kernel_object_type::THREAD, Some(process)) => {
                 self.scheduler.set_process(koid.cast_signed(), process.cast_signed());
                 batch.metadata.push(Metadata::ThreadName { pid: id(process), tid: id(koid), name });
             }
@@ -259,43 +269,48 @@ impl FxtEventBuilder {
 
     /// A switch from one thread to another, or the waking of one.
     pub(super) fn scheduling(&mut self, record: &mut FxtRecord<'_, '_>) -> Option<()> {
-        let kind = record.bits(60, 4);
-        if kind > 2 {
+        let record_type = scheduling::SCHEDULING_RECORD_TYPE.get(record.header);
+        if record_type > scheduling_record_type::THREAD_WAKEUP {
             record.lose(Loss::IgnoredPacket);
             return Some(());
         }
         let ticks = record.words.word()?;
         // The oldest form has references to threads and priorities; the others have the kernel's numbers.
-        let (cpu, state, previous, next) = if kind == 0 {
-            let mut thread = |first, priority| -> Option<SchedulerTask<'_>> {
-                let found = record.thread(first)?;
-                self.scheduler.set_process(found.thread.cast_signed(), found.process.cast_signed());
-                let priority = Some(record.bits(priority, 8).cast_signed());
-                Some(SchedulerTask { tid: found.thread.cast_signed(), name: b"", priority })
+        let (cpu, state, previous, next) = if record_type == scheduling_record_type::LEGACY_CONTEXT_SWITCH {
+            use legacy_context_switch as fields;
+            let mut task = |thread, priority: BitField| -> Option<SchedulerTask<'_>> {
+                let thread = record.thread(thread)?;
+                self.scheduler.set_process(thread.thread.cast_signed(), thread.process.cast_signed());
+                let priority = Some(priority.get(record.header).cast_signed());
+                Some(SchedulerTask { tid: thread.thread.cast_signed(), name: b"", priority })
             };
-            let (previous, next) = (thread(28, 44)?, thread(36, 52)?);
-            (record.bits(16, 8), record.bits(24, 4), previous, next)
+            let previous = task(fields::OUTGOING_THREAD, fields::OUTGOING_THREAD_PRIORITY)?;
+            let next = task(fields::INCOMING_THREAD, fields::INCOMING_THREAD_PRIORITY)?;
+            let header = record.header;
+            (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
         } else {
-            let mut thread =
+            use context_switch as fields;
+            let mut task =
                 || Some(SchedulerTask { tid: record.words.word()?.cast_signed(), ..SchedulerTask::default() });
-            let previous = thread()?;
-            let next = if kind == 1 { thread()? } else { previous };
+            let previous = task()?;
+            let next = if record_type == scheduling_record_type::CONTEXT_SWITCH { task()? } else { previous };
             // The weights that the scheduler gave them, which nothing shows.
-            let weights = record.bits(16, 4);
+            let weights = fields::ARGUMENT_COUNT.get(record.header);
             self.arguments(weights, record)?;
             record.batch.batch.losses.add_many(Loss::IgnoredArguments, record.place, weights);
-            (record.bits(20, 16), record.bits(36, 4), previous, next)
+            let header = record.header;
+            (fields::CPU_NUMBER.get(header), fields::OUTGOING_THREAD_STATE.get(header), previous, next)
         };
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
-        if kind == 2 {
+        if record_type == scheduling_record_type::THREAD_WAKEUP {
             self.scheduler.wake(record.batch, ts_ns, &previous, record.place);
             return Some(());
         }
-        // New, running, suspended, blocked, dying, dead.
+        // Dying and dead threads are X, as is every state that the specification does not name.
         let letters: &[u8] = match state {
-            0 | 1 => b"R",
-            2 => b"T",
-            3 => b"S",
+            thread_state::NEW | thread_state::RUNNING => b"R",
+            thread_state::SUSPENDED => b"T",
+            thread_state::BLOCKED => b"S",
             _ => b"X",
         };
         let previous_state = TaskState::from_letters(letters);
@@ -307,8 +322,8 @@ impl FxtEventBuilder {
     /// A message is an instant.
     pub(super) fn log(record: &mut FxtRecord<'_, '_>) -> Option<()> {
         let ticks = record.words.word()?;
-        let thread = record.thread(32)?;
-        let message = record.words.text(record.bits(16, 15) as usize)?;
+        let thread = record.thread(log::THREAD)?;
+        let message = record.words.text(log::MESSAGE_LENGTH.get(record.header) as usize)?;
         let Some(ts_ns) = record.nanos(ticks) else { return Some(()) };
         let track = record.batch.track_with(&key(TrackKind::Thread, thread));
         let name = record.batch.name(message, Some(b"log"), record.place);

@@ -6,6 +6,7 @@
 //! then what follows is searched for the next word that a record could begin with.
 
 mod events;
+mod fields;
 mod names;
 pub(crate) mod read;
 mod wire;

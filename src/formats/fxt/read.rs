@@ -3,8 +3,12 @@
 use rustc_hash::FxHashMap;
 
 use super::events::{FxtEventBuilder, FxtRecord};
+use super::fields::{
+    large_record, metadata, metadata_type, provider_event, provider_event_id, provider_info, record, record_type,
+    string, thread,
+};
 use super::names::{Provider, ThreadId};
-use super::wire::{MAGIC, WORD, Words, bits};
+use super::wire::{MAGIC, WORD, Words};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::Source;
@@ -88,7 +92,7 @@ impl StreamReader for Fxt {
                 continue;
             };
             in_damage = false;
-            if bits(header, 0, 4) == 15 {
+            if record::RECORD_TYPE.get(header) == record_type::LARGE {
                 parser.batch.lose(Loss::IgnoredPacket, place);
                 if !input.skip(words * WORD as u64)? {
                     parser.batch.lose(Loss::Truncated, place);
@@ -117,9 +121,11 @@ impl StreamReader for Fxt {
 
 /// How many words a record has with its header; `None` for what is no header.
 fn size(header: u64) -> Option<u64> {
-    match bits(header, 0, 4) {
-        15 => Some(bits(header, 4, 32)).filter(|&words| (1..=LARGE_WORDS_MAX).contains(&words)),
-        0..=9 => Some(bits(header, 4, 12)).filter(|&words| words > 0),
+    match record::RECORD_TYPE.get(header) {
+        record_type::LARGE => {
+            Some(large_record::RECORD_SIZE.get(header)).filter(|words| (1..=LARGE_WORDS_MAX).contains(words))
+        }
+        record_type::METADATA..=record_type::LOG => Some(record::RECORD_SIZE.get(header)).filter(|&words| words > 0),
         _ => None,
     }
 }
@@ -128,28 +134,29 @@ impl FxtParser {
     /// Takes the words behind a header.
     fn record(&mut self, header: u64, bytes: &[u8], place: SourcePos) {
         let mut words = Words::new(bytes);
-        let taken = match bits(header, 0, 4) {
-            0 => self.metadata(header, &mut words, place),
-            1 => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
-            2 => {
-                let (number, len) = (bits(header, 16, 15) as u16, bits(header, 32, 15) as usize);
+        let taken = match record::RECORD_TYPE.get(header) {
+            record_type::METADATA => self.metadata(header, &mut words, place),
+            record_type::INITIALIZATION => words.word().map(|ticks| self.provider().ticks_per_second = ticks),
+            record_type::STRING => {
+                let number = string::STRING_INDEX.get(header) as u16;
+                let len = string::STRING_LENGTH.get(header) as usize;
                 words.text(len).map(|text| {
                     if number != 0 {
                         self.provider().set_text(number, text);
                     }
                 })
             }
-            3 => words.word().zip(words.word()).map(|(process, thread)| {
-                self.provider().threads.insert(bits(header, 16, 8) as u8, ThreadId { process, thread });
+            record_type::THREAD => words.word().zip(words.word()).map(|(process, thread)| {
+                self.provider().threads.insert(thread::THREAD_INDEX.get(header) as u8, ThreadId { process, thread });
             }),
             kind => {
                 let provider = self.providers.get(&self.provider).unwrap_or(&self.nowhere);
                 let mut record = FxtRecord { provider, header, words, place, batch: &mut self.batch };
                 let taken = match kind {
-                    4 => self.events.event(&mut record),
-                    7 => self.events.kernel_object(&mut record),
-                    8 => self.events.scheduling(&mut record),
-                    9 => FxtEventBuilder::log(&mut record),
+                    record_type::EVENT => self.events.event(&mut record),
+                    record_type::KERNEL_OBJECT => self.events.kernel_object(&mut record),
+                    record_type::SCHEDULING => self.events.scheduling(&mut record),
+                    record_type::LOG => FxtEventBuilder::log(&mut record),
                     // Blobs, and objects of programs.
                     _ => {
                         record.lose(Loss::IgnoredPacket);
@@ -167,16 +174,20 @@ impl FxtParser {
     }
 
     fn metadata(&mut self, header: u64, words: &mut Words<'_>, place: SourcePos) -> Option<()> {
-        let provider = bits(header, 20, 32) as u32;
-        match bits(header, 16, 4) {
-            1 => {
+        let provider = metadata::PROVIDER_ID.get(header) as u32;
+        match metadata::METADATA_TYPE.get(header) {
+            metadata_type::PROVIDER_INFO => {
                 self.select(provider, place);
-                words.text(bits(header, 52, 8) as usize)?; // its name says nothing about a process
+                words.text(provider_info::NAME_LENGTH.get(header) as usize)?; // its name says nothing about a process
             }
-            2 => self.select(provider, place),
-            3 if bits(header, 52, 4) == 0 => self.batch.lose(Loss::RecorderLost, place),
+            metadata_type::PROVIDER_SECTION => self.select(provider, place),
+            metadata_type::PROVIDER_EVENT
+                if provider_event::EVENT_ID.get(header) == provider_event_id::BUFFER_FILLED_UP =>
+            {
+                self.batch.lose(Loss::RecorderLost, place)
+            }
             // The magic record.
-            4 => {}
+            metadata_type::TRACE_INFO => {}
             _ => {
                 self.batch.lose(Loss::IgnoredMetadata, place);
                 *words = Words::new(&[]);

@@ -1,15 +1,12 @@
 //! Words, headers and arguments, little endian.
 
+use super::fields::string_ref;
+
 /// The first word of a capture: a metadata record of one word that says which format this is.
 pub(super) const MAGIC: u64 = 0x0016_5478_4604_0010;
 
 /// Bytes of a word.
 pub(super) const WORD: usize = 8;
-
-/// Some bits of a word, from `first` on.
-pub(super) fn bits(word: u64, first: u32, count: u32) -> u64 {
-    word >> first & ((1 << count) - 1)
-}
 
 /// The words of a record, taken from the front.
 #[derive(Debug, Clone, Copy)]
@@ -62,7 +59,7 @@ impl TextRef {
     pub(super) fn from_bits(raw: u64) -> Self {
         match raw as u16 {
             0 => Self::Empty,
-            inline if inline & 0x8000 != 0 => Self::Inline(usize::from(inline & 0x7fff)),
+            _ if string_ref::IS_INLINE.get(raw) != 0 => Self::Inline(string_ref::LENGTH.get(raw) as usize),
             index => Self::Indexed(index),
         }
     }
