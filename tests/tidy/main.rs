@@ -35,6 +35,7 @@ const BANS: &[(&str, &str, &[&str])] = &[
     ("process::exit", "an exit status that `main` returns", &[]),
     ("FieldNumber::new", "a constant of fields.rs", &["src/formats/protobuf/"]),
     ("proto_numbers!", "a constant of fields.rs", NUMBERS),
+    ("BitField::new", "a constant of fields.rs", &["src/formats/fxt/fields.rs"]),
 ];
 
 /// The only entries that the top level may hold.
@@ -225,6 +226,9 @@ fn a_broken_rule_is_found_and_named() {
         ),
         ("src/formats/otlp/a.rs", "const A: FieldNumber = FieldNumber::new(3);", "`FieldNumber::new` is banned"),
         ("src/formats/perfetto/a.rs", "proto_numbers! {}", "`proto_numbers!` is banned, use a constant of fields.rs"),
+        ("src/formats/fxt/a.rs", "const A: BitField = BitField::new(3, 4);", "`BitField::new` is banned"),
+        ("src/formats/fxt/a.rs", "match TYPE.get(header) {\n    A => {}\n    3 => {}\n}", "a.rs:5: a bare number"),
+        ("src/formats/fxt/a.rs", "let y = TYPE.get(header) == 3;", "a bare number"),
         ("src/formats/perfetto/a.rs", "match x {\n    A => {}\n    3 => {}\n}", "a.rs:5: a bare number"),
         ("src/formats/perfetto/a.rs", "match x {\n    A => {\n    }\n    B | 7 if y == 0 => {}\n}", "a.rs:6: a bare"),
         ("src/formats/perfetto/a.rs", "match x { Some((number @ (A | 5), Value::Bytes(b))) => b }", "a bare number"),
@@ -269,7 +273,7 @@ fn what_only_looks_like_a_broken_rule_is_left_alone() {
         ),
         ("src/ui/a.rs", "fn f() { match c { Some(Command::Tab(_)) if g() => 1, Some(_) => 2, None => 3 } }"),
         ("src/cli/a.rs", "fn f() { match c { Command::Info => 1, _ => 2 } }"),
-        ("src/formats/spall/a.rs", "match x { 3 => {} _ => {} }"),
+        ("src/formats/json/a.rs", "match x { 3 => {} _ => {} }"),
         ("src/formats/perfetto/tests/a.rs", "match x { 3 => {} _ => {} }"),
         (
             "src/formats/perfetto/a.rs",

@@ -1,11 +1,21 @@
-//! Finds bare numbers where the name of a field or of a value belongs. Numbers of fields are a type of their own, which
-//! only `proto_numbers!` makes: so a bare one does not compile in a call. Patterns and comparisons of raw values are
-//! found here.
+//! Finds bare numbers where the name of a field or of a value belongs. Field numbers of protobuf and bit fields of
+//! Fuchsia's format are types of their own, which only `proto_numbers!` and `fxt_fields!` make, so a bare one does not
+//! compile in a call. This rule covers patterns and comparisons of raw values.
 
 use super::code::{is_word, words};
 
 /// Where names are demanded.
-const HOMES: &[&str] = &["src/formats/perfetto/", "src/formats/otlp/"];
+const HOMES: &[&str] = &[
+    "src/formats/fxt/",
+    "src/formats/linux/perf_data/",
+    "src/formats/multi/archive/",
+    "src/formats/native/",
+    "src/formats/otlp/",
+    "src/formats/perfetto/",
+    "src/formats/profiles/firefox/",
+    "src/formats/spall/",
+    "src/formats/tracy.rs",
+];
 
 /// Where each bare number stands in the code of a file.
 pub(crate) fn bare_numbers(path: &str, code: &str) -> Vec<usize> {
@@ -87,14 +97,24 @@ fn literals(at: usize, pattern: &str) -> impl Iterator<Item = usize> {
     starts.map(move |(start, _)| at + start)
 }
 
-/// Where the value of a call is compared with a number other than 0.
+/// Where a raw value is compared with a number other than 0. Sizes of types may be: they are checked against the table
+/// of a layout.
 fn compared(code: &str) -> impl Iterator<Item = usize> {
     ["==", "!="].into_iter().flat_map(move |sign| {
         code.match_indices(sign).filter_map(move |(at, _)| {
             let right = code[at + sign.len()..].trim_start();
             let is_bare = right.starts_with(|c: char| ('1'..='9').contains(&c));
-            let left = code[..at].trim_end();
-            (is_bare && (left.ends_with("()") || left.ends_with("number"))).then_some(at)
+            (is_bare && is_raw(code[..at].trim_end())).then_some(at)
         })
     })
+}
+
+/// Whether code ends with a raw value: a call without arguments, a bit field out of a word, a number or a type.
+fn is_raw(left: &str) -> bool {
+    let is_call = left.ends_with("()") && !left.ends_with(">()");
+    let is_bit_field = || {
+        let (before, word) = left.strip_suffix(')')?.rsplit_once(".get(")?;
+        Some(before.ends_with(is_word) && !word.contains('('))
+    };
+    is_call || ["number", "_type"].iter().any(|end| left.ends_with(end)) || is_bit_field() == Some(true)
 }

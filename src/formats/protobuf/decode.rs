@@ -1,7 +1,7 @@
 //! Protobuf fields out of bytes, by hand: no descriptors, no allocation, no recursion. Refuses groups, which are long
 //! obsolete; what is malformed ends the walk and is told by [`Fields::is_broken`].
 
-use super::numbers::FieldNumber;
+use super::numbers::{FieldNumber, wire_type};
 
 /// Walks over the fields of one message.
 #[derive(Debug, Clone)]
@@ -89,11 +89,11 @@ impl<'a> Fields<'a> {
     pub(crate) fn value(&mut self, tag: u64) -> Option<ProtoField<'a>> {
         // Field numbers have 29 bits.
         let number = u32::try_from(tag >> 3).ok().filter(|&number| (1..1 << 29).contains(&number));
-        let value = match tag & 7 {
-            0 => self.whole(take_varint).map(ProtoValue::Varint),
-            1 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed64(u64::from_le_bytes(*chunk))),
-            2 => self.bytes().map(ProtoValue::Bytes),
-            5 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed32(u32::from_le_bytes(*chunk))),
+        let value = match tag & wire_type::MASK {
+            wire_type::VARINT => self.whole(take_varint).map(ProtoValue::Varint),
+            wire_type::FIXED64 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed64(u64::from_le_bytes(*chunk))),
+            wire_type::LENGTH_DELIMITED => self.bytes().map(ProtoValue::Bytes),
+            wire_type::FIXED32 => self.whole(take_chunk).map(|chunk| ProtoValue::Fixed32(u32::from_le_bytes(*chunk))),
             _ => None,
         };
         self.whole(|_| Some(ProtoField { number: FieldNumber::new(number?), value: value? }))

@@ -1,6 +1,6 @@
 //! Protobuf fields into bytes, by hand: the counterpart of `wire`.
 
-use super::numbers::FieldNumber;
+use super::numbers::{FieldNumber, wire_type};
 
 /// Appends a number of any size.
 pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
@@ -13,19 +13,19 @@ pub(crate) fn push_varint(bytes: &mut Vec<u8>, mut value: u64) {
 
 /// Appends a field that is a number.
 pub(crate) fn push_number(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
-    push_varint(bytes, u64::from(field.get()) << 3);
+    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::VARINT);
     push_varint(bytes, value);
 }
 
 /// Appends a field that is eight bytes.
 pub(crate) fn push_fixed64(bytes: &mut Vec<u8>, field: FieldNumber, value: u64) {
-    push_varint(bytes, u64::from(field.get()) << 3 | 1);
+    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::FIXED64);
     bytes.extend_from_slice(&value.to_le_bytes());
 }
 
 /// Appends a field that is text or a message that is already made.
 pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) {
-    push_varint(bytes, u64::from(field.get()) << 3 | 2);
+    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
     push_varint(bytes, value.len() as u64);
     bytes.extend_from_slice(value);
 }
@@ -33,7 +33,7 @@ pub(crate) fn push_bytes(bytes: &mut Vec<u8>, field: FieldNumber, value: &[u8]) 
 /// Appends a field that is a message, which `fill` appends. The length before it is closed up afterwards: most messages
 /// are shorter than 128 bytes, and nothing moves.
 pub(crate) fn push_message(bytes: &mut Vec<u8>, field: FieldNumber, fill: impl FnOnce(&mut Vec<u8>)) {
-    push_varint(bytes, u64::from(field.get()) << 3 | 2);
+    push_varint(bytes, u64::from(field.get()) << 3 | wire_type::LENGTH_DELIMITED);
     let at = bytes.len();
     bytes.push(0);
     fill(bytes);

@@ -18,6 +18,15 @@ impl FieldNumber {
     }
 }
 
+/// How a value is encoded: the lower three bits of a tag.
+pub(super) mod wire_type {
+    pub(in super::super) const MASK: u64 = 0b111;
+    pub(in super::super) const VARINT: u64 = 0;
+    pub(in super::super) const FIXED64: u64 = 1;
+    pub(in super::super) const LENGTH_DELIMITED: u64 = 2;
+    pub(in super::super) const FIXED32: u64 = 5;
+}
+
 /// Declares a module of constants for each message (`fields`, of [`FieldNumber`]) and each enumeration (`values`, of
 /// `u64`).
 ///

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::wire::{
     BUFFER_HEADER_BYTES, EVENT_BYTES_MAX, HEADER_BYTES, MAGIC, MAGIC_AUTOMATIC, NoEvent, SpallEventKind, SpallTime,
-    event,
+    VERSION_BUFFERS, VERSION_STREAM, event,
 };
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::byte_reader::ByteReader;
@@ -54,7 +54,7 @@ fn open(source: Source) -> Result<Reader, ReadError> {
     };
     let field = |at: usize| header[at..at + 8].try_into().unwrap_or([0; 8]);
     let version = u64::from_le_bytes(field(8));
-    if !matches!(version, 1 | 3) {
+    if !matches!(version, VERSION_STREAM | VERSION_BUFFERS) {
         return malformed(8, "version 1 or 3", format!("version {version}"));
     }
     let micros = f64::from_le_bytes(field(16));
@@ -84,7 +84,7 @@ impl StreamReader for Spall {
         };
         let mut parser =
             SpallParser { input, builder, batch: BatchBuilder::new(context.chunk_limits), sink, context, unchecked: 0 };
-        if self.version == 1 {
+        if self.version == VERSION_STREAM {
             parser.stream()?;
         } else {
             parser.buffers()?;
@@ -126,7 +126,7 @@ impl SpallParser<'_> {
             if bytes.is_empty() {
                 return Ok(());
             }
-            let step = match event(1, bytes) {
+            let step = match event(VERSION_STREAM, bytes) {
                 Ok(found) => {
                     self.builder.place = place;
                     match found.what {
@@ -169,7 +169,7 @@ impl SpallParser<'_> {
         }
     }
 
-    /// Version 3: buffers to the end. `SpallEventKind` is damaged costs the rest of its buffer.
+    /// Version 3: buffers to the end. A damaged event costs the rest of its buffer.
     fn buffers(&mut self) -> Result<(), ReadError> {
         while !self.input.is_at_end()? {
             let place = SourcePos::Offset(self.input.offset());
@@ -195,7 +195,7 @@ impl SpallParser<'_> {
             let bytes = self.input.peek(wanted)?;
             let is_cut = bytes.len() < wanted;
             self.builder.place = SourcePos::Offset(offset);
-            let step = match event(3, bytes) {
+            let step = match event(VERSION_BUFFERS, bytes) {
                 Ok(found) => match found.what {
                     SpallEventKind::Over => left,
                     SpallEventKind::Padding(len) => (found.len as u64 + u64::from(len)).min(left),
@@ -248,7 +248,7 @@ fn makes_sense(mut bytes: &[u8]) -> bool {
         if bytes.is_empty() {
             return true;
         }
-        let Ok(found) = event(1, bytes) else { return false };
+        let Ok(found) = event(VERSION_STREAM, bytes) else { return false };
         let may_be = |at: SpallTime| matches!(at, SpallTime::Float { ticks, .. } if ticks == 0.0 || ticks.is_normal() && ticks > 0.0);
         let is_good = match found.what {
             SpallEventKind::Begin { at, name, args } => {

@@ -6,6 +6,23 @@ pub(super) const MAGIC: [u8; 8] = 0x0bad_f00d_u64.to_le_bytes();
 /// The first 8 bytes of a capture whose events a compiler made.
 pub(super) const MAGIC_AUTOMATIC: [u8; 8] = 0xabad_f00d_u64.to_le_bytes();
 
+/// The version of a stream of events that each say their thread and time.
+pub(super) const VERSION_STREAM: u64 = 1;
+
+/// The version of buffers, each of one thread.
+pub(super) const VERSION_BUFFERS: u64 = 3;
+
+/// Types of events, as `spall.h` names them.
+mod event_type {
+    pub(super) const STREAM_OVER: u8 = 2;
+    pub(super) const BEGIN: u8 = 3;
+    pub(super) const END: u8 = 4;
+    pub(super) const INSTANT: u8 = 5;
+    pub(super) const PAD_SKIP: u8 = 7;
+    pub(super) const NAME_PROCESS: u8 = 8;
+    pub(super) const NAME_THREAD: u8 = 9;
+}
+
 /// Magic, version, microseconds of a tick, and a zero: 8 bytes each.
 pub(super) const HEADER_BYTES: usize = 32;
 
@@ -76,8 +93,14 @@ impl<'a> SpallBytes<'a> {
         Ok(*bytes)
     }
 
-    fn byte(&mut self) -> Result<usize, NoEvent> {
-        Ok(usize::from(self.array::<1>()?[0]))
+    fn byte(&mut self) -> Result<u8, NoEvent> {
+        Ok(self.array::<1>()?[0])
+    }
+
+    /// A text after its length in one byte.
+    fn short_text(&mut self) -> Result<&'a [u8], NoEvent> {
+        let len = self.byte()?;
+        self.bytes(len.into())
     }
 
     fn thread_and_time(&mut self) -> Result<SpallTime, NoEvent> {
@@ -93,37 +116,33 @@ impl<'a> SpallBytes<'a> {
 /// Reads the event that `bytes` begin with.
 pub(super) fn event(version: u64, bytes: &[u8]) -> Result<SpallEvent<'_>, NoEvent> {
     let mut front = SpallBytes(bytes);
-    let kind = front.byte()?;
-    let what = match (kind, version) {
-        (2, _) => SpallEventKind::Over,
-        (3, 1) => {
+    let event_type = front.byte()?;
+    let what = match (event_type, version) {
+        (event_type::STREAM_OVER, _) => SpallEventKind::Over,
+        (event_type::BEGIN, VERSION_STREAM) => {
             front.byte()?; // a category, which no tool shows
             let at = front.thread_and_time()?;
             named(&mut front, at)?
         }
-        (3, _) => {
+        (event_type::BEGIN, _) => {
             let at = front.ticks()?;
             named(&mut front, at)?
         }
-        (4, 1) => SpallEventKind::End { at: front.thread_and_time()? },
-        (4, _) => SpallEventKind::End { at: front.ticks()? },
-        (5, 3) => {
+        (event_type::END, VERSION_STREAM) => SpallEventKind::End { at: front.thread_and_time()? },
+        (event_type::END, _) => SpallEventKind::End { at: front.ticks()? },
+        (event_type::INSTANT, VERSION_BUFFERS) => {
             let at = front.ticks()?;
-            let len = front.byte()?;
-            SpallEventKind::Instant { at, name: front.bytes(len)? }
+            SpallEventKind::Instant { at, name: front.short_text()? }
         }
-        (7, _) => SpallEventKind::Padding(u32::from_le_bytes(front.array()?)),
-        (8 | 9, 3) => {
-            let len = front.byte()?;
-            let name = front.bytes(len)?;
-            if kind == 8 { SpallEventKind::ProcessName(name) } else { SpallEventKind::ThreadName(name) }
-        }
+        (event_type::PAD_SKIP, _) => SpallEventKind::Padding(u32::from_le_bytes(front.array()?)),
+        (event_type::NAME_PROCESS, VERSION_BUFFERS) => SpallEventKind::ProcessName(front.short_text()?),
+        (event_type::NAME_THREAD, VERSION_BUFFERS) => SpallEventKind::ThreadName(front.short_text()?),
         _ => return Err(NoEvent::Unknown),
     };
     Ok(SpallEvent { what, len: bytes.len() - front.0.len() })
 }
 
 fn named<'a>(front: &mut SpallBytes<'a>, at: SpallTime) -> Result<SpallEventKind<'a>, NoEvent> {
-    let (name, args) = (front.byte()?, front.byte()?);
+    let (name, args) = (front.byte()?.into(), front.byte()?.into());
     Ok(SpallEventKind::Begin { at, name: front.bytes(name)?, args: front.bytes(args)? })
 }

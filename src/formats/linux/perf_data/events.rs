@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use super::header::{PerfHeader, TRACEPOINT};
+use super::header::PerfHeader;
 use super::maps::Maps;
 use super::rounds::{PerfRecord, lost};
-use super::wire::{Attr, PerfBytes, PerfSample, kind};
+use super::wire::{Attr, PerfBytes, PerfSample, attr_type, kind};
 use crate::formats::linux::scheduler::{Scheduler, SchedulerTask, Switch, TaskState};
 use crate::formats::linux::syscalls::SystemCall;
 use crate::formats::output::args::ArgsWriter;
@@ -120,7 +120,7 @@ impl PerfEventBuilder {
         if sample.tid > 0 {
             self.scheduler.set_process(sample.tid, sample.pid);
         }
-        let is_tracepoint = attr.kind == TRACEPOINT;
+        let is_tracepoint = attr.kind == attr_type::TRACEPOINT;
         let is_scheduling = is_tracepoint && self.scheduling(&attr.name, ts_ns, &sample, place, batch).is_some();
         // That of a tracepoint without callers is the tracepoint itself.
         let has_stack = sample.addresses().nth(usize::from(is_tracepoint)).is_some();

@@ -121,11 +121,11 @@ impl TracepointField {
             Some("__data_loc" | "__rel_loc") => FieldKind::Bytes,
             _ if is_array && kind.contains("char") => FieldKind::Text,
             _ if is_array => match count.and_then(|count| bytes.checked_div(count)) {
-                Some(each @ (2 | 4 | 8)) => FieldKind::Numbers { each },
+                Some(each) if each > 1 && is_number_width(each) => FieldKind::Numbers { each },
                 _ => FieldKind::Bytes,
             },
             _ if before.contains('*') => FieldKind::Pointer,
-            _ if !matches!(bytes, 1 | 2 | 4 | 8) => FieldKind::Bytes,
+            _ if !is_number_width(bytes) => FieldKind::Bytes,
             _ if is_signed => FieldKind::Signed,
             _ => FieldKind::Unsigned,
         };
@@ -165,6 +165,11 @@ impl TracepointField {
         }
         Some(())
     }
+}
+
+/// Whether a number can have so many bytes.
+fn is_number_width(bytes: usize) -> bool {
+    [1, 2, 4, 8].contains(&bytes)
 }
 
 /// Parses a little-endian number of any length.

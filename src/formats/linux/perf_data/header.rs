@@ -3,7 +3,7 @@
 use rustc_hash::FxHashMap;
 
 use super::fields::Tracepoints;
-use super::wire::{Attr, MAGIC, PerfBytes};
+use super::wire::{Attr, MAGIC, PerfBytes, attr_type};
 use crate::formats::input::byte_reader::ByteReader;
 use crate::formats::input::source::{Source, excerpt};
 use crate::formats::{ReadContext, ReadError};
@@ -20,8 +20,11 @@ pub(super) const ARCH: u64 = 6;
 /// The number of the feature that names events.
 pub(super) const EVENT_DESC: u64 = 12;
 
-/// Attributes of this kind are tracepoints of the kernel.
-pub(super) const TRACEPOINT: u32 = 2;
+/// The length of the header of a file.
+const FILE_HEADER_BYTES: usize = 104;
+
+/// The length of the header that a pipe carries: a magic and this length.
+const PIPE_HEADER_BYTES: u64 = 16;
 
 /// Bits that say which features are behind the records.
 const FEATURE_BITS: u64 = 256;
@@ -45,14 +48,14 @@ impl PerfHeader {
         let malformed = |offset, expected: &str, found: String| {
             Err(ReadError::Malformed { path: path.clone(), offset, expected: expected.to_owned(), found })
         };
-        let head = input.peek(104)?.to_vec();
+        let head = input.peek(FILE_HEADER_BYTES)?.to_vec();
         let number = |at: usize| head.get(at..).and_then(|bytes| PerfBytes(bytes).u64());
         match number(8) {
-            Some(16) => {
-                input.skip(16)?;
+            Some(PIPE_HEADER_BYTES) => {
+                input.skip(PIPE_HEADER_BYTES)?;
                 return Ok(Self::default());
             }
-            Some(104) => {}
+            Some(len) if len == FILE_HEADER_BYTES as u64 => {}
             _ => {
                 return malformed(8, "the length of a header, 16 or 104", excerpt(head.get(8..16).unwrap_or_default()));
             }
@@ -143,7 +146,7 @@ impl PerfHeader {
     /// Takes the descriptions of tracepoints, which name those that nothing else names. `None` where they are damaged.
     pub(super) fn describe_tracepoints(&mut self, bytes: &[u8]) -> Option<()> {
         let whole = self.tracepoints.read(bytes);
-        for attr in self.attrs.iter_mut().filter(|attr| attr.kind == TRACEPOINT) {
+        for attr in self.attrs.iter_mut().filter(|attr| attr.kind == attr_type::TRACEPOINT) {
             if let Some(tracepoint) = self.tracepoints.get(attr.config) {
                 attr.name.clone_from(&tracepoint.name);
             }

@@ -192,7 +192,7 @@ impl PerfParser<'_> {
                 return Ok(PerfBytes(body).u64().unwrap_or(0));
             }
             // Others of perf itself tell of the recording.
-            kind if kind >= 64 => {}
+            kind if kind::OF_PERF.contains(&kind) => {}
             _ => {
                 let time = self.header.attr(if kind == kind::SAMPLE { body } else { &[] });
                 let time_ns = time.and_then(|attr| attr.time(kind, body));
@@ -261,7 +261,6 @@ fn record_header(bytes: &[u8]) -> Option<(u32, u16, usize)> {
     let mut front = PerfBytes(bytes);
     let (kind, rest) = (front.u32()?, front.u32()?);
     let (misc, len) = (rest as u16, (rest >> 16) as usize);
-    // Kinds of the kernel are below 32, those of perf from 64 on.
-    let is_known = matches!(kind, 1..=31 | 64..=127);
+    let is_known = kind::OF_KERNEL.contains(&kind) || kind::OF_PERF.contains(&kind);
     (is_known && len >= RECORD_HEADER_BYTES).then_some((kind, misc, len))
 }

@@ -8,6 +8,10 @@ pub(super) const RECORD_HEADER_BYTES: usize = 8;
 
 /// Kinds of records: those of the kernel, and from 64 on those of perf itself.
 pub(super) mod kind {
+    use std::ops::RangeInclusive;
+
+    pub(in super::super) const OF_KERNEL: RangeInclusive<u32> = 1..=31;
+    pub(in super::super) const OF_PERF: RangeInclusive<u32> = 64..=127;
     pub(in super::super) const MMAP: u32 = 1;
     pub(in super::super) const LOST: u32 = 2;
     pub(in super::super) const COMM: u32 = 3;
@@ -26,6 +30,16 @@ pub(super) mod kind {
     pub(in super::super) const COMPRESSED: u32 = 81;
     pub(in super::super) const COMPRESSED2: u32 = 83;
 }
+
+/// Kinds of events that attributes select.
+pub(super) mod attr_type {
+    pub(in super::super) const HARDWARE: u32 = 0;
+    pub(in super::super) const SOFTWARE: u32 = 1;
+    pub(in super::super) const TRACEPOINT: u32 = 2;
+}
+
+/// The flag of an attribute that all records of its event say when and where they were made.
+const SAMPLE_ID_ALL: u64 = 1 << 18;
 
 /// Which fields a sample has.
 pub(super) mod sample_type {
@@ -105,7 +119,7 @@ impl Attr {
         let (kind, _size, config, _period) = (front.u32()?, front.u32()?, front.u64()?, front.u64()?);
         let (sample_type, read_format, flags) = (front.u64()?, front.u64()?, front.u64()?);
         let name = usual_name(kind, config);
-        Some(Self { kind, config, sample_type, read_format, has_sample_id: flags >> 18 & 1 != 0, name })
+        Some(Self { kind, config, sample_type, read_format, has_sample_id: flags & SAMPLE_ID_ALL != 0, name })
     }
 
     /// Whether stacks of programs were recorded as bytes, for a debugger to find the calls in.
@@ -167,8 +181,8 @@ fn usual_name(kind: u32, config: u64) -> String {
         "major-faults",
     ];
     let known = match kind {
-        0 => HARDWARE.get(config as usize),
-        1 => SOFTWARE.get(config as usize),
+        attr_type::HARDWARE => HARDWARE.get(config as usize),
+        attr_type::SOFTWARE => SOFTWARE.get(config as usize),
         _ => None,
     };
     known.map_or_else(|| format!("event {kind}:{config:#x}"), |name| (*name).to_owned())

@@ -33,6 +33,10 @@ const LOCAL: &[u8] = b"PK\x03\x04";
 /// The kind of extra field that holds what does not fit into 32 bits.
 const LARGE_FIELD: u16 = 1;
 
+/// Compression methods.
+const STORED: u16 = 0;
+const DEFLATED: u16 = 8;
+
 /// Where the list of files is.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Directory {
@@ -182,8 +186,8 @@ impl ZipEntry {
         let start = self.offset + LOCAL_BYTES as u64 + names_len;
         let packed = BufReader::new(ZipReader { file, offset: start }.take(self.packed_bytes));
         let content: Box<dyn Read + 'a> = match self.method {
-            0 => Box::new(packed),
-            8 => Box::new(DeflateDecoder::new(packed)),
+            STORED => Box::new(packed),
+            DEFLATED => Box::new(DeflateDecoder::new(packed)),
             _ => return None,
         };
         Some(Box::new(Checked { content, crc: Crc::new(), expected: self.crc }))

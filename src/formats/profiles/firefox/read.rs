@@ -9,7 +9,9 @@ use serde_json::value::RawValue;
 use xxhash_rust::xxh3::xxh3_64;
 
 use super::thread::{FirefoxStacks, FirefoxTexts};
-use super::wire::{Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits};
+use super::wire::{
+    Category, FirefoxObject, FirefoxStackTables, FirefoxTable, Library, MarkerSchema, SampleUnits, marker_phase,
+};
 use crate::formats::format::{Format, Opener, Shown};
 use crate::formats::input::source::Source;
 use crate::formats::json::document::{Document, JsonExtent, TimeUnit, id};
@@ -277,9 +279,9 @@ impl<'d> FirefoxEventBuilder<'d, '_> {
             let (start_ns, end_ns) = (self.time(row.get(1)), self.time(row.get(2)));
             let place = SourcePos::Time(start_ns.or(end_ns).unwrap_or(self.offset_ns));
             let (kind, ts_ns) = match row.index(3) {
-                Some(1) => (EventKind::Complete, start_ns),
-                Some(2) => (EventKind::AsyncBegin, start_ns),
-                Some(3) => (EventKind::AsyncEnd, end_ns),
+                Some(marker_phase::INTERVAL) => (EventKind::Complete, start_ns),
+                Some(marker_phase::INTERVAL_START) => (EventKind::AsyncBegin, start_ns),
+                Some(marker_phase::INTERVAL_END) => (EventKind::AsyncEnd, end_ns),
                 _ => (EventKind::Instant, start_ns),
             };
             let Some(ts_ns) = ts_ns else {

@@ -13,6 +13,13 @@ use crate::model::Losses;
 /// Objects have some ten members; more are those of a damaged one.
 const MEMBERS_MAX: usize = 1024;
 
+/// Phases of markers; others are instants.
+pub(super) mod marker_phase {
+    pub(in super::super) const INTERVAL: u32 = 1;
+    pub(in super::super) const INTERVAL_START: u32 = 2;
+    pub(in super::super) const INTERVAL_END: u32 = 3;
+}
+
 #[derive(Deserialize)]
 pub(super) struct Category {
     #[serde(default)]
