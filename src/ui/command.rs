@@ -58,10 +58,9 @@ pub(crate) enum AppCommand {
     ClosePicker,
     /// Stops the load or the export that runs.
     Cancel,
-    /// Closes the message.
     Dismiss,
     Quit,
-    /// `None` follows the desktop.
+    /// The theme; `None` follows the desktop.
     SetShade(Option<Shade>),
     SetColors(Colors),
     /// In percent of the normal size.
@@ -73,7 +72,6 @@ pub(crate) enum AppCommand {
     SetSizes(Sizes),
     /// The track height, in all tabs.
     SetDensity(TrackDensity),
-    /// Opens the command palette.
     ShowCommands,
     /// Shows or hides a tool window.
     Toggle(ToolWindow),
@@ -126,7 +124,6 @@ pub(crate) enum NavigationStep {
     ZoomIn,
     /// Around the middle of the view.
     ZoomOut,
-    /// The whole trace.
     Whole,
     /// Zooms to the selected range, or else to the selected span.
     Selection,
@@ -176,7 +173,6 @@ pub(crate) enum RowCommand {
     /// Pins or unpins the track of the selected span.
     TogglePinOfSelected,
     Hide(GroupKind),
-    /// Shows all hidden tracks.
     ShowHidden,
     Order(TrackOrder),
     /// Shows only rows whose names hold these words.
@@ -224,13 +220,11 @@ pub(crate) enum Panel {
 /// A window or panel that shows state and asks no questions.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ToolWindow {
-    /// The selected span.
     Details,
     Losses,
     Bookmarks,
     /// The files of the trace and their time offsets.
     Sources,
     Preferences,
-    /// The list of keys.
     Keys,
 }

@@ -17,10 +17,10 @@ use crate::ui::settings::{Navigation, RulerOrigin, Wheel};
 
 /// The smallest text that can be chosen, in percent of the normal size.
 pub(crate) const TEXT_PERCENT_MIN: u16 = 60;
-/// The largest.
+/// The largest text size, in percent of the normal one.
 pub(crate) const TEXT_PERCENT_MAX: u16 = 200;
 
-/// What commands depend on.
+/// The state of the window that commands depend on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_excessive_bools, reason = "each enables commands of its own")]
 pub(crate) struct UiState {
@@ -40,44 +40,33 @@ pub(crate) struct UiState {
     pub(crate) has_table: bool,
     /// Whether a slice of time is selected.
     pub(crate) has_range: bool,
-    /// Whether rows are hidden.
     pub(crate) has_hidden: bool,
     /// Dark or light; `None`: as the desktop.
     pub(crate) shade: Option<Shade>,
-    /// How spans are coloured.
     pub(crate) colors: Colors,
     /// The size of text, in percent of the normal one.
     pub(crate) text_percent: u16,
     /// How the user wants to move.
     pub(crate) navigation: Navigation,
-    /// The order of rows.
     pub(crate) order: TrackOrder,
-    /// The height of rows.
     pub(crate) density: TrackDensity,
     /// How many moments are marked.
     pub(crate) marks: usize,
-    /// What the ruler counts from.
+    /// The time that the ruler counts from.
     pub(crate) ruler_origin: RulerOrigin,
     /// Whether the capture tells what time of day it was.
     pub(crate) has_utc: bool,
 }
 
-/// Where a command stands in the menus.
+/// The menu of a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Menu {
-    /// Files.
     File,
-    /// What is seen.
     View,
-    /// Where to go.
     Go,
-    /// How rows are arranged.
     Rows,
-    /// What is marked, and what the ruler counts from.
     Marks,
-    /// How everything behaves.
     Settings,
-    /// What there is to know.
     Help,
 }
 
@@ -86,7 +75,7 @@ impl Menu {
     pub(crate) const ALL: [Self; 7] =
         [Self::File, Self::View, Self::Go, Self::Rows, Self::Marks, Self::Settings, Self::Help];
 
-    /// What the menu is called.
+    /// The title in the menu bar.
     #[must_use]
     pub(crate) fn title(self) -> &'static str {
         match self {
@@ -121,15 +110,13 @@ enum When {
 
 /// A command in the table.
 pub(crate) struct CommandEntry {
-    /// Its menu.
     pub(crate) menu: Menu,
-    /// Whether a line stands above it in the menu.
+    /// Whether the menu draws a line above the command.
     pub(crate) begins_section: bool,
-    /// What it is called.
     pub(crate) title: &'static str,
     /// Its keys; the first is the one that is shown in menus.
     pub(crate) keys: &'static [KeyboardShortcut],
-    /// What its name leaves open; empty where that says all.
+    /// An addition to the title; empty where the title says all.
     hint: &'static str,
     when: When,
     command: fn(&UiState) -> Command,
@@ -163,7 +150,7 @@ impl CommandEntry {
         self.checked.map(|checked| checked(state))
     }
 
-    /// What it does now.
+    /// The command in the present state.
     #[must_use]
     pub(crate) fn command(&self, state: &UiState) -> Command {
         (self.command)(state)
@@ -222,7 +209,7 @@ const fn ctrl_shift(key: Key) -> KeyboardShortcut {
 pub(crate) const COPY: KeyboardShortcut = ctrl(Key::C);
 pub(crate) const PASTE: KeyboardShortcut = ctrl(Key::V);
 
-/// The table.
+/// All commands, in the order of the menus.
 pub(crate) const TABLE: &[CommandEntry] = &[
     entry(Menu::File, "Open...", &[ctrl(Key::O)], When::Always, |_| Command::App(AppCommand::Choose(Purpose::Open))),
     entry(Menu::File, "Open by path...", &[], When::Always, |_| Command::App(AppCommand::ShowPicker)),
@@ -499,7 +486,7 @@ pub(crate) const TABLE: &[CommandEntry] = &[
     }),
 ];
 
-/// What hands and held keys do: no commands, but listed with them.
+/// Gestures and held keys: no commands, but the list of keys shows them, too.
 pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Drag", "Move in time and through the tracks"),
     ("Shift + drag, middle drag", "Select a slice of time; also a drag on the ruler"),
@@ -515,7 +502,7 @@ pub(crate) const GESTURES: &[(&str, &str)] = &[
     ("Click on a name", "Fold or unfold; the right button does more"),
 ];
 
-/// A key as it stands on the keyboard.
+/// The name of a key on the keyboard.
 #[must_use]
 pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
     let text = ctx.format_shortcut(&key);
@@ -532,7 +519,7 @@ pub(crate) fn key_text(ctx: &egui::Context, key: KeyboardShortcut) -> String {
     names.into_iter().fold(text, |text, (name, sign)| text.replace(name, sign))
 }
 
-/// The first key of the command that is called so, as it stands on the keyboard; empty where it has none.
+/// The name of the first key of the command with this title; empty where it has none.
 #[must_use]
 pub(crate) fn key_of(ctx: &egui::Context, title: &str) -> String {
     let entry = TABLE.iter().find(|entry| entry.title == title);

@@ -11,14 +11,14 @@ use super::panels::table_keys::{self, is_of_table};
 use super::typed_ahead;
 use crate::ui::command::{AppCommand, Command, PanelCommand, RowCommand, TimelineCommand};
 
-/// Whether a dialog or a menu is open, which keys are for then: Escape closes that and nothing behind it.
+/// Whether a dialog or a menu is open, which takes the keys: Escape closes it and nothing below.
 #[must_use]
 pub(crate) fn is_behind_another(ui: &Ui) -> bool {
     ui.memory(|memory| memory.top_modal_layer().is_some()) || egui::Popup::is_any_open(ui.ctx())
 }
 
-/// Keeps what was typed behind a key that leads to a field for text, until that field has the keyboard. To be called
-/// before anything else of a frame looks at its keys.
+/// Keeps the keys typed after one that opens a text field, until that field has the keyboard. Call it before anything
+/// else of a frame reads the keys.
 pub(crate) fn keep_for_field(ui: &Ui, state: &UiState) {
     if is_behind_another(ui) {
         return;
@@ -63,7 +63,7 @@ struct ActiveShortcuts {
     is_typing: bool,
     /// Whether a row of a table has the keyboard.
     is_in_table: bool,
-    /// Shift and Alt do not keep a plain key from being recognised, so those with more modifiers stand first.
+    /// Those with more modifiers come first: Shift and Alt do not keep a plain key from matching.
     shortcuts: Vec<(&'static KeyboardShortcut, &'static CommandEntry)>,
 }
 
@@ -102,8 +102,7 @@ impl ActiveShortcuts {
     }
 }
 
-/// Whether a field for text has a use for a key. It has none for some: F3 goes from hit to hit while one still types
-/// what is looked for.
+/// Whether a text field uses a key. It does not use F3, for one: that goes from hit to hit while the user types.
 fn is_of_text(key: KeyboardShortcut) -> bool {
     let is_of_function = matches!(key.logical_key, Key::F1 | Key::F3 | Key::F6);
     let writes_text = !is_of_function && (key.modifiers.is_none() || key.modifiers == Modifiers::SHIFT);

@@ -55,7 +55,7 @@ impl Purpose {
 /// The size of a picture of the timeline, in pixels.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum PictureSize {
-    /// As on the screen.
+    /// At the size of the window.
     AsShown,
     /// Twice as wide and twice as high: for print, and for screens with finer pixels.
     Doubled,

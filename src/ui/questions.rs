@@ -1,5 +1,5 @@
-//! What panels ask of a capture that takes longer than a frame, and the answers. Asks nothing itself: the application
-//! does, in the background, and hands the answer to the panel.
+//! The questions of panels that take longer than a frame, and the answers. The application asks them in the background
+//! and hands each answer to its panel.
 
 use std::sync::Arc;
 
@@ -18,11 +18,11 @@ pub(crate) type TimeRange = Option<(i64, i64)>;
 pub(crate) enum Question {
     /// All rows that pass a filter.
     Search(String),
-    /// So many of the hits from that number on.
+    /// Hits from a number on, and how many at most.
     Page(u64, usize),
     /// The hit after a place in time, or before it.
     Neighbour {
-        /// Whether the one after.
+        /// Whether to find the hit after `from`, or the one before.
         forward: bool,
         /// A time, and the row that starts then if it is one.
         from: (i64, Option<RowIdx>),
@@ -31,59 +31,45 @@ pub(crate) enum Question {
     Totals(TimeRange),
     /// More about the spans of one name.
     Name(NameIdx, TimeRange),
-    /// Call paths.
+    /// The call tree of a slice of time.
     Paths {
-        /// When.
         range: TimeRange,
         /// Of samples rather than of spans.
         samples: bool,
     },
 }
 
-/// What tells questions apart of which only the last counts.
+/// The kind of a question: a question replaces an earlier one of its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum QuestionKind {
-    /// [`Question::Search`].
     Search,
-    /// [`Question::Page`].
     Page,
-    /// [`Question::Neighbour`].
     Neighbour,
-    /// [`Question::Totals`].
     Totals,
-    /// [`Question::Name`].
     Name,
-    /// [`Question::Paths`].
     Paths,
-    /// What matches in view; the application asks by itself.
+    /// The matches in view, which the application looks up by itself.
     Pixels,
 }
 
-/// An answer.
 #[derive(Debug, Clone)]
 pub enum Answer {
-    /// To [`Question::Search`].
     Hits(Hits),
     /// To [`Question::Page`]: the number of the first, and the hits.
     Page(u64, Vec<Hit>),
     /// To [`Question::Neighbour`], with its number.
     Neighbour(Option<(u64, Hit)>),
-    /// To [`Question::Totals`], by name.
+    /// The answer to [`Question::Totals`], by name.
     Totals(Arc<Totals>),
-    /// To [`Question::Name`].
     Name(Arc<NameFacts>),
-    /// To [`Question::Paths`].
     Paths(Arc<CallTree>),
-    /// What matches in view.
     Pixels(Arc<Filtered>),
 }
 
 /// More about the spans of one name.
 #[derive(Debug, Clone)]
 pub struct NameFacts {
-    /// The name.
     pub(crate) name: NameIdx,
-    /// When.
     pub(crate) range: (i64, i64),
     /// The longest, from the longest.
     pub(crate) longest: Vec<Hit>,

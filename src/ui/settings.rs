@@ -5,14 +5,14 @@ use serde::{Deserialize, Serialize};
 /// The action of the wheel; with Ctrl the other one.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub(crate) enum Wheel {
-    /// Scrolls the rows.
+    /// The wheel scrolls the tracks.
     #[default]
     Scrolls,
-    /// Zooms at the pointer.
+    /// The wheel zooms at the pointer.
     Zooms,
 }
 
-/// How the view moves.
+/// The user's settings of how the view moves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Navigation {

@@ -21,7 +21,7 @@ pub struct Theme {
     pub(crate) accent: Color32,
     pub(crate) warning: Color32,
     pub(crate) error: Color32,
-    /// The outline of the selected span: stands out on every span and on the canvas.
+    /// The outline of the selected span, visible on every span and on the canvas.
     pub(crate) selection: Color32,
     pub(crate) hover: Color32,
 }

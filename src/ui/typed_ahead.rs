@@ -1,6 +1,6 @@
-//! What is typed right after the key that opens a field for text: handed on once the field has the keyboard. The field
-//! is there two frames later; where these take long, letters would be lost or taken for commands, and Escape would let
-//! go of the selection behind the field. Knows no commands: who does says where the field was asked for.
+//! Keys typed right after the key that opens a text field: handed on once the field has the keyboard. The field comes
+//! two frames later. In slow frames letters would be lost or taken for commands, and Escape would clear the selection
+//! below the field. Knows no commands: the caller says which event opens a field.
 
 use egui::{Context, Event, Id, Key, Modifiers, RawInput};
 
@@ -14,7 +14,7 @@ pub(super) struct TypedAhead {
     /// The key that opens the field.
     opened_by: Option<(Key, Modifiers)>,
     passes_left: u32,
-    /// What had the keyboard when the last pass began.
+    /// The owner of the keyboard when the last pass began.
     focused: Option<Id>,
 }
 
@@ -51,7 +51,7 @@ impl TypedAhead {
     }
 }
 
-/// Keeps what this frame was told of the keyboard behind the event of this number, until a field has the keyboard.
+/// Keeps this frame's keys that follow the event of this number, until a field has the keyboard.
 pub(super) fn keep_behind(ctx: &Context, number: usize) {
     let mut typed = TypedAhead { passes_left: PASSES_MAX, ..TypedAhead::default() };
     ctx.input_mut(|input| {

@@ -1,4 +1,4 @@
-//! What the colours of durations mean: a bar from short to long, in the line at the bottom.
+//! The key of the colours of durations: a bar from short to long, in the status bar.
 
 use egui::{Rect, RichText, Sense, Ui, pos2, vec2};
 

@@ -15,19 +15,16 @@ pub(crate) struct CommandPalette {
     was_shown: bool,
 }
 
-/// What became of the list.
+/// The state of the list after a frame.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// It stays open.
     Open,
     /// It is closed without a command.
     Closed,
-    /// A command was given.
     Given(Command),
 }
 
 impl CommandPalette {
-    /// Shows the list.
     pub(crate) fn show(&mut self, ui: &Ui, state: &UiState, theme: &Theme) -> Outcome {
         const WIDTH: f32 = 520.0;
         let mut outcome = Outcome::Open;
@@ -116,7 +113,7 @@ impl CommandPalette {
     }
 }
 
-/// The commands that can be given and whose names hold every word; those that begin with the first word stand first.
+/// The enabled commands whose names hold every word; those that begin with the first word come first.
 fn found(words: &str, state: &UiState) -> Vec<&'static CommandEntry> {
     let words: Vec<String> = words.split_whitespace().map(str::to_lowercase).collect();
     let text = |entry: &CommandEntry| format!("{} {}", entry.title, entry.menu.title()).to_lowercase();

@@ -15,23 +15,22 @@ use crate::ui::widgets::field;
 /// A file or a folder in a listing.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct FolderEntry {
-    /// Folders come first.
+    // The first field, so that folders sort before files.
     pub(crate) is_file: bool,
     /// Its name in the folder.
     pub(crate) name: String,
-    /// Its length.
     pub(crate) bytes: u64,
 }
 
 /// A folder's content, or why there is none.
 pub(crate) type Listing = Result<Vec<FolderEntry>, String>;
 
-/// The dialog.
+/// A file dialog drawn by the program, for systems whose own is missing.
 #[derive(Debug, Clone)]
 pub(crate) struct Picker {
     purpose: Purpose,
     folder: PathBuf,
-    /// What is typed: a name in the folder or a whole path.
+    /// The text of the field: a name in the folder or a whole path.
     path_text: String,
     /// The files that are to be opened together.
     together: Vec<String>,
@@ -40,7 +39,7 @@ pub(crate) struct Picker {
 }
 
 impl Picker {
-    /// A dialog in a folder; its content is asked for with the command that [`Picker::first_command`] returns.
+    /// A dialog in a folder; [`Picker::first_command`] returns the command that lists the folder.
     #[must_use]
     pub(crate) fn new(purpose: Purpose, folder: PathBuf, suggested_name: String) -> Self {
         Self { purpose, folder, path_text: suggested_name, together: Vec::new(), listing: None, was_shown: false }
@@ -59,7 +58,6 @@ impl Picker {
         }
     }
 
-    /// Shows the dialog.
     pub(crate) fn show(&mut self, ui: &Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         let verb = match self.purpose {
@@ -202,8 +200,7 @@ impl Picker {
 const WIDTH: f32 = 560.0;
 const LIST_HEIGHT: f32 = 280.0;
 
-/// What stands around the list where the dialog fills the window: its frame, the title and the folder above, the field
-/// and the buttons below.
+/// The room around the list in a dialog that fills the window: frame, title, the folder above, field and buttons below.
 const AROUND: egui::Vec2 = egui::vec2(40.0, 190.0);
 
 /// How wide the dialog and how high its list can be in this window, so that the buttons can be reached.
@@ -211,7 +208,7 @@ fn room(ui: &Ui) -> egui::Vec2 {
     ui.ctx().content_rect().size() - AROUND
 }
 
-/// How names that are chosen together stand in the field.
+/// Several chosen names as the text of the field.
 fn quoted(names: &[String]) -> String {
     names.iter().map(|name| format!("\"{name}\"")).collect::<Vec<_>>().join(" ")
 }

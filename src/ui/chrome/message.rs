@@ -1,4 +1,4 @@
-//! What went wrong, as one sentence in the middle of the window. The window goes on as it was before.
+//! An error, as one sentence in the middle of the window. The window goes on as it was before.
 
 use egui::{Align2, RichText, Ui};
 
@@ -46,5 +46,5 @@ fn show_lines(ui: &mut Ui, lines: &[&str]) {
     });
 }
 
-/// Where windows with a choice stand.
+/// The position of windows with a choice.
 pub(crate) const MIDDLE: (Align2, egui::Vec2) = (Align2::CENTER_CENTER, egui::Vec2::ZERO);

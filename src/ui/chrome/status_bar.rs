@@ -11,16 +11,15 @@ use crate::ui::command::Command;
 use crate::ui::panels::losses;
 use crate::ui::theme::Theme;
 
-/// What the line says beside the capture's own counts.
+/// The content of the line beside the capture's own counts.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct StatusLine<'a> {
     /// The name of the capture.
     pub(crate) title: &'a str,
-    /// What the user should know, such as which of several files was opened.
+    /// A notice for the user, such as which of several files was opened.
     pub(crate) note: &'a str,
-    /// What draws.
+    /// The name of the graphics card.
     pub(crate) adapter: &'a str,
-    /// The colours of spans.
     pub(crate) palette: Option<&'a Palette>,
 }
 
@@ -28,7 +27,6 @@ pub(crate) struct StatusLine<'a> {
 const KEY_POINTS: f32 = 270.0;
 const ADAPTER_POINTS: f32 = 230.0;
 
-/// Shows the line.
 pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<'_>, theme: &Theme) -> Option<Command> {
     let mut command = None;
     ui.horizontal_centered(|ui| {
@@ -54,7 +52,7 @@ pub(crate) fn show(ui: &mut Ui, snapshot: Option<&Snapshot>, status: StatusLine<
         if !status.note.is_empty() {
             ui.label(weak(shown(status.note).into_owned()));
         }
-        // In a narrow window what says least goes first: nothing may stand on the losses.
+        // A narrow window drops the least important parts first: nothing may cover the import issues.
         let room = ui.available_width();
         let palette = status.palette.filter(|palette| palette.by() == ColorBy::Duration);
         let palette = palette.filter(|_| room >= KEY_POINTS);

@@ -6,10 +6,9 @@ use crate::scene::labels::shown;
 use crate::ui::command::TabCommand;
 use crate::ui::theme::Theme;
 
-/// What is said of a tab.
+/// The title and the state of a tab.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct TabTitle {
-    /// What it is called.
     pub(crate) text: String,
     /// How far what runs in it is.
     pub(crate) part: Option<f32>,
@@ -22,8 +21,7 @@ pub(crate) struct TabTitle {
 /// The height of the bar, in points.
 pub(crate) const HEIGHT: f32 = 28.0;
 
-/// Shows the tabs, narrower the more there are. A click shows one, a click of the middle button or on its cross closes
-/// it.
+/// Shows the tabs, narrower the more there are. A click shows a tab, a middle click or a click on its cross closes it.
 pub(crate) fn show(ui: &mut Ui, tabs: &[TabTitle], theme: &Theme) -> Option<TabCommand> {
     const WIDTH_MAX: f32 = 220.0;
     const WIDTH_MIN: f32 = 60.0;

@@ -1,4 +1,4 @@
-//! What is seen before a capture is open: the ways to open one, and the captures that were opened last.
+//! The window before a capture is open: the ways to open one, and the recent captures.
 
 use egui::{Align, Layout, RichText, Ui};
 

@@ -12,7 +12,6 @@ use crate::ui::theme::Theme;
 #[derive(Clone, Copy)]
 pub(crate) struct PanelContext<'a> {
     pub(crate) theme: &'a Theme,
-    /// How cells are copied.
     pub(crate) cells: Cells,
     /// The layouts of tables that the preferences have, by name.
     pub(crate) tables: &'a BTreeMap<String, TableLayout>,

@@ -1,4 +1,4 @@
-//! What is known of the selected row: its times, its place, its arguments, the spans around it.
+//! The details of the selected row: its times, its position, its arguments, the spans around it.
 
 use egui::{RichText, ScrollArea, Ui};
 use serde_json::Value as Json;
@@ -23,7 +23,7 @@ const CHILDREN_MAX: usize = 12;
 /// The least width of the names of facts, in points.
 const NAME_POINTS: f32 = 92.0;
 
-/// Below this width all stands in one column.
+/// Below this width the panel has one column.
 const COLUMNS_POINTS: f32 = 480.0;
 
 /// The flows in each direction that are listed.
@@ -114,8 +114,7 @@ impl DetailsPanel {
         self.row
     }
 
-    /// Shows everything side by side: the facts, the arguments, the spans around; below each other where there is no
-    /// room.
+    /// Shows the facts, the arguments and the spans around side by side, or below each other in a narrow panel.
     pub(crate) fn show(&self, ui: &mut Ui, theme: &Theme) -> Vec<Command> {
         let mut commands = Vec::new();
         ui.add_space(4.0);
@@ -340,8 +339,7 @@ fn member_path(path: Option<&str>, key: &str) -> Option<String> {
     path.filter(|_| is_word).map(|path| format!("{path}.{key}"))
 }
 
-/// The width of the names of plain values that stand below each other: that of the longest, while values have more
-/// room.
+/// The width of the column of names of plain values: that of the longest name, while values keep more room.
 fn keys_width<'a>(ui: &Ui, members: impl Iterator<Item = (&'a str, &'a Json)>) -> f32 {
     /// The part of the width that names take at most.
     const PART_MAX: f32 = 0.45;
@@ -363,7 +361,7 @@ fn pair(ui: &mut Ui, theme: &Theme, (name, width): (&str, f32), text: &str, valu
             ui.set_min_width(width);
             ui.add(name);
         });
-        // What is copied stays as it is written: a text whose words are put in another order is none to be selected.
+        // A text that can be copied stays in its written order: a reordered text must not be selectable.
         let ordered = on_screen(text);
         let is_as_written = matches!(ordered, std::borrow::Cow::Borrowed(_));
         let label = egui::Label::new(&*ordered).selectable(is_as_written).sense(egui::Sense::CLICK).wrap();

@@ -22,7 +22,7 @@ pub(crate) enum DockTab {
 }
 
 impl DockTab {
-    /// From left to right.
+    /// The tabs from left to right.
     pub(crate) const ALL: [Self; 4] = [Self::Details, Self::Statistics, Self::Flame, Self::Search];
 
     fn title(self) -> &'static str {
@@ -54,8 +54,8 @@ pub(crate) struct Dock {
 }
 
 impl Dock {
-    /// The height of a dock that nobody has changed, in points: the two histograms and the longest spans of a name fit
-    /// below the tabs.
+    /// The height of the dock before the user changes it, in points: below the tabs, the two histograms and the longest
+    /// spans of a name fit.
     pub(crate) const POINTS: u16 = 310;
 
     /// Shows a tab once its panel is open.
@@ -94,8 +94,7 @@ impl Dock {
         self.is_full
     }
 
-    /// Shows the tabs, and in the room below them what `content` shows of the active one. `points` is the height that
-    /// is kept.
+    /// Shows the tabs, and the active tab's `content` in the room below. `points` is the saved height.
     pub(crate) fn show(
         &mut self,
         ui: &mut Ui,

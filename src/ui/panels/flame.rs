@@ -25,10 +25,10 @@ const BAR_POINTS: f32 = 18.0;
 /// The widest name on the way back, in points.
 const STEP_POINTS: f32 = 160.0;
 
-/// Bars narrower than this are not drawn: what they are is told by zooming in.
+/// Bars narrower than this are not drawn; zooming in shows them.
 const WIDTH_MIN: f32 = 1.0;
 
-/// The panel.
+/// A flame graph of the spans or the samples of a slice of time.
 #[derive(Debug, Default)]
 pub(crate) struct FlamePanel {
     is_open: bool,
@@ -41,7 +41,6 @@ pub(crate) struct FlamePanel {
     root: Option<NodeIdx>,
 }
 
-/// A bar to draw.
 struct Bar {
     node: NodeIdx,
     level: usize,
@@ -50,28 +49,24 @@ struct Bar {
 }
 
 impl FlamePanel {
-    /// Opens or closes it.
     pub(crate) fn toggle(&mut self) {
         self.is_open = !self.is_open;
     }
 
-    /// Opens it.
     pub(crate) fn open(&mut self) {
         self.is_open = true;
     }
 
-    /// Whether it is shown.
     #[must_use]
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// Forgets the tree.
+    /// Drops the tree, so that the next frame asks for another.
     pub(crate) fn forget(&mut self) {
         *self = Self { is_open: self.is_open, samples: self.samples, ..Self::default() };
     }
 
-    /// Takes a tree.
     pub(crate) fn take(&mut self, tree: &Arc<CallTree>) {
         self.children = tree.children();
         (self.tree, self.root) = (Some(Arc::clone(tree)), None);

@@ -7,7 +7,7 @@ use crate::ui::theme::Theme;
 
 /// Shows what every key and every gesture does.
 pub(crate) fn show(ui: &mut Ui, theme: &Theme) {
-    /// Below this width all stands in one column.
+    /// Below this width the list has one column.
     const TWO_COLUMNS_POINTS: f32 = 800.0;
     let screen = ui.ctx().content_rect();
     let gestures = |ui: &mut Ui| {

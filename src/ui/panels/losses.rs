@@ -1,4 +1,4 @@
-//! What a capture lost on the way to the screen: how much, where first, and what can be done.
+//! The import issues of a capture: how much was lost, where first, and what the user can do.
 
 use egui::{RichText, Ui};
 
@@ -23,7 +23,6 @@ pub(crate) fn badge(ui: &mut Ui, losses: &Losses, theme: &Theme) -> Option<Comma
     clicked.then_some(Command::App(AppCommand::Toggle(ToolWindow::Losses)))
 }
 
-/// The list.
 pub(crate) fn list(ui: &mut Ui, losses: &Losses, origin_ns: i64, theme: &Theme) -> Vec<Command> {
     let mut commands = Vec::new();
     if losses.is_empty() {

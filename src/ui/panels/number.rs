@@ -10,7 +10,7 @@ use crate::base::time::grouped_digits;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum TableNumber {
     Count(u64),
-    /// A duration in nanoseconds.
+    /// A duration; the unit is the nanosecond.
     Duration(u128),
     /// A part of a whole, both in the same unit.
     Share {
@@ -68,7 +68,7 @@ impl TableNumber {
         }
     }
 
-    /// Digits beyond the last that is shown are cut, never rounded up: no span is said to be longer than it is.
+    /// Digits beyond the last one shown are cut, never rounded up: no span appears longer than it is.
     fn parts(self) -> Parts {
         match self {
             Self::Count(count) => Parts { whole: grouped_digits(count), fraction: String::new(), unit: "" },
@@ -85,7 +85,7 @@ impl TableNumber {
         }
     }
 
-    /// Paints the number into a cell: decimal points of a column stand below each other, and so do units.
+    /// Paints the number into a cell, so that the decimal points and the units of a column are aligned.
     pub(super) fn paint(self, painter: &Painter, cell: Rect, font: &FontId, (color, unit_color): (Color32, Color32)) {
         let Parts { whole, fraction, unit } = self.parts();
         let width = |text: &str| {

@@ -24,7 +24,7 @@ pub(crate) fn show(
     // A sentence is a line, and the window as wide as the longest.
     ui.style_mut().wrap_mode = Some(egui::TextWrapMode::Extend);
     ScrollArea::vertical().max_height(ui.ctx().content_rect().height() - 120.0).show(ui, |ui| {
-        // One grid, so that what is chosen from stands in one column.
+        // One grid, so that all choices align in one column.
         Grid::new("preferences").num_columns(2).spacing([20.0, 8.0]).show(ui, |ui| {
             let lines = &mut Lines { ui, theme, commands: &mut commands };
             lines.begin("Look");

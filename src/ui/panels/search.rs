@@ -1,5 +1,5 @@
-//! Search: a field with the number of hits, a list of them in order of time, and the ways to the next and the one
-//! before. The list has no end and is never made: what is in view is asked for, a page at a time.
+//! Search: a field with the number of hits, a list of them in order of time, and buttons to the next hit and the one
+//! before. The list has no end and is never built: a page of it is loaded when it comes into view.
 
 use std::borrow::Cow;
 
@@ -36,11 +36,10 @@ const COLUMNS: [TableColumn; 4] = [
     TableColumn { title: "Track", width: 140.0, is_number: false, is_sortable: false },
 ];
 
-/// How many hits are asked for at once: more than a list on the largest screen shows, so that a notch of the wheel is
-/// there.
+/// The hits of a page: more than a list on the largest screen shows, so that one notch of the wheel stays in it.
 const PAGE_HITS: usize = 200;
 
-/// The panel.
+/// The search field, its hits and the list of them.
 #[derive(Debug)]
 pub(crate) struct SearchPanel {
     is_open: bool,
@@ -87,13 +86,12 @@ impl SearchPanel {
         self.question()
     }
 
-    /// Whether it is shown.
     #[must_use]
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
     }
 
-    /// What was found last.
+    /// The hits of the last search.
     #[must_use]
     pub(crate) fn hits(&self) -> Option<&Hits> {
         self.hits.as_ref()
@@ -147,7 +145,7 @@ impl SearchPanel {
         Some(hit.row)
     }
 
-    /// What the text asks for, if it can be taken.
+    /// The question for the text; `None` if the text does not parse or is empty.
     fn question(&mut self) -> Option<Question> {
         (self.hits, self.awaits_hits) = (None, None);
         match Filter::parse(&self.text) {
@@ -172,7 +170,7 @@ impl SearchPanel {
         theme: &Theme,
     ) -> Vec<Command> {
         const FIELD_POINTS: f32 = 380.0;
-        /// What the buttons and the number of hits take.
+        /// The room of the buttons and the number of hits.
         const REST_POINTS: f32 = 370.0;
         let mut commands = Vec::new();
         ui.horizontal_centered(|ui| {

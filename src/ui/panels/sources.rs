@@ -1,6 +1,6 @@
-//! The files of a capture that has several: by how much each is moved in time, and what each lost. Times are typed, as
-//! the clocks of two machines may be decades apart and are to meet to the nanosecond, or dragged as far as the hand on
-//! the timeline would, which shows it meanwhile; the files are loaded anew once the hand lets go.
+//! The files of a capture that has several: the time offset and the losses of each. The user types offsets, as the
+//! clocks of two machines may be decades apart and must meet to the nanosecond, or drags them in the list as far as on
+//! the timeline, which follows the drag. The files are loaded again when the drag ends.
 
 use std::sync::Arc;
 
@@ -34,7 +34,7 @@ pub(crate) struct SourcesPanel {
 }
 
 impl SourcesPanel {
-    /// Shows a line for each file; returns what is asked for. `timeline` is what a hand moves files on.
+    /// Shows a line for each file; returns the commands of the user. `timeline` follows the drags.
     pub(crate) fn show(&mut self, ui: &mut Ui, sources: &Sources, timeline: &Timeline, theme: &Theme) -> Vec<Command> {
         let losses = timeline.snapshot().losses();
         if self.of != *sources {

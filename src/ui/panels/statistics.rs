@@ -31,7 +31,7 @@ const TABLE: &str = "statistics";
 /// The height of a row, in points.
 const ROW_POINTS: f32 = 19.0;
 
-/// The panel.
+/// The totals by name, and the facts about one name.
 #[derive(Debug)]
 pub(crate) struct StatisticsPanel {
     is_open: bool,
@@ -65,12 +65,10 @@ impl Default for StatisticsPanel {
 }
 
 impl StatisticsPanel {
-    /// Opens or closes it.
     pub(crate) fn toggle(&mut self) {
         self.is_open = !self.is_open;
     }
 
-    /// Opens it.
     pub(crate) fn open(&mut self) {
         self.is_open = true;
     }
@@ -83,7 +81,6 @@ impl StatisticsPanel {
         self.asked.map(|range| Question::Name(name, range))
     }
 
-    /// Whether it is shown.
     #[must_use]
     pub(crate) fn is_open(&self) -> bool {
         self.is_open
@@ -298,7 +295,7 @@ impl StatisticsPanel {
 /// Below this width the line above the table says and offers less.
 const NARROW_POINTS: f32 = 640.0;
 
-/// What can be done with the table.
+/// The buttons that copy and save the table.
 fn show_csv(ui: &mut Ui, commands: &mut Vec<Command>) {
     if ui.button("Copy as CSV").clicked() {
         commands.push(Command::App(AppCommand::CopyTable));

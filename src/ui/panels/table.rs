@@ -1,5 +1,5 @@
-//! Tables: names on the left, numbers on the right, a head that sorts, columns as wide as the hand makes them. Only the
-//! rows in view are asked for and painted, so that a million rows scroll like ten.
+//! Tables: names on the left, numbers on the right, a head that sorts, columns that the user resizes. Only the rows in
+//! view are read and painted, so that a million rows scroll like ten.
 
 mod copy;
 mod marks;
@@ -32,7 +32,6 @@ const BAR_POINTS: f32 = 14.0;
 const WIDTH_MIN: u16 = 30;
 const WIDTH_MAX: u16 = 4000;
 
-/// A column.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TableColumn {
     pub(crate) title: &'static str,
@@ -71,7 +70,7 @@ pub(crate) trait Rows {
         false
     }
 
-    /// The length of the bar behind a number of the column that rows are sorted by, from 0 to 1.
+    /// The length of the bar that underlies a number of the sorted column, from 0 to 1.
     fn bar(&self, _row: u64, _column: usize) -> Option<f64> {
         None
     }
@@ -107,7 +106,6 @@ pub(crate) trait Rows {
 /// How a table is shown.
 pub(crate) struct TableLook<'a> {
     pub(crate) theme: &'a Theme,
-    /// How cells are copied.
     pub(crate) cells: Cells,
     /// The layout that the preferences have of this table.
     pub(crate) kept: Option<&'a TableLayout>,
@@ -258,8 +256,7 @@ impl TableView {
         edges.collect()
     }
 
-    /// The heads of the columns: a click sorts, a drag of the edge changes the width. Returns whether a hand has let go
-    /// of an edge.
+    /// The heads of the columns: a click sorts, a drag of the edge resizes. Returns whether a drag of an edge ended.
     fn show_heads(&mut self, ui: &mut Ui, painting: &Painting<'_>, rows: &mut dyn Rows, width: f32) -> bool {
         let Painting { columns, edges, look, .. } = painting;
         let header = ui.allocate_exact_size(vec2(width, HEAD_POINTS), Sense::hover()).0;
@@ -300,7 +297,7 @@ impl TableView {
         const GRIP_POINTS: f32 = 3.0;
         let title = painting.columns[column].title;
         let grip = Rect::from_x_y_ranges(head.right() - GRIP_POINTS..=head.right() + GRIP_POINTS, head.y_range());
-        // Not for the Tab key: nothing is asked at an edge.
+        // Not for the Tab key: edges have no value to type.
         let response = ui.interact(grip, painting.id.with(("edge", title)), Sense::CLICK | Sense::DRAG);
         response.widget_info(|| WidgetInfo::labeled(Role::Splitter, true, format!("Width of {title}")));
         if response.hovered() || response.dragged() {

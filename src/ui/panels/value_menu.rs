@@ -33,7 +33,7 @@ impl PanelValue {
         Self { filter: Some(filter), ..self }
     }
 
-    /// A name of spans.
+    /// The name of some spans, with the filter that finds them.
     #[must_use]
     pub(crate) fn of_name(text: &str, name: NameIdx) -> Self {
         Self { name: Some(name), ..Self::new("Name", text).found_by(quoted(text)) }

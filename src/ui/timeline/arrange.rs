@@ -74,7 +74,7 @@ impl Timeline {
         }
     }
 
-    /// Lays out all rows anew: at once where they are few.
+    /// Lays out all rows again, at once where they are few.
     pub(super) fn arrange(&mut self) -> Option<Arranging> {
         let (job, is_long) = self.tracks.request(&self.snapshot, self.scale());
         self.lay_out_pinned();

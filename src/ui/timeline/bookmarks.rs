@@ -18,7 +18,7 @@ use crate::ui::widgets::reading_order::on_screen;
 const TEXT_POINTS: f32 = 11.0;
 
 impl Timeline {
-    /// Does what is asked of the marks.
+    /// Runs a command of the bookmarks.
     #[must_use]
     pub(crate) fn change_marks(&mut self, command: &BookmarkCommand) -> Option<Arranging> {
         match command {
@@ -53,19 +53,18 @@ impl Timeline {
         None
     }
 
-    /// The marks.
     #[must_use]
     pub(crate) fn marks(&self) -> &Bookmarks {
         &self.overlays.bookmarks
     }
 
-    /// What the ruler counts from.
+    /// The time that the ruler counts from.
     #[must_use]
     pub(crate) fn ruler_origin(&self) -> RulerOrigin {
         self.overlays.ruler_origin
     }
 
-    /// When that is.
+    /// The time of the ruler's zero, in nanoseconds.
     pub(crate) fn origin_ns(&self) -> i64 {
         match self.overlays.ruler_origin {
             RulerOrigin::Start | RulerOrigin::Utc => self.snapshot.start_ns(),
@@ -74,7 +73,7 @@ impl Timeline {
         }
     }
 
-    /// What is added to times for those of the ruler, if that tells the time of day.
+    /// The difference of UTC and the times of the ruler, if the ruler shows the time of day.
     pub(crate) fn ruler_utc_offset_ns(&self) -> Option<i64> {
         self.snapshot.utc_offset_ns().filter(|_| self.overlays.ruler_origin == RulerOrigin::Utc)
     }
@@ -107,7 +106,7 @@ pub(crate) struct Flag<'a> {
 
 /// The flags of the marks in view.
 pub(super) fn flags<'a>(timeline: &'a Timeline, ui: &Ui, layout: &TimelineLayout) -> Vec<Flag<'a>> {
-    /// Longer names are cut.
+    /// Longer names are cut to this width.
     const NAME_POINTS: f32 = 120.0;
     const HEIGHT: f32 = 16.0;
     let font = FontId::proportional(TEXT_POINTS);

@@ -1,5 +1,5 @@
-//! What the right button offers on the canvas: of the span under the pointer, of the selected time, of the track. The
-//! click selects the span, so that what is chosen is about what is seen.
+//! The context menu of the canvas: for the span under the pointer, for the selected time, for the track. The click
+//! selects the span, so that the menu is about the span that the user sees selected.
 
 use egui::{Button, Response, RichText, Ui};
 
@@ -18,9 +18,9 @@ use crate::ui::purpose::Purpose;
 use crate::ui::theme::Theme;
 use crate::ui::widgets::reading_order::on_screen;
 
-/// What is offered of one thing.
+/// The items of one thing: a span, a slice of time, a track.
 struct MenuSection {
-    /// What it is; empty where the items say it.
+    /// The name of the thing; empty where the items say it.
     title: String,
     items: Vec<MenuItem>,
 }
@@ -91,7 +91,7 @@ fn sections(timeline: &Timeline, clicked: ClickTarget) -> Vec<MenuSection> {
 }
 
 fn of_span(timeline: &Timeline, row: RowIdx) -> MenuSection {
-    /// Longer names are cut.
+    /// The letters of a name before it is cut.
     const LETTERS_MAX: f32 = 40.0;
     let span = timeline.snapshot.row(row);
     let name = timeline.snapshot.names().get(span.name).text;

@@ -1,5 +1,5 @@
-//! A file of several under the hand: its rows follow it through time, and the files are loaded anew once it is let go.
-//! What comes into view meanwhile stays empty: it is asked for when the file is where it belongs.
+//! The drag of one file of several: its rows follow the pointer through time, and the files are loaded again when the
+//! drag ends. Time that comes into view meanwhile stays empty: its tiles load when the file is in its place.
 
 use std::sync::Arc;
 

@@ -1,5 +1,5 @@
-//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span whose row is
-//! folded ends at the row that stands for it; one to a span that is hidden is not drawn.
+//! The flows of the selected span as curves from span to span, over the rows that scroll. A link to a span in a folded
+//! row ends at the row of the group; a link to a hidden span is not drawn.
 
 use egui::epaint::CubicBezierShape;
 use egui::{Color32, Pos2, Shape, Stroke, Ui, pos2, vec2};
@@ -12,7 +12,6 @@ use crate::scene::rows::GroupKind;
 use crate::store::lane::RowIdx;
 use crate::ui::theme::Theme;
 
-/// Paints the curves.
 pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) {
     let Some((of, chain)) = &timeline.overlays.flows else { return };
     if timeline.selection.span() != Some(*of) {
@@ -44,7 +43,7 @@ fn ends(timeline: &Timeline, rows: &ShownPane<'_>, link: &FlowLink) -> Option<(P
     (!is_out).then_some((from, to))
 }
 
-/// The middle of the row of a span, or of what stands for it while it is folded.
+/// The middle of the row of a span, or of its group while that is folded.
 fn middle_of(timeline: &Timeline, rows: &ShownPane<'_>, row: RowIdx) -> Option<f32> {
     /// Farther away nothing of the curve's shape is seen.
     const REACH: f32 = 4000.0;

@@ -11,7 +11,7 @@ use crate::ui::command::RowCommand;
 use crate::ui::theme::{LABEL_POINTS, Theme};
 use crate::ui::widgets::reading_order::on_screen;
 
-/// Shows the names in view, and returns what is asked of their rows.
+/// Shows the names in view, and returns the commands of their buttons.
 pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme: &Theme) -> Vec<RowCommand> {
     let mut commands = Vec::new();
     for shown in timeline.panes(layout) {
@@ -56,7 +56,7 @@ fn show_group(
     response.on_hover_text(tip(timeline, group.kind, &title, &beside));
 }
 
-/// What is said of a name beside the pointer: what may be cut or out of view, and what the buttons do.
+/// The tooltip of a name: the parts that may be cut or out of view, and the effect of the buttons.
 fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> String {
     let mut lines = vec![on_screen(title).into_owned()];
     lines.extend((!beside.is_empty()).then(|| beside.to_owned()));
@@ -68,7 +68,7 @@ fn tip(timeline: &Timeline, kind: GroupKind, title: &str, beside: &str) -> Strin
     lines.join("\n")
 }
 
-/// What can be done with the rows of a process or a track.
+/// The commands for the rows of a process or a track.
 pub(super) fn choices(timeline: &Timeline, kind: GroupKind) -> Vec<(&'static str, RowCommand)> {
     let is_process = matches!(kind, GroupKind::Process(_));
     let fold = match (timeline.tracks.is_folded(kind), is_process) {

@@ -1,4 +1,4 @@
-//! What the hand does on the timeline: drag, wheel, pinch, click, held keys. Changes the view; asks for the rest.
+//! Pointer and keys on the timeline: drag, wheel, pinch, click, held keys. Changes the view; returns other commands.
 
 use egui::{Event, Key, PointerButton, Pos2, Response, Ui, Vec2};
 
@@ -69,7 +69,7 @@ fn drag(
         && on_canvas
         && ui.input(|input| input.key_pressed(Key::Escape))
     {
-        // The end of such a drag would load the file anew.
+        // The end of such a drag would load the file again.
         timeline.interaction.drag = Drag::Move;
         timeline.move_file(None);
         return;
@@ -107,7 +107,7 @@ fn drag(
     }
 }
 
-/// How far the hand moved in the frame in which it let go, up to there: a drag that is over is told of no movement.
+/// The movement in the frame in which the drag ended, up to its end: egui reports none for a drag that is over.
 fn last_move(ui: &Ui) -> Vec2 {
     let (latest, moved) = ui.input(|input| (input.pointer.latest_pos(), input.pointer.delta()));
     let released = released_at(ui).zip(latest);
@@ -136,8 +136,7 @@ fn select_on_ruler(timeline: &mut Timeline, ui: &Ui, layout: &TimelineLayout, ru
     ruler.widget_info(|| egui::WidgetInfo::labeled(egui::Role::Slider, true, "Ruler: drag to select time"));
 }
 
-/// The edge of the selected time that stays while the one at a point of the window is dragged; `None` where none is
-/// near.
+/// The edge of the selected time opposite to the one at a point of the window; `None` where no edge is near.
 fn other_edge(timeline: &Timeline, layout: &TimelineLayout, at: Pos2) -> Option<i64> {
     /// The reach of a hand on a mouse.
     const REACH_POINTS: f64 = 4.0;

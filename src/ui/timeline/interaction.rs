@@ -11,7 +11,7 @@ use crate::store::lane::RowIdx;
 /// The action of a drag until it ends.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Drag {
-    /// Moves the view.
+    /// A drag of the view.
     Move,
     /// Selects a range from this time on.
     Range(i64),

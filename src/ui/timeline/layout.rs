@@ -14,7 +14,7 @@ pub(super) const GUTTER_PART_MAX: f32 = 0.45;
 /// Where the parts of the timeline are in the window, in points, on whole pixels.
 pub(super) struct TimelineLayout {
     pub(crate) all: Rect,
-    /// The whole capture, small.
+    /// A map of the whole capture.
     pub(crate) minimap: Rect,
     /// Beside the map, above the gutter.
     pub(crate) tools: Rect,
@@ -72,7 +72,7 @@ impl TimelineLayout {
         self.pinned.union(self.canvas)
     }
 
-    /// All names of rows.
+    /// The names of the pinned rows and of those that scroll.
     pub(super) fn names(&self) -> Rect {
         self.pinned_gutter.union(self.gutter)
     }

@@ -145,7 +145,6 @@ impl Timeline {
         self.reveal(row)
     }
 
-    /// Shows the whole capture.
     pub(crate) fn show_all(&mut self) {
         let mut to = *self.view.target();
         to.show_all();
@@ -171,7 +170,7 @@ impl Timeline {
         self.view.jump(to);
     }
 
-    /// Zooms around the middle.
+    /// Zooms around the middle of the view.
     pub(crate) fn zoom(&mut self, factor: f64) {
         let mut to = *self.view.target();
         to.zoom(factor, to.width_px() / 2.0);
@@ -209,8 +208,7 @@ impl Timeline {
         }
     }
 
-    /// Scrolls the selected row up by what hides it now and did not before: the details open over the rows at the
-    /// bottom.
+    /// Scrolls the selected row up by the height that newly hides it: the details open over the bottom rows.
     pub(super) fn keep_selected_in_view(&mut self, end_px_before: u64) {
         let Some(row) = self.selection.span() else { return };
         let Some(place) = self.rows.layout.row_of(row.lane, self.snapshot.lane(row.lane).track) else { return };

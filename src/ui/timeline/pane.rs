@@ -25,23 +25,23 @@ use crate::tiles::process_summary::ProcessSummaries;
 use crate::tiles::{TileOwner, TileSource};
 use crate::ui::theme::{LABEL_POINTS, Theme};
 
-/// Rows on one canvas.
+/// The rows of one canvas, with their tiles and the last frame.
 pub(super) struct Pane {
     pub(crate) layout: RowLayout,
     layer: Layer,
     tiles: LiveTiles,
-    /// What folded processes show, once the capture was looked at as a whole.
+    /// The summaries of folded processes, once the trace summary is there.
     strips: Option<Strips>,
     drawn: Option<Drawn>,
 }
 
-/// What folded processes show, with who knows it.
+/// The summaries of folded processes and the tiles of them.
 struct Strips {
     processes: Arc<ProcessSummaries>,
     tiles: LiveTiles,
 }
 
-/// The last frame.
+/// The last frame, as it was painted.
 struct Drawn {
     view: Viewport,
     frame: TimelineFrame,
@@ -68,13 +68,12 @@ impl Pane {
         Self { layout: RowLayout::default(), layer, tiles: LiveTiles::default(), strips: None, drawn: None }
     }
 
-    /// Takes other rows.
     pub(super) fn set_layout(&mut self, layout: RowLayout) {
         self.layout = layout;
         self.drawn = None;
     }
 
-    /// Has the next frame drawn anew.
+    /// Makes the next frame draw again.
     pub(super) fn redraw(&mut self) {
         self.drawn = None;
     }
@@ -93,7 +92,7 @@ impl Pane {
         self.tiles.load_with(Arc::new(snapshot.clone()), workers);
     }
 
-    /// Takes a later look at the same capture. What was drawn stays until it is answered anew.
+    /// Takes a later snapshot of the same capture. The old tiles are drawn until the new ones are loaded.
     pub(super) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.take_more(earlier, later, workers);
         self.strips = None;
@@ -110,8 +109,8 @@ impl Pane {
         self.drawn.as_ref().map(|drawn| &drawn.frame)
     }
 
-    /// Builds the frame anew unless nothing that it shows has changed, with what is answered by the deadline. Returns
-    /// whether some answers are late.
+    /// Builds the frame again, with the tiles that load by the deadline, unless nothing in it has changed. Returns
+    /// whether some tiles are late.
     pub(super) fn draw(
         &mut self,
         ui: &Ui,
@@ -157,7 +156,7 @@ impl Pane {
                 top..top + height
             })
             .collect();
-        // Groups stand from top to bottom.
+        // Groups are sorted from top to bottom.
         let shift_at = |y: f32| {
             let band = bands.get(bands.partition_point(|band| band.end <= y));
             if band.is_some_and(|band| band.contains(&y)) { right_px } else { 0.0 }
@@ -240,8 +239,7 @@ impl ShownPane<'_> {
         self.pane.layout.groups_within(top_px, bottom_px)
     }
 
-    /// The x of a time, in points of the window, on the pixel where a span's edge would be; far outside of the canvas
-    /// it is cut.
+    /// The x of a time, in points of the window, on the pixel of a span's edge; far outside of the canvas it is cut.
     pub(super) fn x_of(&self, ts_ns: i64) -> f32 {
         /// So far outside nothing of an outline is seen.
         const REACH_PX: f64 = 10.0;

@@ -22,7 +22,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     let (left, right) = (x_of(from_ns), x_of(to_ns));
     let rows = layout.rows();
     let painter = ui.painter_at(rows.union(layout.ruler));
-    // What is beside it steps back; what is in it keeps its colours.
+    // Dims the rest of the time; the selected time keeps its colours.
     for beside in [rows.left()..=left, right..=rows.right()] {
         let shade = Rect::from_x_y_ranges(beside, rows.y_range());
         if shade.width() > 0.0 {
@@ -52,7 +52,7 @@ pub(super) fn show(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme:
     clicked.then_some(Command::Panel(PanelCommand::Show(Panel::Statistics)))
 }
 
-/// The length of the selected time, and where it is said on the ruler.
+/// The length of the selected time, and its place on the ruler.
 pub(super) struct Length {
     galley: Arc<Galley>,
     pub(crate) place: Rect,

@@ -1,5 +1,5 @@
-//! What is kept of a timeline for the next time its capture is opened: what was in view, how rows were arranged, the
-//! marks.
+//! The state of a timeline that is saved for the next time its capture opens: the view, the arrangement of rows, the
+//! bookmarks.
 
 use serde::{Deserialize, Serialize};
 
@@ -10,7 +10,7 @@ use crate::scene::bookmarks::Bookmarks;
 use crate::scene::palette::{ColorBy, Colors};
 use crate::ui::settings::RulerOrigin;
 
-/// What is kept.
+/// The state of a timeline in the file of its capture.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct SavedTimeline {
@@ -20,18 +20,16 @@ pub struct SavedTimeline {
     pub(crate) end_ns: i64,
     /// How far the rows were scrolled, as a part of their height: that depends on the screen.
     pub(crate) scrolled_part: f64,
-    /// How rows were arranged.
     pub(crate) arrangement: Arrangement,
-    /// The marks.
     pub(crate) marks: Bookmarks,
-    /// What the ruler counted from.
+    /// The time that the ruler counted from.
     pub(crate) ruler_origin: RulerOrigin,
-    /// What gave spans their colours; nothing of versions that did not ask.
+    /// The colour scheme; `None` in files of versions that did not save it.
     pub(crate) color_by: Option<ColorBy>,
 }
 
 impl Timeline {
-    /// What is to be kept.
+    /// The state to save when the capture closes.
     #[must_use]
     pub fn to_keep(&self) -> SavedTimeline {
         let view = self.view.target();

@@ -50,7 +50,6 @@ pub struct Timeline {
     pub(super) tracks: TrackState,
     pub(super) interaction: Interaction,
     pub(super) overlays: Overlays,
-    /// The rows that scroll.
     pub(super) rows: Pane,
     /// The rows that stay at the top.
     pub(super) pinned: Pane,
@@ -114,8 +113,8 @@ impl Timeline {
         }
     }
 
-    /// The same view of a later look at the same capture, of which more is sorted now. What was drawn stays until it is
-    /// drawn anew, and what was selected stays selected.
+    /// The same view of a later snapshot of the same capture, of which more is sorted now. The last frame stays until
+    /// it is drawn again, and the selection stays.
     #[must_use]
     pub(crate) fn with_more(mut self, snapshot: Snapshot) -> Self {
         self.view.set_bounds(snapshot.start_ns(), snapshot.end_ns());
@@ -131,7 +130,7 @@ impl Timeline {
         self
     }
 
-    /// Forgets the answers of past frames, which are asked again: nothing of it is shown for a while.
+    /// Drops the tiles of past frames, which load again later: the timeline is not shown for a while.
     pub(crate) fn rest(&mut self) {
         self.rows.rest();
         self.pinned.rest();
@@ -144,8 +143,7 @@ impl Timeline {
         self.pinned.load_with(&self.snapshot, None);
     }
 
-    /// Shows what a search has found in full colour and marks it on the map, and dims the rest; `None`: shows
-    /// everything.
+    /// Shows the matches of a search in full colour, marks them on the map, and dims the rest; `None` shows everything.
     pub(crate) fn set_hits(&mut self, hits: Option<&Hits>) {
         self.overlays.hits = hits.cloned();
         self.set_filtered(hits.map(|hits| Arc::new(Filtered::new(Arc::new(hits.matcher().clone())))));
@@ -184,7 +182,6 @@ impl Timeline {
         self.view.now()
     }
 
-    /// The selected row.
     #[must_use]
     pub(crate) fn selected(&self) -> Option<RowIdx> {
         self.selection.span()
@@ -201,7 +198,7 @@ impl Timeline {
         self.tracks.set_density(density);
     }
 
-    /// How rows are arranged.
+    /// The order, the filter, the folds and the pins of tracks.
     #[must_use]
     pub(crate) fn arrangement(&self) -> &Arrangement {
         self.tracks.arrangement()
@@ -214,7 +211,7 @@ impl Timeline {
         self.rows.last_frame()
     }
 
-    /// Takes another theme's colours.
+    /// Switches to the colours of another theme.
     pub(crate) fn set_theme(&mut self, theme: &Theme) {
         self.shade = theme.shade;
         self.set_colors(self.colors);
@@ -227,13 +224,11 @@ impl Timeline {
         self.redraw();
     }
 
-    /// How spans are coloured.
     #[must_use]
     pub(crate) fn colors(&self) -> Colors {
         self.colors
     }
 
-    /// The colours of spans.
     #[must_use]
     pub(crate) fn palette(&self) -> &Palette {
         &self.palette
@@ -318,7 +313,7 @@ impl Timeline {
         ]
     }
 
-    /// What is under a point of the window.
+    /// The lane, group and time at a point of the window.
     pub(super) fn picked(&self, layout: &TimelineLayout, at: Pos2) -> Picked {
         let [pinned, rows] = self.panes(layout);
         let shown = if layout.pinned.contains(at) { pinned } else { rows };

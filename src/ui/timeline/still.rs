@@ -1,5 +1,5 @@
-//! A copy of a timeline that stands still, to be drawn elsewhere: the same slice of time, the same rows, selection,
-//! marks and filter. What the pointer does is not in it.
+//! A still copy of a timeline, to be drawn elsewhere: the same slice of time, the same rows, selection, bookmarks and
+//! filter, without the effects of the pointer.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 
 impl Timeline {
-    /// A copy that stands still, for so many times the pixels across and down. Its frames wait for all that they show.
+    /// A still copy with `times` the pixels across and down. Its frames wait for all their tiles.
     #[must_use]
     pub(crate) fn still(&self, times: f64) -> Self {
         let mut still = Self::with_workers(self.snapshot.clone(), self.budget, self.shade, Navigation::STILL, None);

@@ -1,4 +1,4 @@
-//! What is said beside the pointer of the span, the instant or the counter under it.
+//! The tooltip of the span, the instant or the counter under the pointer.
 
 use egui::{Pos2, RichText, Ui};
 

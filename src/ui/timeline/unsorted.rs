@@ -1,4 +1,4 @@
-//! What is not sorted yet, marked on the canvas: nobody is to take it for a time in which nothing happened.
+//! The hatching of time that is not sorted yet, so that nobody takes it for time without events.
 
 use egui::{Align2, FontId, Rect, Stroke, Ui, pos2, vec2};
 
@@ -23,7 +23,7 @@ pub(super) fn paint(timeline: &Timeline, ui: &Ui, layout: &TimelineLayout, theme
     // Spans that reach into this time show through, as do the lines between rows.
     painter.rect_filled(place, 0.0, theme.canvas.gamma_multiply(0.8));
     let line = Stroke::new(1.0, theme.line);
-    // Lines begin at the edge of the window, and stand still while the edge of what is sorted moves over them.
+    // Lines begin at the edge of the window, and stay while the edge of the sorted time moves over them.
     let end = layout.canvas.right() + place.height();
     let mut x = layout.canvas.left();
     while x < end {

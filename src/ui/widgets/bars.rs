@@ -4,9 +4,8 @@ use egui::{Align2, FontId, Rect, Sense, Ui, pos2, vec2};
 
 use crate::ui::theme::Theme;
 
-/// Bars of which each stands for a part of a scale.
+/// A bar for each part of a scale.
 pub(crate) struct Bars<'a> {
-    /// What they are of.
     pub(crate) title: &'a str,
     /// How many are in each.
     pub(crate) counts: &'a [u64],

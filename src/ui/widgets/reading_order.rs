@@ -1,7 +1,6 @@
-//! Texts in which scripts of both directions are mixed, in the order in which their parts stand on the screen. What
-//! lays out text turns the letters of a word that is written from right to left by itself, but sets words, numbers and
-//! marks from left to right one after another; so the words are put in order before. Not for what is copied or read
-//! out: that stays as it is written.
+//! Texts that mix scripts of both directions, in the order of their parts on the screen. The text layout of egui turns
+//! the letters of a word that is written from right to left, but sets words, numbers and marks from left to right one
+//! after another. So this module orders the words before. Text to copy or read out stays in its written order.
 
 use std::borrow::Cow;
 
@@ -30,8 +29,7 @@ pub(crate) fn on_screen(text: &str) -> Cow<'_, str> {
     Cow::Owned(ordered)
 }
 
-/// Adds the words of a part from its last to its first. A word stays as it is: its letters are turned where it is laid
-/// out.
+/// Adds the words of a part from its last to its first. A word stays as it is: the text layout turns its letters.
 fn push_from_right(part: &str, ordered: &mut String) {
     let mut rest = part;
     while let Some(last) = rest.chars().next_back() {
@@ -71,7 +69,7 @@ mod tests {
 
     use super::*;
 
-    /// What stands on the screen from left to right when each word is turned where it is laid out.
+    /// The text on the screen from left to right when the text layout turns each word.
     fn laid_out(text: &str) -> String {
         let mut shown = String::new();
         let mut word = Vec::new();
@@ -87,8 +85,7 @@ mod tests {
         shown
     }
 
-    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter, and mirrors what is
-    /// turned.
+    /// The same by the algorithm of Unicode alone, which turns whole parts letter by letter and mirrors brackets.
     fn expected(text: &str) -> String {
         let bidi = BidiInfo::new(text, None);
         let lines = bidi.paragraphs.iter().flat_map(|paragraph| {

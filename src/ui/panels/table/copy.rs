@@ -4,7 +4,6 @@ use super::{Rows, TableCell, TableColumn};
 use crate::base::csv::Cells;
 use crate::ui::panels::number::TableNumber;
 
-/// One row.
 #[must_use]
 pub(super) fn row(rows: &dyn Rows, columns: &[TableColumn], row: u64, cells: Cells) -> String {
     let mut text = Vec::new();

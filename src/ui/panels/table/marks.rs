@@ -1,4 +1,4 @@
-//! Marks beside the text of a table: the arrow of the order and the bars behind numbers.
+//! Marks beside the text of a table: the arrow of the order and the bars that underlie numbers.
 
 use egui::{Color32, Pos2, Rect, Shape, Stroke, vec2};
 
@@ -9,7 +9,7 @@ pub(super) fn arrow(middle: Pos2, points_up: bool, color: Color32) -> Shape {
     Shape::convex_polygon(corners.to_vec(), color, Stroke::NONE)
 }
 
-/// The bar behind a number: from the right end of its cell, so that equal numbers have equal ends.
+/// The bar that underlies a number: from the right end of its cell, so that equal numbers have equal ends.
 pub(super) fn bar(cell: Rect, part: f64) -> Rect {
     let inside = cell.shrink2(vec2(2.0, 2.0));
     inside.with_min_x(inside.right() - inside.width() * part.clamp(0.0, 1.0) as f32)

@@ -9,7 +9,7 @@ use super::*;
 use crate::scene::color::Shade;
 use crate::ui::panels::PanelContext;
 
-/// Rows that count how often a cell is asked for.
+/// Rows that count the reads of their cells.
 #[derive(Default)]
 struct CountingRows {
     rows: u64,
