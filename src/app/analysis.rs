@@ -26,7 +26,7 @@ const LONGEST_COUNT: usize = 100;
 /// Parts of time that the spans of a name are counted in: as many bars as a panel has room for.
 const TIME_PARTS: usize = 120;
 
-/// What is being asked.
+/// The questions that run, at most one of a kind.
 #[derive(Debug, Default)]
 pub(super) struct Analysis {
     running: BTreeMap<QuestionKind, RunningQuery>,
@@ -37,7 +37,7 @@ struct RunningQuery {
     id: TaskId,
     progress: Progress,
     cancel: Cancel,
-    /// What there is so far of totals that are being added up.
+    /// The partial totals of a question for totals.
     growing: Option<Arc<GrowingTotals>>,
 }
 

@@ -12,7 +12,6 @@ use crate::ui::timeline::state::Timeline;
 
 /// A capture that is open.
 pub(super) struct OpenCapture {
-    /// What it was loaded from.
     pub(crate) sources: Sources,
     pub(crate) timeline: Timeline,
     pub(crate) details: Option<DetailsPanel>,
@@ -35,7 +34,7 @@ impl OpenCapture {
         Self { sources, timeline, details: None, grows, is_mended: false, id, _surveying: surveying, following: None }
     }
 
-    /// What it is called.
+    /// The title of its tab and in the status bar.
     pub(super) fn title(&self) -> String {
         self.sources.title()
     }

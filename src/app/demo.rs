@@ -11,10 +11,7 @@ use crate::base::replace::Replacement;
 use crate::synth::write::write_native;
 use crate::synth::{Synth, SynthOptions};
 
-/// The demo capture in `folder`, generated if it is not there.
-///
-/// # Errors
-/// A sentence that names the file.
+/// The demo capture in `folder`, generated if it is not there. An error is a sentence that names the file.
 pub(crate) fn demo_capture(folder: &Path, cancel: &Cancel) -> Result<PathBuf, String> {
     let folder = private_folder(folder).map_err(|error| format!("there is no folder for the demo trace: {error}"))?;
     let path = demo_path(&folder);

@@ -1,13 +1,12 @@
-//! Settings of the whole desktop: a dark or a light theme, no movement. Read from the settings portal of
-//! Linux desktops, again whenever that says that one of them has changed, and when it is started anew; elsewhere, and
-//! where no desktop answers, nothing is asked for.
+//! Settings of the whole desktop: a dark or a light theme, reduced motion. Read from the settings portal of Linux
+//! desktops, and again when the portal signals a change or restarts. Other systems, and desktops without an
+//! answer, have the default settings.
 
 use crate::scene::color::Shade;
 
-/// What is asked of the desktop, as far as it says.
+/// The desktop's settings, as far as it has them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Wishes {
-    /// Dark or light.
     pub(crate) shade: Option<Shade>,
     /// Whether nothing is to move by itself.
     pub(crate) reduces_motion: bool,
@@ -22,8 +21,8 @@ pub(crate) fn wishes() -> Wishes {
     Wishes::default()
 }
 
-/// Tells `tell` what is asked of the desktop, and again when that changes; does not return while the desktop is there,
-/// so the window has a thread for it.
+/// Calls `tell` with the desktop's settings, and again when they change. Does not return while the desktop is there, so
+/// the window has a thread for it.
 pub(crate) fn watch(tell: impl FnMut(Wishes)) {
     #[cfg(target_os = "linux")]
     portal::watch(zbus::connection::Builder::session(), tell);
@@ -58,7 +57,7 @@ mod portal {
     const APPEARANCE: &str = "org.freedesktop.appearance";
     const GNOME: &str = "org.gnome.desktop.interface";
 
-    /// Asks the desktop behind a bus once.
+    /// Reads the settings of the desktop on a bus once.
     pub(super) fn wishes(bus: zbus::Result<Builder<'_>>) -> Wishes {
         pollster::block_on(async {
             match connect(bus).await {
@@ -68,7 +67,7 @@ mod portal {
         })
     }
 
-    /// Tells what the desktop behind a bus asks for, and again when that changes, until the bus is gone.
+    /// Calls `tell` with the settings of the desktop on a bus, and again when they change, until the bus is gone.
     pub(super) fn watch(bus: zbus::Result<Builder<'_>>, mut tell: impl FnMut(Wishes)) {
         pollster::block_on(async {
             let Ok(connection) = connect(bus).await else {
@@ -97,8 +96,8 @@ mod portal {
         bus?.method_timeout(PATIENCE).build().await
     }
 
-    /// Messages of the portal about changes from now on, and of the bus about portals that come and go: one that is
-    /// started anew may have other settings, and says nothing of them.
+    /// Signals of the portal about changes from now on, and of the bus about portals that start and end: a portal that
+    /// starts again may have other settings, and sends no signal about them.
     async fn changes(connection: &Connection) -> zbus::Result<Join<MessageStream, MessageStream>> {
         let rule = || MatchRule::builder().msg_type(Type::Signal);
         let setting = rule().sender(SERVICE)?.path(PATH)?.interface(INTERFACE)?.member("SettingChanged")?.build();
@@ -118,7 +117,7 @@ mod portal {
         named.is_ok_and(|(namespace, _, _)| namespace == APPEARANCE || namespace == GNOME)
     }
 
-    /// What is asked for now; `None` where nobody answers to the end, as while a portal is started anew.
+    /// The settings now; `None` without a portal that answers, such as while one restarts.
     async fn asked(connection: &Connection) -> Option<Wishes> {
         let scheme = read(connection, APPEARANCE, "color-scheme").await.ok()?;
         let reduced = read(connection, APPEARANCE, "reduced-motion").await.ok()?;
@@ -130,10 +129,8 @@ mod portal {
         })
     }
 
-    /// A setting; nothing where the portal has none of that name.
-    ///
-    /// # Errors
-    /// What the bus says where no portal answers.
+    /// A setting; nothing where the portal has none of that name. Fails with the error of the
+    /// bus where no portal answers.
     async fn read(connection: &Connection, namespace: &str, key: &str) -> zbus::Result<Option<OwnedValue>> {
         // `Read` came first and wraps the value once more; it is what older portals have.
         for method in ["ReadOne", "Read"] {
@@ -149,7 +146,7 @@ mod portal {
 
     /// Whether an error is not the portal's own answer.
     fn is_of_nobody(error: &zbus::Error) -> bool {
-        /// What the bus answers for somebody who is not there, or not any more.
+        /// The errors of the bus for a portal that is not there, or not any more.
         const OF_THE_BUS: [&str; 3] = ["ServiceUnknown", "NameHasNoOwner", "NoReply"];
         let zbus::Error::MethodError(name, ..) = error else { return true };
         name.strip_prefix("org.freedesktop.DBus.Error.").is_some_and(|name| OF_THE_BUS.contains(&name))
@@ -201,7 +198,7 @@ mod portal {
                 Self(child, address.trim().to_owned())
             }
 
-            /// What is told of the desktop on it, until the bus is gone.
+            /// The settings of the desktop on it, in the order of their changes, until the bus is gone.
             fn told(&self) -> Receiver<Wishes> {
                 let (sender, told) = channel();
                 let address = self.1.clone();
@@ -312,7 +309,7 @@ mod portal {
             let told = bus.told();
             let dark = Wishes { shade: Some(Shade::Dark), reduces_motion: false };
             assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
-            // Of others, and one that says what was known: neither is told, or the next would not be what follows.
+            // A setting of others, and a signal without a change: both are dropped, or the next settings would differ.
             desktop.set("org.example.other", "color-scheme", Value::U32(2));
             desktop.say(APPEARANCE, "color-scheme", Value::U32(1));
             desktop.set(APPEARANCE, "color-scheme", Value::U32(2));
@@ -337,7 +334,7 @@ mod portal {
                 assert_eq!(told.recv_timeout(LONG).unwrap(), dark);
                 told
             };
-            // That it is gone is told by nobody: the next comes soon, and says nothing by itself.
+            // No signal says that the portal is gone; the next one starts soon, and sends none by itself.
             let desktop = Desktop::new(&bus, false, &[(APPEARANCE, "color-scheme", Value::U32(2))]);
             let light = Wishes { shade: Some(Shade::Light), reduces_motion: false };
             assert_eq!(told.recv_timeout(LONG).unwrap(), light);

@@ -12,9 +12,8 @@ use crate::ui::purpose::Purpose;
 const NO_HAND_IS_FASTER: Duration = Duration::from_millis(400);
 
 /// Shows a dialog over `window` and brings the choice to the loop. Must be called on the main thread; does not wait.
-///
-/// The dialog library reports a missing portal, a missing session bus and a press of Cancel alike, as no file; they are
-/// told apart by the time that it took.
+/// The dialog library reports a missing portal, a missing session bus and a press of Cancel alike, as no file; the time
+/// until its answer distinguishes them.
 pub(crate) fn choose(
     window: &winit::window::Window,
     purpose: Purpose,

@@ -4,10 +4,7 @@ use winit::event_loop::EventLoop;
 
 use super::AppError;
 
-/// An event loop on the display that answers.
-///
-/// # Errors
-/// [`AppError::NoWindow`] if no display answers.
+/// An event loop on the display that answers. Fails with [`AppError::NoWindow`] if no display answers.
 pub(super) fn event_loop<T: 'static>() -> Result<EventLoop<T>, AppError> {
     let mut builder = EventLoop::with_user_event();
     #[cfg(target_os = "linux")]
@@ -58,7 +55,6 @@ mod linux {
     const PATIENCE: Duration = Duration::from_secs(3);
 
     /// Chooses the X server where a compositor is named that does not answer. Returns why the compositor was refused.
-    ///
     /// The window library looks only at the names of the displays, and can build one event loop only.
     pub(super) fn prefer_display_that_answers<T>(
         builder: &mut EventLoopBuilder<T>,

@@ -26,9 +26,9 @@ pub enum TaskEvent {
     OfTab(TabId, Box<TaskEvent>),
     /// A preview: the part that a load has sorted so far.
     Previewed(TaskId, Snapshot),
-    /// A load is over.
+    /// The store of a load, or its failure.
     Loaded(TaskId, Result<Loaded, TaskError>),
-    /// An export is over.
+    /// The path and the report of an export, or its failure.
     Exported(TaskId, PathBuf, Result<ExportReport, TaskError>),
     /// A table or a picture was written to a file, or why not.
     Wrote(PathBuf, Result<(), String>),
@@ -36,11 +36,11 @@ pub enum TaskEvent {
     Surveyed(TaskId, Arc<TraceSummary>),
     /// The flows of a row were followed.
     Followed(TaskId, RowIdx, Arc<FlowChain>),
-    /// Rows were laid out.
+    /// The layout of the tracks in a new order.
     Arranged(Arranged),
     /// A question of a panel is answered.
     Answered(TaskId, QuestionKind, Result<Box<Option<Answer>>, TaskError>),
-    /// A folder was listed.
+    /// The entries of a folder, for the file dialog.
     Listed(PathBuf, Listing),
     /// Another start hands its files over.
     HandedOver(HandedOver),
@@ -50,7 +50,7 @@ pub enum TaskEvent {
     Chosen(DialogChoice),
     /// Letters that the fonts of the window lack were looked for in those of the system.
     FoundFonts,
-    /// The desktop says what is asked of it.
+    /// The settings of the desktop, at the start and after each change.
     Wished(Wishes),
 }
 
@@ -72,12 +72,12 @@ pub enum TaskError {
 /// Brings an event to the window's loop.
 pub(crate) type Wake = Arc<dyn Fn(TaskEvent) + Send + Sync>;
 
-/// How a dialog ended.
+/// The end of a dialog, with the purpose it had.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum DialogChoice {
     /// With a file, or with several to be opened together.
     Chosen(Purpose, Vec<PathBuf>),
-    /// With none.
+    /// Without a file: the user pressed Cancel.
     Dismissed,
     /// There was no dialog to show.
     NoDialog(Purpose),
@@ -87,7 +87,7 @@ pub enum DialogChoice {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TabId(pub u64);
 
-/// Files that a window is asked to take over. It does so only while the other side still waits.
+/// Files that another start hands to this window. The window takes them only while the other side still waits.
 #[derive(Debug)]
 pub struct HandedOver {
     sources: Sources,

@@ -14,7 +14,7 @@ use egui_system_font_provider::SystemFontProvider;
 /// A letter in fonts of a kind.
 type Wanted = (FontFamily, char);
 
-/// What was found: `None` while it is looked for, and an answer even where no font has the letter.
+/// The fonts of letters: `None` during the search, and `Some(None)` where no font has the letter.
 type Found = BTreeMap<Wanted, Option<Option<FontInsert>>>;
 
 /// Finds a font that has a letter.
@@ -37,7 +37,7 @@ struct Known {
 }
 
 impl Fonts {
-    /// Fonts that come later, when they are found; `wake` is then told.
+    /// Fonts that come once they are found in the background; `wake` then gets [`TaskEvent::FoundFonts`].
     #[must_use]
     pub(super) fn in_background(wake: &Wake) -> Self {
         Self { known: Arc::default(), wake: Some(Arc::clone(wake)) }
@@ -75,7 +75,6 @@ impl Fonts {
     }
 }
 
-/// Asks the system.
 fn system_finder() -> Finder {
     let system = SystemFontProvider::new();
     Box::new(move |family, letter| {
@@ -151,7 +150,7 @@ mod tests {
             let event = told.recv_timeout(Duration::from_secs(30)).unwrap();
             assert!(matches!(event, TaskEvent::FoundFonts));
             assert_eq!(ask(&fonts, &FontFamily::Proportional, letter).as_deref(), expected);
-            // What was not found is not looked for again either.
+            // A letter that no font has is not looked for again either.
             assert!(told.recv_timeout(Duration::from_millis(50)).is_err());
         }
     }

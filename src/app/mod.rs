@@ -43,10 +43,10 @@ use crate::ui::settings::Navigation;
 use preferences::Folders;
 pub(crate) use window::run;
 
-/// How the window starts.
+/// The options of a window at its start.
 #[derive(Debug, Clone, Default)]
 pub struct AppOptions {
-    /// How captures are loaded.
+    /// The options of every load of a capture.
     pub load: LoadOptions,
     /// The bound on the memory of loads that the command line gives; `None`: that of the preferences holds.
     pub memory_bytes: Option<u64>,
@@ -58,7 +58,7 @@ pub struct AppOptions {
     pub shade: Shade,
     /// How spans are coloured at first.
     pub colors: Colors,
-    /// How the user wants to move; `None`: as the desktop is asked to.
+    /// How the view moves; `None` follows the desktop.
     pub navigation: Option<Navigation>,
     /// Where preferences are kept, and what was in view of each capture; `None`: nothing is kept.
     pub folders: Option<Folders>,
@@ -67,7 +67,7 @@ pub struct AppOptions {
 /// Why there is no window, or no picture.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum AppError {
-    /// Nothing can draw.
+    /// No graphics card, or none that can draw.
     #[error(transparent)]
     Gpu(#[from] GpuError),
     /// No display, or none that answers.

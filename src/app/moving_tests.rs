@@ -183,7 +183,7 @@ fn a_key_that_is_held_longer_than_the_ctrl_of_its_command_does_not_move_the_view
     let mut driven = Driven::new();
     driven.app.show_capture(snapshot(TWO_SPANS), "two".into(), false);
     driven.frame(Vec::new());
-    // What S does alone is to zoom out, so there is to be something to be seen then.
+    // S alone zooms out, so the view must have room to zoom out to.
     driven.app.act(Command::App(AppCommand::SetNavigation(crate::ui::settings::Navigation::STILL)));
     (0..4).for_each(|_| drop(driven.app.act(Command::Timeline(TimelineCommand::Step(NavigationStep::ZoomIn)))));
     driven.frame(Vec::new());

@@ -37,10 +37,7 @@ impl TimelinePicture {
         Self { timeline: timeline.still(f64::from(times)), theme, size_px, scale }
     }
 
-    /// Draws it, however long that takes.
-    ///
-    /// # Errors
-    /// A missing graphics driver, or a damaged store.
+    /// Draws it, however long that takes. Fails for a missing graphics driver, or a damaged store.
     pub(crate) fn draw(self) -> Result<Pixels, AppError> {
         let Self { mut timeline, theme, size_px, scale } = self;
         let gpu = Gpu::headless()?;
@@ -105,10 +102,8 @@ impl Headless {
     }
 }
 
-/// Writes pixels as a PNG, in place of what was there only when it is whole, and never over one of `sources`.
-///
-/// # Errors
-/// What the system says.
+/// Writes pixels as a PNG, which replaces a file only when it is whole, and never one of `sources`. Fails with the
+/// I/O error of the write.
 pub(crate) fn write_png(pixels: &Pixels, path: &Path, sources: &Sources) -> Result<(), ExportError> {
     let mut file = OutputFile::create(path, sources)?;
     encode_png(pixels, file.writer()).map_err(|source| ExportError::Io { path: path.to_owned(), source })?;

@@ -19,7 +19,7 @@ use crate::ui::panels::statistics::StatisticsPanel;
 use crate::ui::questions::{Answer, Question, QuestionKind};
 use crate::ui::timeline::state::Timeline;
 
-/// The panels.
+/// The panels of a tab and the questions they wait for.
 #[derive(Default)]
 pub(super) struct Panels {
     analysis: Analysis,
@@ -45,8 +45,8 @@ impl Panels {
         }
     }
 
-    /// Shows the bar of the search and the dock around what is shown next. `details` are those of the selected span,
-    /// where they are wanted.
+    /// Shows the search bar and the dock around the timeline, which the caller shows next. `details` are those of the
+    /// selected span, while their panel is open.
     pub(super) fn show(
         &mut self,
         ui: &mut Ui,
@@ -158,7 +158,7 @@ impl Panels {
         self.dock.leave_full()
     }
 
-    /// Whether the key of a panel closes it: it is shown. One behind another comes to the front.
+    /// Whether the key of a panel closes it: it does if the panel is shown, and else brings the panel to the front.
     fn closes(&self, tab: DockTab) -> bool {
         self.dock.active(&self.open_tabs) == Some(tab)
     }
@@ -185,7 +185,6 @@ impl Panels {
         }
     }
 
-    /// Runs a command.
     pub(super) fn act(&mut self, command: PanelCommand, timeline: &mut Timeline, wake: &Wake) {
         match command {
             PanelCommand::Search => {

@@ -54,14 +54,14 @@ fn path_of(line: &str) -> Option<PathBuf> {
     let quoted = |mark: char| line.strip_prefix(mark)?.strip_suffix(mark);
     let line = quoted('"').or_else(|| quoted('\'')).unwrap_or(line);
     let path = match line.strip_prefix("file://") {
-        // After the slashes may stand the name of a host: that of this one, or nothing.
+        // A host name may follow the slashes: this host's, or none.
         Some(rest) => path_of_bytes(decoded(rest.strip_prefix("localhost").unwrap_or(rest))?),
         None => PathBuf::from(line),
     };
     path.is_absolute().then_some(path)
 }
 
-/// The path of an address, in which a byte may stand as a percent sign and two digits.
+/// The path of an address, in which a percent sign and two digits may replace a byte.
 fn decoded(address: &str) -> Option<Vec<u8>> {
     let mut bytes = Vec::with_capacity(address.len());
     let mut rest = address.as_bytes();

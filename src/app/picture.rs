@@ -17,7 +17,7 @@ use crate::scene::palette::Colors;
 use crate::tiles::trace_summary::TraceSummary;
 use crate::ui::settings::Navigation;
 
-/// What to draw.
+/// The options of a picture of a capture.
 #[derive(Debug, Clone)]
 pub struct PictureOptions {
     /// Width and height in physical pixels.
@@ -28,9 +28,9 @@ pub struct PictureOptions {
     pub from_ns: Option<i64>,
     /// The last time in view; the end of the capture if not given.
     pub to_ns: Option<i64>,
-    /// Dark or light.
+    /// The theme of the picture, dark or light.
     pub shade: Shade,
-    /// How spans are coloured.
+    /// The colour scheme of spans in the picture.
     pub colors: Colors,
     /// The name that is shown for the capture.
     pub title: String,
@@ -50,11 +50,9 @@ impl Default for PictureOptions {
     }
 }
 
-/// Draws a capture as the window would show it, and writes a PNG, in place of what was there only when it is whole, and
-/// never over one of `sources`.
-///
-/// # Errors
-/// [`AppError::Gpu`] if nothing can draw, [`AppError::Write`] if the file cannot be written.
+/// Draws a capture as the window would show it, and writes a PNG, which replaces a file only when it is whole,
+/// and never one of `sources`. Fails with [`AppError::Gpu`] if nothing can draw, with [`AppError::Write`] if
+/// the file cannot be written.
 pub(crate) fn render_png(
     snapshot: &Snapshot,
     options: &PictureOptions,
@@ -69,7 +67,7 @@ pub(crate) fn render_png(
 /// Draws a capture as the window would show it.
 ///
 /// # Errors
-/// What is missing to draw.
+/// [`GpuError`] names the part that is missing to draw.
 pub fn render(snapshot: Snapshot, options: &PictureOptions) -> Result<Pixels, GpuError> {
     let gpu = Gpu::headless()?;
     let mut painter = Painter::new(&gpu, readback::FORMAT);

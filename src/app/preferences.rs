@@ -1,5 +1,5 @@
-//! Preferences, kept in one JSON file between sessions, and the state of the view of each trace in a file of its
-//! own. A file that cannot be read is set aside and told of, never written over.
+//! Preferences, kept in one JSON file between sessions, and the state of the view of each trace in a file of its own. A
+//! file that cannot be read is set aside and the window says so; it is never written over.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -29,10 +29,10 @@ const KEPT_MAX: usize = 300;
 /// The least memory of a load that the window offers.
 const MEMORY_BYTES_MIN: u64 = 64 << 20;
 
-/// Where things are kept.
+/// The folders of the program's own files.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Folders {
-    /// For preferences.
+    /// The folder of the preferences file.
     pub config: PathBuf,
     /// For what is kept of captures.
     pub state: PathBuf,
@@ -43,31 +43,28 @@ pub struct Folders {
 pub struct WindowPlace {
     /// From the left edge of the screen.
     pub(crate) x: f64,
-    /// From its upper edge.
     pub(crate) y: f64,
-    /// The inner width.
     pub(crate) width: f64,
-    /// The inner height.
     pub(crate) height: f64,
     /// Whether it fills the screen; the rest is then what it had before.
     pub(crate) maximized: bool,
 }
 
-/// What the user has chosen.
+/// The user's choices, kept between sessions.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Preferences {
-    /// Dark or light; `None`: as the desktop is asked to be.
+    /// The theme, dark or light; `None` follows the desktop.
     pub shade: Option<Shade>,
-    /// What another start does with its capture.
+    /// The action of a second start with its capture.
     pub second_start: SecondStart,
-    /// How spans are coloured.
+    /// The colour scheme of spans.
     pub colors: Colors,
     /// The size of text, in percent of the normal one.
     pub text_percent: u16,
-    /// How the user wants to move; `None`: nothing was chosen, so as the desktop is asked to.
+    /// How the view moves; `None`: the user chose nothing, so it follows the desktop.
     pub navigation: Option<Navigation>,
-    /// The height of rows.
+    /// The height of the tracks in the timeline.
     pub density: TrackDensity,
     /// The most memory that a load holds.
     pub memory_bytes: u64,
@@ -124,14 +121,14 @@ impl Folders {
         (preferences, note)
     }
 
-    /// What is preferred of another start: read before there is a window that could tell of a broken file.
+    /// The preferred action of a second start, read before there is a window to report a broken file.
     #[must_use]
     pub fn second_start(&self) -> SecondStart {
         let text = fs::read(self.preferences_path()).unwrap_or_default();
         serde_json::from_slice::<Preferences>(&text).map(|kept| kept.second_start).unwrap_or_default()
     }
 
-    /// Keeps the preferences.
+    /// Writes the preferences to their file.
     ///
     /// # Errors
     /// I/O errors of the write.
@@ -139,16 +136,13 @@ impl Folders {
         write(&self.preferences_path(), preferences)
     }
 
-    /// What was kept of a capture, if it is unchanged since, and a sentence if that cannot be read.
+    /// The saved timeline of a capture, if the capture is unchanged since, and a sentence if the file cannot be read.
     #[must_use]
     pub(crate) fn timeline(&self, capture: &Sources) -> (Option<SavedTimeline>, Option<String>) {
         self.timeline_path(capture).map_or((None, None), |path| read(&path))
     }
 
-    /// Keeps what is to be kept of a capture.
-    ///
-    /// # Errors
-    /// What the system says to a write, or of a capture that is gone.
+    /// Saves the timeline of a capture. Fails with the I/O error of the write, or for a capture that is gone.
     pub(crate) fn keep_timeline(&self, capture: &Sources, kept: &SavedTimeline) -> io::Result<()> {
         let path = self.timeline_path(capture).ok_or(io::ErrorKind::NotFound)?;
         write(&path, kept)?;

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::model::{SourceFile, Sources};
 
-/// So many are offered again.
+/// The most traces in the list.
 const RECENT_MAX: usize = 12;
 
 /// A capture of more files is not offered again: the preferences are read at each start and written at each change.
@@ -25,8 +25,8 @@ impl RecentTraces {
         &self.0
     }
 
-    /// Takes note of a capture that is opened. A path that is no text cannot be kept in JSON: such a capture is left
-    /// out.
+    /// Puts an opened capture at the top of the list. A path that is no text cannot be kept in JSON: such a capture is
+    /// left out of the list.
     pub(crate) fn note(&mut self, sources: &Sources) {
         if sources.files().len() > FILES_MAX {
             return;

@@ -1,4 +1,4 @@
-//! What the window shows of the application's state: the menu, the timeline, the panels and the dialogs over them.
+//! The window's view of the application's state: the menu, the timeline, the panels and the dialogs over them.
 
 use std::sync::Arc;
 
@@ -233,7 +233,7 @@ impl App {
     }
 }
 
-/// A window that stands in the middle until it is dragged away.
+/// A window in the middle of the application's, until the user drags it away.
 fn in_the_middle(title: &'static str, ctx: &egui::Context) -> egui::Window<'static> {
     let middle = ctx.content_rect().center();
     let heading = egui::RichText::new(title).size(15.0).strong();

@@ -29,12 +29,11 @@ use crate::ui::settings::Navigation;
 use crate::ui::theme::Theme;
 use crate::ui::timeline::state::Timeline;
 
-/// What only the window itself can do.
+/// An action that only the window itself can do.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Effect {
     /// To show a dialog of the system.
     Dialog {
-        /// What for.
         purpose: Purpose,
         /// The name that is offered.
         suggested_name: String,
@@ -45,7 +44,6 @@ pub enum Effect {
     Paste,
     /// Puts a text on the clipboard; [`App::show`] runs it.
     Copy(String),
-    /// To close the window.
     Quit,
 }
 
@@ -73,7 +71,7 @@ impl ShownPanels {
         *is_shown = !*is_shown;
     }
 
-    /// Closes one of the windows that stand before the timeline; says whether there was one.
+    /// Closes one of the windows over the timeline; returns whether there was one.
     pub(super) fn close_window(&mut self) -> bool {
         let windows = [&mut self.keys, &mut self.preferences, &mut self.sources, &mut self.bookmarks, &mut self.losses];
         windows.into_iter().find(|is_shown| **is_shown).is_some_and(std::mem::take)
@@ -101,7 +99,6 @@ pub struct App {
     pub(super) kept_preferences: Preferences,
     /// For letters that the fonts of the window lack.
     pub(super) fonts: Fonts,
-    /// What is asked of the desktop.
     pub(super) wishes: Wishes,
     pub(super) adapter: String,
     /// Whether files can be dropped on the window.
@@ -122,7 +119,7 @@ impl App {
             let AppOptions { shade, colors, navigation, .. } = options;
             (Preferences { shade: Some(shade), colors, navigation, ..Preferences::default() }, None)
         };
-        // What the command line says goes first.
+        // The command line goes before the preferences.
         options.load.memory.set_limit_bytes(options.memory_bytes.unwrap_or(preferences.memory_bytes));
         options.load.cache_bytes_max = preferences.cache_bytes;
         let theme = Theme::new(preferences.shade.unwrap_or_default());
@@ -162,7 +159,7 @@ impl App {
         }
     }
 
-    /// The colours.
+    /// The colours of the present theme.
     #[must_use]
     pub fn theme(&self) -> &Theme {
         &self.theme
@@ -177,13 +174,13 @@ impl App {
         }
     }
 
-    /// What went wrong last, until it is closed.
+    /// The last error, until the user closes its message.
     #[must_use]
     pub fn message(&self) -> Option<&str> {
         self.tab().message.as_ref().map(|(_, message)| message.as_str())
     }
 
-    /// What the status bar says beside the counts.
+    /// The text of the status bar beside the counts.
     #[must_use]
     pub fn note(&self) -> &str {
         &self.tab().note
@@ -200,7 +197,8 @@ impl App {
         self.tab().capture.as_ref().map(|capture| capture.sources.clone()).unwrap_or_default()
     }
 
-    /// Takes what draws from now on: another card means another bound on rectangles, and widgets styled anew.
+    /// Sets the adapter that draws from now on: another card has another budget of rectangles, and needs the style
+    /// set on its widgets again.
     pub fn set_adapter(&mut self, name: String, is_software: bool) {
         self.adapter = name;
         self.budget = if is_software { RectBudget::SOFTWARE } else { RectBudget::HARDWARE };
@@ -214,14 +212,14 @@ impl App {
         self.takes_drops = takes_drops;
     }
 
-    /// How the user wants to move: as was chosen here, or else as the desktop is asked to.
+    /// How the view moves: by the preferences, or else by the desktop's settings.
     pub(super) fn navigation(&self) -> Navigation {
         let Wishes { reduces_motion, .. } = self.wishes;
         let of_desktop = if reduces_motion { Navigation::STILL } else { Navigation::default() };
         self.preferences.navigation.unwrap_or(of_desktop)
     }
 
-    /// Shows itself as was chosen here, or else as the desktop is asked to; dark where nobody asks.
+    /// Sets the theme by the preferences, or else by the desktop's settings; dark without either.
     fn set_theme(&mut self) {
         self.theme = Theme::new(self.preferences.shade.or(self.wishes.shade).unwrap_or_default());
         self.themed = false;
@@ -229,7 +227,7 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_theme(&theme));
     }
 
-    /// Takes what is asked of the desktop.
+    /// Takes new settings of the desktop.
     pub(super) fn set_wishes(&mut self, wishes: Wishes) {
         self.wishes = wishes;
         self.set_theme();
@@ -237,12 +235,12 @@ impl App {
         self.timelines().for_each(|timeline| timeline.set_navigation(navigation));
     }
 
-    /// Those of all tabs.
+    /// The timelines of all tabs.
     fn timelines(&mut self) -> impl Iterator<Item = &mut Timeline> {
         self.tabs.iter_mut().filter_map(Tab::timeline_mut)
     }
 
-    /// Whether the window is to come to the front; it is asked for once.
+    /// Whether to bring the window to the front; true once for each request.
     pub(crate) fn take_attention(&mut self) -> bool {
         std::mem::take(&mut self.wants_attention)
     }
@@ -267,7 +265,7 @@ impl App {
         self.tab_mut().awaits_capture = true;
     }
 
-    /// Opens files as one capture. Folders among them are left out, and that is said.
+    /// Opens files as one capture. Folders among them are left out, and the status bar says so.
     pub fn open_files(&mut self, files: &[PathBuf]) {
         self.open_chosen(Chosen::new(files.to_owned()));
     }
@@ -293,7 +291,6 @@ impl App {
         }
     }
 
-    /// Opens the generated capture.
     pub(crate) fn open_demo(&mut self) {
         self.open_in_tab(LoadSource::Demo);
     }
@@ -438,7 +435,7 @@ impl App {
     pub(super) fn load(&mut self, source: LoadSource) {
         self.tab().keep(self.options.folders.as_ref());
         if let LoadSource::Files(sources) = &source {
-            // What came through a pipe cannot be opened again.
+            // The input of a pipe cannot be opened again.
             if !sources.files().iter().any(|file| is_unseekable(&file.path)) {
                 self.preferences.recent.note(sources);
             }
@@ -455,7 +452,7 @@ impl App {
         tab.running = Some(tasks::load(id, source, self.options.load.clone(), &tab.wake));
     }
 
-    /// Loads the files of the capture that is open anew, moved in time. What is looked at stays in view.
+    /// Loads the files of the open capture again, moved in time. The view stays.
     fn move_files(&mut self, sources: Sources) {
         let view = self.tab().capture.as_ref().map(|capture| capture.timeline.to_keep());
         self.load(LoadSource::Files(sources));

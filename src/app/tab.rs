@@ -25,25 +25,25 @@ pub(super) struct RunningExport {
     pub(crate) path: PathBuf,
 }
 
-/// What belongs to one capture.
+/// A tab: one capture, or the welcome page.
 pub(super) struct Tab {
     pub(crate) id: TabId,
     /// Brings what background work says to this tab.
     pub(crate) wake: Wake,
     pub(crate) capture: Option<OpenCapture>,
-    /// Whether a capture is about to be opened, so that nobody need be told how.
+    /// Whether a capture is about to open, so that the welcome page would only flash.
     pub(crate) awaits_capture: bool,
     pub(crate) running: Option<FileTask>,
     pub(crate) panels: Panels,
-    /// What is typed of its files.
+    /// The panel of its files, with the offsets the user types.
     pub(crate) sources: SourcesPanel,
-    /// What was looked at before the files were moved in time, until they are there again.
+    /// The saved timeline while files are loaded again with other offsets.
     pub(crate) moved_from: Option<SavedTimeline>,
     /// The export that runs, to start over where the sorted store turns out to be damaged.
     pub(crate) export: Option<RunningExport>,
-    /// What went wrong: a title and a sentence.
+    /// The last error: a title and a sentence.
     pub(crate) message: Option<(&'static str, String)>,
-    /// What the status bar says beside the counts.
+    /// The text of the status bar beside the counts.
     pub(crate) note: String,
 }
 
@@ -67,7 +67,7 @@ impl Tab {
         }
     }
 
-    /// What it is called: its capture, or the one that is being opened.
+    /// Its title: the capture, or the one that is loading.
     pub(super) fn title(&self) -> String {
         match (&self.capture, &self.running) {
             (Some(capture), _) => capture.title(),

@@ -37,7 +37,7 @@ impl App {
             self.tabs.insert(self.shown_tab + 1, tab);
             self.show_tab(self.shown_tab + 1);
         }
-        // What was said of the start is of the capture that is opened with it, too.
+        // A note about the start also belongs to the capture that opens with it.
         if !self.tab().awaits_capture {
             self.tab_mut().note.clear();
         }
@@ -55,7 +55,7 @@ impl App {
         }
     }
 
-    /// What the bar says of each tab.
+    /// The title and the state of each tab, for the tab bar.
     pub(super) fn tab_titles(&self) -> Vec<TabTitle> {
         let title = |(place, tab): (usize, &Tab)| TabTitle {
             text: tab.title(),
@@ -89,7 +89,7 @@ impl App {
         if tab == self.shown_tab || tab >= self.tabs.len() {
             return;
         }
-        // Answers for a picture that nobody sees are asked again when it is seen.
+        // Tiles of a hidden timeline load again when it is shown.
         if let Some(timeline) = self.tab_mut().timeline_mut() {
             timeline.rest();
         }

@@ -30,13 +30,11 @@ use crate::ui::timeline::tracks::Arranging;
 /// A load or an export that runs. Dropping it asks the work to stop.
 #[derive(Debug)]
 pub(crate) struct FileTask {
-    /// Which one.
     pub(crate) id: TaskId,
-    /// What is being done to what.
+    /// The action and its object, for the progress display.
     pub(crate) title: String,
     /// The capture that is loaded, or that is written.
     pub(crate) sources: Sources,
-    /// How far it is.
     pub(crate) progress: Progress,
     cancel: Cancel,
 }
@@ -54,12 +52,12 @@ impl Drop for FileTask {
     }
 }
 
-/// What to load.
+/// The input of a load.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum LoadSource {
     /// A capture of the user's.
     Files(Sources),
-    /// The generated one.
+    /// The demo capture, generated if it is not there.
     Demo,
 }
 
@@ -94,8 +92,8 @@ pub(crate) fn load(id: TaskId, source: LoadSource, options: LoadOptions, wake: &
     running
 }
 
-/// Starts to write a capture, or only `range` of it, sorted, to `path`; the files that it was loaded from are never
-/// written over.
+/// Starts to write a capture, or only `range` of it, sorted, to `path`. The files that it was loaded
+/// from are never written over.
 #[must_use]
 pub(crate) fn export(
     id: TaskId,
@@ -229,7 +227,7 @@ pub(crate) fn arrange(job: Arranging, wake: &Wake) {
     spawn("arrange", work).ok(); // without a thread the rows stay as they are
 }
 
-/// Asks the desktop what is asked of it, and goes on to tell of changes.
+/// Sends the desktop's settings to the loop, now and after each change.
 pub(crate) fn watch_desktop(wake: &Wake) {
     let wake = Arc::clone(wake);
     spawn("desktop", move || desktop::watch(|wishes| wake(TaskEvent::Wished(wishes)))).ok(); // without a thread it is as usual

@@ -54,9 +54,9 @@ pub(super) struct Driven {
     context: egui::Context,
     events: Receiver<TaskEvent>,
     seconds: f64,
-    /// What the last frame wrote.
+    /// The texts of the last frame.
     texts: Vec<String>,
-    /// And where.
+    /// The positions of those texts.
     places: Vec<egui::Pos2>,
 }
 

@@ -26,14 +26,14 @@ use crate::render::surface::{Presented, WindowSurface};
 use crate::scene::color::Shade;
 use crate::ui::settings::SecondStart;
 
-/// What wakes the loop.
+/// An event of this program that wakes the loop.
 #[derive(Debug)]
 enum UserEvent {
     /// Something on the window wants to be painted at this time.
     RepaintAt(Instant),
     /// Background work has something to say.
     Task(TaskEvent),
-    /// A screen reader asks.
+    /// A request of a screen reader.
     Access(accesskit_winit::Event),
 }
 
@@ -43,10 +43,8 @@ impl From<accesskit_winit::Event> for UserEvent {
     }
 }
 
-/// Opens the window and stays until it is closed. The capture is opened after the first frame is on the screen.
-///
-/// # Errors
-/// [`AppError`] if there is no display, no driver, or a library of the system is missing.
+/// Opens the window and returns when it is closed. The capture is opened after the first frame is on the screen. Fails
+/// with [`AppError`] if there is no display, no driver, or a library of the system is missing.
 pub(crate) fn run(sources: Sources, options: AppOptions) -> Result<(), AppError> {
     let instance = SingleInstance::of_user().filter(|_| options.hand_over);
     let is_preferred = options.folders.as_ref().is_none_or(|folders| folders.second_start() == SecondStart::Tab);
@@ -119,7 +117,7 @@ struct Shell {
     /// To be opened after the first frame.
     sources: Sources,
     demo: bool,
-    /// What is said of the start once a capture is being opened.
+    /// A note about the start, for the first capture that opens.
     opening_note: String,
     repaint_at: Option<Instant>,
     failed: Option<AppError>,
@@ -327,7 +325,7 @@ impl Shell {
         }
     }
 
-    /// Builds everything on the card anew; the application's state is not on it.
+    /// Builds everything on the card again; the application's state is not on it.
     fn replace_device(&mut self, event_loop: &ActiveEventLoop) {
         let Some(mut lost) = self.window.take() else { return };
         let reason = lost.surface.gpu().lost().unwrap_or("no reason given");
@@ -429,8 +427,8 @@ impl Shell {
     }
 }
 
-/// Gives the window the name of `longspan.desktop`, by which desktops match the two: the app id on Wayland, the class
-/// under X.
+/// Sets the name of `longspan.desktop` on the window, by which desktops match the two: the app id on
+/// Wayland, the class under X.
 fn named(attributes: WindowAttributes) -> WindowAttributes {
     #[cfg(target_os = "linux")]
     return winit::platform::wayland::WindowAttributesExtWayland::with_name(attributes, "longspan", "longspan");
@@ -491,7 +489,7 @@ fn desktop_size(event_loop: &ActiveEventLoop) -> Option<(f64, f64)> {
 
 /// A size with which a window is whole on a screen: that of a small laptop is less than the usual one.
 fn fitting((width, height): (f64, f64), screen: Option<(f64, f64)>) -> (f64, f64) {
-    /// What is left for the title of the window, and for what the desktop has at its edges.
+    /// The share of the screen for the window; the rest is for its title bar and the desktop's panels.
     const SHARE: f64 = 0.9;
     match screen {
         Some((screen_width, screen_height)) => (width.min(screen_width * SHARE), height.min(screen_height * SHARE)),

@@ -1,4 +1,4 @@
-//! What the window exports, byte by byte beside what is exported without it.
+//! The exports of the window, compared byte by byte with those made without it.
 
 use super::tests::{Driven, TWO_SPANS, snapshot};
 use crate::app::event::{DialogChoice, TaskEvent};

@@ -46,7 +46,7 @@ fn at_twice_the_scale_the_rectangles_grow_with_the_text() {
     let double = picture(TWO_SPANS, &options(2.0));
     let height = |pixels: &Pixels| {
         let color = Palette::new(Shade::Dark).of_text("alpha").0;
-        // Near the right end, where no text stands.
+        // Near the right end, where there is no text.
         let (_, end) = columns_of(pixels, "alpha");
         (0..pixels.height).filter(|&y| pixels.at(end - 12, y) == color).count()
     };

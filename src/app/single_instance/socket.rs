@@ -1,10 +1,10 @@
 //! Hands the files of a second start to the window that runs already, through a socket in the user's runtime folder,
 //! which nobody else can enter. There is no other way in: nothing listens on a network.
 //!
-//! The process that holds the lock beside the socket owns it, so one that was left by a crash is removed and none that is alive.
-//! A message is `LSP1`, the length of what follows, and for each file its offset, the length of its path and its path;
-//! numbers are little-endian. The answer is one byte, and comes from the loop of the window: a window that hangs takes
-//! nothing over.
+//! The process that holds the lock beside the socket owns the socket. So a new window removes the socket of a crashed
+//! process, and never that of a live one. A message is `LSP1`, the length of the rest, and for each file its offset,
+//! the length of its path and its path; numbers are little-endian. The answer is one byte, and comes from the loop of
+//! the window: a window that hangs takes nothing over.
 
 use std::fs::{self, File, Permissions};
 use std::io::{self, Read, Write};
@@ -44,7 +44,7 @@ impl SingleInstance {
     }
 
     fn within(folder: &Path, display: &str) -> Option<Self> {
-        /// Whoever else could enter could put a socket of his own there.
+        /// The permission bits of others: a user who can enter the folder could put a socket of his own there.
         const OF_OTHERS: u32 = 0o077;
         let mode = fs::metadata(folder).ok()?.permissions().mode();
         // A display may be named by a path.
@@ -53,10 +53,8 @@ impl SingleInstance {
         (mode & OF_OTHERS == 0).then(|| Self { socket: file("sock"), lock: file("lock") })
     }
 
-    /// Hands files to the window that is open. `Ok` means that it has taken them.
-    ///
-    /// # Errors
-    /// [`HandOverError`]; the caller opens a window of its own.
+    /// Hands files to the window that is open; `Ok` means that it has taken them. After an error the caller opens
+    /// a window of its own.
     pub(crate) fn hand_over(&self, sources: &Sources) -> Result<(), HandOverError> {
         let message = message_of(sources)?;
         let began = Instant::now();
@@ -72,11 +70,8 @@ impl SingleInstance {
         }
     }
 
-    /// Takes over from now on what is handed to it, and brings it to the loop of the window; `None` if another window
-    /// does.
-    ///
-    /// # Errors
-    /// What the system says to a socket, a lock or a thread.
+    /// Starts to receive files from other starts, and brings them to the loop of the window; `None` if another window
+    /// does. Fails with the error of the socket, the lock or the thread.
     pub(crate) fn host(&self, wake: &Wake) -> Result<Option<Host>, HandOverError> {
         let lock = File::options().create(true).truncate(false).write(true).open(&self.lock)?;
         if lock.try_lock().is_err() {
@@ -92,7 +87,7 @@ impl SingleInstance {
         let wake = Arc::clone(wake);
         spawn("take over", move || {
             for stream in listener.incoming().flatten() {
-                // One after the other: each has half a second. What fails is told to the other side by silence.
+                // One after the other: each has half a second. The other side takes silence for a failure.
                 answer(stream, &wake).ok();
             }
         })

@@ -10,14 +10,12 @@ impl SingleInstance {
         None
     }
 
-    /// # Errors
-    /// Always.
+    /// Fails with [`HandOverError::NoWindow`] each time.
     pub(crate) fn hand_over(&self, _: &Sources) -> Result<(), HandOverError> {
         Err(HandOverError::NoWindow)
     }
 
-    /// # Errors
-    /// Never.
+    /// Always `Ok(None)`: no window receives files.
     pub(crate) fn host(&self, _: &Wake) -> Result<Option<Host>, HandOverError> {
         Ok(None)
     }

@@ -1,4 +1,4 @@
-//! What background work and dialogs have to say: where it belongs, and what becomes of it.
+//! Events of background work and dialogs: which tab or dialog each belongs to, and its effect there.
 
 use crate::app::capture::OpenCapture;
 use crate::app::event::{DialogChoice, TaskError, TaskEvent};
@@ -42,7 +42,7 @@ impl App {
             }
             TaskEvent::Chosen(DialogChoice::Dismissed) => {}
             TaskEvent::Pasted(pasted) => self.open_pasted(pasted),
-            // The fonts are handed to the next frame anew.
+            // The next frame hands the fonts to egui again.
             TaskEvent::FoundFonts => self.themed = false,
             TaskEvent::Wished(wishes) => self.set_wishes(wishes),
             // Work that no tab has started.
@@ -80,7 +80,7 @@ impl App {
                         }
                     }
                     Err(error) => {
-                        // What was sorted before it failed stays to be looked at.
+                        // The part that was sorted before the failure stays open.
                         tab.stop_growing();
                         // Files that were to be moved are where they were.
                         if let Some(timeline) = tab.timeline_mut() {
@@ -134,7 +134,7 @@ impl App {
                 tab.note.clear();
                 tab.message = Some(("The file could not be written", message));
             }
-            // The first three come from a task that was given up; `take` handles the others, which are the application's.
+            // The first three come from a cancelled task; `take` handles the others, which are the application's.
             TaskEvent::Previewed(..)
             | TaskEvent::Loaded(..)
             | TaskEvent::Exported(..)

@@ -1,4 +1,4 @@
-//! What goes to the clipboard as text.
+//! The texts that the application copies to the clipboard.
 
 use super::App;
 use crate::app::pasted::Pasted;
@@ -21,7 +21,7 @@ impl App {
         tasks::read_pasted(text, &self.wake);
     }
 
-    /// Opens what a pasted text names. Lines that name no file are left out, and that is said.
+    /// Opens the files that a pasted text names. Lines that name no file are left out, and the status bar says so.
     pub(super) fn open_pasted(&mut self, pasted: Pasted) {
         let Pasted { lines, paths, missing, chosen } = pasted;
         if paths == 0 {

@@ -1,5 +1,5 @@
-//! What becomes of a kept store that turns out to be damaged while it is looked at: it is dropped, and the capture
-//! sorted anew.
+//! The repair of a cached store that turns out to be damaged while it is open: it is dropped, and
+//! the capture is sorted again.
 
 use super::{App, LoadSource};
 use crate::ingest::CachePolicy;

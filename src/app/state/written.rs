@@ -1,5 +1,5 @@
-//! What is written at the user's request: exports, tables, pictures. Each in the background, and none over a capture
-//! that is open.
+//! Files written at the user's request: exports, tables, pictures. Each is written in the background, and none over
+//! a capture that is open.
 
 use std::path::{Path, PathBuf};
 
@@ -78,7 +78,7 @@ impl App {
         }
     }
 
-    /// Where the frame that comes is to be written as a picture, if that was asked for; it is asked for once.
+    /// The path to write the next frame to as a picture, if the user asked for one; returned once for each request.
     pub(crate) fn take_window_picture(&mut self) -> Option<PathBuf> {
         self.window_picture.take()
     }

@@ -60,7 +60,7 @@ fn a_load_goes_on_in_a_tab_that_is_not_shown_and_a_closed_one_takes_nothing() {
     assert_eq!(driven.app.title(), "one.json - Longspan");
     driven.app.act(Command::Tab(TabCommand::Next));
     assert_eq!(driven.app.title(), "two.json - Longspan");
-    // What a closed tab has asked for comes back to nobody.
+    // Events for a closed tab are dropped.
     let wake = Arc::clone(&driven.app.tab().wake);
     driven.app.act(Command::Tab(TabCommand::Close));
     wake(crate::app::event::TaskEvent::Wrote("late".into(), Err("for nobody".to_owned())));
