@@ -30,7 +30,7 @@ impl RectBudget {
 /// The options of a frame.
 #[derive(Debug, Clone, Copy)]
 pub struct FrameOptions<'a> {
-    /// The colours of spans.
+    /// The colours that spans take.
     pub palette: &'a Palette,
     /// How many rectangles there may be.
     pub rects: RectBudget,
@@ -45,9 +45,7 @@ pub struct FrameOptions<'a> {
 pub(crate) struct Label {
     /// The left end of the room for text.
     pub(crate) x0: f32,
-    /// The right end.
     pub(crate) x1: f32,
-    /// The middle line.
     pub(crate) y: f32,
     pub(crate) name: NameIdx,
     /// How long the span is.
@@ -61,7 +59,7 @@ pub(crate) struct Label {
 pub struct TimelineFrame {
     /// In drawing order, pixels from the canvas's upper left corner.
     pub rects: Vec<Rect>,
-    /// From top to bottom.
+    /// The places for names, from top to bottom.
     pub(crate) labels: Vec<Label>,
     /// How many pixels wide the columns were in which narrow spans share.
     pub(crate) column_px: u32,
@@ -184,8 +182,7 @@ pub(crate) fn color_of_track(tracks: &dyn LaneTracks, lane: LaneIdx, palette: &P
 
 /// The lanes in the narrowest columns with which there are few enough rectangles, and how wide these are.
 fn within_budget(mut lanes: Vec<DrawnLane>, options: FrameOptions<'_>) -> (u32, Vec<DrawnLane>) {
-    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail still fits any
-    /// budget.
+    /// At 16 pixels a column is as wide as a lane is high: a picture of a sixteenth of the detail fits any budget.
     const COLUMN_PX_MAX: u32 = 16;
     let mut column_px = 1;
     loop {

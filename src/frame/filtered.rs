@@ -53,10 +53,8 @@ impl Filtered {
         Self { matcher, asked: None, lanes: FxHashMap::default() }
     }
 
-    /// Searches a part of a capture for matches, its lanes in parallel; [`filtered::longest`] states the cost.
-    ///
-    /// # Errors
-    /// If it was asked to stop.
+    /// Searches a part of a capture for matches, its lanes in parallel; [`filtered::longest`] states the cost. Fails
+    /// with [`Cancelled`] when the caller cancels.
     pub(crate) fn find(
         matcher: Arc<Matcher>,
         snapshot: &Snapshot,
@@ -93,8 +91,8 @@ impl Filtered {
         if matches { color } else { color.with_opacity(DIMMED_OPACITY) }
     }
 
-    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`,
-    /// a power of two.
+    /// The stretches of a lane that match, as far as they are known, where narrow spans share columns of `column_px`
+    /// pixels, a power of two.
     #[must_use]
     pub(crate) fn runs(&self, view: &Viewport, lane: LaneIdx, column_px: u32, palette: &Palette) -> Vec<ColumnRun> {
         let (Some(cells), Some(asked)) = (self.lanes.get(&lane), &self.asked) else { return Vec::new() };

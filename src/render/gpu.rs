@@ -1,4 +1,4 @@
-//! The graphics card, or what stands in for one. Says so when it is lost; never panics over it.
+//! The graphics card, or a processor in its place. Says so when it is lost; never panics over it.
 
 use std::sync::{Arc, OnceLock};
 
@@ -41,19 +41,13 @@ pub enum GpuError {
 }
 
 impl Gpu {
-    /// A device for drawing with no window.
-    ///
-    /// # Errors
-    /// [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    /// A device for drawing with no window. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
     pub(crate) fn headless() -> Result<Self, GpuError> {
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle_from_env());
         Self::from_instance(instance, None)
     }
 
-    /// A device that can draw on `surface`.
-    ///
-    /// # Errors
-    /// [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
+    /// A device that can draw on `surface`. Fails with [`GpuError::NoAdapter`] or [`GpuError::NoDevice`].
     pub(crate) fn from_instance(
         instance: wgpu::Instance,
         surface: Option<&wgpu::Surface<'_>>,
@@ -86,7 +80,7 @@ impl Gpu {
             }
         });
         let said = Arc::clone(&lost);
-        // Without a handler wgpu panics; with one, the renderer is built anew as if the device were lost.
+        // Without a handler wgpu panics; with one, the renderer is built again as if the device were lost.
         device.on_uncaptured_error(Arc::new(move |error: wgpu::Error| {
             said.set(error.to_string()).ok(); // the first reason is the one that matters
         }));
@@ -99,7 +93,7 @@ impl Gpu {
         self.lost.get().map(String::as_str)
     }
 
-    /// Whether a processor stands in for the card: a frame must then be drawn with fewer rectangles.
+    /// Whether a processor draws instead of a card: a frame must then have fewer rectangles.
     #[must_use]
     pub(crate) fn is_software(&self) -> bool {
         self.adapter.get_info().device_type == wgpu::DeviceType::Cpu

@@ -5,7 +5,7 @@ use super::rects::RectPipeline;
 
 /// The output of one egui pass, ready to paint.
 pub(crate) struct Picture {
-    /// Triangles and callbacks.
+    /// Triangles and callbacks, in drawing order.
     pub(crate) primitives: Vec<egui::ClippedPrimitive>,
     /// Glyphs and images that changed since the last picture.
     pub(crate) textures: egui::TexturesDelta,

@@ -9,9 +9,9 @@ pub(crate) const FORMAT: wgpu::TextureFormat = wgpu::TextureFormat::Rgba8Unorm;
 /// Pixels as red, green, blue and opacity, row by row from the top.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Pixels {
-    /// Pixels in a row.
+    /// The pixels in a row.
     pub width: u32,
-    /// Rows.
+    /// The number of pixel rows.
     pub height: u32,
     /// Four bytes for each pixel.
     pub rgba: Vec<u8>,
@@ -28,10 +28,8 @@ impl Pixels {
     }
 }
 
-/// Paints a picture onto a texture of its own, in the format of its `painter`, and reads it back.
-///
-/// # Errors
-/// [`GpuError::TooLarge`] for more pixels than the card takes, [`GpuError::Lost`] if it goes away meanwhile.
+/// Paints a picture onto a texture of its own, in the format of its `painter`, and reads it back. Fails with
+/// [`GpuError::TooLarge`] for more pixels than the card takes, with [`GpuError::Lost`] if it goes away meanwhile.
 pub(crate) fn paint_offscreen(
     gpu: &Gpu,
     painter: &mut Painter,

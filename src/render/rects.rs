@@ -16,13 +16,12 @@ const RECTS_PER_BUFFER_MAX: usize = 1 << 20;
 pub(super) mod gpu_data {
     use bytemuck::{Pod, Zeroable};
 
-    /// One rectangle.
     #[derive(Debug, Clone, Copy, PartialEq, Pod, Zeroable)]
     #[repr(C)]
     pub(crate) struct RectInstance {
         /// Left, top, right, bottom, in pixels of the canvas.
         pub(crate) edges: [f32; 4],
-        /// Red, green, blue, opacity.
+        /// Red, green, blue and opacity.
         pub(crate) color: [u8; 4],
         /// The bits of a `RectStyle`.
         pub(crate) style: u32,
@@ -34,7 +33,7 @@ pub(super) mod gpu_data {
     pub(crate) struct Canvas {
         /// The canvas's size in pixels.
         pub(crate) size_px: [f32; 2],
-        /// Pixels for each point.
+        /// Physical pixels for each point.
         pub(crate) scale: f32,
         /// Up to the 16 bytes that a uniform is padded to.
         pub(crate) padding: f32,
@@ -63,7 +62,6 @@ pub(crate) struct Rects {
 /// Which canvas of the window rectangles are drawn on. Each keeps what it was given until it is given something else.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(crate) enum Layer {
-    /// Rows that scroll.
     #[default]
     Rows,
     /// Rows that stay at the top.
@@ -121,7 +119,7 @@ impl CallbackTrait for Rects {
 /// The compiled shader and what is drawn with it on each canvas.
 pub(super) struct RectPipeline {
     pipeline: wgpu::RenderPipeline,
-    /// By [`Layer`].
+    /// The buffers of each [`Layer`].
     layers: [LayerBuffers; 2],
 }
 

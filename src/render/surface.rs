@@ -22,17 +22,14 @@ pub(crate) enum Presented {
     Retry,
     /// The window cannot be seen: paint when it can.
     Hidden,
-    /// The surface must be made anew with [`WindowSurface::replace_surface`].
+    /// The surface is gone until [`WindowSurface::replace_surface`] makes another.
     SurfaceLost,
     /// The device is gone: make a new [`WindowSurface`].
     DeviceLost,
 }
 
 impl WindowSurface {
-    /// Prepares to draw on a window of this size.
-    ///
-    /// # Errors
-    /// [`GpuError`] names the part that is missing to draw.
+    /// Prepares to draw on a window of this size. [`GpuError`] names the part that is missing to draw.
     pub(crate) fn new<W>(
         window: W,
         display: impl wgpu::wgt::WgpuHasDisplayHandle,
@@ -52,7 +49,6 @@ impl WindowSurface {
         Ok(window_surface)
     }
 
-    /// The card that draws.
     #[must_use]
     pub(crate) fn gpu(&self) -> &Gpu {
         &self.gpu
@@ -74,10 +70,8 @@ impl WindowSurface {
         }
     }
 
-    /// Makes the surface anew after [`Presented::SurfaceLost`].
-    ///
-    /// # Errors
-    /// [`GpuError::NoSurface`] if the window cannot be drawn on any more.
+    /// Makes another surface after [`Presented::SurfaceLost`]. Fails with [`GpuError::NoSurface`] if the window cannot
+    /// be drawn on any more.
     pub(crate) fn replace_surface<W>(&mut self, window: W) -> Result<(), GpuError>
     where
         W: Into<wgpu::SurfaceTarget<'static>>,
@@ -87,10 +81,8 @@ impl WindowSurface {
         Ok(())
     }
 
-    /// The pixels of a picture, which is still to be shown.
-    ///
-    /// # Errors
-    /// [`GpuError::Lost`] if the card goes away meanwhile.
+    /// The pixels of a picture, which is still to be shown. Fails with [`GpuError::Lost`] if
+    /// the card goes away meanwhile.
     pub(crate) fn read_back(&mut self, picture: &mut Picture) -> Result<Pixels, GpuError> {
         // New textures are uploaded once; freed textures stay until the picture is shown.
         self.painter.take_textures(&self.gpu, &mut picture.textures);

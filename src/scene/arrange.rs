@@ -1,5 +1,5 @@
-//! In which order tracks stand, and which of them a filter leaves. Looks at every track, so a window does it in the
-//! background where tracks are many; what it returns is laid out by [`super::rows`].
+//! The order of tracks, and the tracks that pass a filter. Looks at every track, so a window does it in the background
+//! where tracks are many; [`super::rows`] lays out the result.
 
 use std::cmp::Reverse;
 
@@ -67,7 +67,7 @@ pub(crate) fn pinned_layout(snapshot: &Snapshot, arrangement: &Arrangement, heig
     RowLayout::without_headers(tracks, |lane| snapshot.lane(lane).kind, &folded, heights)
 }
 
-/// The tracks that a filter leaves, in order; those of a process stand together.
+/// The tracks that pass a filter, in order; those of a process are adjacent.
 #[must_use]
 pub(crate) fn tracks(snapshot: &Snapshot, order: TrackOrder, filter: &str) -> Vec<TrackRows> {
     let words: Vec<String> = filter.split_whitespace().map(str::to_lowercase).collect();
@@ -152,8 +152,7 @@ fn of_processes<T: Copy>(
     found
 }
 
-/// A part of a name: numbers stand before letters and are ordered by value, so that `worker 9` stands before `worker
-/// 10`.
+/// A part of a name: numbers sort before letters and by value, so that `worker 9` comes before `worker 10`.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 enum Piece {
     Number(u128),

@@ -18,7 +18,7 @@ pub(crate) struct Bookmark {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(default)]
 pub(crate) struct Bookmarks {
-    /// In order of time.
+    /// All bookmarks, in order of time.
     all: Vec<Bookmark>,
     /// How many were ever made.
     made: u32,

@@ -32,7 +32,7 @@ const STEPS_S: [(i64, i64); 17] = [
     (43_200, 4),
 ];
 
-/// The same in days.
+/// Steps of a day or more, in days.
 const STEPS_DAYS: [(i64, i64); 9] =
     [(1, 4), (2, 4), (5, 5), (10, 5), (50, 5), (100, 5), (500, 5), (1000, 5), (10_000, 5)];
 
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
     use crate::scene::ruler::tests::check_labels;
 
-    /// 2026-11-21 14:02:03 UTC.
+    /// The time 2026-11-21 14:02:03 UTC.
     const NOON_NS: i64 = 1_795_269_723 * SECOND_NS;
 
     fn labels(start_ns: i64, end_ns: i64, utc_offset_ns: i64) -> (String, Vec<(i64, String)>) {

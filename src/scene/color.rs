@@ -1,5 +1,5 @@
-//! Colours as the screen takes them, and how well they are told apart. Which colour a span has is decided in
-//! [`super::palette`].
+//! Colours as the screen takes them, and how easily they are distinguished. The colours
+//! of spans come from [`super::palette`].
 
 /// A colour as the screen takes it: gamma-coded red, green, blue, and opacity.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default)]
@@ -16,7 +16,6 @@ pub enum Shade {
 }
 
 impl Rgba {
-    /// An opaque colour.
     #[must_use]
     pub(crate) const fn opaque(red: u8, green: u8, blue: u8) -> Self {
         Self([red, green, blue, 255])

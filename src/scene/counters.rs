@@ -9,7 +9,6 @@ use crate::query::{Buckets, CounterCell};
 /// The values at the bottom and the top of a counter's row.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(crate) struct Scale {
-    /// At the bottom.
     pub(crate) bottom: f64,
     /// At the top; above `bottom`.
     pub(crate) top: f64,
@@ -24,7 +23,7 @@ impl Scale {
         if top - bottom > 0.0 { Self { bottom, top } } else { Self { bottom, top: bottom + 1.0 } }
     }
 
-    /// The part of the height at which a value stands: 0 at the bottom, 1 at the top.
+    /// The height of a value as a part of the row: 0 at the bottom, 1 at the top.
     fn part(&self, value: f64) -> f64 {
         // Halved first, so that a range beyond the largest float does not overflow.
         ((value / 2.0 - self.bottom / 2.0) / (self.top / 2.0 - self.bottom / 2.0)).clamp(0.0, 1.0)
@@ -41,7 +40,7 @@ pub(crate) fn value_text(value: f64) -> String {
     if value.abs() >= 1e16 {
         return format!("{value:.2e}");
     }
-    // Up to 9999 as it stands: years and ports are no thousands of anything.
+    // Up to 9999 in plain digits: years and ports are no thousands of anything.
     let (unit, letter) = POWERS.into_iter().find(|(unit, _)| value.abs() >= 10.0 * unit).unwrap_or((1.0, ""));
     let scaled = value / unit;
     let digits = if scaled.abs() >= 1000.0 { 0 } else { 2 };

@@ -1,4 +1,4 @@
-//! Heights that stand below each other, and how far down each begins. A change of one and a search each take O(log
+//! The heights of a column of rows, and the offset of each from the top. A change of one and a search each take O(log
 //! n), so that folding one of a million rows moves all rows below it within a frame.
 //!
 //! The slow answer: a list of heights, summed up from the first.
@@ -64,8 +64,7 @@ impl FenwickHeights {
         }
     }
 
-    /// The one at the distance `offset` from the top, which is never one without height; their number if it is below
-    /// all.
+    /// The row at the distance `offset` from the top, never one without height; the number of rows if all are above.
     #[must_use]
     pub(super) fn at(&self, offset: u64) -> usize {
         #[cfg(test)]

@@ -10,9 +10,8 @@ pub(crate) struct InstantBand {
     pub(crate) y1: f32,
 }
 
-/// Adds a marker for each stretch of a lane of instants.
-///
-/// A diamond is as wide as the row is high; where the next instant stands closer, both become bars of a pixel or more.
+/// Adds a marker for each stretch of a lane of instants. A diamond is as wide as the row is high; where the next
+/// instant is closer, both become bars of a pixel or more.
 pub(crate) fn rects(runs: &[ColumnRun], band: InstantBand, color_of: impl Fn(&ColumnRun) -> Rgba, out: &mut Vec<Rect>) {
     let half_px = ((band.y1 - band.y0) / 2.0).floor();
     let width_px = f64::from(half_px * 2.0);

@@ -7,7 +7,7 @@ use super::viewport::Viewport;
 /// A name as it is safe to show on one line: one that turns the direction of writing could pose as another.
 pub(crate) use crate::base::escape::escaped as shown;
 
-/// The part of a stretch in which text may stand: in view, and off its edges.
+/// The part of a stretch with room for text: in view, and off its edges.
 #[must_use]
 pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Option<(f64, f64)> {
     let x0 = run.x0.max(0.0) + padding_px;
@@ -16,9 +16,8 @@ pub(crate) fn text_room(view: &Viewport, run: &ColumnRun, padding_px: f64) -> Op
     (run.wide && x1 - x0 >= 6.0 * padding_px).then_some((x0, x1))
 }
 
-/// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits.
-///
-/// The middle goes, because names of one program start alike and names of one class end alike.
+/// `text` if it fits `room_px`, else its start and its end around an ellipsis; `None` if not even that fits. The middle
+/// goes, because names of one program start alike and names of one class end alike.
 #[must_use]
 pub(crate) fn shorten_middle(
     text: &str,

@@ -17,7 +17,6 @@ pub(crate) enum Grip {
     Window(f64),
     /// The left edge of the window.
     Left,
-    /// The right edge.
     Right,
 }
 
@@ -63,8 +62,7 @@ impl Minimap {
     #[must_use]
     pub(crate) fn grip(&self, view: &Viewport, x_px: f64) -> Option<Grip> {
         let (x0, x1) = self.window(view);
-        // An edge that stands at the end of the map cannot be pulled outwards, and of a narrow window the middle is
-        // held.
+        // An edge at the end of the map cannot be pulled outwards, and a narrow window is grabbed in the middle.
         let edges = x1 - x0 > 4.0 * Self::EDGE_PX;
         match x_px {
             x if edges && (x - x0).abs() <= Self::EDGE_PX => Some(Grip::Left),

@@ -27,10 +27,8 @@ impl Flight {
         &self.to
     }
 
-    /// The view at a time, and whether the flight goes on after it.
-    ///
-    /// The zoom changes by equal factors in equal times. What stays in place in the end, such as the time under the
-    /// pointer, stays in place all the way.
+    /// The view at a time, and whether the flight goes on after it. The zoom changes by equal factors in equal times. A
+    /// point that is in the same place at the end, such as the time under the pointer, keeps its place all the way.
     #[must_use]
     pub(crate) fn at(&mut self, now_s: f64) -> (Viewport, bool) {
         let began_s = *self.began_s.get_or_insert(now_s);
@@ -82,7 +80,7 @@ pub(crate) struct History {
 }
 
 impl History {
-    /// Nobody goes back farther.
+    /// The most views in the history.
     const LENGTH_MAX: usize = 200;
     /// Movements that follow each other within this are one.
     const PAUSE_S: f64 = 0.8;

@@ -11,7 +11,7 @@ use crate::model::NameRow;
 /// The property of a span that decides its colour.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum ColorBy {
-    /// Its name.
+    /// The name of the span.
     #[default]
     Name,
     /// Its category; spans without one are grey.
@@ -22,7 +22,7 @@ pub enum ColorBy {
     Duration,
 }
 
-/// Which colours there are.
+/// The set of colours to choose from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 pub enum Hues {
     /// As many as one tells apart.
@@ -32,13 +32,13 @@ pub enum Hues {
     ColorBlind,
 }
 
-/// How spans are coloured.
+/// The colour scheme of spans: a property and a set of colours.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(default)]
 pub struct Colors {
-    /// By what.
+    /// The property that decides a span's colour.
     pub by: ColorBy,
-    /// In which colours.
+    /// The set of colours to choose from.
     pub hues: Hues,
 }
 
@@ -53,8 +53,8 @@ pub struct Palette {
     states: StateColors,
 }
 
-/// The colours of what the kernel does with a thread, by what they mean: work stands out, what waits for a processor
-/// or a disk is a warning, and sleep, which is most of the time of most threads, is near the ground.
+/// The colours of the states of a thread, by meaning: work is bright, waiting for a processor or a disk is a warning,
+/// and sleep, which is most of the time of most threads, is near the ground.
 #[derive(Debug, Clone, Copy)]
 struct StateColors {
     running: Rgba,
@@ -63,12 +63,11 @@ struct StateColors {
     asleep: Rgba,
 }
 
-/// Durations have a colour for each quarter of a power of ten: neighbours can still be told apart, and neighbouring
+/// Durations have a colour for each quarter of a power of ten: neighbours can still be distinguished, and neighbouring
 /// columns of nearly equal durations are one rectangle.
 const STEPS_PER_DECADE: usize = 4;
 
-/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, so that colours can be
-/// compared.
+/// From 100 ns, below which clocks are not trusted, to 10 s: the same in every capture, to keep colours comparable.
 const DECADES: usize = 8;
 
 /// Shorter durations have the first colour, longer ones the last.
@@ -210,8 +209,7 @@ fn color_blind(shade: Shade) -> &'static [u32] {
 }
 
 #[expect(clippy::unreadable_literal, reason = "colours are written so")]
-/// From short to long, away from the ground: viridis, or cividis for colour-blind eyes, without the end that is lost
-/// in the ground.
+/// Colours from short to long: viridis, or cividis for colour-blind eyes, without the end that blends into the ground.
 fn ramp(hues: Hues, shade: Shade) -> [Rgba; DURATION_STEPS] {
     /// Nine of the colours of viridis (S. van der Walt and N. Smith, 2015), evenly spaced.
     const VIRIDIS: &[u32] = &[0x440154, 0x472d7b, 0x3b528b, 0x2c728e, 0x21908c, 0x27ad81, 0x5dc863, 0xaadc32, 0xfde725];

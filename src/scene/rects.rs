@@ -14,9 +14,9 @@ use crate::query::{Buckets, Cell, RowCount};
 pub(crate) struct RectStyle(pub u32);
 
 impl RectStyle {
-    /// Flat.
+    /// Flat, in one colour throughout.
     pub(crate) const PLAIN: Self = Self(0);
-    /// With a darker edge, so that neighbours are told apart.
+    /// With a darker edge, which separates neighbours.
     pub(crate) const EDGE: Self = Self(1);
     /// With a torn right edge: the end is not in the capture.
     pub(crate) const TORN: Self = Self(2);
@@ -142,8 +142,7 @@ pub(crate) struct ColumnPacker<'a> {
     buckets: Buckets,
     pieces: Vec<ColumnRun>,
     /// Spans shorter than this are narrower than a pixel. Divisions by a pixel's width are much of the work of a
-    /// crowded lane: such a span needs none to be known as narrow, and the edge between neighbouring buckets needs
-    /// one and not two.
+    /// crowded lane. Such a span needs none, and the edge between neighbouring buckets needs one instead of two.
     surely_narrow_ns: f64,
     /// The bucket after the last crowd, and where it begins.
     edge: (i64, f64),
@@ -231,8 +230,7 @@ fn wide(view: &Viewport, cell: &Cell, left: f64, right: f64) -> ColumnRun {
     }
 }
 
-/// The whole number below, for pixels near the canvas; `f64::floor` is a call on processors that the compiler must
-/// expect.
+/// The whole number below, for pixels near the canvas: `f64::floor` is a call on processors without the instruction.
 fn floor(px: f64) -> f64 {
     #[expect(clippy::cast_possible_truncation, reason = "saturates far outside of any canvas")]
     let whole = px as i64 as f64;

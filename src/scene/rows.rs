@@ -1,6 +1,6 @@
-//! Where process headers, tracks and lanes stand below each other. Built once for an order of the tracks; folding,
-//! unfolding and hiding change it in O(log n), and a frame only searches it, so that a million lanes cost a frame no
-//! more than ten.
+//! The positions of process headers, tracks and lanes from top to bottom. Built once for an order of the tracks;
+//! folding, unfolding and hiding change it in O(log n), and a frame only searches it, so that a million lanes cost a
+//! frame no more than ten.
 //!
 //! Lanes are not listed: those of a track are instants, samples, counters and spans in this order, so a lane's place
 //! follows from how many there are of each.
@@ -14,12 +14,11 @@ use super::viewport::Viewport;
 use crate::model::{ProcessIdx, TrackIdx};
 use crate::store::lane::{LaneIdx, LaneKind};
 
-/// How high rows are.
+/// The height of tracks, by name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, serde::Serialize, serde::Deserialize)]
 pub enum TrackDensity {
     /// As many rows as possible, with names that can just be read.
     Compact,
-    /// Names read well.
     #[default]
     Normal,
     /// For screens that are looked at from afar.
@@ -30,9 +29,7 @@ pub enum TrackDensity {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[expect(clippy::struct_field_names, reason = "the unit stands in each name")]
 pub struct RowHeights {
-    /// A process header.
     pub(crate) header_px: u32,
-    /// A lane of spans.
     pub(crate) span_px: u32,
     /// A lane of instants or samples.
     pub(crate) instant_px: u32,
@@ -57,9 +54,9 @@ pub struct Folded {
 /// A track as the layout wants it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrackRows {
-    /// The track.
+    /// The track whose rows these are.
     pub track: TrackIdx,
-    /// Its process.
+    /// The process of the track.
     pub process: ProcessIdx,
     /// Its lanes in the store's table: instants, samples, counters, spans, flows.
     pub lanes: Range<u32>,
@@ -167,9 +164,7 @@ impl RowHeights {
 }
 
 impl RowLayout {
-    /// Lays out tracks in the order given, in which those of a process stand together; a header stands above each
-    /// process.
-    ///
+    /// Lays out tracks in the order given, in which those of a process are adjacent, with a header above each process.
     /// Takes O(n): a window does it in the background where tracks are many.
     pub fn new(
         tracks: impl IntoIterator<Item = TrackRows>,

@@ -5,7 +5,6 @@ use super::viewport::Viewport;
 /// Free space between two labels, in widths of a digit.
 pub(super) const GAP_DIGITS: f64 = 3.0;
 
-/// A labelled tick.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Tick {
     pub(crate) ts_ns: i64,
@@ -13,7 +12,6 @@ pub(crate) struct Tick {
     pub(crate) label: String,
 }
 
-/// The ticks in view.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Ruler {
     /// The time that labels count from, such as `12.345 s`; empty where that is the start of the capture.
@@ -34,8 +32,8 @@ pub(crate) fn ruler(view: &Viewport, origin_ns: i64, digit_px: f64) -> Ruler {
     Ruler { base, ..ruler }
 }
 
-/// The ticks of [`ruler`], and how long after `origin_ns` what they count from is. They have a sign where that is not
-/// the origin, or always.
+/// The ticks of [`ruler`], and the offset of their zero from `origin_ns`. They have a sign where that is
+/// not the origin, or always.
 pub(super) fn ticks_from(view: &Viewport, origin_ns: i64, digit_px: f64, is_signed: bool) -> (i128, Ruler) {
     let left_ns = i128::from(view.start_ns()) - i128::from(origin_ns);
     let base_ns = base_ns(left_ns, view.width_ns());

@@ -5,18 +5,16 @@ use crate::query::Buckets;
 /// The most that one can zoom in: a nanosecond is the unit of time, so ten pixels for one are plenty.
 const NS_PER_PX_MIN: f64 = 0.1;
 
-/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see that it
-/// ends.
+/// How far the view may reach beyond either end of the capture, as a part of the view's width: enough to see the end.
 const MARGIN: f64 = 0.05;
 
-/// A window onto a capture: `width_px` pixels of `ns_per_px` nanoseconds each, from a start that has a fraction.
-///
-/// The start is kept as a whole nanosecond and a fraction of one, so that zooming at a point keeps that point in place
-/// at any epoch and at ten pixels for a nanosecond.
+/// A window onto a capture: `width_px` pixels of `ns_per_px` nanoseconds each, from a start that has a fraction. The
+/// start is kept as a whole nanosecond and a fraction of one, so that zooming at a point keeps that point in place at
+/// any epoch and at ten pixels for a nanosecond.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Viewport {
     start_ns: i64,
-    /// In `[0, 1)`.
+    /// The fraction of the start, in `[0, 1)`.
     start_fraction_ns: f64,
     ns_per_px: f64,
     width_px: f64,
@@ -174,8 +172,7 @@ impl Viewport {
         view
     }
 
-    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less to the
-    /// right.
+    /// The same slice of time as `other` shows, over the rows of this one; another width shows more or less time.
     #[must_use]
     pub(crate) fn with_time_of(&self, other: &Self) -> Self {
         let mut view = Self { scroll_px: self.scroll_px, height_px: self.height_px, width_px: self.width_px, ..*other };

@@ -1,9 +1,9 @@
-//! The cache of tiles. A tile is an aligned run of buckets, so a drag loads only what scrolls into view, and a zoom
-//! within a power of two loads nothing. A zoom out past a power of two derives the wider buckets from the narrower
-//! ones.
+//! The cache of tiles. A tile is an aligned run of buckets, so a drag loads only what scrolls into view,
+//! and a zoom within a power of two loads nothing. A zoom out past a power of two derives the wider
+//! buckets from the narrower ones.
 //!
-//! Whether all answers are waited for ([`Tiles::prepare`], for pictures) or come from the background while coarser ones
-//! stand in for them ([`super::loader`], for the window) is not decided here.
+//! The caller decides whether to wait for all tiles ([`Tiles::prepare`], for pictures) or to load them in the
+//! background and draw coarser ones meanwhile ([`super::loader`], for the window).
 
 use std::ops::RangeInclusive;
 
@@ -18,12 +18,12 @@ use crate::store::lane::{LaneInfo, LaneKind};
 /// The binary logarithm of the buckets in a tile: 256, so that a drag asks for little and a full view for few tiles.
 const TILE_LOG2: u32 = 8;
 
-/// Cells that are kept, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and what is asked
-/// ahead of a zoom as many.
+/// The most cells in the cache, at 64 bytes each about 64 MiB: a view of 54 lanes has some 200,000 at most, and the
+/// prefetch of a zoom as many.
 const CELLS_KEPT: usize = 1 << 20;
 
-/// How many halvings wider the buckets may be that stand in for missing ones: a span of a pixel is then drawn up to 64
-/// pixels wide for a moment; beyond that, saying that nothing is known yet is more honest.
+/// How many halvings wider the buckets may be that are drawn for missing ones. A span of a pixel is then up to 64
+/// pixels wide for a moment; beyond that, the sign for unknown buckets is more honest.
 const STAND_IN_LEVELS: u32 = 6;
 
 /// The key of a tile in the cache.
@@ -288,8 +288,8 @@ impl Tiles {
         &self.unknown
     }
 
-    /// Takes a later look at the same capture, in which lanes have other numbers: what is known is asked again, and
-    /// shown until it is answered.
+    /// Switches to a later snapshot of the same capture, in which lanes have other numbers. The old tiles load again,
+    /// and are drawn until then.
     pub(crate) fn outdate(&mut self, owner_now: impl Fn(TileOwner) -> Option<TileOwner>) {
         self.spans.outdate(&owner_now);
         self.counters.outdate(&owner_now);
@@ -382,8 +382,7 @@ impl<T: TileCell> TileMap<T> {
         cells.iter().filter_map(narrower).for_each(&mut take);
     }
 
-    /// Forgets the tiles that were used longest ago until at most `cells_max` cells are left, but none of the last
-    /// frame.
+    /// Drops the least recently used tiles until at most `cells_max` cells are left, but none of the last frame.
     fn forget(&mut self, cells_max: usize) {
         let newest = self.tiles.values().map(|tile| tile.used_in_frame).max().unwrap_or(0);
         let mut uses: Vec<(u64, usize)> =

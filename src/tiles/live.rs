@@ -1,4 +1,4 @@
-//! Tiles of what a person looks at: asked in the background while frames go on, or at once for a picture.
+//! Tiles of a view that a user looks at: loaded in the background between frames, or at once for a picture.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -27,7 +27,6 @@ pub(crate) struct FrameQuery<'a> {
     /// The slice of time in view.
     pub(crate) view: &'a Viewport,
     pub(crate) buckets: Buckets,
-    /// The lanes in view.
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
     /// How long the frame may wait for answers.
     pub(crate) deadline: Instant,
@@ -39,13 +38,13 @@ impl LiveTiles {
         self.loader = workers.map(|workers| TileLoader::new(answers, workers));
     }
 
-    /// Forgets what is known; it is asked again when it is looked at.
+    /// Drops all tiles; those in view load again for the next frame.
     pub(crate) fn forget(&mut self) {
         self.tiles = Tiles::default();
     }
 
-    /// Takes a later look at the same capture, of which more is sorted now: what is known is shown until it is answered
-    /// anew.
+    /// Switches to a later snapshot of the same capture, of which more is sorted now. The old tiles are drawn until
+    /// the new ones are loaded.
     pub(crate) fn take_more(&mut self, earlier: &Snapshot, later: &Snapshot, workers: Option<&LoaderPool>) {
         self.tiles.outdate(|owner| match owner {
             TileOwner::Lane(lane) => later.lane_since(earlier, lane).map(TileOwner::Lane),

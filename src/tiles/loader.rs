@@ -21,16 +21,13 @@ use crate::store::lane::LaneKind;
 /// are then exact at once.
 pub(crate) const FRAME_PATIENCE: Duration = Duration::from_millis(3);
 
-/// Questions that a worker takes at once: at some 40 us each it comes back to hear what is wanted now before a frame
-/// ends.
+/// The queries of a worker between two looks at the requests: at some 40 us each, it sees new ones before a frame ends.
 const QUERIES_AT_ONCE: usize = 4;
 
 /// The tiles that a frame requests.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct TileRequest<'a> {
-    /// The buckets in view.
     pub(crate) buckets: Buckets,
-    /// The lanes in view.
     pub(crate) owners: &'a [(TileOwner, LaneKind)],
     /// Buckets to prefetch: loaded when all others are.
     pub(crate) ahead: Option<Buckets>,
@@ -59,20 +56,14 @@ pub(crate) fn ahead_of_zoom(before: &Viewport, now: &Viewport, buckets: Buckets)
 pub(crate) struct LoaderPool(Arc<ThreadPool>);
 
 impl LoaderPool {
-    /// Starts `count` threads.
-    ///
-    /// # Errors
-    /// If the system gives none.
+    /// Starts `count` threads. Fails if the system gives none.
     pub(crate) fn start(count: usize) -> Result<Self, ThreadPoolBuildError> {
         let named = ThreadPoolBuilder::new().thread_name(|number| format!("ask {number}"));
         Ok(Self(Arc::new(named.num_threads(count.max(1)).build()?)))
     }
 
-    /// Starts the threads of a window: one for each core, and not so few that the disk waits for one question after the
-    /// other.
-    ///
-    /// # Errors
-    /// If the system gives none.
+    /// Starts the threads of a window: one for each core, and enough that the disk need not wait for one query after
+    /// the other. Fails if the system gives none.
     pub(crate) fn start_for_window() -> Result<Self, ThreadPoolBuildError> {
         /// With less, an answer that comes from the disk holds up those that are in memory.
         const COUNT_MIN: usize = 4;
@@ -344,7 +335,7 @@ mod tests {
         let covered: Vec<i64> = cells.iter().flat_map(|cell| cell.first_bucket..cell.end_bucket()).collect();
         assert!((1000..2000).all(|bucket| covered.binary_search(&bucket).is_ok()));
         assert!(covered.is_sorted_by(|a, b| a < b), "nothing is shown twice");
-        // Tiles without any stand-in are listed as unknown.
+        // Tiles that nothing coarser replaces are listed as unknown.
         let _ = loader.prepare(&mut tiles, wanted(view(1 << 30, 11)), Duration::from_millis(1));
         assert_eq!(tiles.unknown().len(), tiles.pending());
         capture.is_shut.store(false, Ordering::SeqCst);
@@ -395,7 +386,7 @@ mod tests {
         let mut tiles = Tiles::default();
         capture.fails.store(true, Ordering::SeqCst);
         let _ = loader.prepare(&mut tiles, wanted(view(0, 3)), LONG);
-        // Nothing is awaited any more, and nothing is said to be known.
+        // No tile is pending, and none counts as loaded.
         assert_eq!(tiles.pending(), 0);
         assert!(!tiles.unknown().is_empty());
         capture.fails.store(false, Ordering::SeqCst);
@@ -466,7 +457,7 @@ mod tests {
             // Out again half way: what was narrower answers for what is wider.
             view.zoom(if frame < 100 { 1.18 } else { 1.0 / 1.18 }, 700.0);
         }
-        // Of the three lanes one has also a range; a half of what is asked ahead is never wanted where the zoom turns.
+        // Of the three lanes one has also a range. Half of the prefetch is never needed where the zoom turns.
         let needed = 3 * needed.len() + 1;
         assert!(capture.asked() <= needed * 5 / 4, "{} for {needed}", capture.asked());
     }

@@ -1,9 +1,10 @@
-//! A process as if it were one lane: in each bucket the longest span of all its tracks. What a folded process shows.
+//! The summary of a process, as if it were one lane: in each bucket the longest span of all its tracks.
+//! A folded process shows it.
 //!
-//! The slow answer: every lane of the process is asked for its longest spans, and of these the longest is taken. That
-//! is also done, but in the background, as for any tile, and for fewer lanes and buckets: lanes come from that with
-//! the longest span downwards, until none that is left can hold a longer one; and for processes of very many lanes
-//! the [`TraceSummary`] has asked all of them once for the whole capture, which answers wide views and every narrower
+//! The slow answer: query every lane of the process for its longest spans, and take the longest of these. The summary
+//! also does that, but in the background, as for any tile, and for fewer lanes and buckets. It queries lanes in order
+//! of their longest span, until none that is left can hold a longer one. For processes of very many lanes the
+//! [`TraceSummary`] has queried all of them once for the whole capture, which answers wide views and every narrower
 //! bucket that lies within such a span.
 //!
 //! [`TraceSummary`]: super::trace_summary::TraceSummary
@@ -20,7 +21,7 @@ use crate::scene::titles::track_title;
 use crate::store::iforest::{self, LongestNs};
 use crate::store::lane::{LaneIdx, LaneInfo, LaneKind};
 
-/// From so many lanes on, a process is asked as a whole ahead: with fewer, a tile takes some 20 ms.
+/// The least lanes of a process whose whole is queried ahead: with fewer, a tile takes some 20 ms.
 const LANES_ASKED_AHEAD: usize = 512;
 
 /// How many bits of a cell's row are that of its lane; the rest is the lane's place in the process.
@@ -52,10 +53,8 @@ struct Ranked {
 }
 
 impl ProcessSummaries {
-    /// The processes of a capture. Of those with very many lanes, asks all for `buckets`.
-    ///
-    /// # Errors
-    /// [`Cancelled`] when asked to stop.
+    /// The processes of a capture. Of those with very many lanes, queries all for `buckets`. Fails with
+    /// [`Cancelled`] when the caller cancels.
     pub(crate) fn of(snapshot: &Snapshot, buckets: Buckets, cancel: &Cancel) -> Result<Self, Cancelled> {
         Self::asking_ahead_from(LANES_ASKED_AHEAD, snapshot, buckets, cancel)
     }
@@ -227,7 +226,7 @@ impl ProcessSummary {
     }
 }
 
-/// The longest spans of some buckets while lanes are asked one after the other.
+/// The longest spans of some buckets while lanes are queried one after the other.
 struct Longest {
     buckets: Buckets,
     best: Vec<Option<Cell>>,
@@ -254,7 +253,7 @@ impl Longest {
             let end = cell.end_bucket().min(self.buckets.end());
             for bucket in first..end {
                 let from_first = if bucket == cell.first_bucket { cell.first_rows } else { RowCount::default() };
-                // After the first bucket of a run, rows start only behind its span: in the last.
+                // In the buckets of a run, rows start only in the first and, after its span, in the last.
                 let from_last = if bucket == cell.end_bucket() - 1 { cell.last_rows } else { RowCount::default() };
                 let rows = from_first.plus(from_last);
                 self.put(Cell {

@@ -11,8 +11,7 @@ pub(crate) trait TileCell: Copy + Send + Sync + 'static {
     /// for the wide ones would have given the same.
     fn wider(cells: impl Iterator<Item = Self>) -> Vec<Self>;
 
-    /// The stand-in for the buckets `within` that are `levels` halvings narrower; `None` if the cell covers none of
-    /// them.
+    /// The replacement for the buckets `within` that are `levels` halvings narrower; `None` if the cell covers none.
     fn narrower(&self, levels: u32, within: Range<i64>) -> Option<Self>;
 }
 

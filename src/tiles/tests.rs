@@ -78,7 +78,7 @@ fn asked_for_a_strip(snapshot: &Snapshot, width_log2: u32, from_ns: i64) -> Read
 
 #[test]
 fn a_strip_asks_no_more_for_more_threads_or_spans_than_it_has_columns() {
-    /// As many lanes as are asked one by one, times a few questions for each: with more, all were asked ahead.
+    /// As many lanes as are queried one by one, times a few queries for each: with more, all would be queried ahead.
     const LANES: u64 = 512;
     // From the whole trace to a few microseconds, where something is, and where nothing is.
     for (threads, spans) in [(20, 4), (500, 4), (520, 4), (4000, 4), (20, 400), (20, 2000), (600, 100)] {

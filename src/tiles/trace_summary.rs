@@ -1,7 +1,7 @@
 //! The summary of a whole capture once it is loaded: how densely its time is filled, and the summaries of its
 //! processes. Looks at every lane, so a window does it in the background.
 //!
-//! Each lane is asked for a fixed number of buckets, which its overview pyramid or a few blocks answer.
+//! Each lane is queried for a fixed number of buckets, which its overview pyramid or a few blocks answer.
 
 use std::sync::Arc;
 
@@ -30,10 +30,7 @@ pub struct TraceSummary {
 }
 
 impl TraceSummary {
-    /// Summarises a capture.
-    ///
-    /// # Errors
-    /// [`Cancelled`] when asked to stop.
+    /// Summarises a capture. Fails with [`Cancelled`] when the caller cancels.
     pub(crate) fn of(snapshot: &Snapshot, cancel: &Cancel) -> Result<Self, Cancelled> {
         let lanes = outermost_lanes(snapshot);
         let dur_ns = snapshot.end_ns().abs_diff(snapshot.start_ns());

@@ -1,5 +1,4 @@
-//! Colours must be seen on their ground, carry text, and be told apart, also by eyes to which a kind of cone is
-//! missing.
+//! Colours must be visible on their ground, carry text, and be distinguishable, also by eyes that lack a kind of cone.
 
 use super::*;
 use crate::scene::color::contrast;
@@ -7,8 +6,8 @@ use crate::scene::color::contrast;
 const SHADES: [Shade; 2] = [Shade::Dark, Shade::Light];
 const HUES: [Hues; 2] = [Hues::Usual, Hues::ColorBlind];
 
-/// How much of linear red, green and blue is left as red, green and blue (G. Machado, M. Oliveira and L. Fernandes,
-/// 2009, severity 1).
+/// The linear red, green and blue that remain of red, green and blue (G. Machado, M. Oliveira and
+/// L. Fernandes, 2009, severity 1).
 type Blindness = [[f64; 3]; 3];
 
 const NONE: Blindness = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]];
@@ -20,7 +19,8 @@ const TRITANOPIA: Blindness =
     [[1.255_528, -0.076_749, -0.178_779], [-0.078_411, 0.930_809, 0.147_602], [0.004_733, 0.691_367, 0.303_900]];
 const ALL: [Blindness; 4] = [NONE, PROTANOPIA, DEUTERANOPIA, TRITANOPIA];
 
-/// Where a colour is in `OKLab` for somebody. Two that are 0.02 apart are just told from each other side by side.
+/// The position of a colour in `OKLab` for eyes with that blindness. Two colours at a distance of 0.02 are
+/// just distinguishable side by side.
 fn seen(Rgba([red, green, blue, _]): Rgba, blindness: Blindness) -> [f64; 3] {
     let linear = [red, green, blue].map(|channel| {
         let value = f64::from(channel) / 255.0;

@@ -39,7 +39,7 @@ impl TrackFixture {
         RowLayout::new(self.rows.clone(), |lane| self.kinds[lane.index()], folded, &heights())
     }
 
-    /// The slow answer.
+    /// The slow answer, by a walk over all tracks.
     fn walked(&self, folded: &Folded) -> (Vec<Group>, Vec<LaneRow>, u64) {
         let (mut groups, mut lanes, mut y_px, heights) = (Vec::new(), Vec::new(), 0, heights());
         let mut process = None;
