@@ -66,6 +66,10 @@ impl BatchSink for Assembler<'_> {
             let event = chunk.events.iter().find(|event| event.detail == row);
             self.losses.add(Loss::LongArgs, SourcePos::Time(event.map_or(0, |event| event.ts_ns)));
         }
+        if chunk.details.over_limit > 0 {
+            let first_ns = chunk.events.first().map_or(0, |event| event.ts_ns);
+            self.losses.add_many(Loss::LongArgs, SourcePos::Time(first_ns), chunk.details.over_limit);
+        }
         self.progress.add_events(chunk.events.len() as u64);
         self.progress.density().add(chunk.events.iter().step_by(DENSITY_STEP).map(|event| event.ts_ns));
         self.chunks.push(chunk).map_err(|error| ReadError::Sink(Box::new(error)))

@@ -481,7 +481,7 @@ fn with_paired_ends(events: &[Event], cuts: &[bool]) -> Vec<Event> {
         if *is_cut {
             all.append(&mut batch);
             paired_ends.begin_batch();
-            (0..TRACKS).for_each(|track| paired_ends.add_track(Some(track)));
+            (0..TRACKS).for_each(|track| paired_ends.add_track(Some(track as usize)));
         }
         paired_ends.push(&mut batch, *event);
     }

@@ -204,17 +204,27 @@ fn read(
             let kept = ChunkCache::new(context.budget.clone(), Arc::clone(spill));
             let mut assembler = Assembler::new(no_names, kept, &context.progress);
             reader.read(&mut assembler, context)?;
-            let Assembler { names, stacks, registry, losses, chunks, notes, .. } = assembler;
+            let Assembler { names, stacks, registry, mut losses, chunks, notes, .. } = assembler;
+            count_over_limit(&names, &stacks, &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             Capture { source: Box::new(chunks), names, stacks, registry, losses, notes, store: None }
         }
         Reader::Chunks(chunked) => {
-            let ChunkedCapture { source, names, tracks, stacks, losses, store } = *chunked;
+            let ChunkedCapture { source, names, tracks, stacks, mut losses, store } = *chunked;
+            count_over_limit(&names, &stacks, &mut losses);
             let (names, stacks) = (Arc::new(names), Arc::new(stacks));
             let registry = Registry::from_tables(tracks);
             Capture { source, names, stacks, registry, losses, notes: Vec::new(), store }
         }
     })
+}
+
+/// Counts the names and stacks that are missing from full tables, wherever they were to be.
+fn count_over_limit(names: &Names, stacks: &Stacks, losses: &mut Losses) {
+    let over_limit = names.over_limit() + stacks.over_limit();
+    if over_limit > 0 {
+        losses.add_many(Loss::OverLimit, SourcePos::Offset(0), over_limit);
+    }
 }
 
 /// The last time at which an event starts, as far as the chunks tell.

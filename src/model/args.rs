@@ -27,6 +27,9 @@ pub struct Details {
     /// than [`Detail::ARGS_BYTES_MAX`] and left out.
     #[serde(skip)]
     pub(crate) too_long: Vec<u32>,
+    /// Blobs without a row, because their bytes or rows would pass [`Self::INDEX_MAX`].
+    #[serde(skip)]
+    pub(crate) over_limit: u64,
 }
 
 const HAS_THREAD_TS: u8 = 1;
@@ -112,6 +115,9 @@ fn merge_objects(begun: &str, ended: &str) -> String {
 }
 
 impl Details {
+    /// The last byte and row of a chunk's details. A chunk's decoded size is bounded at 64 MiB, far below.
+    const INDEX_MAX: u32 = u32::MAX;
+
     /// Adds a detail and returns what [`super::Event::detail`] holds for it: 0 if there is nothing to keep.
     pub fn push(&mut self, detail: &Detail<'_>) -> u32 {
         if detail.is_empty() {
@@ -119,18 +125,24 @@ impl Details {
         }
         let is_too_long = detail.args_json.len() > Detail::ARGS_BYTES_MAX;
         let args_json = if is_too_long { "" } else { detail.args_json };
+        let start = self.bytes.len();
         Detail { args_json, ..*detail }.encode_into(&mut self.bytes);
-        let row = self.close();
+        let row = self.close(start, Self::INDEX_MAX);
         if is_too_long {
             self.too_long.push(row);
         }
         row
     }
 
-    /// Adds a blob that is already encoded.
+    /// Adds a blob that is already encoded. Returns its row as [`super::Event::detail`] holds it.
     pub fn push_blob(&mut self, blob: &[u8]) -> u32 {
+        self.push_blob_within(blob, Self::INDEX_MAX)
+    }
+
+    fn push_blob_within(&mut self, blob: &[u8], index_max: u32) -> u32 {
+        let start = self.bytes.len();
         self.bytes.extend_from_slice(blob);
-        self.close()
+        self.close(start, index_max)
     }
 
     /// The blob of [`super::Event::detail`]; empty for 0 and for a row that does not exist.
@@ -145,10 +157,16 @@ impl Details {
         self.bytes.get(start..end).unwrap_or(&[])
     }
 
-    fn close(&mut self) -> u32 {
-        // A chunk's decoded size is bounded at 64 MiB, far below 4 GiB.
-        self.ends.push(u32::try_from(self.bytes.len()).unwrap_or(u32::MAX));
-        u32::try_from(self.ends.len()).unwrap_or(0)
+    /// Makes a row of the bytes from `start` on. Beyond `index_max` they are dropped and counted, and the row is 0.
+    fn close(&mut self, start: usize, index_max: u32) -> u32 {
+        let within = |index: usize| u32::try_from(index).ok().filter(|&index| index <= index_max);
+        let (Some(end), Some(row)) = (within(self.bytes.len()), within(self.ends.len() + 1)) else {
+            self.bytes.truncate(start);
+            self.over_limit += 1;
+            return 0;
+        };
+        self.ends.push(end);
+        row
     }
 }
 
@@ -188,6 +206,16 @@ mod tests {
         let row = details.push(&longer);
         assert_eq!(Detail::decode(details.blob(row)), Detail { args_json: "", ..longer });
         assert_eq!(details.too_long, [row]);
+    }
+
+    #[test]
+    fn blobs_beyond_the_last_index_are_counted_and_never_those_of_another_row() {
+        let mut details = Details::default();
+        let rows = [&b"abc"[..], b"defgh", b"ij"].map(|blob| details.push_blob_within(blob, 5));
+        assert_eq!((rows, details.over_limit), ([1, 0, 2], 1));
+        assert_eq!([details.blob(1), details.blob(0), details.blob(2)], [&b"abc"[..], b"", b"ij"]);
+        let rows = [details.push_blob_within(b"", 2), details.push_blob_within(b"k", 5)];
+        assert_eq!((rows, details.over_limit, details.bytes.len()), ([0, 0], 3, 5));
     }
 
     #[test]

@@ -53,6 +53,9 @@ pub struct Names {
     rows: Vec<NameRow<StrIdx>>,
     text_index: HashTable<StrIdx>,
     row_index: HashTable<NameIdx>,
+    /// The last index that a row or a text may have.
+    index_max: u32,
+    over_limit: u64,
 }
 
 /// The fields of [`Names`] that are written: the look-ups follow from them.
@@ -78,8 +81,7 @@ impl Serialize for Names {
 impl<'de> Deserialize<'de> for Names {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
         let OwnedNameTables { texts, rows } = OwnedNameTables::deserialize(deserializer)?;
-        // The look-ups are made when a name is added: most captures are opened to be looked at.
-        Ok(Self { texts, rows, text_index: HashTable::new(), row_index: HashTable::new() })
+        Ok(Self::from_tables(texts, rows))
     }
 }
 
@@ -100,10 +102,21 @@ impl Names {
     }
 
     fn with_texts(texts: Texts) -> Self {
-        let (text_index, row_index) = (HashTable::new(), HashTable::new());
-        let mut names = Self { texts, rows: Vec::new(), text_index, row_index };
+        let mut names = Self::from_tables(texts, Vec::new());
         names.intern("", None);
         names
+    }
+
+    /// The look-ups are made when a name is added: most captures are opened to be looked at.
+    fn from_tables(texts: Texts, rows: Vec<NameRow<StrIdx>>) -> Self {
+        let (text_index, row_index) = (HashTable::new(), HashTable::new());
+        Self { texts, rows, text_index, row_index, index_max: u32::MAX, over_limit: 0 }
+    }
+
+    /// Names whose indices end at `index_max`.
+    #[cfg(test)]
+    pub(crate) fn with_limit(index_max: u32) -> Self {
+        Self { index_max, ..Self::default() }
     }
 
     /// Reads what [`Serialize`] wrote at the start of `range` of a map, whose letters stay there. Returns the bytes
@@ -112,50 +125,79 @@ impl Names {
         let (texts, end) = Texts::read_mapped(map, range.start)?;
         let rest = map.get(end..range.end).ok_or(postcard::Error::DeserializeUnexpectedEnd)?;
         let (rows, rest) = postcard::take_from_bytes(rest)?;
-        Ok((Self { texts, rows, text_index: HashTable::new(), row_index: HashTable::new() }, rest))
+        Ok((Self::from_tables(texts, rows), rest))
     }
 
-    /// The index of a name with its category, new or known.
+    /// The index of a name with its category, new or known. A new name beyond the last index is counted in
+    /// [`Self::over_limit`], and is the empty name.
     pub fn intern(&mut self, text: &str, category: Option<&str>) -> NameIdx {
-        let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        let known = self.intern_row(text, category);
+        self.over_limit += u64::from(known.is_none());
+        known.unwrap_or(NameIdx::EMPTY)
+    }
+
+    fn intern_row(&mut self, text: &str, category: Option<&str>) -> Option<NameIdx> {
+        let row = self.text_row(text, category)?;
         self.index_rows();
         let rows = &mut self.rows;
         let is_same = |known: &NameIdx| rows[known.index()] == row;
         match self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Some(*known.get()),
             Entry::Vacant(place) => {
-                let index = NameIdx(u32::try_from(rows.len()).unwrap_or(0));
+                let index = NameIdx(next_index(rows.len(), self.index_max)?);
                 place.insert(index);
                 rows.push(row);
-                index
+                Some(index)
             }
         }
     }
 
+    fn text_row(&mut self, text: &str, category: Option<&str>) -> Option<NameRow<StrIdx>> {
+        let text = self.intern_text(text)?;
+        let category = match category {
+            Some(category) => Some(self.intern_text(category)?),
+            None => None,
+        };
+        Some(NameRow { text, category })
+    }
+
+    /// Names that are missing because every index was taken.
+    #[must_use]
+    pub(crate) fn over_limit(&self) -> u64 {
+        self.over_limit
+    }
+
     /// Adds a row even if the name is known, for tables whose rows must keep their places. Finds the name from then on.
+    /// A row beyond the last index is counted in [`Self::over_limit`], and is the empty name.
     pub(crate) fn push(&mut self, text: &str, category: Option<&str>) -> NameIdx {
-        let row = NameRow { text: self.intern_text(text), category: category.map(|text| self.intern_text(text)) };
+        let pushed = self.push_row(text, category);
+        self.over_limit += u64::from(pushed.is_none());
+        pushed.unwrap_or(NameIdx::EMPTY)
+    }
+
+    fn push_row(&mut self, text: &str, category: Option<&str>) -> Option<NameIdx> {
+        let row = self.text_row(text, category)?;
         self.index_rows();
-        let index = NameIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        let index = NameIdx(next_index(self.rows.len(), self.index_max)?);
         self.rows.push(row);
         let rows = &self.rows;
         let is_same = |known: &NameIdx| rows[known.index()] == row;
         self.row_index.entry(hash(&row), is_same, |known| hash(&rows[known.index()])).or_insert(index);
-        index
+        Some(index)
     }
 
-    /// The index of a text, new or known.
-    pub(crate) fn intern_text(&mut self, text: &str) -> StrIdx {
+    /// The index of a text, new or known; `None` for a new one beyond the last index.
+    fn intern_text(&mut self, text: &str) -> Option<StrIdx> {
         self.index_texts();
         let texts = &mut self.texts;
         let is_same = |known: &StrIdx| texts.bytes(*known) == text.as_bytes();
         match self.text_index.entry(hash(text.as_bytes()), is_same, |known| hash(texts.bytes(*known))) {
-            Entry::Occupied(known) => *known.get(),
+            Entry::Occupied(known) => Some(*known.get()),
             Entry::Vacant(place) => {
-                let index = StrIdx(u32::try_from(texts.len()).unwrap_or(0));
+                let index = StrIdx(next_index(texts.len(), self.index_max)?);
                 place.insert(index);
                 texts.push(text);
-                index
+                Some(index)
             }
         }
     }
@@ -219,6 +261,11 @@ fn hash(key: &(impl Hash + ?Sized)) -> u64 {
     FxBuildHasher.hash_one(key)
 }
 
+/// The index after `len` others; `None` beyond `max`.
+fn next_index(len: usize, max: u32) -> Option<u32> {
+    u32::try_from(len).ok().filter(|&index| index <= max)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -231,6 +278,16 @@ mod tests {
         assert_eq!(back.get(known), names.get(known));
         assert_eq!(back.intern("a", Some("c")), known);
         assert_eq!(back.intern("b", None).index(), names.len());
+    }
+
+    #[test]
+    fn names_beyond_the_last_index_are_counted_and_never_another_name() {
+        let mut names = Names::with_limit(2);
+        let known = [names.intern("a", None), names.intern("b", None)];
+        assert_eq!((known, names.over_limit()), ([NameIdx(1), NameIdx(2)], 0));
+        assert_eq!([names.intern("c", None), names.push("d", None), names.intern("a", Some("c"))], [NameIdx::EMPTY; 3]);
+        assert_eq!((names.len(), names.over_limit()), (3, 3));
+        assert_eq!([names.intern("a", None), names.intern("b", None)], known);
     }
 
     #[test]

@@ -43,6 +43,9 @@ pub struct StackRow {
 pub struct Stacks {
     rows: Vec<StackRow>,
     index: FxHashMap<StackRow, StackIdx>,
+    /// The last index that a row may have.
+    index_max: u32,
+    over_limit: u64,
 }
 
 /// [`Stacks`] as written: small numbers in columns, two to four bytes a row, without the look-up and without row 0.
@@ -56,8 +59,7 @@ struct StackColumns {
 impl From<StackColumns> for Stacks {
     fn from(columns: StackColumns) -> Self {
         let mut stacks = Self::default();
-        for (up, name) in columns.up.into_iter().zip(columns.names) {
-            let row = u32::try_from(stacks.rows.len()).unwrap_or(u32::MAX);
+        for (row, (up, name)) in (1u32..).zip(columns.up.into_iter().zip(columns.names)) {
             stacks.push(StackIdx(row.saturating_sub(up)), NameIdx(name));
         }
         stacks
@@ -76,12 +78,13 @@ impl From<Stacks> for StackColumns {
 
 impl Default for Stacks {
     fn default() -> Self {
-        Self { rows: vec![StackRow::default()], index: FxHashMap::default() }
+        Self { rows: vec![StackRow::default()], index: FxHashMap::default(), index_max: u32::MAX, over_limit: 0 }
     }
 }
 
 impl Stacks {
-    /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack.
+    /// The stack of `name` called from `parent`, new or known. A parent that does not exist is the empty stack. A new
+    /// stack beyond the last index is counted in [`Self::over_limit`], and is that of its caller.
     pub(crate) fn intern(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
         // Made when a row is added: most tables that were read are looked at only.
         if self.index.len() + 1 < self.rows.len() {
@@ -92,9 +95,15 @@ impl Stacks {
         if let Some(&known) = self.index.get(&row) {
             return known;
         }
-        let new = self.push(parent, name);
+        let Some(new) = self.push(parent, name) else { return parent };
         self.index.insert(row, new);
         new
+    }
+
+    /// Stacks that lack frames because every index was taken.
+    #[must_use]
+    pub(crate) fn over_limit(&self) -> u64 {
+        self.over_limit
     }
 
     /// The stack of frames that come outermost first, new or known.
@@ -103,13 +112,15 @@ impl Stacks {
     }
 
     /// Adds a row even if the stack is known, for tables whose rows must keep their places. A parent that is no earlier
-    /// row is the empty stack.
-    pub(crate) fn push(&mut self, parent: StackIdx, name: NameIdx) -> StackIdx {
+    /// row is the empty stack. Returns `None`, and counts it in [`Self::over_limit`], beyond the last index.
+    pub(crate) fn push(&mut self, parent: StackIdx, name: NameIdx) -> Option<StackIdx> {
         let parent = if parent.index() < self.rows.len() { parent } else { StackIdx::EMPTY };
-        // 2^32 rows would take 64 GiB before this.
-        let new = StackIdx(u32::try_from(self.rows.len()).unwrap_or(0));
+        let Some(index) = u32::try_from(self.rows.len()).ok().filter(|&index| index <= self.index_max) else {
+            self.over_limit += 1;
+            return None;
+        };
         self.rows.push(StackRow { parent, name });
-        new
+        Some(StackIdx(index))
     }
 
     /// The innermost frame and its caller; the empty stack for a row that does not exist.
@@ -202,6 +213,17 @@ mod tests {
         assert_eq!(frames(&capture, here[new.index()]), [9, 7]);
         assert_eq!(capture.len(), 4);
         assert_eq!(here[0], StackIdx::EMPTY);
+    }
+
+    #[test]
+    fn stacks_beyond_the_last_index_are_counted_and_end_at_their_caller() {
+        let mut stacks = Stacks { index_max: 2, ..Stacks::default() };
+        let whole = stacks.intern_path([1, 2].map(NameIdx));
+        assert_eq!((whole, stacks.over_limit()), (StackIdx(2), 0));
+        assert_eq!(stacks.intern_path([1, 2, 3].map(NameIdx)), whole);
+        assert_eq!(stacks.push(StackIdx::EMPTY, NameIdx(4)), None);
+        assert_eq!((stacks.len(), stacks.over_limit()), (3, 2));
+        assert_eq!(stacks.intern_path([1, 2].map(NameIdx)), whole);
     }
 
     #[test]

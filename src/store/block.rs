@@ -18,6 +18,9 @@ pub const BLOCK_ROWS: usize = 64;
 
 const HEADER_BYTES: usize = 24;
 
+/// The most bytes of a packed block: four columns of full width, of 8, 8, 4 and 8 bytes a row.
+pub(crate) const BLOCK_BYTES_MAX: usize = HEADER_BYTES + BLOCK_ROWS * 28;
+
 /// One row of a lane, whatever its kind.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Row {

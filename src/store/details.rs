@@ -89,15 +89,17 @@ pub(crate) struct DetailWriter {
 }
 
 impl DetailWriter {
-    /// Adds a blob; an empty one needs no place. Fails with the I/O error of a write, such as a full disk.
+    /// Adds a blob; an empty one needs no place. Fails with the I/O error of a write, such as a full disk, and for a
+    /// blob of 4 GiB, whose length has no room.
     pub(crate) fn push(&mut self, blob: &[u8], file: &mut AppendFile) -> io::Result<DetailRef> {
         if blob.is_empty() {
             return Ok(DetailRef(0));
         }
+        let blob_bytes = u32::try_from(blob.len()).map_err(io::Error::other)?;
         if self.raw.len() + blob.len() + LENGTH_BYTES > BLOCK_BYTES {
             self.flush(file)?;
         }
-        self.raw.extend_from_slice(&u32::try_from(blob.len()).unwrap_or(u32::MAX).to_le_bytes());
+        self.raw.extend_from_slice(&blob_bytes.to_le_bytes());
         self.raw.extend_from_slice(blob);
         Ok(self.positions.next(blob))
     }

@@ -12,7 +12,7 @@
 
 use bytemuck::{Pod, Zeroable};
 
-use super::block::{self, Block, Row};
+use super::block::{self, BLOCK_ROWS, Block, Row};
 use super::iforest::{self, Aggregate};
 use super::signature::{self, NameSignature};
 use crate::model::NameIdx;
@@ -20,6 +20,12 @@ use crate::model::NameIdx;
 /// Blocks in a full extent: 4,096 rows, some 32 KiB, so that a lane of 10^8 rows has an index of
 /// some 800 KiB above them.
 pub(crate) const EXTENT_BLOCKS: usize = 64;
+
+/// The most bytes of an extent: its offsets fit 32 bits by far.
+const EXTENT_BYTES_MAX: usize = size_of::<ExtentHeader>()
+    + EXTENT_BLOCKS * (size_of::<BlockEntry>() + 2 * size_of::<[u64; 2]>() + block::BLOCK_BYTES_MAX);
+
+const _: () = assert!(EXTENT_BYTES_MAX < u32::MAX as usize);
 
 const EXTENT_MAGIC: u32 = u32::from_le_bytes(*b"LSEX");
 
@@ -84,11 +90,12 @@ pub(crate) struct ExtentBuilder {
 }
 
 impl ExtentBuilder {
-    /// Packs `rows`, at most 64 and at least one, as the next block. `leaf` is their aggregate, as words.
+    /// Packs `rows`, at most 64 and at least one, as the next block. `leaf` is their aggregate, as words. The caller
+    /// ends the extent at [`EXTENT_BLOCKS`], so that its bytes stay within [`EXTENT_BYTES_MAX`].
     pub(crate) fn push_block(&mut self, rows: &[Row], leaf: &[u64]) {
         let Some(first) = rows.first() else { return };
-        // An extent holds 64 blocks of at most 64 * 28 bytes: its offsets and rows fit 32 bits by far.
-        let offset = u32::try_from(self.packed.len()).unwrap_or(u32::MAX);
+        debug_assert!(rows.len() <= BLOCK_ROWS && self.directory.len() < EXTENT_BLOCKS);
+        let offset = self.packed.len() as u32;
         let mut longest = (0, first);
         for (slot, row) in (0u32..).zip(rows) {
             if row.value > longest.1.value {
@@ -104,7 +111,7 @@ impl ExtentBuilder {
             longest_slot: longest.0,
         });
         self.leaves.extend_from_slice(leaf);
-        self.rows += u32::try_from(rows.len()).unwrap_or(0);
+        self.rows += rows.len() as u32;
         let names = self.names.get_or_insert_default();
         rows.iter().for_each(|row| names.add(NameIdx(row.name)));
         block::encode(rows, &mut self.packed);
@@ -152,8 +159,9 @@ impl ExtentBuilder {
         leaves.iter().for_each(|&leaf| iforest::push(&mut nodes, leaf));
         let blocks_at = size_of::<ExtentHeader>() + size_of_val(&*self.directory) + size_of_val(&*nodes);
         for entry in &mut self.directory {
-            entry.offset += u32::try_from(blocks_at).unwrap_or(u32::MAX);
+            entry.offset += blocks_at as u32;
         }
+        const { assert!(size_of::<A>() <= size_of::<[u64; 2]>()) };
         let start = out.len();
         out.extend_from_slice(&[0; size_of::<ExtentHeader>()]);
         out.extend_from_slice(bytemuck::cast_slice(&self.directory));
@@ -163,9 +171,9 @@ impl ExtentBuilder {
         let header = ExtentHeader {
             checksum: 0,
             magic: EXTENT_MAGIC,
-            blocks: u32::try_from(self.directory.len()).unwrap_or(u32::MAX),
+            blocks: self.directory.len() as u32,
             rows: self.rows,
-            node_bytes: u32::try_from(size_of::<A>()).unwrap_or(0),
+            node_bytes: const { size_of::<A>() as u32 },
             bytes: (out.len() - start) as u64,
         };
         out[start..body].copy_from_slice(bytemuck::bytes_of(&header));

@@ -212,8 +212,8 @@ impl LaneBuilder {
             }
             _ => [waiting.extent.finish::<LongestNs>(out).0, 0],
         };
-        // 64 blocks of less than 2 KiB.
-        let bytes = u32::try_from(out.len() - start).unwrap_or(u32::MAX);
+        // At most `EXTENT_BYTES_MAX`, which a check at compile time holds below 4 GiB.
+        let bytes = (out.len() - start) as u32;
         let record = ExtentRecord { offset: 0, first_start_ns, first_row, rows, bytes };
         Some(PackedExtent { record, aggregate, signature })
     }

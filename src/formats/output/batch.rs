@@ -168,22 +168,21 @@ impl BatchBuilder {
     /// The row of a track that the reader has given a small number, for readers with little time: `key` is asked once a
     /// batch. One reader uses this or [`Self::track_with`], not both.
     #[inline]
-    pub(crate) fn numbered_track(&mut self, number: u32, key: impl FnOnce() -> TrackKey) -> TrackIdx {
-        let position = number as usize;
-        match self.numbered_rows.get(position) {
+    pub(crate) fn numbered_track(&mut self, number: usize, key: impl FnOnce() -> TrackKey) -> TrackIdx {
+        match self.numbered_rows.get(number) {
             Some(&(batch, row)) if batch == self.number => row,
             _ => {
-                if self.numbered_rows.len() <= position {
-                    self.numbered_rows.resize(position + 1, (0, TrackIdx(0)));
+                if self.numbered_rows.len() <= number {
+                    self.numbered_rows.resize(number + 1, (0, TrackIdx(0)));
                 }
                 let row = self.push_track(Some(number), key());
-                self.numbered_rows[position] = (self.number, row);
+                self.numbered_rows[number] = (self.number, row);
                 row
             }
         }
     }
 
-    fn push_track(&mut self, number: Option<u32>, key: TrackKey) -> TrackIdx {
+    fn push_track(&mut self, number: Option<usize>, key: TrackKey) -> TrackIdx {
         if let Some(paired_ends) = &mut self.paired_ends {
             // Several asynchronous tracks may share rows, which are free again when their last span ends.
             paired_ends.add_track(number.filter(|_| key.kind != TrackKind::Async));

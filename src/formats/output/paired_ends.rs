@@ -21,7 +21,7 @@ pub(crate) struct PairedEnds {
 /// The last event of a track.
 #[derive(Debug, Default)]
 struct Tail {
-    number: Option<u32>,
+    number: Option<usize>,
     newest_ns: i64,
     /// Where in the batch begins stand that no end was moved to, innermost last.
     open: Vec<u32>,
@@ -33,7 +33,7 @@ impl PairedEnds {
         for tail in &mut self.tails[..self.rows] {
             tail.open.clear();
             if let Some(number) = tail.number {
-                self.newest_ns[number as usize] = tail.newest_ns;
+                self.newest_ns[number] = tail.newest_ns;
             }
         }
         self.rows = 0;
@@ -41,19 +41,19 @@ impl PairedEnds {
 
     /// Takes note of the next track of the batch: the same number in every batch, for all events of that track. None
     /// for a track whose ends are left alone.
-    pub(crate) fn add_track(&mut self, number: Option<u32>) {
+    pub(crate) fn add_track(&mut self, number: Option<usize>) {
         if self.tails.len() == self.rows {
             self.tails.push(Tail::default());
         }
         if let Some(number) = number
-            && self.newest_ns.len() <= number as usize
+            && self.newest_ns.len() <= number
         {
-            self.newest_ns.resize(number as usize + 1, i64::MIN);
+            self.newest_ns.resize(number + 1, i64::MIN);
         }
         let tail = &mut self.tails[self.rows];
         tail.number = number;
         // Nothing is newer than the end of time.
-        tail.newest_ns = number.map_or(i64::MAX, |number| self.newest_ns[number as usize]);
+        tail.newest_ns = number.map_or(i64::MAX, |number| self.newest_ns[number]);
         self.rows += 1;
     }
 

@@ -19,7 +19,7 @@ const NAMED_PARENTS_MAX: usize = 8;
 
 /// A track as the reader numbers it, over all batches.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub(super) struct TrackNumber(pub(super) u32);
+pub(super) struct TrackNumber(pub(super) usize);
 
 /// The tracks that had events.
 #[derive(Debug, Default)]
@@ -144,14 +144,14 @@ impl PerfettoTracks {
     }
 
     pub(super) fn key(&self, track: TrackNumber) -> &TrackKey {
-        &self.keys[track.0 as usize]
+        &self.keys[track.0]
     }
 
     /// The number of a key, new or known.
     pub(super) fn number(&mut self, key: TrackKey) -> TrackNumber {
         *self.numbers.entry(key).or_insert_with_key(|key| {
             self.keys.push(key.clone());
-            TrackNumber(u32::try_from(self.keys.len() - 1).unwrap_or(u32::MAX))
+            TrackNumber(self.keys.len() - 1)
         })
     }
 

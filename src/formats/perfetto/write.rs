@@ -352,11 +352,12 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             return self.end_packet(None, trace_packet::TRACK_DESCRIPTOR);
         }
         let of_thread = track.key.tid != Id::None && track.key.kind != TrackKind::Cpu;
-        let thread = |other: &Track| {
+        let is_thread = |other: &Track| {
             other.key.kind == TrackKind::Thread && (&other.key.pid, &other.key.tid) == (&track.key.pid, &track.key.tid)
         };
-        let parent = match of_thread.then(|| self.tracks.tracks.iter().position(thread)).flatten() {
-            Some(thread) => Some(uuid(u32::try_from(thread).unwrap_or(0), 0)),
+        let mut rows = (0u32..).zip(&self.tracks.tracks);
+        let parent = match of_thread.then(|| rows.find(|(_, other)| is_thread(other))).flatten() {
+            Some((thread, _)) => Some(uuid(thread, 0)),
             None => (track.key.pid != Id::None).then_some(PROCESS_BIT | u64::from(track.process.0)),
         };
         if let Some(parent) = parent {
@@ -405,7 +406,7 @@ impl<'a, W: Write> PerfettoWriter<'a, W> {
             Id::None => 0,
             Id::Number(number) => *number,
             Id::Text(_) => {
-                let new = MADE_UP_IDS + i64::try_from(self.made_up.len()).unwrap_or(0);
+                let new = MADE_UP_IDS.saturating_add_unsigned(self.made_up.len() as u64);
                 *self.made_up.entry(id.clone()).or_insert(new)
             }
         };
