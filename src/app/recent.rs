@@ -32,14 +32,14 @@ impl RecentTraces {
             return;
         }
         let absolute = |file: &SourceFile| {
-            let path = std::path::absolute(&file.path).unwrap_or_else(|_| file.path.clone());
-            path.to_str().is_some().then_some(SourceFile { path, offset_ns: file.offset_ns })
+            let path = std::path::absolute(file.path()).unwrap_or_else(|_| file.path().to_owned());
+            path.to_str().is_some().then_some(SourceFile::new(path, file.offset_ns))
         };
         let files: Option<Vec<_>> = sources.files().iter().map(absolute).collect();
         let Some(files) = files.filter(|files| !files.is_empty()) else { return };
         let sources = Sources::new(files);
         // The same files moved otherwise are the same capture: the way in which they lie now is the one that is meant.
-        let paths = |of: &Sources| of.files().iter().map(|file| file.path.clone()).collect::<Vec<_>>();
+        let paths = |of: &Sources| of.files().iter().map(|file| file.path().to_owned()).collect::<Vec<_>>();
         self.0.retain(|known| paths(known) != paths(&sources));
         self.0.insert(0, sources);
         self.0.truncate(RECENT_MAX);
@@ -66,7 +66,7 @@ impl From<Vec<RecentEntry>> for RecentTraces {
         let sources = |entry| match entry {
             RecentEntry::Path(path) => Sources::unmoved([PathBuf::from(path)]),
             RecentEntry::Files(files) => {
-                let file = |MovedFile { path, offset_ns }| SourceFile { path: path.into(), offset_ns };
+                let file = |MovedFile { path, offset_ns }| SourceFile::new(path.into(), offset_ns);
                 Sources::new(files.into_iter().map(file).collect())
             }
         };
@@ -78,7 +78,7 @@ impl From<Vec<RecentEntry>> for RecentTraces {
 impl From<RecentTraces> for Vec<RecentEntry> {
     fn from(recent: RecentTraces) -> Self {
         let text = |path: &std::path::Path| path.to_string_lossy().into_owned();
-        let file = |file: &SourceFile| MovedFile { path: text(&file.path), offset_ns: file.offset_ns };
+        let file = |file: &SourceFile| MovedFile { path: text(file.path()), offset_ns: file.offset_ns };
         let files = |sources: &Sources| RecentEntry::Files(sources.files().iter().map(file).collect());
         let entry =
             |sources: Sources| sources.alone().map_or_else(|| files(&sources), |path| RecentEntry::Path(text(path)));
@@ -91,7 +91,7 @@ mod tests {
     use super::*;
 
     fn moved(files: &[(&str, i64)]) -> Sources {
-        Sources::new(files.iter().map(|&(path, offset_ns)| SourceFile { path: path.into(), offset_ns }).collect())
+        Sources::new(files.iter().map(|&(path, offset_ns)| SourceFile::new(path.into(), offset_ns)).collect())
     }
 
     #[test]

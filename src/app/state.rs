@@ -436,7 +436,7 @@ impl App {
         self.tab().keep(self.options.folders.as_ref());
         if let LoadSource::Files(sources) = &source {
             // The input of a pipe cannot be opened again.
-            if !sources.files().iter().any(|file| is_unseekable(&file.path)) {
+            if !sources.files().iter().any(|file| is_unseekable(&file.input)) {
                 self.preferences.recent.note(sources);
             }
             self.folder = folder_of(sources).or_else(|| self.folder.take());
@@ -487,6 +487,6 @@ impl App {
 
 /// The folder of the first file that has one: what comes through a pipe has none.
 fn folder_of(sources: &Sources) -> Option<PathBuf> {
-    let file = sources.files().iter().find(|file| !is_unseekable(&file.path))?;
-    Some(std::path::absolute(&file.path).ok()?.parent()?.to_owned())
+    let file = sources.files().iter().find(|file| !is_unseekable(&file.input))?;
+    Some(std::path::absolute(file.path()).ok()?.parent()?.to_owned())
 }

@@ -18,7 +18,7 @@ use crate::export::ExportFormat;
 use crate::export::format::ends_in_gz;
 use crate::export::output::{STDOUT, is_stdout};
 use crate::export::table::RowFormat;
-use crate::model::{SourceFile, Sources};
+use crate::model::{Input, SourceFile, Sources};
 use crate::query::filter::{Filter, Term, Test, TextTest};
 use crate::scene::color::Shade;
 use crate::scene::palette::{ColorBy, Colors, Hues};
@@ -262,16 +262,16 @@ fn to_write(output: PathBuf) -> PathBuf {
 
 /// The files with the offset of each.
 fn sources(files: Vec<PathBuf>, LowOffsets { offsets }: LowOffsets) -> Result<Sources, CliError> {
-    let named = |path: PathBuf| if path == Path::new("-") { Sources::INPUT.into() } else { path };
+    let input = |path: PathBuf| if path == Path::new("-") { Input::stdin() } else { path.into() };
     let mut files: Vec<SourceFile> =
-        files.into_iter().map(|path| SourceFile { path: named(path), offset_ns: 0 }).collect();
-    if files.iter().filter(|file| file.path == Path::new(Sources::INPUT)).count() > 1 {
+        files.into_iter().map(|path| SourceFile { input: input(path), offset_ns: 0 }).collect();
+    if files.iter().filter(|file| file.input == Input::stdin()).count() > 1 {
         return Err(CliError::Usage("stdin can be read once: - stands there more than once".to_owned()));
     }
     let mut moved = vec![false; files.len()];
     for (file, offset_ns) in offsets {
         let is_meant = |source: &SourceFile| {
-            source.path == named(PathBuf::from(&file)) || source.path.file_name() == Some(OsStr::new(&file))
+            source.input == input(PathBuf::from(&file)) || source.path().file_name() == Some(OsStr::new(&file))
         };
         let meant: Vec<usize> = (0..files.len()).filter(|&position| is_meant(&files[position])).collect();
         let problem = match meant[..] {

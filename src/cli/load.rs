@@ -15,8 +15,8 @@ use crate::store::cache::Cache;
 /// Loads a capture, or opens its store in the cache, and prints its losses to stderr.
 pub(super) fn load(sources: &Sources, how: &Load) -> Result<Loaded, CliError> {
     let progress = Progress::default();
-    let pipes = sources.files().iter().filter(|file| is_read_once(&file.path));
-    let pipes: Vec<_> = pipes.map(|file| file.path.display().to_string()).collect();
+    let pipes = sources.files().iter().filter(|file| is_read_once(&file.input));
+    let pipes: Vec<_> = pipes.map(|file| file.path().display().to_string()).collect();
     let line = ProgressLine::with_pipes(&progress, how.progress, pipes.join(", "));
     let loaded = ingest::open(sources.clone(), &how.options(), &Cancel::default(), &progress);
     drop(line);
@@ -44,7 +44,7 @@ pub(super) fn starting_over(
     let Some((store, is_streamed)) = error.damaged_store() else { return Err(error) };
     let forgotten = Cache::forget(store);
     // The bytes of a pipe are gone.
-    if is_streamed || sources.files().iter().any(|file| is_read_once(&file.path)) {
+    if is_streamed || sources.files().iter().any(|file| is_read_once(&file.input)) {
         return Err(error);
     }
     say(format_args!("{error}: {sources} is sorted again"));
@@ -70,7 +70,7 @@ fn report(sources: &Sources, losses: &Losses) {
     for lost in losses.iter() {
         let (name, count) = (lost.loss.name(), lost.count);
         let file = match (lost.file, sources.files()) {
-            (Some(file), [archive]) => format!("{}/{file}", archive.path.display()),
+            (Some(file), [archive]) => format!("{}/{file}", archive.path().display()),
             (Some(file), _) => file.to_owned(),
             (None, _) => sources.to_string(),
         };

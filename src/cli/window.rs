@@ -26,7 +26,7 @@ const DEMO_PICTURE: &str = "longspan-demo.png";
 pub(super) fn open(sources: Sources, demo: bool, how: &Load) -> Result<(), CliError> {
     let folders = Folders::of_user();
     // No other window can read what comes to this process.
-    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.path));
+    let hand_over = how.is_usual && !sources.files().iter().any(|file| is_unseekable(&file.input));
     let (load, memory_bytes) = (how.options(), how.memory_bytes);
     let options = AppOptions { load, memory_bytes, demo, hand_over, folders, ..AppOptions::default() };
     Ok(app::run(sources, options)?)

@@ -46,7 +46,7 @@ impl OutputFile {
     /// [`ExportError::IsFolder`], or an I/O error.
     pub(crate) fn create(path: &Path, sources: &Sources) -> Result<Self, ExportError> {
         let failed = |source| ExportError::Io { path: path.into(), source };
-        let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, &source.path));
+        let is_source = |path: &Path| sources.files().iter().any(|source| same_file(path, source.path()));
         let there = fs::metadata(path).ok();
         if is_source(path) {
             return Err(ExportError::IsSource { path: path.into() });

@@ -102,7 +102,7 @@ impl LoadError {
     pub(super) fn named(self, sources: &Sources) -> Self {
         let Self::Read(error) = self else { return self };
         let files =
-            sources.files().iter().enumerate().map(|(position, file)| (sources.path_to_read(position), &file.path));
+            sources.files().iter().enumerate().map(|(position, file)| (sources.path_to_read(position), file.path()));
         // Few: the input is read once, and an error may be about each of many files.
         let elsewhere = files.filter(|(read, named)| read != named);
         Self::Read(elsewhere.fold(error, |error, (read, named)| error.renamed(read, named)))

@@ -3,7 +3,7 @@
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write as _};
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, sync_channel};
 use std::thread;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use crate::base::files::{self, FileKind};
 use crate::base::progress::{Progress, Stage};
 use crate::base::temporary::Scratch;
 use crate::formats::ReadError;
-use crate::model::Sources;
+use crate::model::{Input, Sources};
 
 /// Bytes taken from a pipe at once: a few times its capacity.
 const BLOCK_BYTES: usize = 256 * 1024;
@@ -31,11 +31,11 @@ const FREE_BYTES_MIN: u64 = 256 << 20;
 /// Bytes between two looks at how much room there is.
 const ROOM_STEP_BYTES: u64 = 16 << 20;
 
-/// Whether only this process can read a path, or only once: a pipe, its own input and open files, and what
-/// the system says of it.
+/// Whether only this process can read an input, or only once: its standard input and open files, and pipes.
 #[must_use]
-pub(crate) fn is_unseekable(path: &Path) -> bool {
-    is_open_file(path) || fs::metadata(path).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
+pub(crate) fn is_unseekable(input: &Input) -> bool {
+    input.is_open_file()
+        || fs::metadata(input.path()).is_ok_and(|metadata| FileKind::from_metadata(&metadata) == FileKind::Pipe)
 }
 
 /// Files that take the place of pipes. They are gone once this is dropped.
@@ -59,13 +59,13 @@ impl SpooledInput {
     ) -> Result<Option<Self>, LoadError> {
         let mut received = Self { sources: sources.clone(), files: Vec::new() };
         for (position, source) in sources.files().iter().enumerate() {
-            if !is_read_once(&source.path) {
+            if !is_read_once(&source.input) {
                 continue;
             }
             progress.begin(Stage::Receiving, 0);
             let failed = |source: io::Error| LoadError::Keep { folder: folder.into(), source };
             let mut file = Scratch::new(folder).map_err(failed)?;
-            copy(&source.path, &blocks_of(&source.path), file.file(), folder, cancel, progress)?;
+            copy(source.path(), &blocks_of(&source.input), file.file(), folder, cancel, progress)?;
             received.sources.read_instead(position, file.path().to_owned());
             received.files.push(file);
         }
@@ -73,45 +73,33 @@ impl SpooledInput {
     }
 }
 
-/// Whether a path is one of an open file of this process, such as its input.
-fn is_open_file(path: &Path) -> bool {
-    is_input(path) || path.starts_with("/dev/fd") || path.starts_with("/proc/self")
-}
-
-fn is_input(path: &Path) -> bool {
-    [Sources::INPUT, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name))
-}
-
-/// Whether a path is read from front to back into a file first: a pipe, or a file whose length the system does not
+/// Whether an input is read from front to back into a file first: a pipe, or a file whose length the system does not
 /// know, as those of `/proc` and `/sys`. An empty file looks the same, and is found empty then.
 #[must_use]
-pub(crate) fn is_read_once(path: &Path) -> bool {
-    let metadata = fs::metadata(path);
+pub(crate) fn is_read_once(input: &Input) -> bool {
+    let metadata = fs::metadata(input.path());
     match metadata.as_ref().map(FileKind::from_metadata) {
         Ok(FileKind::Pipe) => true,
         Ok(FileKind::File) => metadata.is_ok_and(|metadata| metadata.len() == 0),
         // Programs that start others give them sockets, too, and those cannot be opened by a path.
-        Ok(FileKind::Socket) => is_input(path),
+        Ok(FileKind::Socket) => matches!(input, Input::Stdin(_)),
         Ok(_) => false,
         // Where the input has no path of its own.
-        Err(_) => path == Path::new(Sources::INPUT),
+        Err(_) => *input == Input::stdin(),
     }
 }
 
 /// Reads a pipe on a thread of its own, since nothing can stop a wait for the other end. A thread whose blocks nobody
 /// takes any more ends with the next one, or with the program.
-fn blocks_of(path: &Path) -> Blocks {
+fn blocks_of(input: &Input) -> Blocks {
     let (blocks, received) = sync_channel(BLOCKS_AHEAD);
-    let path: PathBuf = path.into();
-    thread::spawn(move || {
-        if is_input(&path) {
-            read_blocks(io::stdin().lock(), &blocks);
-        } else {
-            match File::open(&path) {
-                Ok(pipe) => read_blocks(pipe, &blocks),
-                Err(error) => drop(blocks.send(Err(error))),
-            }
-        }
+    let input = input.clone();
+    thread::spawn(move || match input {
+        Input::Stdin(_) => read_blocks(io::stdin().lock(), &blocks),
+        Input::File(path) | Input::Fd(path) => match File::open(path) {
+            Ok(pipe) => read_blocks(pipe, &blocks),
+            Err(error) => drop(blocks.send(Err(error))),
+        },
     });
     received
 }
@@ -176,6 +164,8 @@ fn check_room(folder: &Path) -> io::Result<()> {
 #[cfg(test)]
 #[cfg(unix)]
 mod tests {
+    use std::path::PathBuf;
+
     use super::*;
 
     fn fifo(folder: &Path) -> PathBuf {
@@ -204,7 +194,7 @@ mod tests {
         writer.join().unwrap();
         let [first, second] = [0, 1].map(|position| received.sources.path_to_read(position).to_owned());
         assert_eq!((first, fs::read(&second).unwrap()), (plain, text));
-        assert_eq!(received.sources.files()[1].path, pipe, "it is called what it was called");
+        assert_eq!(received.sources.files()[1].path(), pipe, "it is called what it was called");
         let view = progress.view();
         assert_eq!((view.stage, view.done), (Stage::Receiving, 3_000_000));
         // A file without a name goes with its handle. No path is asked, since its number may be another file's by then.
@@ -245,6 +235,7 @@ mod tests {
     #[test]
     fn what_only_this_process_can_read_is_its_own() {
         let folder = tempfile::tempdir().unwrap();
+        let is_unseekable = |path: &Path| is_unseekable(&Input::from(path.to_owned()));
         for path in ["/dev/stdin", "/dev/fd/63", "/proc/self/fd/0"] {
             assert!(is_unseekable(Path::new(path)), "{path}");
         }

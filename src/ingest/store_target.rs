@@ -48,8 +48,8 @@ impl StoreTarget {
         let key = key.map_err(|(path, source)| {
             let first = ReadError::Io { path: path.into(), offset: 0, source };
             let missing = sources.files().iter().filter_map(|file| {
-                let source = std::fs::metadata(&file.path).err()?;
-                Some(ReadError::Io { path: file.path.clone(), offset: 0, source })
+                let source = std::fs::metadata(file.path()).err()?;
+                Some(ReadError::Io { path: file.path().to_owned(), offset: 0, source })
             });
             let errors: Vec<_> = missing.collect();
             if errors.len() > 1 { ReadError::Several { errors } } else { first }

@@ -16,7 +16,7 @@ pub(crate) use chunk::{Batch, Chunk};
 pub(crate) use event::{Event, EventFlags, EventKind};
 pub(crate) use loss::{Loss, Losses, SourcePos};
 pub(crate) use names::{NameIdx, NameRow, Names};
-pub(crate) use sources::{SourceFile, Sources};
+pub(crate) use sources::{Input, SourceFile, Sources};
 pub(crate) use stacks::{StackIdx, StackRow, Stacks};
 pub(crate) use texts::{StrIdx, TextSpill};
 pub(crate) use tracks::{

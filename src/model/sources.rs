@@ -7,10 +7,58 @@ use std::sync::Arc;
 
 use rustc_hash::{FxHashMap, FxHashSet};
 
-/// A file of a capture.
+/// The input that a file of a capture is read from, with the path that names it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Input {
+    /// A path of the file system, at which there may be a pipe.
+    File(PathBuf),
+    /// The standard input of this process.
+    Stdin(PathBuf),
+    /// Another open file of this process, such as `/dev/fd/63`.
+    Fd(PathBuf),
+}
+
+impl Input {
+    /// The path that messages show for the standard input.
+    const STDIN: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
+
+    /// The standard input, as `-` names it.
+    #[must_use]
+    pub(crate) fn stdin() -> Self {
+        Self::Stdin(Self::STDIN.into())
+    }
+
+    /// The path by which messages and lists name it.
+    #[must_use]
+    pub(crate) fn path(&self) -> &Path {
+        let (Self::File(path) | Self::Stdin(path) | Self::Fd(path)) = self;
+        path
+    }
+
+    /// Whether only this process can read it, since it is one of its own open files.
+    #[must_use]
+    pub(crate) fn is_open_file(&self) -> bool {
+        !matches!(self, Self::File(_))
+    }
+}
+
+impl From<PathBuf> for Input {
+    /// The one place that knows the paths of open files.
+    fn from(path: PathBuf) -> Self {
+        if [Self::STDIN, "/dev/stdin", "/dev/fd/0", "/proc/self/fd/0"].iter().any(|name| path == Path::new(name)) {
+            Self::Stdin(path)
+        } else if path.starts_with("/dev/fd") || path.starts_with("/proc/self") {
+            Self::Fd(path)
+        } else {
+            Self::File(path)
+        }
+    }
+}
+
+/// A file of a capture, moved in time.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SourceFile {
-    pub(crate) path: PathBuf,
+    pub(crate) input: Input,
     /// The offset that is added to its times, in nanoseconds: for clocks that began at different moments.
     pub offset_ns: i64,
 }
@@ -23,10 +71,20 @@ pub struct Sources {
     instead: Vec<Option<PathBuf>>,
 }
 
-impl Sources {
-    /// The path of what comes to the standard input of this process.
-    pub(crate) const INPUT: &str = if cfg!(unix) { "/dev/stdin" } else { "-" };
+impl SourceFile {
+    #[must_use]
+    pub(crate) fn new(path: PathBuf, offset_ns: i64) -> Self {
+        Self { input: path.into(), offset_ns }
+    }
 
+    /// The path by which messages and lists name it.
+    #[must_use]
+    pub(crate) fn path(&self) -> &Path {
+        self.input.path()
+    }
+}
+
+impl Sources {
     /// Has a file be read from another place; it is still called what it is called.
     pub(crate) fn read_instead(&mut self, position: usize, path: PathBuf) {
         self.instead.resize(self.files.len(), None);
@@ -39,7 +97,7 @@ impl Sources {
     #[must_use]
     pub(crate) fn path_to_read(&self, position: usize) -> &Path {
         let instead = self.instead.get(position).and_then(Option::as_deref);
-        instead.unwrap_or(&self.files[position].path)
+        instead.unwrap_or(self.files[position].path())
     }
 
     /// These files, in this order: the processes of the first keep their ids.
@@ -51,7 +109,7 @@ impl Sources {
     /// These files, none of them moved.
     #[must_use]
     pub fn unmoved(paths: impl IntoIterator<Item = PathBuf>) -> Self {
-        Self::new(paths.into_iter().map(|path| SourceFile { path, offset_ns: 0 }).collect())
+        Self::new(paths.into_iter().map(|path| SourceFile::new(path, 0)).collect())
     }
 
     /// The files in their order.
@@ -65,7 +123,7 @@ impl Sources {
     #[must_use]
     pub(crate) fn alone(&self) -> Option<&Path> {
         match &self.files[..] {
-            [file] if file.offset_ns == 0 => Some(&file.path),
+            [file] if file.offset_ns == 0 => Some(file.path()),
             _ => None,
         }
     }
@@ -86,7 +144,7 @@ impl Sources {
     pub(crate) fn moved_by(&self, name: &str, by_ns: i64) -> Self {
         let files = self.files.iter().zip(self.names()).map(|(file, known)| {
             let by_ns = if *known == *name { by_ns } else { 0 };
-            SourceFile { path: file.path.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
+            SourceFile { input: file.input.clone(), offset_ns: file.offset_ns.saturating_add(by_ns) }
         });
         Self::new(files.collect())
     }
@@ -108,7 +166,7 @@ impl Sources {
 
 /// The last part of the path of a file.
 fn base(file: &SourceFile) -> Option<Cow<'_, str>> {
-    file.path.file_name().map(OsStr::to_string_lossy)
+    file.path().file_name().map(OsStr::to_string_lossy)
 }
 
 /// The names of files: the last part of a path where it is unique. Linear in their number.
@@ -116,7 +174,7 @@ fn names_of(files: &[SourceFile], is_alone: impl Fn(&SourceFile) -> bool) -> Vec
     let (mut taken, mut numbers) = (FxHashSet::<Arc<str>>::default(), FxHashMap::<Arc<str>, u64>::default());
     let mut name = |file: &SourceFile| {
         let base = base(file).filter(|_| is_alone(file));
-        let wanted: Arc<str> = base.unwrap_or_else(|| file.path.to_string_lossy()).into();
+        let wanted: Arc<str> = base.unwrap_or_else(|| file.path().to_string_lossy()).into();
         let number = numbers.entry(Arc::clone(&wanted)).or_insert(1);
         let mut name = Arc::clone(&wanted);
         while !taken.insert(Arc::clone(&name)) {
@@ -140,7 +198,7 @@ impl std::fmt::Display for Sources {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         for (position, file) in self.files.iter().enumerate() {
             let comma = if position == 0 { "" } else { ", " };
-            write!(f, "{comma}{}", file.path.display())?;
+            write!(f, "{comma}{}", file.path().display())?;
         }
         Ok(())
     }
@@ -149,6 +207,20 @@ impl std::fmt::Display for Sources {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn open_files_of_this_process_are_known_by_their_paths_and_keep_them() {
+        let input = |path: &str| Input::from(PathBuf::from(path));
+        for path in ["/dev/stdin", "/dev/fd/0", "/proc/self/fd/0", Input::STDIN] {
+            assert_eq!(input(path), Input::Stdin(path.into()));
+        }
+        for path in ["/dev/fd/63", "/proc/self/fd/3", "/dev/fd"] {
+            assert_eq!((input(path), input(path).path()), (Input::Fd(path.into()), Path::new(path)));
+        }
+        for path in ["/dev/fdx", "stdin", "/none", "/dev/stdin2"] {
+            assert_eq!(input(path), Input::File(path.into()));
+        }
+    }
 
     #[test]
     fn no_two_files_are_called_the_same() {

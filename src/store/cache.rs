@@ -36,7 +36,7 @@ impl CacheKey {
     pub(crate) fn from_sources(sources: &Sources) -> Result<Self, (&Path, io::Error)> {
         let mut bytes = Vec::new();
         for file in sources.files() {
-            describe(&file.path, &mut bytes).map_err(|error| (&*file.path, error))?;
+            describe(file.path(), &mut bytes).map_err(|error| (file.path(), error))?;
             bytes.extend(file.offset_ns.to_le_bytes());
         }
         if sources.alone().is_none() {
@@ -258,7 +258,7 @@ mod tests {
         let [a, b] = ["a", "b"].map(|name| folder.path().join(name));
         fs::write(&a, "a").unwrap();
         fs::write(&b, "b").unwrap();
-        let file = |path: &Path, offset_ns| SourceFile { path: path.to_owned(), offset_ns };
+        let file = |path: &Path, offset_ns| SourceFile::new(path.to_owned(), offset_ns);
         let combinations = [
             vec![file(&a, 0)],
             vec![file(&a, 5)],

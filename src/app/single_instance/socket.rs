@@ -120,7 +120,7 @@ fn message_of(sources: &Sources) -> Result<Vec<u8>, HandOverError> {
     let mut body = Vec::new();
     for file in sources.files() {
         // The other window runs in another folder.
-        let path = std::path::absolute(&file.path)?;
+        let path = std::path::absolute(file.path())?;
         let path = path.as_os_str().as_bytes();
         body.extend(file.offset_ns.to_le_bytes());
         body.extend((path.len() as u32).to_le_bytes());
@@ -156,7 +156,7 @@ fn read_message(from: &mut impl Read) -> Result<Sources, HandOverError> {
             return not_a_message("a path", format!("{} bytes of {path_bytes}", after.len()));
         };
         let path = PathBuf::from(std::ffi::OsString::from_vec(path.to_vec()));
-        files.push(SourceFile { path, offset_ns: offset });
+        files.push(SourceFile::new(path, offset));
         rest = after;
     }
     Ok(Sources::new(files))
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
 
     fn files(names: &[&str]) -> Sources {
-        let file = |name: &&str| SourceFile { path: PathBuf::from(name), offset_ns: name.len() as i64 - 3 };
+        let file = |name: &&str| SourceFile::new(PathBuf::from(name), name.len() as i64 - 3);
         Sources::new(names.iter().map(file).collect())
     }
 
@@ -199,10 +199,7 @@ mod tests {
     #[test]
     fn messages_come_back_and_those_that_are_cut_or_too_long_are_none() {
         let mut odd = files(&["/a b", "/"]).files().to_vec();
-        odd.push(SourceFile {
-            path: PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff])),
-            offset_ns: i64::MIN,
-        });
+        odd.push(SourceFile::new(PathBuf::from(std::ffi::OsString::from_vec(vec![b'/', 0xff])), i64::MIN));
         let odd = Sources::new(odd);
         let message = message_of(&odd).unwrap();
         assert_eq!(read_message(&mut &message[..]).unwrap(), odd);

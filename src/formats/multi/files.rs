@@ -39,7 +39,7 @@ impl StreamReader for MultiFileReader {
             let scope = FileScope { file: name.clone(), label, is_first, is_alone, offset_ns: file.offset_ns };
             let mut namespaced = NamespacedSink::new(sink, scope);
             let path = self.sources.path_to_read(position);
-            match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, &file.path)) {
+            match read_file(path, &mut namespaced, context).map_err(|error| error.renamed(path, file.path())) {
                 Ok(()) => read += 1,
                 Err(error @ (ReadError::Cancelled(_) | ReadError::Sink(_))) => return Err(error),
                 Err(error) => {

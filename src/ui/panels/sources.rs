@@ -60,7 +60,7 @@ impl SourcesPanel {
                         let short =
                             shorten_middle(&shown(&name), LETTERS_MAX, |_| 1.0).unwrap_or_default().into_owned();
                         ui.add(egui::Label::new(short).extend())
-                            .on_hover_text(shown(&file.path.to_string_lossy()).into_owned());
+                            .on_hover_text(shown(&file.path().to_string_lossy()).into_owned());
                         ui.horizontal(|ui| {
                             if let Some(text) = self.texts.get_mut(number) {
                                 is_entered |= offset_field(ui, number, &name, text, theme);
@@ -141,8 +141,7 @@ impl SourcesPanel {
     /// The files, moved by what is typed; `None` while some of that is no time.
     fn moved(&self) -> Option<Sources> {
         let files = self.of.files().iter().zip(&self.texts);
-        let files =
-            files.map(|(file, text)| Some(SourceFile { path: file.path.clone(), offset_ns: offset_of(text).ok()? }));
+        let files = files.map(|(file, text)| Some(SourceFile { offset_ns: offset_of(text).ok()?, ..file.clone() }));
         files.collect::<Option<Vec<_>>>().map(Sources::new)
     }
 }
